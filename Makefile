@@ -1,0 +1,49 @@
+# Everything here works on a fresh clone with nothing but Python 3.11+ and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-data lint types check bench defaults constraints clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed
+	$(BIN)/python -m pytest -q
+
+# Slow checks on real data; AUCMAX_DATA names the folder (see benchmarks/datasets.py).
+test-data: $(VENV)/.installed
+	$(BIN)/python -m pytest -q -m data
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.installed
+	$(BIN)/mypy
+
+check: test lint types
+
+# Tables of ratios; on the data of AUCMAX_DATA where they ask for real data.
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/core.py
+
+# Measures the alternatives to the defaults again and writes docs/defaults.md.
+defaults: $(VENV)/.installed
+	$(BIN)/python benchmarks/defaults.py --write docs/defaults.md
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+# The newest versions that fit pyproject.toml, pinned.
+constraints:
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	echo "# The exact versions that the Makefile installs; 'make constraints' writes them anew." > constraints.txt
+	$(BIN)/python -m pip freeze --exclude-editable >> constraints.txt
+	touch $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

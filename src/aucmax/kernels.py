@@ -1,0 +1,85 @@
+"""The compiled loops: what NumPy and SciPy cannot say at the speed of the memory.
+
+Importing this module imports Numba (about 0.35 s), so its callers import it where they first need it and
+never at the top of a file. Kernels take arrays and scalars, trust them, and are found again in Numba's disk
+cache by the next process.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` without the interpreter lock, cached on disk wherever a folder can be written."""
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # Numba's "no locator available": no folder may hold the cache
+        return numba.njit(nogil=True)(function)
+
+
+@jit
+def add_outer_products(data, indices, indptr, weights, shift, S):  # type: ignore[no-untyped-def]
+    """Add weights[r] * v v' of each CSR row r to the upper triangle of S, v = stored values - shift.
+
+    The column indices of a row must be sorted. Costs half the square of a row's nonzeros, whatever the
+    number of columns.
+    """
+    for r in range(weights.shape[0]):
+        start, stop = indptr[r], indptr[r + 1]
+        for a in range(start, stop):
+            j = indices[a]
+            v = weights[r] * (data[a] - shift[j])
+            for b in range(a, stop):
+                k = indices[b]
+                S[j, k] += v * (data[b] - shift[k])
+
+
+@jit
+def sum_below(values, chosen, weights, knots, below):  # type: ignore[no-untyped-def]
+    """Return the sum over the chosen values of weight * (below[left] + below[right]), and of the weights.
+
+    left and right are the numbers of knots less than a value and at most it. The knots are increasing,
+    distinct, one fewer than `below` is long and followed by three infinities; everything else is finite.
+    Without weights (None) and with integers below, the sums are integers.
+
+    A value is looked up in a table of equal cells between the lowest and the highest knot. Rounding keeps the
+    cell a nondecreasing function of the value, so that knots of earlier cells are below it and knots of later
+    cells above it, exactly: `first` counts the former, and what remains is the search inside one cell. Most
+    cells hold three knots or fewer, which are compared without a branch; a crowded one is bisected.
+    """
+    n_knots = below.shape[0] - 1
+    lowest, highest = knots[0], knots[n_knots - 1]
+    half_range = 0.5 * highest - 0.5 * lowest  # the range itself may overflow
+    n_cells = 2 * n_knots
+    scale = n_cells / half_range if half_range > 1e-290 else 0.0  # a denormal range: all in one cell
+
+    first = np.zeros(n_cells + 2, dtype=np.uint32)  # unsigned: an index that may be negative costs a third
+    for k in range(n_knots):
+        first[int((0.5 * knots[k] - 0.5 * lowest) * scale) + 1] += 1
+    for c in range(n_cells + 1):
+        first[c + 1] += first[c]
+
+    total = weight = 0 * below[0]
+    for i in range(values.shape[0]):
+        if chosen[i]:
+            v = values[i]
+            c = int((0.5 * min(max(v, lowest), highest) - 0.5 * lowest) * scale)
+            left = np.int64(first[c])
+            if knots[left + 3] < v:
+                stop = np.int64(first[c + 1])
+                while left < stop:
+                    middle = (left + stop) // 2
+                    if knots[middle] < v:
+                        left = middle + 1
+                    else:
+                        stop = middle
+            else:
+                left += (knots[left] < v) + (knots[left + 1] < v) + (knots[left + 2] < v)
+            right = left + (knots[left] == v)
+            w = 1 if weights is None else weights[i]
+            total += w * (below[left] + below[right])
+            weight += w
+    return total, weight

@@ -1,0 +1,316 @@
+"""The area under the ROC curve: exact and fast, with its confidence interval and a test of two of them."""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from .validation import check_class_weights, check_weights, find_classes
+
+# The compiled loop wins from 1,000 rows on, but costs half a second once, to import Numba and load the loop.
+# Below this number of rows np.searchsorted takes less than 5 ms: a hundred calls would not earn that back.
+COMPILED_FROM = 1 << 15
+
+
+class AUCInterval(NamedTuple):
+    """An AUC, its confidence interval and its standard error."""
+
+    auc: float
+    low: float
+    high: float
+    standard_error: float
+
+
+class AUCComparison(NamedTuple):
+    """Two AUCs of the same rows, the interval of their difference and the test that it is zero."""
+
+    auc_a: float
+    auc_b: float
+    difference: float
+    low: float
+    high: float
+    statistic: float
+    pvalue: float
+
+
+def roc_auc(
+    y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None, *, max_fpr: float | None = None
+) -> float | np.ndarray:
+    """Compute the area under the ROC curve of one or several vectors of scores.
+
+    This is the probability that a random positive row scores higher than a random negative one, where a tie
+    counts one half. It agrees with :func:`sklearn.metrics.roc_auc_score` and is many times faster on many
+    rows, because it sorts the smaller class only.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels of two classes. The larger of the two, in sorted order, is the positive one.
+    scores : array-like of shape (n_samples,) or (n_samples, n_scores)
+        Scores, compared in float64: higher means more likely positive. Each column is measured by itself.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows. A pair weighs the product of its two rows' weights.
+    max_fpr : float in (0, 1], default=None
+        If below 1, the partial area over the false positive rates of [0, `max_fpr`], standardised by
+        McClish [1]_ to be 0.5 for scores that carry no information and 1 for perfect ones.
+
+    Returns
+    -------
+    auc : float, or ndarray of shape (n_scores,) if `scores` has two dimensions
+        The area, in [0, 1].
+
+    References
+    ----------
+    .. [1] D. K. McClish, "Analyzing a portion of the ROC curve", Medical Decision Making 9 (1989).
+
+    Examples
+    --------
+    >>> from aucmax.metrics import roc_auc
+    >>> y = ["no", "no", "yes", "yes"]
+    >>> roc_auc(y, [0.1, 0.4, 0.4, 0.8])
+    0.875
+    >>> roc_auc(y, [[1, 4], [2, 3], [3, 2], [4, 1]])
+    array([1., 0.])
+    """
+    if max_fpr is not None and not 0 < max_fpr <= 1:
+        raise ValueError(f"max_fpr must be in (0, 1], got {max_fpr!r}.")
+    scores = _check_scores(scores, "scores", max_ndim=2)
+    classes, positive = _check_labels(y, scores)
+    weights = check_weights(sample_weight, scores)
+    if weights is not None:
+        check_class_weights(np.array([weights[~positive].sum(), weights[positive].sum()]), classes)
+
+    columns = map(np.ascontiguousarray, np.atleast_2d(scores.T))
+    if max_fpr is None or max_fpr == 1:
+        aucs = _areas(positive, columns, weights)
+    else:
+        aucs = [_partial_area(positive, column, weights, max_fpr) for column in columns]
+    return aucs[0] if scores.ndim == 1 else np.array(aucs)
+
+
+def roc_auc_ci(y: ArrayLike, scores: ArrayLike, *, confidence_level: float = 0.95) -> AUCInterval:
+    """Compute the area under the ROC curve and its confidence interval by the method of DeLong [1]_.
+
+    The interval is the normal one, cut to [0, 1]. It is computed in O(n log n).
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels of two classes, with at least two rows of each. The larger label is the positive one.
+    scores : array-like of shape (n_samples,)
+        Scores of rows that were not used in training: higher means more likely positive.
+    confidence_level : float in (0, 1), default=0.95
+        Probability with which the interval should cover the AUC of the population.
+
+    Returns
+    -------
+    interval : AUCInterval
+        Named tuple of `auc`, `low`, `high` and `standard_error`.
+
+    Notes
+    -----
+    At an AUC of 0 or 1 the estimated variance is zero and the interval has no width, however few the rows: a
+    known weakness of the method, which also makes the interval too short near these ends.
+
+    References
+    ----------
+    .. [1] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, "Comparing the areas under two or more
+       correlated receiver operating characteristic curves: a nonparametric approach", Biometrics 44 (1988).
+
+    Examples
+    --------
+    >>> from aucmax.metrics import roc_auc_ci
+    >>> interval = roc_auc_ci([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6])
+    >>> print(f"{interval.auc:.3f} in [{interval.low:.3f}, {interval.high:.3f}]")
+    0.889 in [0.581, 1.000]
+    """
+    quantile = _normal_quantile(confidence_level)
+    scores = _check_scores(scores, "scores")
+    _, positive = _check_labels(y, scores)
+    auc, of_ones, of_zeros = _place(positive, scores)
+    error = _standard_error(of_ones, of_zeros)
+    return AUCInterval(auc, max(auc - quantile * error, 0.0), min(auc + quantile * error, 1.0), error)
+
+
+def compare_auc(
+    y: ArrayLike, scores_a: ArrayLike, scores_b: ArrayLike, *, confidence_level: float = 0.95
+) -> AUCComparison:
+    """Compare the areas under the ROC curves of two scores of the same rows by DeLong's paired test [1]_.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels of two classes, with at least two rows of each. The larger label is the positive one.
+    scores_a, scores_b : array-like of shape (n_samples,)
+        Two scores of each row, none of which was used in training: higher means more likely positive.
+    confidence_level : float in (0, 1), default=0.95
+        Probability with which the interval should cover the difference of the two AUCs of the population.
+
+    Returns
+    -------
+    comparison : AUCComparison
+        Named tuple of `auc_a`, `auc_b`, their `difference` a - b, its interval from `low` to `high`, and the
+        normal `statistic` and the two-sided `pvalue` of the hypothesis that it is zero.
+
+    References
+    ----------
+    .. [1] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, "Comparing the areas under two or more
+       correlated receiver operating characteristic curves: a nonparametric approach", Biometrics 44 (1988).
+
+    Examples
+    --------
+    >>> from aucmax.metrics import compare_auc
+    >>> comparison = compare_auc([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6], [1, 5, 4, 3, 2, 6])
+    >>> print(f"difference {comparison.difference:.3f}, p = {comparison.pvalue:.3f}")
+    difference 0.333, p = 0.221
+    """
+    quantile = _normal_quantile(confidence_level)
+    scores_a, scores_b = _check_scores(scores_a, "scores_a"), _check_scores(scores_b, "scores_b")
+    check_consistent_length(scores_a, scores_b)
+    _, positive = _check_labels(y, scores_a)
+    auc_a, of_ones_a, of_zeros_a = _place(positive, scores_a)
+    auc_b, of_ones_b, of_zeros_b = _place(positive, scores_b)
+    difference = auc_a - auc_b
+    error = _standard_error(of_ones_a - of_ones_b, of_zeros_a - of_zeros_b)
+    if error > 0:
+        statistic = difference / error
+    elif difference:
+        statistic = math.copysign(math.inf, difference)
+    else:
+        statistic = 0.0
+    return AUCComparison(
+        auc_a,
+        auc_b,
+        difference,
+        low=max(difference - quantile * error, -1.0),
+        high=min(difference + quantile * error, 1.0),
+        statistic=statistic,
+        pvalue=float(2 * ndtr(-abs(statistic))),
+    )
+
+
+def _check_scores(scores: ArrayLike, name: str, max_ndim: int = 1) -> np.ndarray:
+    """Return finite float64 scores of one dimension, or at most `max_ndim`, without a copy where possible."""
+    with np.errstate(invalid="ignore"):  # its sum may be inf - inf where scores reach 1e308
+        array: np.ndarray = check_array(scores, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
+    if array.ndim > max_ndim:
+        allowed = "one dimension" if max_ndim == 1 else "one or two dimensions"
+        raise ValueError(f"{name} must have {allowed}, got an array of shape {array.shape}.")
+    return array
+
+
+def _check_labels(y: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two classes, sorted, and which rows are of the second."""
+    labels: np.ndarray = column_or_1d(y, warn=True)
+    check_consistent_length(labels, scores)
+    classes = find_classes(labels)
+    return classes, labels == classes[1]
+
+
+def _areas(positive: np.ndarray, columns: Iterable[np.ndarray], weights: np.ndarray | None) -> list[float]:
+    """Return the AUC of each column of scores, from the places of the larger class among the smaller."""
+    few_are_positive = 2 * np.count_nonzero(positive) <= len(positive)
+    few = positive if few_are_positive else ~positive
+    many = ~few
+    few_weights = None if weights is None else weights[few]
+
+    aucs = []
+    for scores in columns:
+        knots, below = _sort_distinct(scores[few], few_weights)
+        doubled_wins, many_weight = _sum_below(scores, many, weights, knots, below)
+        doubled_pairs = 2 * below[-1].item() * many_weight
+        # Both are integers of Python, exact, unless there are weights.
+        aucs.append((doubled_pairs - doubled_wins if few_are_positive else doubled_wins) / doubled_pairs)
+    return aucs
+
+
+def _sort_distinct(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct values, sorted and padded with infinities, and what lies below each of them.
+
+    The latter, with everything as its last element, is a number of rows, or a share of the weight if there
+    are weights.
+    """
+    if weights is None:
+        values.sort()
+    else:
+        order = np.argsort(values)
+        values = values[order]
+    is_bound = np.ones(len(values) + 1, dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=is_bound[1:-1])
+    bounds = np.flatnonzero(is_bound)
+    knots = np.full(len(bounds) + 2, np.inf)
+    np.take(values, bounds[:-1], out=knots[:-3], mode="clip")  # "clip" lets it write there without a copy
+    if weights is None:
+        return knots, bounds
+    cumulative = np.append(0.0, np.cumsum(weights[order]))
+    return knots, cumulative[bounds] / cumulative[-1]
+
+
+def _sum_below(
+    values: np.ndarray, chosen: np.ndarray, weights: np.ndarray | None, knots: np.ndarray, below: np.ndarray
+) -> tuple[float, float]:
+    """Sum the weights of the chosen values times twice what lies below them, a tie half; and the weights."""
+    if len(values) >= COMPILED_FROM:
+        from .kernels import sum_below
+
+        return sum_below(values, chosen, weights, knots, below)
+    values = values[chosen]
+    doubled = below[np.searchsorted(knots, values, "left")] + below[np.searchsorted(knots, values, "right")]
+    if weights is None:
+        return doubled.sum().item(), len(values)
+    weights = weights[chosen]  # summed like the products: scores without an error get 1.0 to the last digit
+    return (weights * doubled).sum().item(), weights.sum().item()
+
+
+def _partial_area(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None, max_fpr: float) -> float:
+    """Return the area under the ROC curve up to `max_fpr`, standardised."""
+    order = np.argsort(scores)[::-1]
+    scores, positive = scores[order], positive[order]
+    weights = np.ones(len(scores)) if weights is None else weights[order]
+    ends = np.append(np.flatnonzero(scores[1:] != scores[:-1]), len(scores) - 1)
+    tpr = np.append(0.0, np.cumsum(weights * positive)[ends])
+    fpr = np.append(0.0, np.cumsum(weights * ~positive)[ends])
+    tpr, fpr = tpr / tpr[-1], fpr / fpr[-1]
+
+    stop = np.searchsorted(fpr, max_fpr, "right")
+    last_tpr = np.interp(max_fpr, fpr[stop - 1 : stop + 1], tpr[stop - 1 : stop + 1])
+    area = np.trapezoid(np.append(tpr[:stop], last_tpr), np.append(fpr[:stop], max_fpr))
+    chance = 0.5 * max_fpr**2
+    return float(0.5 * (1 + (area - chance) / (max_fpr - chance)))
+
+
+def _normal_quantile(confidence_level: float) -> float:
+    """Return how many standard errors a two-sided normal interval reaches to each side."""
+    if not 0 < confidence_level < 1:
+        raise ValueError(f"confidence_level must be in (0, 1), got {confidence_level!r}.")
+    return float(-ndtri(0.5 * (1 - confidence_level)))
+
+
+def _place(positive: np.ndarray, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the AUC and, for each row of a class, twice the rows of the other below it (a tie: half)."""
+    ones, zeros = scores[positive], scores[~positive]
+    if min(len(ones), len(zeros)) < 2:
+        raise ValueError(
+            "DeLong's variance needs at least two rows of each class, "
+            f"got {len(ones)} positive and {len(zeros)} negative."
+        )
+    places = []
+    for rows, others in ((ones, np.sort(zeros)), (zeros, np.sort(ones))):
+        places.append(np.searchsorted(others, rows, "left") + np.searchsorted(others, rows, "right"))
+    return places[0].sum().item() / (2 * len(ones) * len(zeros)), *places
+
+
+def _standard_error(places_of_ones: np.ndarray, places_of_zeros: np.ndarray) -> float:
+    """Return DeLong's standard error of an AUC from the places, or of a difference from theirs.
+
+    A structural component of DeLong's is a place divided by twice the number of rows of the other class, or
+    one minus that. Integers have no variance at all where they are all equal, which fractions may have.
+    """
+    n_ones, n_zeros = len(places_of_ones), len(places_of_zeros)
+    variance_of_ones = np.var(places_of_ones, ddof=1) / (2 * n_zeros) ** 2
+    variance_of_zeros = np.var(places_of_zeros, ddof=1) / (2 * n_ones) ** 2
+    return math.sqrt(variance_of_ones / n_ones + variance_of_zeros / n_zeros)

@@ -1,0 +1,422 @@
+"""Class moments: all that the square-loss family needs to know of the data.
+
+Conventions
+-----------
+Class 0 is the negative and class 1 the positive one, as in ``classes_``. For each class c,
+
+    W_c = sum of the sample weights,   m_c = mean,   S_c = sum_i weight_i (x_i - m_c)(x_i - m_c)'
+
+and C_c = S_c / W_c is the biased covariance, delta = m_1 - m_0. The mean over all pairs of a positive and a
+negative row of (1 - w.(x+ - x-))^2 is then, exactly,
+
+    f(w) = 1 - 2 w.delta + (w.delta)^2 + w'(C_0 + C_1)w
+
+Every block of rows is centred at its own mean before it is squared and joined to the rest by Chan's update,
+so nothing cancels where means are large against the spread, and any split and order of the rows gives the same
+moments up to rounding.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length
+from threadpoolctl import ThreadpoolController
+
+from .validation import canonical, check_class_weights, check_weights
+
+# The rows are cut into this many spans whatever the machine, one thread each at a time: the result does not
+# depend on the number of cores.
+N_SPANS = 8
+# BLAS does not thread X.T @ X well below this many columns (1.08 times faster on two cores at 54), so the
+# spans run side by side instead (1.8 times); above it BLAS has the cores to itself.
+BLAS_THREADS_FROM = 256
+# A CSR block with more than this share of nonzeros is squared as a dense one.
+DENSE_FROM = 0.2
+
+
+class ClassMoments:
+    """Weight, mean and centred second moment of the two classes.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns of the data to come.
+    classes : pair of labels, default=(0, 1)
+        The labels of the negative and of the positive class.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (2,)
+        Sum of the sample weights, or the number of rows, of the negative and the positive class.
+    mean : ndarray of shape (2, n_features)
+        Class means.
+    scatter : ndarray of shape (2, n_features, n_features)
+        Weighted sums of the centred outer products; the covariance times the weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax import ClassMoments
+    >>> X, y = np.array([[0.0], [2.0], [3.0], [5.0]]), np.array([0, 0, 1, 1])
+    >>> moments = ClassMoments(n_features=1).update(X, y)
+    >>> moments.mean.ravel(), moments.weight
+    (array([1., 4.]), array([2., 2.]))
+    >>> halves = [ClassMoments(1).update(X[rows], y[rows]) for rows in ([0, 3], [1, 2])]
+    >>> halves[0].merge(halves[1]).scatter.ravel()
+    array([2., 2.])
+    """
+
+    def __init__(self, n_features: int, classes: Any = (0, 1)) -> None:
+        self.classes = np.asarray(classes)
+        if self.classes.shape != (2,) or self.classes[0] == self.classes[1]:
+            raise ValueError(f"classes must be two different labels, negative and positive; got {classes!r}.")
+        self.weight = np.zeros(2)
+        self.mean = np.zeros((2, n_features))
+        self.scatter = np.zeros((2, n_features, n_features))
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.mean.shape[1]
+
+    def __repr__(self) -> str:
+        negative, positive = self.weight
+        return f"ClassMoments(n_features={self.n_features}, negative={negative:g}, positive={positive:g})"
+
+    # Building
+
+    def update(self, X: Any, y: Any, sample_weight: Any = None) -> ClassMoments:
+        """Add rows, in place; where the call fails, nothing has changed.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            Rows of float32 or float64; sparse ones are taken as CSR and never densified as a whole.
+        y : array-like of shape (n_samples,)
+            Labels; a block may hold one class only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Nonnegative weights; 2 is the same as the row twice.
+
+        Returns
+        -------
+        self : ClassMoments
+            The moments of all rows so far.
+        """
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        check_consistent_length(X, y)
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"X has {X.shape[1]} features, but these moments were made for {self.n_features}.")
+        strange = ~np.isin(y, self.classes)
+        if strange.any():
+            raise ValueError(f"y holds {y[strange][0]!r}, but the classes are {list(self.classes)}.")
+        (new,) = grouped_moments(canonical(X), y, self.classes, check_weights(sample_weight, X))
+        self._absorb(new)
+        return self
+
+    def _check_compatible(self, other: ClassMoments) -> None:
+        if other.n_features != self.n_features:
+            raise ValueError(
+                f"Moments of {self.n_features} features cannot be joined with moments of {other.n_features}."
+            )
+        if not np.array_equal(self.classes, other.classes):
+            raise ValueError(
+                f"Moments of the classes {list(self.classes)} cannot be joined with moments of {list(other.classes)}."
+            )
+
+    def _absorb(self, other: ClassMoments) -> None:
+        self._check_compatible(other)
+        for c in range(2):
+            self._add(c, other.weight[c], other.mean[c], other.scatter[c])
+
+    def _add(self, c: int, weight: float, mean: np.ndarray, scatter: np.ndarray) -> None:
+        """Join a block to class `c` (Chan's update)."""
+        if weight == 0:
+            return
+        total = self.weight[c] + weight
+        step = mean - self.mean[c]
+        self.scatter[c] += scatter
+        if self.weight[c] > 0:
+            self.scatter[c] += np.outer(step * (self.weight[c] * weight / total), step)
+        self.mean[c] += step * (weight / total)
+        self.weight[c] = total
+
+    def copy(self) -> ClassMoments:
+        """Return moments that share nothing with these."""
+        return self._with(self.weight.copy(), self.mean.copy(), self.scatter.copy())
+
+    def _with(self, weight: np.ndarray, mean: np.ndarray, scatter: np.ndarray) -> ClassMoments:
+        new = ClassMoments.__new__(ClassMoments)
+        new.classes, new.weight, new.mean, new.scatter = self.classes, weight, mean, scatter
+        return new
+
+    def merge(self, *others: ClassMoments) -> ClassMoments:
+        """Return the moments of these rows and those of `others` together."""
+        merged = self.copy()
+        for other in others:
+            merged._absorb(other)
+        return merged
+
+    def subtract(self, other: ClassMoments) -> ClassMoments:
+        """Return the moments of these rows without those of `other`, which must be among them.
+
+        Exact up to rounding of the larger one: what is left after taking away nearly everything has lost
+        digits. Where the parts are at hand, `merge` is the safer way.
+        """
+        self._check_compatible(other)
+        rest = self.copy()
+        for c in range(2):
+            whole, part = self.weight[c], other.weight[c]
+            left = whole - part
+            if left < -1e-9 * whole:
+                raise ValueError(f"Moments of weight {part:g} cannot be subtracted from moments of weight {whole:g}.")
+            if left <= 1e-9 * whole:
+                rest.weight[c], rest.mean[c], rest.scatter[c] = 0, 0, 0
+                continue
+            rest.weight[c] = left
+            rest.mean[c] += (self.mean[c] - other.mean[c]) * (part / left)
+            step = other.mean[c] - rest.mean[c]
+            rest.scatter[c] -= other.scatter[c] + np.outer(step * (left * part / whole), step)
+        return rest
+
+    # Reading
+
+    @property
+    def delta(self) -> np.ndarray:
+        """Mean of the positives minus mean of the negatives, shape (n_features,)."""
+        return self.mean[1] - self.mean[0]
+
+    def pair_scatter(self) -> np.ndarray:
+        """Return C_0 + C_1 + delta delta', half the Hessian of the pairwise square loss."""
+        self.check_both_classes()
+        M = self.scatter[0] / self.weight[0]
+        M += self.scatter[1] / self.weight[1]
+        M += np.outer(self.delta, self.delta)
+        return M
+
+    def squared_loss(self, w: np.ndarray) -> float:
+        """Return the mean of (1 - w.(x+ - x-))^2 over all pairs of a positive and a negative row."""
+        means, variances = self.project(w)
+        return float((1 - (means[1] - means[0])) ** 2 + variances.sum())
+
+    def squared_loss_gradient(self, w: np.ndarray) -> np.ndarray:
+        """Return the gradient of `squared_loss`."""
+        return 2 * (self.pair_scatter() @ w - self.delta)
+
+    def project(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return means and variances of the scores x.w in the two classes, each of shape (2,)."""
+        self.check_both_classes()
+        variances = np.array([w @ self.scatter[c] @ w for c in range(2)]) / self.weight
+        return self.mean @ w, np.maximum(variances, 0)
+
+    def std(self) -> np.ndarray:
+        """Return the standard deviation of each column over both classes, as ``StandardScaler`` has it.
+
+        Constant columns get 1, so that they may be divided by it.
+        """
+        total = self.weight.sum()
+        within = np.diagonal(self.scatter, axis1=1, axis2=2).sum(axis=0)
+        between = self.weight.prod() / total * self.delta**2
+        return usable_scale((within + between) / total, self.weight @ self.mean / total)
+
+    def rescaled(self, scale: np.ndarray) -> ClassMoments:
+        """Return the moments of X / scale, without touching X."""
+        return self._with(self.weight, self.mean / scale, self.scatter / np.outer(scale, scale))
+
+    def standardized(self) -> ClassMoments:
+        """Return the moments of the columns divided by their standard deviation.
+
+        The means stay where they are: a shift changes neither AUC nor the pairwise losses.
+        """
+        return self.rescaled(self.std())
+
+    def check_both_classes(self) -> None:
+        """Raise a ValueError unless both classes have weight."""
+        check_class_weights(self.weight, self.classes)
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the moments to an ``.npz`` file, whole or not at all."""
+        path = Path(path)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
+            try:
+                np.savez(
+                    file,
+                    format=np.array("aucmax.ClassMoments 1"),
+                    classes=self.classes,
+                    weight=self.weight,
+                    mean=self.mean,
+                    scatter=self.scatter,
+                )
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(file.name, path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ClassMoments:
+        """Read what `save` wrote; nothing in the file is executed."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                if str(file["format"]) != "aucmax.ClassMoments 1":
+                    raise ValueError(f"format {file['format']}")
+                new = cls(0, file["classes"])
+                new.weight, new.mean, new.scatter = file["weight"], file["mean"], file["scatter"]
+            d = new.n_features
+            if new.weight.shape != (2,) or new.mean.shape != (2, d) or new.scatter.shape != (2, d, d):
+                raise ValueError("arrays of different shapes")
+        except OSError as error:
+            if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+                raise
+            raise ValueError(f"{os.fspath(path)} is not a whole file of class moments.") from error
+        except Exception as error:
+            raise ValueError(f"{os.fspath(path)} is not a whole file of class moments: {error}.") from error
+        return new
+
+
+def usable_scale(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return the standard deviations, with 1 for the columns that are constant up to rounding."""
+    constant = variance <= (10 * np.finfo(np.float64).eps * mean) ** 2
+    return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
+
+
+# The pass over the data
+
+
+def grouped_moments(
+    X: Any,
+    y: np.ndarray,
+    classes: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    folds: np.ndarray | None = None,
+    n_folds: int = 1,
+) -> list[ClassMoments]:
+    """Return the class moments of each fold in one pass over validated rows.
+
+    Memory beyond X is a block of rows and the moments themselves, whatever the number of rows.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_samples, n_features)
+        Rows of float32 or float64, finite.
+    y : ndarray of shape (n_samples,)
+        Labels, compared with the classes block by block.
+    classes : ndarray of shape (2,)
+        Negative and positive label.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Nonnegative weights.
+    folds : ndarray of shape (n_samples,), default=None
+        The fold, in 0..n_folds-1, that each row belongs to.
+    n_folds : int, default=1
+        Number of folds.
+
+    Returns
+    -------
+    moments : list of n_folds ClassMoments
+        Disjoint parts of the data; merge them for the moments of several folds together.
+    """
+    n_rows, n_features = X.shape
+    # Enough rows that the d x d work of joining a block is small beside the work on its rows.
+    step = max(1 << 16, 16 * n_features) if sparse.issparse(X) else max(2048, n_features) * 2 * n_folds
+    labels = range(2 * n_folds)
+
+    def one_span(span: slice) -> list[ClassMoments]:
+        parts = [ClassMoments(n_features, classes) for _ in range(n_folds)]
+        buffer = None if sparse.issparse(X) else np.empty((min(step, span.stop - span.start), n_features), X.dtype)
+        for start in range(span.start, span.stop, step):
+            rows = slice(start, min(start + step, span.stop))
+            group = (y[rows] == classes[1]).astype(np.int16)
+            if folds is not None:
+                group += 2 * folds[rows].astype(np.int16)
+            block = X[rows] if sparse.issparse(X) else np.ascontiguousarray(X[rows])
+            weights = None if sample_weight is None else sample_weight[rows]
+            order = np.argsort(group, kind="stable")  # radix sort on 16 bits
+            ends = np.searchsorted(group[order], labels, side="right")
+            for label, members in zip(labels, np.split(order, ends[:-1]), strict=True):
+                if len(members):
+                    w = None if weights is None else weights[members]
+                    parts[label // 2]._add(label % 2, *_block_moments(block, members, w, buffer))
+        return parts
+
+    moments = [ClassMoments(n_features, classes) for _ in range(n_folds)]
+    for parts in _map_spans(one_span, n_rows, step, parallel=n_features < BLAS_THREADS_FROM):
+        for whole, part in zip(moments, parts, strict=True):
+            whole._absorb(part)
+    if not all(np.isfinite(part.scatter).all() for part in moments):
+        assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
+        raise ValueError("The squares of the values of X overflow: divide its largest columns by a power of ten.")
+    return moments
+
+
+def _block_moments(
+    X: Any, rows: np.ndarray, weights: np.ndarray | None, buffer: np.ndarray | None
+) -> tuple[float, Any, Any]:
+    """Return weight, mean and centred scatter of some rows of one block."""
+    total = float(len(rows)) if weights is None else float(weights.sum())
+    if total == 0:
+        return 0.0, None, None
+    # `take` into a buffer that is there already saves a quarter of the time; "clip" is what lets it write there.
+    Z = X[rows] if buffer is None else X.take(rows, axis=0, out=buffer[: len(rows)], mode="clip")
+    if sparse.issparse(Z) and Z.nnz <= DENSE_FROM * Z.shape[0] * Z.shape[1]:
+        return _csr_moments(Z, np.ones(len(rows)) if weights is None else weights, total)
+    if sparse.issparse(Z):
+        Z = Z.toarray()
+    w = np.ones(len(rows), Z.dtype) if weights is None else weights.astype(Z.dtype)
+    shift = w @ Z / total
+    Z = np.subtract(Z, shift, out=Z if Z.dtype == np.float64 else None, dtype=np.float64)
+    rest = w.astype(np.float64) @ Z / total  # what rounding left in `shift`, in float32 above all
+    if weights is not None:
+        Z *= np.sqrt(weights)[:, None]
+    scatter = Z.T @ Z
+    scatter -= np.outer(rest * total, rest)
+    return total, shift + rest, scatter
+
+
+def _csr_moments(Z: Any, weights: np.ndarray, total: float) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return weight, mean and centred scatter of CSR rows from their nonzeros alone.
+
+    A column without zeros is shifted by its mean. The others are squared as they are: a zero among n rows
+    of mean m makes a variance of about m^2 / n at least, so the centring afterwards cannot cancel much.
+    """
+    from .kernels import add_outer_products
+
+    n_rows, n_features = Z.shape
+    mean = Z.T @ weights / total
+    full = np.bincount(Z.indices, minlength=n_features) == n_rows
+    shift = np.where(full, mean, 0.0)
+    scatter = np.zeros((n_features, n_features))
+    add_outer_products(Z.data, Z.indices, Z.indptr, weights, shift, scatter)
+    scatter += np.triu(scatter, 1).T
+    rest = mean - shift
+    scatter -= np.outer(rest * total, rest)
+    return total, mean, scatter
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _map_spans(function: Callable[[slice], Any], n_rows: int, step: int, parallel: bool) -> Sequence[Any]:
+    """Apply `function` to slices that cover the rows, on as many threads as BLAS may use."""
+    n_spans = min(N_SPANS, -(-n_rows // step)) if parallel else 1
+    edges = [n_rows * k // n_spans for k in range(n_spans + 1)]
+    spans = [slice(*pair) for pair in itertools.pairwise(edges)]
+    n_threads = max((library["num_threads"] for library in _blas().info()), default=1)
+    if n_spans == 1 or n_threads == 1:
+        return [function(span) for span in spans]
+    with _blas().limit(limits=1), ThreadPoolExecutor(min(n_threads, n_spans)) as pool:
+        return list(pool.map(function, spans))

@@ -1,0 +1,1 @@
+"""Solvers: given moments or rows and regularisation strengths, the weights."""

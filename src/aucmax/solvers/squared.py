@@ -1,0 +1,288 @@
+"""Exact solvers of the pairwise square loss with an L2 penalty.
+
+Conventions
+-----------
+All solve, for one or many alphas,
+
+    minimise over w   1/2 f(w) + alpha/2 |w|^2,   f(w) = mean over pairs of (1 - w.(x+ - x-))^2
+
+whose optimality condition is the linear system
+
+    (M + alpha I) w = delta,   M = C_0 + C_1 + delta delta' = X'HX
+
+in the notation of `aucmax.moments`. H is the curvature of f/2 in score space: with c_i the sample weights scaled
+to sum to one in each class, H s = c (s - class mean of s) +- c (delta of the class means of s). It is J'J with J of
+n + 1 rows: the centred scores times sqrt(c), then the difference of the class means.
+
+- few columns: M from the class moments, then Cholesky for one alpha or one eigendecomposition for a whole path;
+- fewer rows than columns: the same spectrum from the (n + 1) x (n + 1) matrix JXX'J';
+- many of both, or sparse and wide: conjugate gradients on v -> X'H(Xv), nothing squared and nothing densified.
+
+With ``standardize`` the penalty is alpha/2 |scale * w|^2, that is, X / scale is fitted, scale the standard
+deviations; the weights returned are those for X as it is. Paths have the shape (n_alphas, n_features).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from ..data import Rows
+from ..moments import ClassMoments
+
+EPS = np.finfo(np.float64).eps
+# Up to this many columns or rows a matrix of that order is factored.
+MAX_ORDER = 4096
+
+
+def choose_solver(n_rows: int, n_features: int) -> str:
+    """Return the solver that is cheapest for data of this shape."""
+    if n_features <= min(n_rows, MAX_ORDER):
+        return "moments"
+    return "dual" if n_rows <= MAX_ORDER else "cg"
+
+
+class Problem(Protocol):
+    """What cross-validation and the classifier ask of a loss on one training set."""
+
+    n_iter: int
+    tol: float
+
+    def default_alphas(self) -> np.ndarray: ...  # noqa: D102
+    def path(self, alphas: np.ndarray) -> np.ndarray: ...  # noqa: D102
+    def midpoint(self, w: np.ndarray) -> np.ndarray: ...  # noqa: D102
+
+
+class MomentProblem:
+    """The square loss on class moments.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+        Of both classes.
+    standardize : bool
+        Whether the penalty is on the weights of the standardised columns.
+    """
+
+    n_iter = 1
+    tol = 0.0
+
+    def __init__(self, moments: ClassMoments, standardize: bool) -> None:
+        moments.check_both_classes()
+        self.moments = moments
+        self.scale = moments.std() if standardize else np.ones(moments.n_features)
+        self.scaled = moments.rescaled(self.scale)
+        self.center = moments.mean.mean(axis=0)
+
+    def default_alphas(self) -> np.ndarray:
+        """Return the grid for cross-validation, largest first."""
+        return alpha_grid(float(np.trace(self.scaled.pair_scatter())) / self.scaled.n_features)
+
+    def path(self, alphas: np.ndarray) -> np.ndarray:
+        """Return the minimisers for all alphas."""
+        solutions = cholesky(self.scaled, alphas[0])[None] if len(alphas) == 1 else eigen_path(self.scaled, alphas)
+        return solutions / self.scale
+
+    def midpoint(self, w: np.ndarray) -> np.ndarray:
+        """Return the score, or scores, half-way between the class means."""
+        return w @ self.center
+
+
+class RowProblem:
+    """The square loss on rows, never squared.
+
+    Parameters
+    ----------
+    rows : Rows
+        Of both classes.
+    standardize : bool
+        Whether the penalty is on the weights of the standardised columns.
+    solver : {"dual", "cg"}
+        The n x n form, or conjugate gradients.
+    tol : float
+        Of conjugate gradients: the norm of the residual over that of delta.
+    max_iter : int
+        Of conjugate gradients.
+    """
+
+    n_iter = 1
+
+    def __init__(self, rows: Rows, standardize: bool, solver: str, tol: float, max_iter: int) -> None:
+        self.rows, self.solver, self.tol, self.max_iter = rows, solver, tol, max_iter
+        self.scale = rows.std() if standardize else np.ones(rows.n_features)
+        weights, positive = rows.balanced_weights(), rows.positive()
+        self.means = rows.pullback(np.column_stack([weights * ~positive, weights * positive])).T
+        self.center = self.means.mean(axis=0)
+
+    def default_alphas(self) -> np.ndarray:
+        """Return the grid for cross-validation, largest first.
+
+        Conjugate gradients slow down as alpha falls, so their grid ends earlier; on wide data a small alpha
+        is never the best one.
+        """
+        X, weights = self.rows.X, self.rows.balanced_weights()
+        squares = (X.power(2) if sparse.issparse(X) else X**2).T @ weights
+        variances = squares - (self.means**2).sum(axis=0) + (self.means[1] - self.means[0]) ** 2
+        return alpha_grid(float(np.mean(variances / self.scale**2)), low=-1 if self.solver == "cg" else -6)
+
+    def path(self, alphas: np.ndarray) -> np.ndarray:
+        """Return the minimisers for all alphas; warn if conjugate gradients have not converged."""
+        if self.solver == "dual":
+            return dual_path(self.rows, alphas, self.scale) / self.scale
+        solutions, self.n_iter, residual = cg_path(self.rows, alphas, self.scale, self.tol, self.max_iter)
+        if residual > self.tol:
+            warnings.warn(
+                f"Conjugate gradients stopped at max_iter={self.max_iter} with a relative residual of "
+                f"{residual:.1e} (tol={self.tol:g}): increase max_iter, tol or alpha.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return solutions / self.scale
+
+    def midpoint(self, w: np.ndarray) -> np.ndarray:
+        """Return the score, or scores, half-way between the class means."""
+        return w @ self.center
+
+
+def alpha_grid(level: float, low: int = -6, high: int = 4) -> np.ndarray:
+    """Return two alphas a decade from 10^high down to 10^low times `level`, the mean eigenvalue of M."""
+    return np.logspace(high, low, 2 * (high - low) + 1) * (level or 1.0)
+
+
+def shrinkage_alpha(problem: MomentProblem) -> float:
+    """Return the alpha of the oracle approximating shrinkage (OAS) of C_0 + C_1, from the moments alone.
+
+    Chen et al. (2010), with the number of rows that a sum of two covariances is worth,
+    4 / (1/W_0 + 1/W_1). Shrinking C to (1 - r) C + r mu I points w where alpha = mu r / (1 - r) does.
+    """
+    moments, d = problem.scaled, problem.scaled.n_features
+    C = moments.pair_scatter() - np.outer(moments.delta, moments.delta)
+    trace, square = float(np.trace(C)), float(np.vdot(C, C))
+    n = 4 / float(np.sum(1 / moments.weight))
+    above = (1 - 2 / d) * square + trace**2
+    below = (n + 1 - 2 / d) * (square - trace**2 / d)
+    r = 1.0 if below <= 0 else float(np.clip(above / below, 0, 1))
+    mu = trace / d
+    # r = 1 is the identity, which alpha only reaches in the limit; the grid ends there too.
+    return min(mu * r / max(1 - r, EPS), 1e4 * mu)
+
+
+# The linear algebra
+
+
+def cholesky(moments: ClassMoments, alpha: float) -> np.ndarray:
+    """Return the minimiser for one alpha; the one of least norm where the system is singular."""
+    M = moments.pair_scatter()
+    if alpha <= EPS * len(M) * np.trace(M):  # Cholesky might pass on a singular matrix and return noise
+        return eigen_path(moments, np.array([alpha]))[0]
+    M.flat[:: len(M) + 1] += alpha
+    return linalg.solve(M, moments.delta, assume_a="pos", overwrite_a=True, check_finite=False)
+
+
+def eigen_path(moments: ClassMoments, alphas: np.ndarray) -> np.ndarray:
+    """Return the minimisers for all alphas from one eigendecomposition of M."""
+    values, U = linalg.eigh(moments.pair_scatter(), overwrite_a=True, check_finite=False, driver="evd")
+    return _shifted_inverse(values, alphas) * (moments.delta @ U) @ U.T
+
+
+def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return the minimisers for X / scale and all alphas from an eigendecomposition of order n + 1.
+
+    With A = JX, M = A'A and delta = A'e for the last unit vector e, so w = A'(AA' + alpha I)^-1 e.
+    """
+    weights, positive = rows.balanced_weights(), rows.positive()
+    signs = np.where(positive, weights, -weights)
+    classes = np.column_stack([~positive, positive]).astype(np.float64)  # s -> class of each row
+    averages = classes * weights[:, None]  # s -> class means
+
+    def J(V: np.ndarray) -> np.ndarray:
+        centred = V - classes @ (averages.T @ V)
+        return np.vstack([np.sqrt(weights)[:, None] * centred, signs @ V])
+
+    if sparse.issparse(rows.X):
+        X = rows.X.astype(np.float64) @ sparse.diags_array(1 / scale)
+        gram = J(J((X @ X.T).toarray()).T)
+    else:  # a shift changes no pair, and keeps large means from cancelling
+        X = (rows.X - rows.X.mean(axis=0, dtype=np.float64)) / scale
+        A = J(X)
+        gram = A @ A.T
+    values, U = linalg.eigh(gram, overwrite_a=True, check_finite=False, driver="evd")
+    B = (_shifted_inverse(values, alphas) * U[-1] @ U.T).T
+    root = np.sqrt(weights)[:, None] * B[:-1]
+    pulled = root - averages @ (classes.T @ root) + signs[:, None] * B[-1]  # J'B
+    return (X.T @ pulled).T
+
+
+def _shifted_inverse(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+    """Return 1 / (eigenvalue + alpha), shape (n_alphas, n_values), 0 for a null direction without penalty."""
+    values = np.maximum(values, 0)
+    shifted = values + np.asarray(alphas)[:, None]
+    usable = shifted > EPS * len(values) * values[-1]
+    return np.where(usable, 1 / np.where(usable, shifted, 1), 0)
+
+
+class CGPath(NamedTuple):
+    """Solutions, iterations, and the largest relative residual."""
+
+    solutions: np.ndarray
+    n_iter: int
+    residual: float
+
+
+def cg_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, tol: float, max_iter: int) -> CGPath:
+    """Return the minimisers for X / scale and all alphas from one Krylov space."""
+    weights, positive = rows.balanced_weights(), rows.positive()
+    signs = np.where(positive, weights, -weights)
+
+    def matvec(v: np.ndarray) -> np.ndarray:
+        s = rows.scores(v / scale)
+        upper, lower = weights[positive] @ s[positive], weights[~positive] @ s[~positive]
+        g = weights * (s - np.where(positive, upper, lower)) + signs * (upper - lower)
+        return rows.pullback(g) / scale
+
+    return shifted_cg(matvec, rows.pullback(signs) / scale, alphas, tol, max_iter)
+
+
+def shifted_cg(
+    matvec: Callable[[np.ndarray], np.ndarray], b: np.ndarray, shifts: np.ndarray, tol: float, max_iter: int
+) -> CGPath:
+    """Solve (M + shift I) x = b for all shifts at the price of the smallest one.
+
+    The Krylov spaces of M + shift I are those of M, and the residuals stay parallel to that of the smallest
+    shift, r_shift = zeta r, so each further shift costs two vectors and no product (Jegerlehner, 1996,
+    arXiv:hep-lat/9612014). A shift is finished when |r_shift| <= tol |b|.
+    """
+    shifts = np.asarray(shifts, dtype=np.float64)
+    base = shifts.min()
+    sigma = shifts - base
+    solutions, directions = np.zeros((len(shifts), len(b))), np.tile(b, (len(shifts), 1))
+    r, p = b.copy(), b.copy()
+    rr = target = float(b @ b)
+    zeta, zeta_old = np.ones(len(shifts)), np.ones(len(shifts))
+    step_old, beta = 1.0, 0.0
+    active = np.arange(len(shifts)) if target > 0 else np.arange(0)
+    n_iter = 0
+    while len(active) and n_iter < max_iter:
+        n_iter += 1
+        q = matvec(p) + base * p
+        step = rr / float(p @ q)
+        r -= step * q
+        rr_new = float(r @ r)
+        z, z_old = zeta[active], zeta_old[active]
+        z_new = z * z_old * step_old / (step * beta * (z_old - z) + z_old * step_old * (1 + sigma[active] * step))
+        beta = rr_new / rr
+        for k, ratio, z_k in zip(active, z_new / z, z_new, strict=True):
+            solutions[k] += (step * ratio) * directions[k]
+            directions[k] *= beta * ratio**2
+            directions[k] += z_k * r
+        p = r + beta * p
+        zeta_old[active], zeta[active] = z, z_new
+        step_old, rr = step, rr_new
+        active = active[z_new**2 * rr > tol**2 * target]
+    residual = float(np.sqrt(np.max(zeta[active] ** 2) * rr / target)) if len(active) else 0.0
+    return CGPath(solutions, n_iter, residual)

@@ -1,0 +1,26 @@
+"""scikit-learn's own contract, in full, for every public estimator."""
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import aucmax
+
+ESTIMATORS = [
+    value
+    for name in aucmax.__all__
+    if isinstance(value := getattr(aucmax, name), type) and issubclass(value, BaseEstimator)
+]
+assert ESTIMATORS
+
+
+@pytest.mark.filterwarnings("ignore:The rarer class has only:UserWarning")
+@parametrize_with_checks(
+    [
+        *(estimator() for estimator in ESTIMATORS),
+        *(aucmax.AUCClassifier(alpha=0.1, solver=solver, tol=1e-12) for solver in ("moments", "dual", "cg")),
+        aucmax.AUCClassifier(standardize=False),
+    ]
+)
+def test_estimator_check(estimator, check):
+    check(estimator)
