@@ -43,6 +43,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """
 
     def _validate_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Any, Any]:
+        # Whether X is finite is seen in its moments, or by RowProblem: a pass over the data less.
         X, y = validate_data(
             self,
             X,
@@ -50,7 +51,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
-            accept_large_sparse=True,
+            ensure_all_finite=False,
         )
         return canonical(X), y, check_weights(sample_weight, X)
 

@@ -9,14 +9,15 @@ threshold of best balanced accuracy; it is estimated from all rows and not from 
 data it does better on new rows than the best cut of the training scores (``docs/defaults.md`` has the figures).
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
-N_BINS = 4096
+N_BINS = 1024
 REACH = 8  # standard deviations
 
 
@@ -47,68 +48,82 @@ def calibrate_gaussian(means: np.ndarray, variances: np.ndarray, weight: np.ndar
     return Calibration(float(low + gap * (u if 0 <= u <= 1 else 0.5)), float(slope), base_logit)
 
 
-def calibrate_scores(
-    blocks: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray | None]],
-    means: np.ndarray,
-    variances: np.ndarray,
-    weight: np.ndarray,
-) -> Calibration:
-    """Return the logistic curve fitted to scores that come in blocks, in memory that does not grow with them.
+class ScoreGrid(NamedTuple):
+    """A fine grid that scores are laid on, so that a curve is fitted to them in memory that does not grow with them.
 
-    The scores are laid on a fine grid, each shared between its two neighbours, so that the curve depends
-    on them continuously. The targets are Platt's, W_1 + 1 in W_1 + 2 for a positive: perfect scores get a steep
-    curve and not an infinite one.
+    Each score is shared between its two neighbours: the masses depend on the scores continuously.
+    """
+
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, means: np.ndarray, variances: np.ndarray) -> ScoreGrid:
+        """Return the grid for scores with these means and variances in the two classes."""
+        reach = REACH * np.sqrt(variances)
+        return cls(float(np.min(means - reach)), float(np.max(means + reach)))
+
+    def lay(self, scores: np.ndarray, positive: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray:
+        """Return the mass of each class on each point of the grid, shape (2, N_BINS + 1)."""
+        place = (scores - self.low) * (N_BINS / (self.high - self.low or 1))
+        np.clip(place, 0, N_BINS * (1 - 1e-15), out=place)
+        cell = place.astype(np.intp)
+        right = place - cell
+        left = 1 - right
+        if sample_weight is not None:
+            left, right = left * sample_weight, right * sample_weight
+        cell += (N_BINS + 1) * positive
+        mass = np.bincount(cell, left, 2 * N_BINS + 2)
+        mass += np.bincount(cell + 1, right, 2 * N_BINS + 2)
+        return mass.reshape(2, -1)
+
+
+def calibrate_scores(grid: ScoreGrid, mass: np.ndarray, means: np.ndarray, variances: np.ndarray) -> Calibration:
+    """Return the logistic curve fitted to scores laid on a grid.
+
+    The targets are Platt's, W_1 + 1 in W_1 + 2 for a positive: perfect scores get a steep curve, not an infinite one.
 
     Parameters
     ----------
-    blocks : iterable of (scores, positive, sample_weight or None)
-        The scores, with the mask of the positives.
-    means, variances, weight : ndarray of shape (2,)
-        Of the scores in the two classes; they set the grid.
+    grid : ScoreGrid
+        The grid.
+    mass : ndarray of shape (2, N_BINS + 1)
+        What it holds.
+    means, variances : ndarray of shape (2,)
+        Of the scores in the two classes; where the curve would fall, they give a Gaussian one instead.
 
     Returns
     -------
     calibration : Calibration
         The curve.
     """
-    base_logit = float(logit(weight[1] / weight.sum()))
-    reach = REACH * np.sqrt(variances)
-    low, high = float(np.min(means - reach)), float(np.max(means + reach))
+    weight = mass.sum(axis=1)
+    low, high = grid
     if not (means[1] > means[0] and high - low > 1e-12 * max(abs(low), abs(high))):
         return calibrate_gaussian(means, variances, weight)
-    mass = np.zeros((2, N_BINS + 1))
-    for scores, positive, sample_weight in blocks:
-        place = np.clip((scores - low) * (N_BINS / (high - low)), 0, N_BINS * (1 - 1e-15))
-        cell = place.astype(np.intp)
-        right = place - cell
-        left = 1 - right
-        if sample_weight is not None:
-            left, right = left * sample_weight, right * sample_weight
-        for c, rows in enumerate((~positive, positive)):
-            mass[c, :-1] += np.bincount(cell[rows], left[rows], N_BINS)
-            mass[c, 1:] += np.bincount(cell[rows], right[rows], N_BINS)
-    u = np.linspace(0, 1, N_BINS + 1)
     share = (weight + 1) / (weight + 2)  # of its own label that a row of each class counts for
     against = share[0] * mass[0] + (1 - share[1]) * mass[1]
     towards = (1 - share[0]) * mass[0] + share[1] * mass[1]
-    used = (against + towards) > 0
+    used = mass.any(axis=0)
+    points = np.linspace(0, 1, N_BINS + 1)[used]
     curve = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10, max_iter=200).fit(
-        np.tile(u[used], 2)[:, None],
-        np.repeat([0, 1], used.sum()),
+        np.tile(points, 2)[:, None],
+        np.repeat([0, 1], len(points)),
         np.concatenate([against[used], towards[used]]),
     )
     slope, offset = float(curve.coef_[0, 0]), float(curve.intercept_[0])
     if not slope > 0:
         return calibrate_gaussian(means, variances, weight)
+    base_logit = float(logit(weight[1] / weight.sum()))
     return Calibration(low + (high - low) * (base_logit - offset) / slope, slope / (high - low), base_logit)
 
 
 def class_statistics(
     scores: np.ndarray, positive: np.ndarray, sample_weight: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return means, variances and weights of the scores in the two classes."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and variances of the scores in the two classes."""
     weights = np.ones(len(scores)) if sample_weight is None else sample_weight
     groups = [(scores[rows], weights[rows]) for rows in (~positive, positive)]
     means = np.array([np.average(s, weights=w) for s, w in groups])
     variances = np.array([np.average((s - m) ** 2, weights=w) for (s, w), m in zip(groups, means, strict=True)])
-    return means, variances, np.array([w.sum() for _, w in groups])
+    return means, variances

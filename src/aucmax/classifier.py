@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from .base import LinearAUCClassifier, all_or_nothing
-from .calibration import calibrate_gaussian, calibrate_scores, class_statistics
+from .calibration import ScoreGrid, calibrate_gaussian, calibrate_scores, class_statistics
 from .data import Rows
 from .model_selection import CV_TOL, Fitting, check_alphas, make_splits, score_path
 from .moments import ClassMoments
@@ -192,10 +192,11 @@ class AUCClassifier(LinearAUCClassifier):
             problem = Fitting(self.standardize, solver, self.tol, self.max_iter).problem(rows)
             w = self._solve(problem, float(self.alpha))  # type: ignore[arg-type]
             if isinstance(problem, MomentProblem):
-                statistics = (*problem.moments.project(w), problem.moments.weight)
+                statistics = problem.moments.project(w)
             else:
                 statistics = class_statistics(rows.scores(w), rows.positive(), rows.sample_weight)
-            self._set_calibration(calibrate_scores(rows.score_blocks(w), *statistics))
+            grid = ScoreGrid.around(*statistics)
+            self._set_calibration(calibrate_scores(grid, rows.reduce_scores(w, grid.lay), *statistics))
         context.call_on_fit_task_end(estimator=self, X=rows.X, y=rows.y, reconstruction_attributes={})
 
     def _fit_cross_validated(self, rows: Rows, solver: str) -> None:
@@ -204,9 +205,9 @@ class AUCClassifier(LinearAUCClassifier):
         context.call_on_fit_task_begin(estimator=self, X=rows.X, y=rows.y)
         with self._task(context, "moments"):
             comparing = Fitting(self.standardize, solver, max(self.tol, CV_TOL), self.max_iter)
-            whole, problems = comparing.problems(rows, splits)
+            whole, problem_of = comparing.problems(rows, splits)
             alphas = whole.default_alphas() if self.alphas is None else check_alphas(self.alphas)
-        path, held_out = score_path(rows, splits, problems, alphas, functools.partial(self._task, context))
+        path, held_out = score_path(rows, splits, problem_of, alphas, functools.partial(self._task, context))
         self.alphas_, self.cv_results_ = path.alphas, path.results()
         with self._task(context, "solve"):
             whole.tol = self.tol
@@ -215,7 +216,9 @@ class AUCClassifier(LinearAUCClassifier):
             weights = None if rows.sample_weight is None else rows.sample_weight[used]
             held_out = held_out[used] + whole.midpoint(w)
             block = (held_out, rows.positive()[used], weights)
-            self._set_calibration(calibrate_scores([block], *class_statistics(*block)))
+            statistics = class_statistics(*block)
+            grid = ScoreGrid.around(*statistics)
+            self._set_calibration(calibrate_scores(grid, grid.lay(*block), *statistics))
         context.call_on_fit_task_end(estimator=self, X=rows.X, y=rows.y, reconstruction_attributes={})
 
     def _solve(self, problem: Problem, alpha: float) -> np.ndarray:

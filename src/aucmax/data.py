@@ -6,7 +6,7 @@ cluster, another device) is fitted by the same code. All results are float64, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from .moments import ClassMoments, grouped_moments
+from .threads import map_spans
 from .validation import check_class_weights
 
-BLOCK = 1 << 14
+BLOCK = 1 << 13
 
 
 class Rows:
@@ -55,7 +56,8 @@ class Rows:
         out = np.empty((*W.shape[1:], n_rows))
         for start in range(0, n_rows, BLOCK):
             part = slice(start, start + BLOCK)
-            out[..., part] = (self.X[part if rows is None else rows[part]] @ W).T
+            block = self.X[part] if rows is None else self.X[rows[part]]
+            out[..., part] = (block @ W).T
         return out.T
 
     def pullback(self, g: np.ndarray) -> np.ndarray:
@@ -85,9 +87,17 @@ class Rows:
         """Return the standard deviation of each column, 1 where it is constant."""
         return StandardScaler(with_mean=False).fit(self.X, sample_weight=self.sample_weight).scale_
 
-    def score_blocks(self, w: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-        """Yield scores, mask of the positives and weights, block by block."""
-        for start in range(0, self.n_rows, BLOCK):
-            part = slice(start, start + BLOCK)
-            weights = None if self.sample_weight is None else self.sample_weight[part]
-            yield self.X[part] @ w, self.y[part] == self.classes[1], weights
+    def reduce_scores(
+        self, w: np.ndarray, function: Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]
+    ) -> np.ndarray:
+        """Return the sum of `function` of scores, mask of the positives and weights over blocks of rows."""
+
+        def one_span(span: slice) -> np.ndarray:
+            total: Any = 0
+            for start in range(span.start, span.stop, BLOCK):
+                part = slice(start, min(start + BLOCK, span.stop))
+                weights = None if self.sample_weight is None else self.sample_weight[part]
+                total = total + function(self.X[part] @ w, self.y[part] == self.classes[1], weights)
+            return total
+
+        return sum(map_spans(one_span, self.n_rows, BLOCK, self.n_features), np.zeros(()))

@@ -7,7 +7,7 @@ eigendecomposition for all alphas, and every AUC is the exact one of the held-ou
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from .data import Rows
 from .metrics import roc_auc
 from .moments import ClassMoments
 from .solvers.squared import MomentProblem, Problem, RowProblem, choose_solver
+from .threads import map_threads
 from .validation import canonical, check_weights, find_classes
 
 # Of conjugate gradients while alphas are compared: on news20 and farm-ads no AUC changed by more than 0.0002.
@@ -116,15 +117,15 @@ def cross_validate_path(
     >>> bool(path.auc.mean(axis=0).max() > 0.99)
     True
     """
-    X = canonical(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X"))
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     check_consistent_length(X, y)
-    rows = Rows(X, y, find_classes(y), check_weights(sample_weight, X))
+    rows = Rows(canonical(X), y, find_classes(y), check_weights(sample_weight, X))
     fitting = Fitting(standardize, choose_solver(*X.shape) if solver == "auto" else solver, CV_TOL, max_iter)
     splits = make_splits(cv, rows)
-    whole, problems = fitting.problems(rows, splits)
+    whole, problem_of = fitting.problems(rows, splits)
     alphas = whole.default_alphas() if alphas is None else check_alphas(alphas)
-    path, _ = score_path(rows, splits, problems, alphas)
+    path, _ = score_path(rows, splits, problem_of, alphas)
     return path
 
 
@@ -150,15 +151,13 @@ class Fitting(NamedTuple):
             return MomentProblem(rows.moments()[0], self.standardize)
         return RowProblem(rows, self.standardize, self.solver, self.tol, self.max_iter)
 
-    def problems(self, rows: Rows, splits: Splits) -> tuple[Problem, Iterator[Problem]]:
-        """Return the problem of all rows and those of the training sets; from moments, in one pass."""
+    def problems(self, rows: Rows, splits: Splits) -> tuple[Problem, Callable[[int], Problem]]:
+        """Return the problem of all rows and a function for those of the training sets; from moments, in one pass."""
         if self.solver != "moments" or splits.folds is None:
-            return self.problem(rows), (self.problem(rows.take(train)) for train, _ in splits.pairs)
+            return self.problem(rows), lambda k: self.problem(rows.take(splits.pairs[k][0]))
         parts = rows.moments(splits.folds, int(splits.folds.max()) + 1)
         whole = MomentProblem(_merge(parts), self.standardize)
-        return whole, (
-            MomentProblem(_merge(parts[:k] + parts[k + 1 :]), self.standardize) for k in range(len(splits.pairs))
-        )
+        return whole, lambda k: MomentProblem(_merge(parts[:k] + parts[k + 1 :]), self.standardize)
 
 
 def _merge(parts: list[ClassMoments]) -> ClassMoments:
@@ -168,7 +167,7 @@ def _merge(parts: list[ClassMoments]) -> ClassMoments:
 def score_path(
     rows: Rows,
     splits: Splits,
-    problems: Iterator[Problem],
+    problem_of: Callable[[int], Problem],
     alphas: np.ndarray,
     task: Callable[[str], AbstractContextManager[Any]] = lambda name: nullcontext(),
 ) -> tuple[PathCV, np.ndarray]:
@@ -178,13 +177,21 @@ def score_path(
     brings them to one line for the calibration. Rows that are never held out get NaN.
     """
     positive, weights = rows.positive(), rows.sample_weight
+
+    def one_split(k: int) -> tuple[Any, np.ndarray, np.ndarray]:
+        test = splits.pairs[k][1]
+        problem = problem_of(k)
+        W = problem.path(alphas)
+        auc = roc_auc(positive[test], rows.scores(W.T, test), None if weights is None else weights[test])
+        return auc, W, problem.midpoint(W)
+
+    results = map_threads(one_split, range(len(splits.pairs)), rows.n_features)
     aucs, paths = [], []
-    for (_, test), problem in zip(splits.pairs, problems, strict=True):
+    for _ in splits.pairs:
         with task("fold"):
-            W = problem.path(alphas)
-            held_out = roc_auc(positive[test], rows.scores(W.T, test), None if weights is None else weights[test])
-            aucs.append(held_out)
-            paths.append((W, problem.midpoint(W)))
+            auc, *path = next(results)
+            aucs.append(auc)
+            paths.append(path)
     auc = np.array(aucs)
     best = int(np.argmax(auc.mean(axis=0)))
     scores = np.full(rows.n_rows, np.nan)

@@ -11,35 +11,25 @@ negative row of (1 - w.(x+ - x-))^2 is then, exactly,
 
     f(w) = 1 - 2 w.delta + (w.delta)^2 + w'(C_0 + C_1)w
 
-Every block of rows is centred at its own mean before it is squared and joined to the rest by Chan's update,
-so nothing cancels where means are large against the spread, and any split and order of the rows gives the same
-moments up to rounding.
+Every block of rows is shifted by the mean so far before it is squared, and joined to the rest by Chan's update, so
+nothing cancels where means are large against the spread, and any split and order of the rows gives the same moments
+up to rounding.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import tempfile
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length
-from threadpoolctl import ThreadpoolController
 
+from .threads import map_spans
 from .validation import canonical, check_class_weights, check_weights
 
-# The rows are cut into this many spans whatever the machine, one thread each at a time: the result does not
-# depend on the number of cores.
-N_SPANS = 8
-# BLAS does not thread X.T @ X well below this many columns (1.08 times faster on two cores at 54), so the
-# spans run side by side instead (1.8 times); above it BLAS has the cores to itself.
-BLAS_THREADS_FROM = 256
 # A CSR block with more than this share of nonzeros is squared as a dense one.
 DENSE_FROM = 0.2
 
@@ -112,7 +102,7 @@ class ClassMoments:
         self : ClassMoments
             The moments of all rows so far.
         """
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
         y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         check_consistent_length(X, y)
         if X.shape[1] != self.n_features:
@@ -311,7 +301,7 @@ def grouped_moments(
     Parameters
     ----------
     X : ndarray or CSR of shape (n_samples, n_features)
-        Rows of float32 or float64, finite.
+        Rows of float32 or float64; values that are not finite are found and refused.
     y : ndarray of shape (n_samples,)
         Labels, compared with the classes block by block.
     classes : ndarray of shape (2,)
@@ -329,71 +319,82 @@ def grouped_moments(
         Disjoint parts of the data; merge them for the moments of several folds together.
     """
     n_rows, n_features = X.shape
+    is_sparse = sparse.issparse(X)
     # Enough rows that the d x d work of joining a block is small beside the work on its rows.
-    step = max(1 << 16, 16 * n_features) if sparse.issparse(X) else max(2048, n_features) * 2 * n_folds
-    labels = range(2 * n_folds)
+    step = max(1 << 16, 16 * n_features) if is_sparse else max(2048, n_features) * 2 * n_folds
 
+    @np.errstate(over="ignore", invalid="ignore")  # seen in the end result
     def one_span(span: slice) -> list[ClassMoments]:
         parts = [ClassMoments(n_features, classes) for _ in range(n_folds)]
-        buffer = None if sparse.issparse(X) else np.empty((min(step, span.stop - span.start), n_features), X.dtype)
+        buffer = np.empty((0 if is_sparse else min(step, span.stop - span.start), n_features))
         for start in range(span.start, span.stop, step):
             rows = slice(start, min(start + step, span.stop))
-            group = (y[rows] == classes[1]).astype(np.int16)
-            if folds is not None:
-                group += 2 * folds[rows].astype(np.int16)
-            block = X[rows] if sparse.issparse(X) else np.ascontiguousarray(X[rows])
-            weights = None if sample_weight is None else sample_weight[rows]
-            order = np.argsort(group, kind="stable")  # radix sort on 16 bits
-            ends = np.searchsorted(group[order], labels, side="right")
-            for label, members in zip(labels, np.split(order, ends[:-1]), strict=True):
-                if len(members):
-                    w = None if weights is None else weights[members]
-                    parts[label // 2]._add(label % 2, *_block_moments(block, members, w, buffer))
+            block, positive = X[rows], y[rows] == classes[1]
+            for fold, part in enumerate(parts):
+                for c, members in enumerate((~positive, positive)):
+                    if folds is not None:
+                        members = members & (folds[rows] == fold)
+                    chosen = np.flatnonzero(members)
+                    weights = None if sample_weight is None else sample_weight[rows][chosen]
+                    total = float(len(chosen)) if weights is None else float(weights.sum())
+                    if total > 0 and is_sparse:
+                        part._add(c, total, *_csr_moments(block[chosen], weights, total))
+                    elif total > 0:
+                        Z = _gather(block, chosen, buffer)
+                        shift = part.mean[c].copy() if part.weight[c] else _average(Z, weights, total)
+                        part._add(c, total, *_dense_moments(Z, weights, total, shift))
         return parts
 
     moments = [ClassMoments(n_features, classes) for _ in range(n_folds)]
-    for parts in _map_spans(one_span, n_rows, step, parallel=n_features < BLAS_THREADS_FROM):
+    for parts in map_spans(one_span, n_rows, step, n_features):
         for whole, part in zip(moments, parts, strict=True):
             whole._absorb(part)
     if not all(np.isfinite(part.scatter).all() for part in moments):
-        assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
+        assert_all_finite(X, input_name="X")
         raise ValueError("The squares of the values of X overflow: divide its largest columns by a power of ten.")
     return moments
 
 
-def _block_moments(
-    X: Any, rows: np.ndarray, weights: np.ndarray | None, buffer: np.ndarray | None
-) -> tuple[float, Any, Any]:
-    """Return weight, mean and centred scatter of some rows of one block."""
-    total = float(len(rows)) if weights is None else float(weights.sum())
-    if total == 0:
-        return 0.0, None, None
-    # `take` into a buffer that is there already saves a quarter of the time; "clip" is what lets it write there.
-    Z = X[rows] if buffer is None else X.take(rows, axis=0, out=buffer[: len(rows)], mode="clip")
-    if sparse.issparse(Z) and Z.nnz <= DENSE_FROM * Z.shape[0] * Z.shape[1]:
-        return _csr_moments(Z, np.ones(len(rows)) if weights is None else weights, total)
-    if sparse.issparse(Z):
-        Z = Z.toarray()
-    w = np.ones(len(rows), Z.dtype) if weights is None else weights.astype(Z.dtype)
-    shift = w @ Z / total
-    Z = np.subtract(Z, shift, out=Z if Z.dtype == np.float64 else None, dtype=np.float64)
-    rest = w.astype(np.float64) @ Z / total  # what rounding left in `shift`, in float32 above all
+def _gather(block: np.ndarray, rows: np.ndarray, buffer: np.ndarray) -> np.ndarray:
+    """Return some rows of a block as float64, in a buffer that is there already: a quarter of the time saved."""
+    Z = buffer[: len(rows)]
+    if block.dtype == Z.dtype and block.flags.c_contiguous:
+        return block.take(rows, axis=0, out=Z, mode="clip")  # "clip" is what lets it write there
+    Z[...] = block[rows]
+    return Z
+
+
+def _average(Z: np.ndarray, weights: np.ndarray | None, total: float) -> np.ndarray:
+    return (np.ones(len(Z)) if weights is None else weights) @ Z / total
+
+
+def _dense_moments(
+    Z: np.ndarray, weights: np.ndarray | None, total: float, shift: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and centred scatter of rows that lie around `shift`, and overwrite the rows."""
+    Z -= shift
+    rest = _average(Z, weights, total)
     if weights is not None:
         Z *= np.sqrt(weights)[:, None]
     scatter = Z.T @ Z
     scatter -= np.outer(rest * total, rest)
-    return total, shift + rest, scatter
+    return shift + rest, scatter
 
 
-def _csr_moments(Z: Any, weights: np.ndarray, total: float) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return weight, mean and centred scatter of CSR rows from their nonzeros alone.
+def _csr_moments(Z: Any, weights: np.ndarray | None, total: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and centred scatter of CSR rows from their nonzeros alone.
 
-    A column without zeros is shifted by its mean. The others are squared as they are: a zero among n rows
-    of mean m makes a variance of about m^2 / n at least, so the centring afterwards cannot cancel much.
+    A column without zeros is shifted by its mean. The others are squared as they are: a zero among n rows of mean m
+    makes a variance of about m^2 / n at least, so the centring afterwards cannot cancel much.
     """
     from .kernels import add_outer_products
 
     n_rows, n_features = Z.shape
+    if Z.nnz > DENSE_FROM * n_rows * n_features:
+        Z = Z.toarray().astype(np.float64, copy=False)
+        return _dense_moments(Z, weights, total, _average(Z, weights, total))
+    if weights is None:
+        weights = np.ones(n_rows)
     mean = Z.T @ weights / total
     full = np.bincount(Z.indices, minlength=n_features) == n_rows
     shift = np.where(full, mean, 0.0)
@@ -402,21 +403,4 @@ def _csr_moments(Z: Any, weights: np.ndarray, total: float) -> tuple[float, np.n
     scatter += np.triu(scatter, 1).T
     rest = mean - shift
     scatter -= np.outer(rest * total, rest)
-    return total, mean, scatter
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")
-
-
-def _map_spans(function: Callable[[slice], Any], n_rows: int, step: int, parallel: bool) -> Sequence[Any]:
-    """Apply `function` to slices that cover the rows, on as many threads as BLAS may use."""
-    n_spans = min(N_SPANS, -(-n_rows // step)) if parallel else 1
-    edges = [n_rows * k // n_spans for k in range(n_spans + 1)]
-    spans = [slice(*pair) for pair in itertools.pairwise(edges)]
-    n_threads = max((library["num_threads"] for library in _blas().info()), default=1)
-    if n_spans == 1 or n_threads == 1:
-        return [function(span) for span in spans]
-    with _blas().limit(limits=1), ThreadPoolExecutor(min(n_threads, n_spans)) as pool:
-        return list(pool.map(function, spans))
+    return mean, scatter

@@ -31,6 +31,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import assert_all_finite
 
 from ..data import Rows
 from ..moments import ClassMoments
@@ -113,6 +114,7 @@ class RowProblem:
     n_iter = 1
 
     def __init__(self, rows: Rows, standardize: bool, solver: str, tol: float, max_iter: int) -> None:
+        assert_all_finite(rows.X, input_name="X")
         self.rows, self.solver, self.tol, self.max_iter = rows, solver, tol, max_iter
         self.scale = rows.std() if standardize else np.ones(rows.n_features)
         weights, positive = rows.balanced_weights(), rows.positive()
