@@ -162,7 +162,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         strange = ~np.isin(y, self.classes_)
         if strange.any():
-            raise ValueError(f"y holds {y[strange][0]!r}, but the classes are {self.classes_.tolist()}.")
+            raise ValueError(f"y holds {y[strange].tolist()[0]!r}, but the classes are {self.classes_.tolist()}.")
         return float(roc_auc(y == self.classes_[1], scores, sample_weight))
 
     def __sklearn_tags__(self) -> Any:

@@ -258,7 +258,11 @@ class AUCClassifier(LinearAUCClassifier):
         first = not hasattr(self, "classes_")
         X, y, sample_weight = self._validate_rows(X, y, sample_weight, reset=first)
         if first:
-            moments = ClassMoments(X.shape[1], find_classes(y if classes is None else np.asarray(classes)))
+            if classes is None:
+                found = find_classes(y, "y of this first call (classes=None)")
+            else:
+                found = find_classes(np.asarray(classes), "classes")
+            moments = ClassMoments(X.shape[1], found)
         elif hasattr(self, "moments_"):
             moments = self.moments_.copy()
         else:
@@ -267,7 +271,9 @@ class AUCClassifier(LinearAUCClassifier):
                 "for, kept none: start with partial_fit on a new estimator, or fit with solver='moments'."
             )
         if classes is not None and not np.array_equal(np.sort(classes), moments.classes):
-            raise ValueError(f"classes={list(classes)} differ from those of the first call, {list(moments.classes)}.")
+            raise ValueError(
+                f"classes={list(classes)} differ from those of the first call, {moments.classes.tolist()}."
+            )
         return self._fit_moments(moments.update(X, y, sample_weight))
 
     @all_or_nothing

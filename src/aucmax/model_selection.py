@@ -185,7 +185,7 @@ def score_path(
         auc = roc_auc(positive[test], rows.scores(W.T, test), None if weights is None else weights[test])
         return auc, W, problem.midpoint(W)
 
-    results = map_threads(one_split, range(len(splits.pairs)), rows.n_features)
+    results = map_threads(one_split, range(len(splits.pairs)))
     aucs, paths = [], []
     for _ in splits.pairs:
         with task("fold"):

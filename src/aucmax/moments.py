@@ -109,7 +109,7 @@ class ClassMoments:
             raise ValueError(f"X has {X.shape[1]} features, but these moments were made for {self.n_features}.")
         strange = ~np.isin(y, self.classes)
         if strange.any():
-            raise ValueError(f"y holds {y[strange][0]!r}, but the classes are {list(self.classes)}.")
+            raise ValueError(f"y holds {y[strange].tolist()[0]!r}, but the classes are {self.classes.tolist()}.")
         (new,) = grouped_moments(canonical(X), y, self.classes, check_weights(sample_weight, X))
         self._absorb(new)
         return self
@@ -121,7 +121,8 @@ class ClassMoments:
             )
         if not np.array_equal(self.classes, other.classes):
             raise ValueError(
-                f"Moments of the classes {list(self.classes)} cannot be joined with moments of {list(other.classes)}."
+                f"Moments of the classes {self.classes.tolist()} cannot be joined with moments of "
+                f"{other.classes.tolist()}."
             )
 
     def _absorb(self, other: ClassMoments) -> None:

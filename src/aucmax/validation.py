@@ -39,7 +39,7 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
                 "Wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
             )
     if second is None:
-        raise ValueError(f"AUC needs two classes, but {name} holds only one class: {first!r}.")
+        raise ValueError(f"AUC needs two classes, but {name} holds only one class: {np.asarray(first).item()!r}.")
     classes = np.sort(np.asarray([first, second], dtype=y.dtype))
     check_classification_targets(classes)
     return classes

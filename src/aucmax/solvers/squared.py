@@ -35,6 +35,7 @@ from sklearn.utils import assert_all_finite
 
 from ..data import Rows
 from ..moments import ClassMoments
+from ..threads import one_blas_thread
 
 EPS = np.finfo(np.float64).eps
 # Up to this many columns or rows a matrix of that order is factored.
@@ -188,7 +189,7 @@ def cholesky(moments: ClassMoments, alpha: float) -> np.ndarray:
 
 def eigen_path(moments: ClassMoments, alphas: np.ndarray) -> np.ndarray:
     """Return the minimisers for all alphas from one eigendecomposition of M."""
-    values, U = linalg.eigh(moments.pair_scatter(), overwrite_a=True, check_finite=False, driver="evd")
+    values, U = eigh(moments.pair_scatter())
     return _shifted_inverse(values, alphas) * (moments.delta @ U) @ U.T
 
 
@@ -213,11 +214,17 @@ def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray) -> np.ndarray:
         X = (rows.X - rows.X.mean(axis=0, dtype=np.float64)) / scale
         A = J(X)
         gram = A @ A.T
-    values, U = linalg.eigh(gram, overwrite_a=True, check_finite=False, driver="evd")
+    values, U = eigh(gram)
     B = (_shifted_inverse(values, alphas) * U[-1] @ U.T).T
     root = np.sqrt(weights)[:, None] * B[:-1]
     pulled = root - averages @ (classes.T @ root) + signs[:, None] * B[-1]  # J'B
     return (X.T @ pulled).T
+
+
+def eigh(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues, increasing, and eigenvectors; NumPy's, since SciPy's holds the interpreter lock."""
+    with one_blas_thread():
+        return np.linalg.eigh(M)
 
 
 def _shifted_inverse(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
