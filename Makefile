@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -q
 
-# Slow checks on real data; AUCMAX_DATA names the folder (see benchmarks/datasets.py).
+# Slow checks on real data; AUCMAX_DATA names the folder (see benchmarks/realdata.py).
 test-data: $(VENV)/.installed
 	$(BIN)/python -m pytest -q -m data
 
@@ -24,9 +24,9 @@ types: $(VENV)/.installed
 
 check: test lint types
 
-# Tables of ratios; on the data of AUCMAX_DATA where they ask for real data.
+# Measures the ratios of the README again and writes them there.
 bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/core.py --write README.md
 
 # Measures the alternatives to the defaults again and writes docs/defaults.md.
 defaults: $(VENV)/.installed

@@ -1,9 +1,9 @@
 """The exact core against scikit-learn: a table of ratios, each pair timed side by side in one run.
 
-    python benchmarks/core.py [--quick] [--repeats 7]
+    python benchmarks/core.py [--quick] [--repeats 7] [--write README.md]
 
 Both sides of a row take turns in the same process, and the medians are compared, so that a noisy machine shifts both.
-The last column is the bar that the project set itself. Rows on real data need the folder of benchmarks/datasets.py;
+The last column is the bar that the project set itself. Rows on real data need the folder of benchmarks/realdata.py;
 --quick leaves out LogisticRegressionCV on covtype, which takes minutes.
 """
 
@@ -17,12 +17,14 @@ import time
 import tracemalloc
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 import sklearn
-from datasets import available, load
+from realdata import available, load
+from markdown import replace_block
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
@@ -55,16 +57,21 @@ def peak_memory(function: Callable[[], Any]) -> int:
         tracemalloc.stop()
 
 
+LINES: list[str] = []
+
+
 def report(name: str, value: str, bar: str, holds: bool) -> None:
-    print(f"{name:78}{value:>24}   {bar:12}{'' if holds else '  MISSED'}", flush=True)
+    LINES.append(f"| {name} | {value.strip()} | {bar}{'' if holds else ' (missed)'} |")
+    print(LINES[-1], flush=True)
 
 
 def report_times(name: str, times: list[float], bar: str, at_most: float | None = None, at_least: float = 0) -> None:
     ours, theirs = times
     if at_most is not None:
-        report(name, f"{ours / theirs:8.2f} ({1000 * ours:.0f} ms)", bar, ours / theirs <= at_most)
+        value, holds = f"{ours / theirs:.2f}", ours / theirs <= at_most
     else:
-        report(name, f"{theirs / ours:8.1f} ({1000 * ours:.0f} ms)", bar, theirs / ours >= at_least)
+        value, holds = f"{theirs / ours:.1f}", theirs / ours >= at_least
+    report(name, f"{value} ({1000 * ours:.0f} to {1000 * theirs:.0f} ms)", bar, holds)
 
 
 def fit_speed(repeats: int, quick: bool) -> None:
@@ -172,16 +179,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="leave out LogisticRegressionCV")
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--write", type=Path, help="put the table into this file, between its marks")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(f"aucmax {aucmax.__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}, ", end="")
-    print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores\n")
-    print(f"{'':78}{'measured':>24}   bar")
+    versions = f"aucmax {aucmax.__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}"
+    machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
+    LINES.extend([f"{versions}, {machine}, {time.strftime('%Y-%m-%d')}.", ""])
+    LINES.extend(["| what | measured (ours to theirs) | bar |", "|---|---|---|"])
+    print("\n".join(LINES))
     start_up(arguments.repeats)
     auc_speed(arguments.repeats)
     fit_memory()
     sparse_speed(arguments.repeats)
     fit_speed(arguments.repeats, arguments.quick)
+    if arguments.write:
+        replace_block(arguments.write, "make bench", "\n".join(LINES))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from datasets import available, load
+from realdata import available, load
+from markdown import replace_block
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score, log_loss
@@ -86,7 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=available())
     parser.add_argument("--max-rows", type=int, default=20_000)
-    parser.add_argument("--write", type=Path, help="replace everything below the line of tables in this file")
+    parser.add_argument("--write", type=Path, help="put the tables into this file, between its marks")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     results = {}
@@ -105,9 +106,7 @@ def main() -> None:
         ]
     )
     if arguments.write:
-        mark = "<!-- made by `make defaults` -->"
-        head = arguments.write.read_text().split(mark)[0]
-        arguments.write.write_text(f"{head}{mark}\n\n{text}\n")
+        replace_block(arguments.write, "make defaults", text)
     else:
         print(text)
 

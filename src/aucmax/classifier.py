@@ -16,7 +16,7 @@ from .calibration import ScoreGrid, calibrate_gaussian, calibrate_scores, class_
 from .data import Rows
 from .model_selection import CV_TOL, Fitting, check_alphas, make_splits, score_path
 from .moments import ClassMoments
-from .solvers.squared import MomentProblem, Problem, choose_solver, shrinkage_alpha
+from .solvers.squared import SOLVERS, MomentProblem, Problem, choose_solver, shrinkage_alpha
 from .validation import find_classes
 
 
@@ -128,7 +128,7 @@ class AUCClassifier(LinearAUCClassifier):
         "alphas": ["array-like", None],
         "cv": ["cv_object"],
         "standardize": ["boolean"],
-        "solver": [StrOptions({"auto", "moments", "dual", "cg"})],
+        "solver": [StrOptions(set(SOLVERS))],
         "tol": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }

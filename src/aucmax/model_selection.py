@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from .data import Rows
 from .metrics import roc_auc
 from .moments import ClassMoments
-from .solvers.squared import MomentProblem, Problem, RowProblem, choose_solver
+from .solvers.squared import SOLVERS, MomentProblem, Problem, RowProblem, choose_solver
 from .threads import map_threads
 from .validation import canonical, check_weights, find_classes
 
@@ -121,6 +121,8 @@ def cross_validate_path(
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     check_consistent_length(X, y)
     rows = Rows(canonical(X), y, find_classes(y), check_weights(sample_weight, X))
+    if solver not in SOLVERS:
+        raise ValueError(f"solver must be one of auto, moments, dual and cg, got {solver!r}.")
     fitting = Fitting(standardize, choose_solver(*X.shape) if solver == "auto" else solver, CV_TOL, max_iter)
     splits = make_splits(cv, rows)
     whole, problem_of = fitting.problems(rows, splits)

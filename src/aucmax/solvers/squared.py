@@ -38,6 +38,7 @@ from ..moments import ClassMoments
 from ..threads import one_blas_thread
 
 EPS = np.finfo(np.float64).eps
+SOLVERS = ("auto", "moments", "dual", "cg")
 # Up to this many columns or rows a matrix of that order is factored.
 MAX_ORDER = 4096
 

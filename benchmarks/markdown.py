@@ -1,0 +1,14 @@
+"""Put what a benchmark measured into a page, so that no figure is typed by hand."""
+
+import re
+from pathlib import Path
+
+
+def replace_block(path: Path, command: str, text: str) -> None:
+    """Replace what stands between the marks of `command` in a page."""
+    begin, end = f"<!-- made by `{command}` -->", "<!-- end -->"
+    page = path.read_text()
+    block = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    if len(block.findall(page)) != 1:
+        raise ValueError(f"{path} must have one block from {begin} to {end}.")
+    path.write_text(block.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", page))

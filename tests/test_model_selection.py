@@ -1,0 +1,132 @@
+"""The one-pass cross-validated path against the loop that everybody would write."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import (
+    KFold,
+    PredefinedSplit,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+
+from aucmax import AUCClassifier, cross_validate_path
+from aucmax.data import Rows
+from aucmax.model_selection import deal_folds, make_splits
+
+ALPHAS = [1e2, 1.0, 1e-2, 1e-4]
+
+
+def make_problem(n=150, d=6, seed=0, rate=0.3):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) + rng.uniform(-3, 3, d)
+    return X, (X[:, 0] + 2 * rng.standard_normal(n) > np.quantile(X[:, 0], 1 - rate)).astype(int)
+
+
+def by_hand(X, y, pairs, weights=None, **parameters):
+    """Fit each alpha on each training set and measure it on the test set."""
+    weights = np.ones(len(y)) if weights is None else weights
+    aucs = []
+    for train, test in pairs:
+        fits = [AUCClassifier(alpha=alpha, **parameters).fit(X[train], y[train], weights[train]) for alpha in ALPHAS]
+        scores = [fit.decision_function(X[test]) for fit in fits]
+        aucs.append([roc_auc_score(y[test], s, sample_weight=weights[test]) for s in scores])
+    return aucs
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize(
+    "cv",
+    [
+        StratifiedKFold(4),
+        KFold(3, shuffle=True, random_state=0),
+        ShuffleSplit(3, random_state=0),
+        StratifiedShuffleSplit(3, train_size=60, test_size=40, random_state=0),
+        RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0),
+        PredefinedSplit(np.arange(150) % 4 - 1),
+        [(np.arange(100), np.arange(100, 150))],
+        [(np.arange(150) < 100, np.arange(150) >= 90)],  # masks, and test rows among the training rows
+    ],
+    ids=lambda cv: type(cv).__name__,
+)
+def test_equals_a_loop_of_fits(cv, standardize):
+    X, y = make_problem()
+    weights = np.random.default_rng(0).random(len(y))
+    pairs = list(cv.split(X, y)) if hasattr(cv, "split") else cv
+    path = cross_validate_path(X, y, alphas=ALPHAS, cv=cv, standardize=standardize, sample_weight=weights)
+    assert_allclose(path.auc, by_hand(X, y, pairs, weights, standardize=standardize), rtol=0, atol=1e-12)
+    assert path.best_index == path.auc.mean(axis=0).argmax()
+    assert path.best_alpha == ALPHAS[path.best_index]
+
+
+@pytest.mark.parametrize(("solver", "shape"), [("moments", (150, 6)), ("dual", (40, 60)), ("cg", (150, 20))])
+def test_every_solver_sparse_and_dense(solver, shape):
+    X, y = make_problem(*shape)
+    X = X * (np.random.default_rng(0).random(shape) < 0.3)
+    folds = deal_folds(y == 1, np.ones(len(y), dtype=bool), 5)
+    pairs = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(5)]
+    expected = by_hand(X, y, pairs, solver="moments")
+    for data in (X, sparse.csr_array(X)):
+        path = cross_validate_path(data, y, alphas=ALPHAS, solver=solver)
+        # Conjugate gradients stop at CV_TOL: scores that nearly tie may change places.
+        assert_allclose(path.auc, expected, rtol=0, atol=0.02 if solver == "cg" else 1e-12)
+
+
+def test_the_grid_follows_the_scale_of_the_data():
+    X, y = make_problem()
+    small, large = cross_validate_path(X, y, standardize=False), cross_validate_path(1e5 * X, y, standardize=False)
+    assert_allclose(large.alphas, 1e10 * small.alphas, rtol=1e-9)
+    assert_allclose(large.auc, small.auc, rtol=0, atol=1e-12)
+    assert_allclose(cross_validate_path(1e5 * X, y).alphas, cross_validate_path(X, y).alphas, rtol=1e-9)
+    assert np.all(np.diff(small.alphas) < 0)
+    # At both ends of the grid nothing changes any more: w is parallel to delta, or unregularised.
+    assert_allclose(small.auc[:, 0], small.auc[:, 1], atol=5e-3)
+    assert_allclose(small.auc[:, -1], small.auc[:, -2], atol=1e-3)
+
+
+def test_folds_are_dealt_in_turn():
+    positive = np.array([0, 1, 0, 0, 1, 0, 1, 0, 0], dtype=bool)
+    assert_array_equal(deal_folds(positive, np.ones(9, dtype=bool), 3), [0, 0, 1, 2, 1, 0, 2, 1, 2])
+    usable = np.array([1, 1, 0, 1, 1, 1, 1, 1, 1], dtype=bool)
+    folds = deal_folds(positive, usable, 3)
+    assert_array_equal(folds[usable], deal_folds(positive[usable], np.ones(8, dtype=bool), 3))
+    counts = np.bincount(2 * deal_folds(np.arange(1000) < 103, np.ones(1000, dtype=bool), 5) + (np.arange(1000) < 103))
+    assert counts[::2].max() - counts[::2].min() <= 1
+    assert counts[1::2].max() - counts[1::2].min() <= 1
+
+
+def test_ties_go_to_the_stronger_regularisation():
+    X = np.r_[np.zeros((10, 1)), np.ones((10, 1))]
+    path = cross_validate_path(X, X[:, 0].astype(int), alphas=[0.1, 10.0, 1.0])
+    assert_array_equal(path.auc, 1)
+    assert path.best_alpha == 10.0
+    assert_array_equal(path.results()["rank_test_score"], 1)
+
+
+def test_folds_of_one_class_are_refused():
+    X, y = make_problem()
+    order = np.argsort(y, kind="stable")
+    with pytest.raises(
+        ValueError, match=r"^The test rows of split 0 of cv are not of two classes, .* stratified folds\.$"
+    ):
+        cross_validate_path(X[order], y[order], cv=KFold(3))
+    with pytest.raises(ValueError, match=r"^The training rows of split 0 of cv are not of two classes"):
+        make_splits([(np.flatnonzero(y == 0), np.arange(len(y)))], Rows(X, y, np.array([0, 1])))
+
+
+def test_bad_input():
+    X, y = make_problem()
+    with pytest.raises(
+        ValueError, match=r"^alphas must be a sequence of nonnegative numbers, got array\(\[-1\.\]\)\.$"
+    ):
+        cross_validate_path(X, y, alphas=[-1.0])
+    with pytest.raises(ValueError, match=r"Input X contains NaN\."):
+        cross_validate_path(np.where(X > 5, np.nan, X), y)
+    with pytest.raises(ValueError, match=r"^solver must be one of auto, moments, dual and cg, got 'magic'\.$"):
+        cross_validate_path(X, y, solver="magic")
+    with pytest.raises(ValueError, match=r"^cv must be at least 2 folds, got 1\.$"):
+        cross_validate_path(X, y, cv=1)
