@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from realdata import available, load
 from markdown import replace_block
+from realdata import available, load
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.metrics import roc_auc_score

@@ -13,8 +13,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from realdata import available, load
 from markdown import replace_block
+from realdata import available, load
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score, log_loss
@@ -57,7 +57,7 @@ def measure(X: np.ndarray | sparse.csr_array, y: np.ndarray) -> dict[str, list[f
             if name == "default":
                 default = clf
         note("alpha", np.log10(default.alpha_ / default.alphas_[0]) + 4)
-        if choose_solver(*X_train.shape) == "moments":
+        if choose_solver(X_train) == "moments":
             moments = ClassMoments(X.shape[1]).update(X_train, y_train)
             note("alpha from moments", AUCClassifier().fit_moments(moments).score(X_test, y_test))
         given = AUCClassifier(alpha=default.alpha_).fit(X_train, y_train)

@@ -88,15 +88,28 @@ def test_the_grid_follows_the_scale_of_the_data():
     assert_allclose(small.auc[:, -1], small.auc[:, -2], atol=1e-3)
 
 
-def test_folds_are_dealt_in_turn():
-    positive = np.array([0, 1, 0, 0, 1, 0, 1, 0, 0], dtype=bool)
-    assert_array_equal(deal_folds(positive, np.ones(9, dtype=bool), 3), [0, 0, 1, 2, 1, 0, 2, 1, 2])
-    usable = np.array([1, 1, 0, 1, 1, 1, 1, 1, 1], dtype=bool)
-    folds = deal_folds(positive, usable, 3)
-    assert_array_equal(folds[usable], deal_folds(positive[usable], np.ones(8, dtype=bool), 3))
-    counts = np.bincount(2 * deal_folds(np.arange(1000) < 103, np.ones(1000, dtype=bool), 5) + (np.arange(1000) < 103))
-    assert counts[::2].max() - counts[::2].min() <= 1
-    assert counts[1::2].max() - counts[1::2].min() <= 1
+@pytest.mark.parametrize("n_folds", [2, 3, 5, 10])
+def test_folds_are_dealt_in_rounds(n_folds):
+    positive = np.random.default_rng(0).random(3000) < 0.3
+    everything = np.ones(3000, dtype=bool)
+    folds = deal_folds(positive, everything, n_folds)
+    for members in (positive, ~positive):
+        rounds = folds[members][: members.sum() // n_folds * n_folds].reshape(-1, n_folds)
+        assert_array_equal(np.sort(rounds, axis=1), np.tile(np.arange(n_folds), (len(rounds), 1)))
+    usable = np.random.default_rng(1).random(3000) < 0.8
+    assert_array_equal(
+        deal_folds(positive, usable, n_folds)[usable], deal_folds(positive[usable], everything[usable], n_folds)
+    )
+
+
+@pytest.mark.parametrize("period", [2, 3, 5, 7, 8, 10, 13, 20, 24, 60])
+def test_neither_sorted_nor_periodic_rows_fill_a_fold(period):
+    n = 6000
+    folds = deal_folds(np.arange(n) >= n // 2, np.ones(n, dtype=bool), 5)
+    for kind in (np.arange(n) % period, np.arange(n) * period // n):
+        for value in range(period):
+            share = np.bincount(folds[kind == value], minlength=5) / np.sum(kind == value)
+            assert share.max() < 0.4, f"{share} of the rows of kind {value}"
 
 
 def test_ties_go_to_the_stronger_regularisation():

@@ -46,7 +46,7 @@ class AUCClassifier(LinearAUCClassifier):
         so that they follow the scale of the data (five decades with the solver "cg").
 
     cv : int, cross-validation generator or iterable, default=5
-        How alpha is cross-validated. A number deals the rows of each class out to that many folds in turn, without
+        How alpha is cross-validated. A number deals the rows of each class out to that many folds in rounds, without
         randomness; fewer if the rarer class has fewer rows. Not used if alpha is a number.
 
     standardize : bool, default=True
@@ -179,7 +179,7 @@ class AUCClassifier(LinearAUCClassifier):
         self._forget("moments_", "alphas_", "cv_results_")
         self.classes_ = find_classes(y)
         rows = Rows(X, y, self.classes_, sample_weight)
-        solver = choose_solver(*X.shape) if self.solver == "auto" else self.solver
+        solver = choose_solver(X) if self.solver == "auto" else self.solver
         if self.alpha is None:
             self._fit_cross_validated(rows, solver)
         else:
