@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import StandardScaler
 
-from .moments import ClassMoments, grouped_moments
+from .moments import ClassMoments, grouped_moments, shift_full_columns
 from .threads import map_spans
 from .validation import check_class_weights
 
@@ -75,17 +74,44 @@ class Rows:
         """Return the mask of the positives."""
         return self.y == self.classes[1]
 
+    def class_weights(self) -> np.ndarray:
+        """Return the weight of the two classes, both above 0."""
+        positive = self.positive()
+        totals = [np.sum(m if self.sample_weight is None else self.sample_weight[m]) for m in (~positive, positive)]
+        check_class_weights(np.array(totals), self.classes)
+        return np.array(totals, dtype=np.float64)
+
     def balanced_weights(self) -> np.ndarray:
         """Return the sample weights scaled to sum to one in each class."""
-        positive = self.positive()
-        weights = np.ones(self.n_rows) if self.sample_weight is None else self.sample_weight
-        totals = np.array([weights[~positive].sum(), weights[positive].sum()])
-        check_class_weights(totals, self.classes)
-        return weights / totals[positive.astype(np.intp)]
+        scaled = 1 / self.class_weights()[self.positive().astype(np.intp)]
+        return scaled if self.sample_weight is None else self.sample_weight * scaled
 
-    def std(self) -> np.ndarray:
-        """Return the standard deviation of each column, 1 where it is constant."""
-        return StandardScaler(with_mean=False).fit(self.X, sample_weight=self.sample_weight).scale_
+    def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of each column in the two classes, each of shape (2, n_features).
+
+        What rounding left in a mean is measured on the shifted columns and put right, as in the class moments.
+        """
+        weights, positive = self.balanced_weights(), self.positive()
+        means, variances = np.zeros((2, self.n_features)), np.zeros((2, self.n_features))
+        for c, members in enumerate((~positive, positive)):
+            members = np.flatnonzero(members & (weights > 0))
+            if sparse.issparse(self.X):
+                Z, shift = shift_full_columns(self.X[members], weights[members], 1.0)
+                rest, squares = Z.T @ weights[members], Z.power(2).T @ weights[members]
+            else:
+                shift = self.pullback(weights * (positive == c))
+                rest, squares = np.zeros((2, self.n_features))
+                for start in range(0, len(members), BLOCK):
+                    part = members[start : start + BLOCK]
+                    Z = self.X[part] - shift
+                    rest += weights[part] @ Z
+                    squares += weights[part] @ Z**2
+            means[c], variances[c] = shift + rest, np.maximum(squares - rest**2, 0)
+        return means, variances
+
+    def shifted(self, center: np.ndarray) -> Rows:
+        """Return a float64 copy of dense rows less `center`, which changes no pair of them."""
+        return Rows(self.X - center, self.y, self.classes, self.sample_weight)
 
     def reduce_scores(
         self, w: np.ndarray, function: Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]

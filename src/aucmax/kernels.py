@@ -21,8 +21,8 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @jit
-def add_outer_products(data, indices, indptr, weights, shift, S):  # type: ignore[no-untyped-def]
-    """Add weights[r] * v v' of each CSR row r to the upper triangle of S, v = stored values - shift.
+def add_outer_products(data, indices, indptr, weights, S):  # type: ignore[no-untyped-def]
+    """Add weights[r] * v v' of each CSR row v to the upper triangle of S.
 
     The column indices of a row must be sorted. Costs half the square of a row's nonzeros, whatever the
     number of columns.
@@ -31,10 +31,10 @@ def add_outer_products(data, indices, indptr, weights, shift, S):  # type: ignor
         start, stop = indptr[r], indptr[r + 1]
         for a in range(start, stop):
             j = indices[a]
-            v = weights[r] * (data[a] - shift[j])
+            v = weights[r] * data[a]
             for b in range(a, stop):
                 k = indices[b]
-                S[j, k] += v * (data[b] - shift[k])
+                S[j, k] += v * data[b]
 
 
 @jit

@@ -19,17 +19,18 @@ up to rounding.
 from __future__ import annotations
 
 import os
-import tempfile
+import uuid
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
 from .threads import map_spans
 from .validation import canonical, check_class_weights, check_weights
 
+FILE_FORMAT = "aucmax.ClassMoments 1"
 # A CSR block with more than this share of nonzeros is squared as a dense one.
 DENSE_FROM = 0.2
 
@@ -68,6 +69,8 @@ class ClassMoments:
 
     def __init__(self, n_features: int, classes: Any = (0, 1)) -> None:
         self.classes = np.asarray(classes)
+        if self.classes.dtype == object:  # a file could only hold these as a pickle
+            self.classes = np.array(self.classes.tolist())
         if self.classes.shape != (2,) or self.classes[0] == self.classes[1]:
             raise ValueError(f"classes must be two different labels, negative and positive; got {classes!r}.")
         self.weight = np.zeros(2)
@@ -103,7 +106,7 @@ class ClassMoments:
             The moments of all rows so far.
         """
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
-        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"))
         check_consistent_length(X, y)
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but these moments were made for {self.n_features}.")
@@ -111,7 +114,9 @@ class ClassMoments:
         if strange.any():
             raise ValueError(f"y holds {y[strange].tolist()[0]!r}, but the classes are {self.classes.tolist()}.")
         (new,) = grouped_moments(canonical(X), y, self.classes, check_weights(sample_weight, X))
-        self._absorb(new)
+        joined = self.merge(new)
+        check_no_overflow(joined)
+        self.weight, self.mean, self.scatter = joined.weight, joined.mean, joined.scatter
         return self
 
     def _check_compatible(self, other: ClassMoments) -> None:
@@ -130,6 +135,7 @@ class ClassMoments:
         for c in range(2):
             self._add(c, other.weight[c], other.mean[c], other.scatter[c])
 
+    @np.errstate(over="ignore", invalid="ignore")  # `check_no_overflow` looks at the end result
     def _add(self, c: int, weight: float, mean: np.ndarray, scatter: np.ndarray) -> None:
         """Join a block to class `c` (Chan's update)."""
         if weight == 0:
@@ -222,7 +228,7 @@ class ClassMoments:
 
     def rescaled(self, scale: np.ndarray) -> ClassMoments:
         """Return the moments of X / scale, without touching X."""
-        return self._with(self.weight, self.mean / scale, self.scatter / np.outer(scale, scale))
+        return self._with(self.weight.copy(), self.mean / scale, self.scatter / np.outer(scale, scale))
 
     def standardized(self) -> ClassMoments:
         """Return the moments of the columns divided by their standard deviation.
@@ -240,11 +246,12 @@ class ClassMoments:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the moments to an ``.npz`` file, whole or not at all."""
         path = Path(path)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
-            try:
+        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        try:
+            with open(draft, "xb") as file:
                 np.savez(
                     file,
-                    format=np.array("aucmax.ClassMoments 1"),
+                    format=np.array(FILE_FORMAT),
                     classes=self.classes,
                     weight=self.weight,
                     mean=self.mean,
@@ -252,29 +259,26 @@ class ClassMoments:
                 )
                 file.flush()
                 os.fsync(file.fileno())
-                os.replace(file.name, path)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+            os.replace(draft, path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ClassMoments:
         """Read what `save` wrote; nothing in the file is executed."""
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                if str(file["format"]) != "aucmax.ClassMoments 1":
-                    raise ValueError(f"format {file['format']}")
-                new = cls(0, file["classes"])
-                new.weight, new.mean, new.scatter = file["weight"], file["mean"], file["scatter"]
-            d = new.n_features
-            if new.weight.shape != (2,) or new.mean.shape != (2, d) or new.scatter.shape != (2, d, d):
-                raise ValueError("arrays of different shapes")
-        except OSError as error:
-            if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-                raise
-            raise ValueError(f"{os.fspath(path)} is not a whole file of class moments.") from error
-        except Exception as error:
-            raise ValueError(f"{os.fspath(path)} is not a whole file of class moments: {error}.") from error
+        with open(path, "rb") as file:
+            try:
+                with np.load(file, allow_pickle=False) as arrays:
+                    if str(arrays["format"]) != FILE_FORMAT:
+                        raise ValueError("another format")
+                    new = cls(0, arrays["classes"])
+                    new.weight, new.mean, new.scatter = arrays["weight"], arrays["mean"], arrays["scatter"]
+                d = new.n_features
+                if new.weight.shape != (2,) or new.mean.shape != (2, d) or new.scatter.shape != (2, d, d):
+                    raise ValueError("arrays of different shapes")
+            except Exception as error:  # NumPy and zipfile have many, from KeyError to BadZipFile
+                raise ValueError(f"{os.fspath(path)} is not a whole file of class moments.") from error
         return new
 
 
@@ -335,6 +339,8 @@ def grouped_moments(
                 for c, members in enumerate((~positive, positive)):
                     if folds is not None:
                         members = members & (folds[rows] == fold)
+                    if sample_weight is not None:
+                        members = members & (sample_weight[rows] > 0)
                     chosen = np.flatnonzero(members)
                     weights = None if sample_weight is None else sample_weight[rows][chosen]
                     total = float(len(chosen)) if weights is None else float(weights.sum())
@@ -352,8 +358,15 @@ def grouped_moments(
             whole._absorb(part)
     if not all(np.isfinite(part.scatter).all() for part in moments):
         assert_all_finite(X, input_name="X")
-        raise ValueError("The squares of the values of X overflow: divide its largest columns by a power of ten.")
+    for part in moments:
+        check_no_overflow(part)
     return moments
+
+
+def check_no_overflow(moments: ClassMoments) -> None:
+    """Raise a ValueError if the moments of finite values are not finite."""
+    if not np.isfinite(moments.scatter).all():
+        raise ValueError("The squares of the values of X overflow: divide its largest columns by a power of ten.")
 
 
 def _gather(block: np.ndarray, rows: np.ndarray, buffer: np.ndarray) -> np.ndarray:
@@ -385,8 +398,8 @@ def _dense_moments(
 def _csr_moments(Z: Any, weights: np.ndarray | None, total: float) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and centred scatter of CSR rows from their nonzeros alone.
 
-    A column without zeros is shifted by its mean. The others are squared as they are: a zero among n rows of mean m
-    makes a variance of about m^2 / n at least, so the centring afterwards cannot cancel much.
+    A column without zeros is shifted by its mean before. The others are squared as they are: a zero among n rows of
+    mean m makes a variance of about m^2 / n at least, so the centring afterwards cannot cancel much.
     """
     from .kernels import add_outer_products
 
@@ -396,12 +409,18 @@ def _csr_moments(Z: Any, weights: np.ndarray | None, total: float) -> tuple[np.n
         return _dense_moments(Z, weights, total, _average(Z, weights, total))
     if weights is None:
         weights = np.ones(n_rows)
-    mean = Z.T @ weights / total
-    full = np.bincount(Z.indices, minlength=n_features) == n_rows
-    shift = np.where(full, mean, 0.0)
+    Z, shift = shift_full_columns(Z, weights, total)
     scatter = np.zeros((n_features, n_features))
-    add_outer_products(Z.data, Z.indices, Z.indptr, weights, shift, scatter)
+    add_outer_products(Z.data, Z.indices, Z.indptr, weights, scatter)
     scatter += np.triu(scatter, 1).T
-    rest = mean - shift
+    rest = Z.T @ weights / total
     scatter -= np.outer(rest * total, rest)
-    return mean, scatter
+    return shift + rest, scatter
+
+
+def shift_full_columns(Z: Any, weights: np.ndarray, total: float) -> tuple[Any, np.ndarray]:
+    """Return CSR rows in float64 with the columns that have no zeros shifted by about their mean, and the shift."""
+    n_rows, n_features = Z.shape
+    full = np.bincount(Z.indices, minlength=n_features) == n_rows
+    shift = np.where(full, Z.T @ weights / total, 0.0)
+    return type(Z)((Z.data - shift[Z.indices], Z.indices, Z.indptr), shape=Z.shape), shift

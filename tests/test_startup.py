@@ -1,0 +1,110 @@
+"""What a process pays before its first result: imports, compilation, threads."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import numba
+import numpy as np
+import pytest
+import threadpoolctl
+
+import aucmax
+from aucmax import kernels
+from aucmax.threads import map_spans, map_threads, one_blas_thread
+
+FITS = """
+import numpy as np
+from scipy import sparse
+from aucmax import AUCClassifier, kernels, roc_auc
+rng = np.random.default_rng(0)
+y = np.arange(40_000) % 2
+roc_auc(y, rng.random(40_000))
+roc_auc(y, rng.random(40_000), rng.random(40_000))
+for dtype in (np.float32, np.float64):
+    AUCClassifier().fit(sparse.random_array((500, 60), density=0.05, format="csr", rng=rng, dtype=dtype), y[:500])
+compiled = (kernels.add_outer_products, kernels.sum_below)
+print(sum(sum(kernel.stats.cache_misses.values()) for kernel in compiled))
+"""
+
+
+def run(code, **environment):
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | environment
+    )
+    return result.stdout.split()
+
+
+def test_importing_loads_nothing_and_a_small_dense_fit_no_compiler():
+    heavy = "[name for name in ('numpy', 'scipy', 'sklearn', 'numba') if name in sys.modules]"
+    assert run(f"import sys, aucmax; print({heavy})") == ["[]"]
+    fit = "AUCClassifier().fit([[0.0], [1], [2], [3]] * 5, [0, 0, 1, 1] * 5).predict_proba([[1.0]])"
+    assert run(f"import sys; from aucmax import AUCClassifier; {fit}; print('numba' in sys.modules)") == ["False"]
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    first, second = (int(run(FITS, NUMBA_CACHE_DIR=str(tmp_path))[0]) for _ in range(2))
+    assert first > 0
+    assert second == 0
+
+
+def test_without_a_folder_for_the_cache_kernels_are_compiled_in_memory(monkeypatch):
+    def njit(**options):
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function: no locator available")
+        return numba.njit(**options)
+
+    monkeypatch.setattr(kernels, "numba", SimpleNamespace(njit=njit))
+    assert kernels.jit(lambda x: x + 1)(1) == 2
+
+
+def test_every_public_name_is_there():
+    for name in aucmax.__all__:
+        assert getattr(aucmax, name) is not None
+    assert set(aucmax.__all__) == set(dir(aucmax))
+    with pytest.raises(AttributeError, match=r"^module 'aucmax' has no attribute 'AUCClasifier'$"):
+        aucmax.AUCClasifier  # noqa: B018
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_blas_gets_its_threads_back_however_the_holders_overlap():
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == before
+        with pytest.raises(ZeroDivisionError), one_blas_thread():
+            1 / 0  # noqa: B018
+        assert blas_threads() == before
+
+
+def test_fits_in_several_threads_do_not_disturb_each_other():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 10))
+    y = (X[:, 0] + rng.standard_normal(20_000) > 1).astype(int)
+    before = blas_threads()
+    alone = aucmax.AUCClassifier().fit(X, y).coef_
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda _: aucmax.AUCClassifier().fit(X, y).coef_, range(8)))
+    for coef in together:
+        np.testing.assert_allclose(coef, alone, rtol=1e-12)
+    assert blas_threads() == before
+
+
+def test_results_come_in_order_and_spans_cover_the_rows():
+    with threadpoolctl.threadpool_limits(4, user_api="blas"):
+        assert list(map_threads(lambda x: x * x, range(20))) == [x * x for x in range(20)]
+        for n_rows in (1, 7, 100, 12_345):
+            spans = list(map_spans(lambda span: span, n_rows, 10, 5))
+            np.testing.assert_array_equal(np.concatenate([np.arange(n_rows)[s] for s in spans]), np.arange(n_rows))
+    with pytest.raises(ZeroDivisionError):
+        list(map_threads(lambda x: 1 // x, [1, 0]))
