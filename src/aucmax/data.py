@@ -51,9 +51,11 @@ class Rows:
 
     def scores(self, W: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return X[rows] @ W for W of shape (n_features,) or (n_features, L), columns contiguous."""
+        if rows is None and (sparse.issparse(self.X) or self.X.dtype == np.float64):
+            return np.asfortranarray(self.X @ W)
         n_rows = self.n_rows if rows is None else len(rows)
         out = np.empty((*W.shape[1:], n_rows))
-        for start in range(0, n_rows, BLOCK):
+        for start in range(0, n_rows, BLOCK):  # gathered rows, or float32 ones in float64, are never all there at once
             part = slice(start, start + BLOCK)
             block = self.X[part] if rows is None else self.X[rows[part]]
             out[..., part] = (block @ W).T
@@ -64,7 +66,7 @@ class Rows:
         if sparse.issparse(self.X) or self.X.dtype == np.float64:
             return self.X.T @ g
         out = np.zeros((self.n_features, *g.shape[1:]))
-        for start in range(0, self.n_rows, BLOCK):  # float32 would be converted as a whole
+        for start in range(0, self.n_rows, BLOCK):
             out += self.X[start : start + BLOCK].T @ g[start : start + BLOCK]
         return out
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -265,7 +266,9 @@ def cg_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, tol: float, max_i
         g = weights * (s - np.where(positive, upper, lower)) + signs * (upper - lower)
         return rows.pullback(g) / scale
 
-    return shifted_cg(matvec, rows.pullback(signs) / scale, alphas, tol, max_iter)
+    # BLAS is left with inner products here, unless X is dense.
+    with one_blas_thread() if sparse.issparse(rows.X) else nullcontext():
+        return shifted_cg(matvec, rows.pullback(signs) / scale, alphas, tol, max_iter)
 
 
 def shifted_cg(
