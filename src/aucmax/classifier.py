@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from .base import LinearAUCClassifier, all_or_nothing
 from .calibration import ScoreGrid, calibrate_gaussian, calibrate_scores, class_statistics
 from .data import Rows
-from .model_selection import CV_TOL, Fitting, check_alphas, make_splits, score_path
+from .model_selection import Fitting, check_alphas, make_splits, score_path
 from .moments import ClassMoments
 from .solvers.squared import SOLVERS, MomentProblem, Problem, choose_solver, shrinkage_alpha
 from .validation import find_classes
@@ -58,7 +58,8 @@ class AUCClassifier(LinearAUCClassifier):
         runs conjugate gradients on the rows and forms neither; "auto" takes the cheapest.
 
     tol : float, default=1e-6
-        Where "cg" stops: the norm of the residual of the normal equations over that of their right-hand side.
+        Where "cg" stops: the norm of the residual of the normal equations over that of their right-hand side. While
+        alphas are compared it stops at 1e-3.
 
     max_iter : int, default=1000
         Limit of iterations of "cg".
@@ -189,7 +190,7 @@ class AUCClassifier(LinearAUCClassifier):
     def _fit_alpha(self, rows: Rows, solver: str) -> None:
         context = self._init_callback_context(max_subtasks=1).call_on_fit_task_begin(estimator=self, X=rows.X, y=rows.y)
         with self._task(context, "solve"):
-            problem = Fitting(self.standardize, solver, self.tol, self.max_iter).problem(rows)
+            problem = Fitting(self.standardize, solver, self.max_iter).problem(rows)
             w = self._solve(problem, float(self.alpha))  # type: ignore[arg-type]
             if isinstance(problem, MomentProblem):
                 statistics = problem.moments.project(w)
@@ -204,13 +205,11 @@ class AUCClassifier(LinearAUCClassifier):
         context = self._init_callback_context(max_subtasks=len(splits.pairs) + 2)
         context.call_on_fit_task_begin(estimator=self, X=rows.X, y=rows.y)
         with self._task(context, "moments"):
-            comparing = Fitting(self.standardize, solver, max(self.tol, CV_TOL), self.max_iter)
-            whole, problem_of = comparing.problems(rows, splits)
+            whole, problem_of = Fitting(self.standardize, solver, self.max_iter).problems(rows, splits)
             alphas = whole.default_alphas() if self.alphas is None else check_alphas(self.alphas)
         path, held_out = score_path(rows, splits, problem_of, alphas, functools.partial(self._task, context))
         self.alphas_, self.cv_results_ = path.alphas, path.results()
         with self._task(context, "solve"):
-            whole.tol = self.tol
             w = self._solve(whole, path.best_alpha)
             used = np.isfinite(held_out)
             weights = None if rows.sample_weight is None else rows.sample_weight[used]
@@ -223,7 +222,7 @@ class AUCClassifier(LinearAUCClassifier):
 
     def _solve(self, problem: Problem, alpha: float) -> np.ndarray:
         """Set what is known from the problem and alpha, and return the weights."""
-        (w,) = problem.path(np.array([alpha]))
+        (w,) = problem.path(np.array([alpha]), self.tol)
         self.coef_, self.alpha_, self.n_iter_ = w[None, :], alpha, problem.n_iter
         if isinstance(problem, MomentProblem):
             self.moments_ = problem.moments

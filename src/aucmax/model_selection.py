@@ -126,7 +126,7 @@ def cross_validate_path(
     rows = Rows(canonical(X), y, find_classes(y), check_weights(sample_weight, X))
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of auto, moments, dual and cg, got {solver!r}.")
-    fitting = Fitting(standardize, choose_solver(X) if solver == "auto" else solver, CV_TOL, max_iter)
+    fitting = Fitting(standardize, choose_solver(X) if solver == "auto" else solver, max_iter)
     splits = make_splits(cv, rows)
     whole, problem_of = fitting.problems(rows, splits)
     alphas = whole.default_alphas() if alphas is None else check_alphas(alphas)
@@ -147,14 +147,13 @@ class Fitting(NamedTuple):
 
     standardize: bool
     solver: str
-    tol: float
     max_iter: int
 
     def problem(self, rows: Rows) -> Problem:
         """Return the problem of these rows."""
         if self.solver == "moments":
             return MomentProblem(rows.moments()[0], self.standardize)
-        return RowProblem(rows, self.standardize, self.solver, self.tol, self.max_iter)
+        return RowProblem(rows, self.standardize, self.solver, self.max_iter)
 
     def problems(self, rows: Rows, splits: Splits) -> tuple[Problem, Callable[[int], Problem]]:
         """Return the problem of all rows and a function for those of the training sets; from moments, in one pass."""
@@ -186,7 +185,7 @@ def score_path(
     def one_split(k: int) -> tuple[Any, np.ndarray, np.ndarray]:
         test = splits.pairs[k][1]
         problem = problem_of(k)
-        W = problem.path(alphas)
+        W = problem.path(alphas, CV_TOL)
         auc = roc_auc(positive[test], rows.scores(W.T, test), None if weights is None else weights[test])
         return auc, W, problem.midpoint(W)
 

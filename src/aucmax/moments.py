@@ -73,6 +73,7 @@ class ClassMoments:
             self.classes = np.array(self.classes.tolist())
         if self.classes.shape != (2,) or self.classes[0] == self.classes[1]:
             raise ValueError(f"classes must be two different labels, negative and positive; got {classes!r}.")
+        check_memory(n_features)
         self.weight = np.zeros(2)
         self.mean = np.zeros((2, n_features))
         self.scatter = np.zeros((2, n_features, n_features))
@@ -280,6 +281,16 @@ class ClassMoments:
             except Exception as error:  # NumPy and zipfile have many, from KeyError to BadZipFile
                 raise ValueError(f"{os.fspath(path)} is not a whole file of class moments.") from error
         return new
+
+
+def check_memory(n_features: int) -> None:
+    """Raise a MemoryError where the moments would not fit: zeros are promised by the system, then not kept."""
+    needed = 2 * 8 * n_features**2
+    if hasattr(os, "sysconf") and needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise MemoryError(
+            f"Class moments of {n_features:,} features take {needed / 1e9:,.0f} GB, more than this machine has: "
+            "fit all rows at once with AUCClassifier(solver='cg')."
+        )
 
 
 def usable_scale(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:

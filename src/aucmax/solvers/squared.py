@@ -62,10 +62,9 @@ class Problem(Protocol):
     """What cross-validation and the classifier ask of a loss on one training set."""
 
     n_iter: int
-    tol: float
 
     def default_alphas(self) -> np.ndarray: ...  # noqa: D102
-    def path(self, alphas: np.ndarray) -> np.ndarray: ...  # noqa: D102
+    def path(self, alphas: np.ndarray, tol: float) -> np.ndarray: ...  # noqa: D102
     def midpoint(self, w: np.ndarray) -> np.ndarray: ...  # noqa: D102
 
 
@@ -81,7 +80,6 @@ class MomentProblem:
     """
 
     n_iter = 1
-    tol = 0.0
 
     def __init__(self, moments: ClassMoments, standardize: bool) -> None:
         moments.check_both_classes()
@@ -94,8 +92,8 @@ class MomentProblem:
         """Return the grid for cross-validation, largest first."""
         return alpha_grid(float(np.trace(self.scaled.pair_scatter())) / self.scaled.n_features)
 
-    def path(self, alphas: np.ndarray) -> np.ndarray:
-        """Return the minimisers for all alphas."""
+    def path(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
+        """Return the minimisers for all alphas; `tol` is for the problems that iterate."""
         solutions = cholesky(self.scaled, alphas[0])[None] if len(alphas) == 1 else eigen_path(self.scaled, alphas)
         return solutions / self.scale
 
@@ -115,17 +113,15 @@ class RowProblem:
         Whether the penalty is on the weights of the standardised columns.
     solver : {"dual", "cg"}
         The n x n form, or conjugate gradients.
-    tol : float
-        Of conjugate gradients: the norm of the residual over that of delta.
     max_iter : int
-        Of conjugate gradients.
+        Limit of conjugate gradients.
     """
 
     n_iter = 1
 
-    def __init__(self, rows: Rows, standardize: bool, solver: str, tol: float, max_iter: int) -> None:
+    def __init__(self, rows: Rows, standardize: bool, solver: str, max_iter: int) -> None:
         assert_all_finite(rows.X, input_name="X")
-        self.rows, self.solver, self.tol, self.max_iter = rows, solver, tol, max_iter
+        self.rows, self.solver, self.max_iter = rows, solver, max_iter
         means, variances = rows.column_statistics()
         self.center = means.mean(axis=0)
         # The diagonal of M.
@@ -145,15 +141,15 @@ class RowProblem:
         """
         return alpha_grid(float(np.mean(self.spread / self.scale**2)), low=-1 if self.solver == "cg" else -6)
 
-    def path(self, alphas: np.ndarray) -> np.ndarray:
-        """Return the minimisers for all alphas; warn if conjugate gradients have not converged."""
+    def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
+        """Return the minimisers for all alphas; conjugate gradients stop at a relative residual of `tol`, or warn."""
         if self.solver == "dual":
             return dual_path(self.rows, alphas, self.scale) / self.scale
-        solutions, self.n_iter, residual = cg_path(self.rows, alphas, self.scale, self.tol, self.max_iter)
-        if residual > self.tol:
+        solutions, self.n_iter, residual = cg_path(self.rows, alphas, self.scale, tol, self.max_iter)
+        if residual > tol:
             warnings.warn(
                 f"Conjugate gradients stopped at max_iter={self.max_iter} with a relative residual of "
-                f"{residual:.1e} (tol={self.tol:g}): increase max_iter, tol or alpha.",
+                f"{residual:.1e} (tol={tol:g}): increase max_iter, tol or alpha.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
