@@ -887,3 +887,17 @@ def test_values_whose_squares_are_finite_are_taken():
     assert_same(ClassMoments(5).update(1e150 * X, y), numpy_moments(1e150 * X, y))
     tiny = (1e36 * X).astype(np.float32)  # their sum is beyond float32, but nothing is added up in float32
     assert_same(ClassMoments(5).update(tiny, y), numpy_moments(tiny, y), rtol=1e-6)
+
+
+def test_a_block_without_weight_changes_nothing():
+    X, y, weights = make_data()
+    result = ClassMoments(5).update(X, y, weights)
+    assert_identical(result.copy().update(X, y, np.zeros(len(y))), result)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+def test_values_that_are_not_finite_are_refused_without_weight_too(form):
+    X, y, weights = make_data()
+    weights[7] = 0
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\.$"):
+        ClassMoments(5).update(form(spoiled(X, np.nan)), y, weights)

@@ -146,13 +146,14 @@ def test_more_rows_than_a_block(kind, solver):
 @pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
 @pytest.mark.parametrize("mean", [1e3, 1e6, 1e8])
 @pytest.mark.parametrize("shape", [(60, 8), (12, 30)], ids=str)
-def test_means_far_from_zero_do_not_matter(shape, mean, solver):
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+def test_means_far_from_zero_do_not_matter(form, shape, mean, solver):
     # Multiples of 2^-20, so that adding the mean rounds nothing away.
     rows = make_rows(*shape, weighted=True)
     rows.X = np.round(rows.X * 2**20) / 2**20
     M, delta = system(rows)
-    far = Rows(rows.X + mean, rows.y, CLASSES, rows.sample_weight)
-    np.testing.assert_array_equal(far.X - mean, rows.X)
+    far = Rows(form(rows.X + mean), rows.y, CLASSES, rows.sample_weight)
+    np.testing.assert_array_equal(dense(far) - mean, rows.X)
     problem = make_problem(solver, far, standardize=False)
     grid = problem.default_alphas()
     np.testing.assert_allclose(grid, make_problem(solver, rows, standardize=False).default_alphas(), rtol=1e-6)
@@ -160,7 +161,7 @@ def test_means_far_from_zero_do_not_matter(shape, mean, solver):
     tol = 1e-9 if solver == "dual" else max(1e-9, 1e-13 * mean)
     for alphas in (grid[2:11:4], grid[10:11]):
         assert_optimal(problem.path(alphas, TOL), alphas, M, delta, tol)
-    np.testing.assert_array_equal(far.X - mean, rows.X)
+    np.testing.assert_array_equal(dense(far) - mean, rows.X)
 
 
 @st.composite
@@ -481,15 +482,29 @@ def test_the_grid_is_measured_in_mean_eigenvalues(standardize):
 
 @pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
 @pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_array], ids=["float64", "float32", "CSR"])
-def test_a_constant_column_is_scaled_by_one(form, solver):
-    rows = make_rows(20_000, 3, weighted=True)
+def test_a_constant_column_gets_no_weight(form, solver):
+    rows = make_rows(300 if solver == "dual" else 20_000, 3, weighted=True)
     rows.X[:, 1] = 0.1
     # What has no weight is not there.
     rows.X[:2, 1], rows.sample_weight[:2] = 0, 0
     rows.X = form(rows.X)
-    scale = make_problem(solver, rows, standardize=True).scale
-    assert scale[1] == 1
-    assert scale[0] != 1
+    for standardize in (True, False):
+        problem = make_problem(solver, rows, standardize)
+        assert problem.scale[1] == np.inf
+        for alphas in ([0.1, 0.01], [0.0]):
+            path = problem.path(np.array(alphas), 1e-10)
+            assert (path[:, 1] == 0).all()
+            assert (path[:, [0, 2]] != 0).all()
+
+
+@pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+def test_constant_columns_alone_give_zero(form, solver):
+    weights = np.random.default_rng(0).random(7)
+    rows = Rows(form(np.full((7, 2), 0.1)), np.arange(7) % 2, CLASSES, weights)
+    problem = make_problem(solver, rows, standardize=False)
+    np.testing.assert_array_equal(problem.path(np.array([1.0, 0.0]), TOL), 0)
+    assert problem.default_alphas()[0] == 1e4
 
 
 def test_the_grid_of_constant_columns_is_that_of_level_one():

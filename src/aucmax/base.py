@@ -53,7 +53,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
         )
-        return canonical(X), y, check_weights(sample_weight, X)
+        return canonical(X), y, check_weights(sample_weight, X, allow_zero=not reset)
 
     def _set_calibration(self, calibration: Calibration) -> None:
         self.intercept_ = np.array([-calibration.threshold])

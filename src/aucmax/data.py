@@ -76,8 +76,8 @@ class Rows:
         """Return the mask of the positives."""
         return self.y == self.classes[1]
 
-    def class_weights(self) -> np.ndarray:
-        """Return the weight of the two classes, both above 0."""
+    def totals(self) -> np.ndarray:
+        """Return the weight of each class, both above 0."""
         positive = self.positive()
         totals = [np.sum(m if self.sample_weight is None else self.sample_weight[m]) for m in (~positive, positive)]
         check_class_weights(np.array(totals), self.classes)
@@ -85,7 +85,7 @@ class Rows:
 
     def balanced_weights(self) -> np.ndarray:
         """Return the sample weights scaled to sum to one in each class."""
-        scaled = 1 / self.class_weights()[self.positive().astype(np.intp)]
+        scaled = 1 / self.totals()[self.positive().astype(np.intp)]
         return scaled if self.sample_weight is None else self.sample_weight * scaled
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
@@ -110,10 +110,6 @@ class Rows:
                     squares += weights[part] @ Z**2
             means[c], variances[c] = shift + rest, np.maximum(squares - rest**2, 0)
         return means, variances
-
-    def shifted(self, center: np.ndarray) -> Rows:
-        """Return a float64 copy of dense rows less `center`, which changes no pair of them."""
-        return Rows(self.X - center, self.y, self.classes, self.sample_weight)
 
     def reduce_scores(
         self, w: np.ndarray, function: Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]

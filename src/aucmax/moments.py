@@ -31,7 +31,7 @@ from .threads import map_spans
 from .validation import canonical, check_class_weights, check_weights
 
 FILE_FORMAT = "aucmax.ClassMoments 1"
-# A CSR block with more than this share of nonzeros is squared as a dense one.
+# CSR with more than this share of nonzeros is squared as dense blocks.
 DENSE_FROM = 0.2
 
 
@@ -114,7 +114,7 @@ class ClassMoments:
         strange = ~np.isin(y, self.classes)
         if strange.any():
             raise ValueError(f"y holds {y[strange].tolist()[0]!r}, but the classes are {self.classes.tolist()}.")
-        (new,) = grouped_moments(canonical(X), y, self.classes, check_weights(sample_weight, X))
+        (new,) = grouped_moments(canonical(X), y, self.classes, check_weights(sample_weight, X, allow_zero=True))
         joined = self.merge(new)
         check_no_overflow(joined)
         self.weight, self.mean, self.scatter = joined.weight, joined.mean, joined.scatter
@@ -168,8 +168,9 @@ class ClassMoments:
     def subtract(self, other: ClassMoments) -> ClassMoments:
         """Return the moments of these rows without those of `other`, which must be among them.
 
-        Exact up to rounding of the larger one: what is left after taking away nearly everything has lost
-        digits. Where the parts are at hand, `merge` is the safer way.
+        A class of which less than a billionth of the weight is left counts as empty. Exact up to rounding of the
+        larger one: what is left after taking away nearly everything has lost digits. Where the parts are at hand,
+        `merge` is the safer way.
         """
         self._check_compatible(other)
         rest = self.copy()
@@ -220,12 +221,16 @@ class ClassMoments:
     def std(self) -> np.ndarray:
         """Return the standard deviation of each column over both classes, as ``StandardScaler`` has it.
 
-        Constant columns get 1, so that they may be divided by it.
+        Columns that are constant up to rounding get 1, so that they may be divided by it.
         """
-        total = self.weight.sum()
-        within = np.diagonal(self.scatter, axis1=1, axis2=2).sum(axis=0)
-        between = self.weight.prod() / total * self.delta**2
-        return usable_scale((within + between) / total, self.weight @ self.mean / total)
+        std = self.spread()
+        return np.where(std == 0, 1.0, std)
+
+    def spread(self) -> np.ndarray:
+        """Return the standard deviation of each column over both classes, exactly 0 if it is constant."""
+        share = self.weight / self.weight.sum()
+        within = np.diagonal(self.scatter, axis1=1, axis2=2).sum(axis=0) / self.weight.sum()
+        return spread(within + share.prod() * self.delta**2, share @ self.mean)
 
     def rescaled(self, scale: np.ndarray) -> ClassMoments:
         """Return the moments of X / scale, without touching X."""
@@ -293,10 +298,9 @@ def check_memory(n_features: int) -> None:
         )
 
 
-def usable_scale(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Return the standard deviations, with 1 for the columns that are constant up to rounding."""
-    constant = variance <= (10 * np.finfo(np.float64).eps * mean) ** 2
-    return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
+def spread(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return standard deviations, exactly 0 for columns that are constant up to rounding."""
+    return np.where(variance <= (10 * np.finfo(np.float64).eps * mean) ** 2, 0.0, np.sqrt(np.maximum(variance, 0)))
 
 
 # The pass over the data
@@ -317,7 +321,7 @@ def grouped_moments(
     Parameters
     ----------
     X : ndarray or CSR of shape (n_samples, n_features)
-        Rows of float32 or float64; values that are not finite are found and refused.
+        Rows of float32 or float64; values that are not finite are refused.
     y : ndarray of shape (n_samples,)
         Labels, compared with the classes block by block.
     classes : ndarray of shape (2,)
@@ -335,7 +339,8 @@ def grouped_moments(
         Disjoint parts of the data; merge them for the moments of several folds together.
     """
     n_rows, n_features = X.shape
-    is_sparse = sparse.issparse(X)
+    densify = sparse.issparse(X) and X.nnz > DENSE_FROM * n_rows * n_features
+    is_sparse = sparse.issparse(X) and not densify
     # Enough rows that the d x d work of joining a block is small beside the work on its rows.
     step = max(1 << 16, 16 * n_features) if is_sparse else max(2048, n_features) * 2 * n_folds
 
@@ -345,7 +350,7 @@ def grouped_moments(
         buffer = np.empty((0 if is_sparse else min(step, span.stop - span.start), n_features))
         for start in range(span.start, span.stop, step):
             rows = slice(start, min(start + step, span.stop))
-            block, positive = X[rows], y[rows] == classes[1]
+            block, positive = X[rows].toarray() if densify else X[rows], y[rows] == classes[1]
             for fold, part in enumerate(parts):
                 for c, members in enumerate((~positive, positive)):
                     if folds is not None:
@@ -359,7 +364,7 @@ def grouped_moments(
                         part._add(c, total, *_csr_moments(block[chosen], weights, total))
                     elif total > 0:
                         Z = _gather(block, chosen, buffer)
-                        shift = part.mean[c].copy() if part.weight[c] else _average(Z, weights, total)
+                        shift = part.mean[c] if part.weight[c] else _average(Z, weights, total)
                         part._add(c, total, *_dense_moments(Z, weights, total, shift))
         return parts
 
@@ -369,6 +374,8 @@ def grouped_moments(
             whole._absorb(part)
     if not all(np.isfinite(part.scatter).all() for part in moments):
         assert_all_finite(X, input_name="X")
+    if sample_weight is not None and not sample_weight.all():
+        assert_all_finite(X[sample_weight == 0], input_name="X")  # rows that no moment has seen
     for part in moments:
         check_no_overflow(part)
     return moments
@@ -415,9 +422,6 @@ def _csr_moments(Z: Any, weights: np.ndarray | None, total: float) -> tuple[np.n
     from .kernels import add_outer_products
 
     n_rows, n_features = Z.shape
-    if Z.nnz > DENSE_FROM * n_rows * n_features:
-        Z = Z.toarray().astype(np.float64, copy=False)
-        return _dense_moments(Z, weights, total, _average(Z, weights, total))
     if weights is None:
         weights = np.ones(n_rows)
     Z, shift = shift_full_columns(Z, weights, total)

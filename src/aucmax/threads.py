@@ -13,7 +13,7 @@ from threadpoolctl import ThreadpoolController
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Rows are cut into this many spans whatever the machine: the result does not depend on the number of cores.
+# Rows are cut into this many spans whatever the machine: the number of cores does not change how sums are grouped.
 N_SPANS = 8
 # BLAS does not thread X.T @ X well below this many columns (1.08 times faster on two cores at 54), so the rows are
 # shared out above it (1.8 times); with more columns BLAS has the cores to itself.

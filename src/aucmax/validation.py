@@ -45,11 +45,16 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
     return classes
 
 
-def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """Return `sample_weight` as one nonnegative float64 weight a row, or None where every row counts once."""
+def check_weights(sample_weight: Any, X: Any, allow_zero: bool = False) -> np.ndarray | None:
+    """Return `sample_weight` as one nonnegative float64 weight a row, or None where every row counts once.
+
+    Only a part of the data may have no weight at all (`allow_zero`).
+    """
     if sample_weight is None:
         return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=allow_zero
+    )
 
 
 def check_class_weights(totals: np.ndarray, classes: np.ndarray) -> None:

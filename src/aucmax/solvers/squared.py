@@ -35,7 +35,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 
 from ..data import Rows
-from ..moments import ClassMoments, usable_scale
+from ..moments import ClassMoments, shift_full_columns, spread
 from ..threads import one_blas_thread
 
 EPS = np.finfo(np.float64).eps
@@ -44,9 +44,6 @@ SOLVERS = ("auto", "moments", "dual", "cg")
 # that they win earlier (3,314 x 54,877 with 0.4% nonzeros: 1 s a path, against 12 s for the eigendecomposition).
 MAX_ORDER = 4096
 MAX_ORDER_SPARSE = 1024
-# Conjugate gradients centre dense rows in a copy if a column lies further from zero than this many of its standard
-# deviations: they would lose that many digits.
-FAR = 1e3
 
 
 def choose_solver(X: Any) -> str:
@@ -84,7 +81,7 @@ class MomentProblem:
     def __init__(self, moments: ClassMoments, standardize: bool) -> None:
         moments.check_both_classes()
         self.moments = moments
-        self.scale = moments.std() if standardize else np.ones(moments.n_features)
+        self.scale = penalty_scale(moments.spread(), standardize)
         self.scaled = moments.rescaled(self.scale)
         self.center = moments.mean.mean(axis=0)
 
@@ -124,14 +121,10 @@ class RowProblem:
         self.rows, self.solver, self.max_iter = rows, solver, max_iter
         means, variances = rows.column_statistics()
         self.center = means.mean(axis=0)
-        # The diagonal of M.
-        self.spread = variances.sum(axis=0) + (means[1] - means[0]) ** 2
-        self.scale = np.ones(rows.n_features)
-        if standardize:
-            share = rows.class_weights() / rows.class_weights().sum()
-            self.scale = usable_scale(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
-        if solver == "cg" and not sparse.issparse(rows.X) and np.any(np.abs(self.center) > FAR * np.sqrt(self.spread)):
-            self.rows = rows.shifted(self.center)
+        gaps = (means[1] - means[0]) ** 2
+        share = rows.totals() / rows.totals().sum()
+        self.scale = penalty_scale(spread(share @ variances + share.prod() * gaps, share @ means), standardize)
+        self.level = float(np.mean((variances.sum(axis=0) + gaps) / self.scale**2))
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid for cross-validation, largest first.
@@ -139,7 +132,7 @@ class RowProblem:
         Conjugate gradients slow down as alpha falls, so their grid ends earlier; on wide data a small alpha
         is never the best one.
         """
-        return alpha_grid(float(np.mean(self.spread / self.scale**2)), low=-1 if self.solver == "cg" else -6)
+        return alpha_grid(self.level, low=-1 if self.solver == "cg" else -6)
 
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for all alphas; conjugate gradients stop at a relative residual of `tol`, or warn."""
@@ -160,6 +153,11 @@ class RowProblem:
         return w @ self.center
 
 
+def penalty_scale(std: np.ndarray, standardize: bool) -> np.ndarray:
+    """Return what the columns are divided by; infinity for constant ones, whose weight is 0 whatever rounding says."""
+    return np.where(std == 0, np.inf, std if standardize else 1.0)
+
+
 def alpha_grid(level: float, low: int = -6, high: int = 4) -> np.ndarray:
     """Return two alphas a decade from 10^high down to 10^low times `level`, the mean eigenvalue of M."""
     return np.logspace(high, low, 2 * (high - low) + 1) * (level or 1.0)
@@ -172,12 +170,12 @@ def shrinkage_alpha(problem: MomentProblem) -> float:
     4 / (1/W_0 + 1/W_1). Shrinking C to (1 - r) C + r mu I points w where alpha = mu r / (1 - r) does.
     """
     moments, d = problem.scaled, problem.scaled.n_features
-    C = moments.pair_scatter() - np.outer(moments.delta, moments.delta)
+    C = (moments.scatter / moments.weight[:, None, None]).sum(axis=0)
     trace, square = float(np.trace(C)), float(np.vdot(C, C))
     n = 4 / float(np.sum(1 / moments.weight))
     above = (1 - 2 / d) * square + trace**2
     below = (n + 1 - 2 / d) * (square - trace**2 / d)
-    r = 1.0 if below <= 0 else float(np.clip(above / below, 0, 1))
+    r = 1.0 if below <= 0 else min(above / below, 1.0)
     mu = trace / d
     # r = 1 is the identity, which alpha only reaches in the limit; the grid ends there too.
     return min(mu * r / max(1 - r, EPS), 1e4 * mu)
@@ -215,10 +213,11 @@ def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray) -> np.ndarray:
         centred = V - classes @ (averages.T @ V)
         return np.vstack([np.sqrt(weights)[:, None] * centred, signs @ V])
 
+    # A shift changes no pair, and keeps large means from cancelling.
     if sparse.issparse(rows.X):
-        X = rows.X.astype(np.float64) @ sparse.diags_array(1 / scale)
+        X = shift_full_columns(rows.X, weights, 2.0)[0] @ sparse.diags_array(1 / scale)
         gram = J(J((X @ X.T).toarray()).T)
-    else:  # a shift changes no pair, and keeps large means from cancelling
+    else:
         X = (rows.X - rows.X.mean(axis=0, dtype=np.float64)) / scale
         A = J(X)
         gram = A @ A.T
@@ -255,12 +254,14 @@ def cg_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, tol: float, max_i
     """Return the minimisers for X / scale and all alphas from one Krylov space."""
     weights, positive = rows.balanced_weights(), rows.positive()
     signs = np.where(positive, weights, -weights)
+    center = rows.pullback(weights) / 2
 
     def matvec(v: np.ndarray) -> np.ndarray:
         s = rows.scores(v / scale)
         upper, lower = weights[positive] @ s[positive], weights[~positive] @ s[~positive]
         g = weights * (s - np.where(positive, upper, lower)) + signs * (upper - lower)
-        return rows.pullback(g) / scale
+        # g sums to zero but for rounding, which columns far from zero would magnify.
+        return (rows.pullback(g) - g.sum() * center) / scale
 
     # BLAS is left with inner products here, unless X is dense.
     with one_blas_thread() if sparse.issparse(rows.X) else nullcontext():
@@ -289,7 +290,10 @@ def shifted_cg(
     while len(active) and n_iter < max_iter:
         n_iter += 1
         q = matvec(p) + base * p
-        step = rr / float(p @ q)
+        curvature = float(p @ q)
+        if not curvature > 0:  # rounding, in a direction without curvature or penalty
+            break
+        step = rr / curvature
         r -= step * q
         rr_new = float(r @ r)
         z, z_old = zeta[active], zeta_old[active]
@@ -303,5 +307,5 @@ def shifted_cg(
         zeta_old[active], zeta[active] = z, z_new
         step_old, rr = step, rr_new
         active = active[z_new**2 * rr > tol**2 * target]
-    residual = float(np.sqrt(np.max(zeta[active] ** 2) * rr / target)) if len(active) else 0.0
+    residual = float(np.sqrt(rr / target)) if len(active) else 0.0  # of the smallest shift, the last one to finish
     return CGPath(solutions, n_iter, residual)
