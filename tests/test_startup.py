@@ -64,6 +64,7 @@ def test_every_public_name_is_there():
     for name in aucmax.__all__:
         assert getattr(aucmax, name) is not None
     assert set(aucmax.__all__) == set(dir(aucmax))
+    assert run("import aucmax; print(aucmax.metrics.roc_auc([0, 1], [0, 1]))") == ["1.0"]
     with pytest.raises(AttributeError, match=r"^module 'aucmax' has no attribute 'AUCClasifier'$"):
         aucmax.AUCClasifier  # noqa: B018
 

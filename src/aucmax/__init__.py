@@ -20,6 +20,8 @@ _HOME = {
     "roc_auc_ci": "metrics",
 }
 
+_SUBMODULES = ("metrics", "model_selection")
+
 __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    if name in _SUBMODULES:
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
