@@ -409,3 +409,10 @@ def test_numba_is_imported_for_many_rows_only():
         "assert 'numba' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_labels_that_are_not_labels():
+    with pytest.raises(ValueError, match=r"^Input y contains NaN\.$"):
+        roc_auc([1.0, np.nan, 0.0], [1, 2, 3])
+    with pytest.raises(ValueError, match=r"^The classes of y cannot be sorted: None and 'a' are of two kinds\.$"):
+        roc_auc(np.array([None, "a"], dtype=object), [1, 2])

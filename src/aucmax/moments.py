@@ -116,7 +116,7 @@ class ClassMoments:
             raise ValueError(f"y holds {y[strange].tolist()[0]!r}, but the classes are {self.classes.tolist()}.")
         (new,) = grouped_moments(canonical(X), y, self.classes, check_weights(sample_weight, X, allow_zero=True))
         joined = self.merge(new)
-        check_no_overflow(joined)
+        check_no_overflow(joined.scatter)
         self.weight, self.mean, self.scatter = joined.weight, joined.mean, joined.scatter
         return self
 
@@ -377,13 +377,13 @@ def grouped_moments(
     if sample_weight is not None and not sample_weight.all():
         assert_all_finite(X[sample_weight == 0], input_name="X")  # rows that no moment has seen
     for part in moments:
-        check_no_overflow(part)
+        check_no_overflow(part.scatter)
     return moments
 
 
-def check_no_overflow(moments: ClassMoments) -> None:
-    """Raise a ValueError if the moments of finite values are not finite."""
-    if not np.isfinite(moments.scatter).all():
+def check_no_overflow(squares: np.ndarray) -> None:
+    """Raise a ValueError if the squares of finite values are not finite."""
+    if not np.isfinite(squares).all():
         raise ValueError("The squares of the values of X overflow: divide its largest columns by a power of ten.")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
@@ -25,6 +25,7 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
         If `y` holds one class, more than two, or values that are no classes (continuous targets).
     """
     y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name=name)
     first, second = y[0], None
     for start in range(0, len(y), BLOCK):
         block = y[start : start + BLOCK]
@@ -40,7 +41,12 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
             )
     if second is None:
         raise ValueError(f"AUC needs two classes, but {name} holds only one class: {np.asarray(first).item()!r}.")
-    classes = np.sort(np.asarray([first, second], dtype=y.dtype))
+    try:
+        classes = np.sort(np.asarray([first, second], dtype=y.dtype))
+    except TypeError:
+        raise ValueError(
+            f"The classes of {name} cannot be sorted: {first!r} and {second!r} are of two kinds."
+        ) from None
     check_classification_targets(classes)
     return classes
 

@@ -35,7 +35,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 
 from ..data import Rows
-from ..moments import ClassMoments, shift_full_columns, spread
+from ..moments import ClassMoments, check_no_overflow, shift_full_columns, spread
 from ..threads import one_blas_thread
 
 EPS = np.finfo(np.float64).eps
@@ -119,7 +119,9 @@ class RowProblem:
     def __init__(self, rows: Rows, standardize: bool, solver: str, max_iter: int) -> None:
         assert_all_finite(rows.X, input_name="X")
         self.rows, self.solver, self.max_iter = rows, solver, max_iter
-        means, variances = rows.column_statistics()
+        with np.errstate(over="ignore", invalid="ignore"):
+            means, variances = rows.column_statistics()
+        check_no_overflow(variances)
         self.center = means.mean(axis=0)
         gaps = (means[1] - means[0]) ** 2
         share = rows.totals() / rows.totals().sum()
