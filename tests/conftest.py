@@ -1,9 +1,12 @@
-"""Shared by the tests: the compiled kernels are cached by their source, and small problems are made here."""
+"""Set before anything else is imported: where kernels are cached, and that no check of scikit-learn is skipped."""
 
 import hashlib
 import os
 import tempfile
 from pathlib import Path
+
+# scikit-learn's check of array API input runs only with this.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 # A cached kernel does not notice an edit in another file, so the cache is keyed by the source.
 _source = Path(__file__).parents[1] / "src" / "aucmax" / "kernels.py"
