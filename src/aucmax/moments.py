@@ -341,8 +341,9 @@ def grouped_moments(
     n_rows, n_features = X.shape
     densify = sparse.issparse(X) and X.nnz > DENSE_FROM * n_rows * n_features
     is_sparse = sparse.issparse(X) and not densify
-    # Enough rows that the d x d work of joining a block is small beside the work on its rows.
-    step = max(1 << 16, 16 * n_features) if is_sparse else max(2048, n_features) * 2 * n_folds
+    # Enough rows that the d x d work of joining a block is small beside the work on its rows, and at most 128 MB of
+    # them or a matrix of the size of the moments.
+    step = max(1 << 16, 16 * n_features) if is_sparse else max(min(4096 * n_folds, 2**24 // n_features), n_features)
 
     @np.errstate(over="ignore", invalid="ignore")  # seen in the end result
     def one_span(span: slice) -> list[ClassMoments]:
