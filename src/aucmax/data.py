@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .moments import ClassMoments, grouped_moments, shift_full_columns
+from .blocks import shift_full_columns
+from .moments import ClassMoments, grouped_moments
 from .threads import map_spans
 from .validation import check_class_weights
 

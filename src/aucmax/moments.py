@@ -27,6 +27,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
+from .blocks import average, csr_moments, dense_moments, gather
 from .threads import map_spans
 from .validation import canonical, check_class_weights, check_weights
 
@@ -362,11 +363,11 @@ def grouped_moments(
                     weights = None if sample_weight is None else sample_weight[rows][chosen]
                     total = float(len(chosen)) if weights is None else float(weights.sum())
                     if total > 0 and is_sparse:
-                        part._add(c, total, *_csr_moments(block[chosen], weights, total))
+                        part._add(c, total, *csr_moments(block[chosen], weights, total))
                     elif total > 0:
-                        Z = _gather(block, chosen, buffer)
-                        shift = part.mean[c] if part.weight[c] else _average(Z, weights, total)
-                        part._add(c, total, *_dense_moments(Z, weights, total, shift))
+                        Z = gather(block, chosen, buffer)
+                        shift = part.mean[c] if part.weight[c] else average(Z, weights, total)
+                        part._add(c, total, *dense_moments(Z, weights, total, shift))
         return parts
 
     moments = [ClassMoments(n_features, classes) for _ in range(n_folds)]
@@ -386,57 +387,3 @@ def check_no_overflow(squares: np.ndarray) -> None:
     """Raise a ValueError if the squares of finite values are not finite."""
     if not np.isfinite(squares).all():
         raise ValueError("The squares of the values of X overflow: divide its largest columns by a power of ten.")
-
-
-def _gather(block: np.ndarray, rows: np.ndarray, buffer: np.ndarray) -> np.ndarray:
-    """Return some rows of a block as float64, in a buffer that is there already: a quarter of the time saved."""
-    Z = buffer[: len(rows)]
-    if block.dtype == Z.dtype and block.flags.c_contiguous:
-        return block.take(rows, axis=0, out=Z, mode="clip")  # "clip" is what lets it write there
-    Z[...] = block[rows]
-    return Z
-
-
-def _average(Z: np.ndarray, weights: np.ndarray | None, total: float) -> np.ndarray:
-    return (np.ones(len(Z)) if weights is None else weights) @ Z / total
-
-
-def _dense_moments(
-    Z: np.ndarray, weights: np.ndarray | None, total: float, shift: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and centred scatter of rows that lie around `shift`, and overwrite the rows."""
-    Z -= shift
-    rest = _average(Z, weights, total)
-    if weights is not None:
-        Z *= np.sqrt(weights)[:, None]
-    scatter = Z.T @ Z
-    scatter -= np.outer(rest * total, rest)
-    return shift + rest, scatter
-
-
-def _csr_moments(Z: Any, weights: np.ndarray | None, total: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and centred scatter of CSR rows from their nonzeros alone.
-
-    A column without zeros is shifted by its mean before. The others are squared as they are: a zero among n rows of
-    mean m makes a variance of about m^2 / n at least, so the centring afterwards cannot cancel much.
-    """
-    from .kernels import add_outer_products
-
-    n_rows, n_features = Z.shape
-    if weights is None:
-        weights = np.ones(n_rows)
-    Z, shift = shift_full_columns(Z, weights, total)
-    scatter = np.zeros((n_features, n_features))
-    add_outer_products(Z.data, Z.indices, Z.indptr, weights, scatter)
-    scatter += np.triu(scatter, 1).T
-    rest = Z.T @ weights / total
-    scatter -= np.outer(rest * total, rest)
-    return shift + rest, scatter
-
-
-def shift_full_columns(Z: Any, weights: np.ndarray, total: float) -> tuple[Any, np.ndarray]:
-    """Return CSR rows in float64 with the columns that have no zeros shifted by about their mean, and the shift."""
-    n_rows, n_features = Z.shape
-    full = np.bincount(Z.indices, minlength=n_features) == n_rows
-    shift = np.where(full, Z.T @ weights / total, 0.0)
-    return type(Z)((Z.data - shift[Z.indices], Z.indices, Z.indptr), shape=Z.shape), shift

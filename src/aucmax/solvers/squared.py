@@ -34,8 +34,9 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 
+from ..blocks import shift_full_columns
 from ..data import Rows
-from ..moments import ClassMoments, check_no_overflow, shift_full_columns, spread
+from ..moments import ClassMoments, check_no_overflow, spread
 from ..threads import one_blas_thread
 
 EPS = np.finfo(np.float64).eps
