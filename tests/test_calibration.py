@@ -82,3 +82,12 @@ def test_perfect_and_useless_scores():
     assert (flat.threshold, flat.slope) == (3.0, 0.0)
     # Scores that are worse than chance must not turn the order of the rows around.
     assert calibrate(~positive + np.sin(np.arange(40)), positive).slope >= 0
+
+
+def test_an_outlier_does_not_turn_the_order_around():
+    """The mean of the positives is higher, but for one score that lies beyond the grid."""
+    positive = np.arange(20_000) % 2 == 1
+    scores = 0.1 * np.sin(np.arange(20_000)) - positive
+    scores[1] = 3e4
+    assert scores[positive].mean() > scores[~positive].mean()
+    assert calibrate(scores, positive).slope > 0

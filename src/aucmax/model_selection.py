@@ -268,16 +268,13 @@ def _indices(rows: Any, n_rows: int) -> np.ndarray:
 
 
 def _disjoint_folds(pairs: list[tuple[np.ndarray, np.ndarray]], n_rows: int) -> np.ndarray | None:
-    """Return the fold of each row if each test set is disjoint from the others and trained on by all of them.
+    """Return the fold of each row if every split trains on just what it does not test, and no row is tested twice.
 
     Rows in no test set form one more fold.
     """
     folds = np.full(n_rows, len(pairs), dtype=np.int16)
     for k, (_, test) in enumerate(pairs):
-        if np.any(folds[test] != len(pairs)) or len(np.unique(test)) != len(test):
-            return None
         folds[test] = k
-    for k, (train, _) in enumerate(pairs):
-        if len(np.unique(train)) != len(train) or not np.array_equal(np.sort(train), np.flatnonzero(folds != k)):
-            return None
-    return folds
+    if all(np.array_equal(np.sort(train), np.flatnonzero(folds != k)) for k, (train, _) in enumerate(pairs)):
+        return folds
+    return None
