@@ -131,6 +131,11 @@ def test_folds_of_one_class_are_refused():
         make_splits([(np.flatnonzero(y == 0), np.arange(len(y)))], Rows(X, y, np.array([0, 1])))
 
 
+def test_labels_in_a_column():
+    X, y = make_problem()
+    assert_array_equal(cross_validate_path(X, y[:, None]).auc, cross_validate_path(X, y).auc)
+
+
 def test_bad_input():
     X, y = make_problem()
     with pytest.raises(

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .calibration import Calibration
 from .data import Rows
 from .metrics import roc_auc
-from .validation import canonical, check_weights
+from .validation import canonical, check_labels, check_weights
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -160,9 +160,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         scores = self.decision_function(X)
         y = column_or_1d(y, warn=True)
-        strange = ~np.isin(y, self.classes_)
-        if strange.any():
-            raise ValueError(f"y holds {y[strange].tolist()[0]!r}, but the classes are {self.classes_.tolist()}.")
+        check_labels(y, self.classes_)
         return float(roc_auc(y == self.classes_[1], scores, sample_weight))
 
     def __sklearn_tags__(self) -> Any:

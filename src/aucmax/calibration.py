@@ -5,8 +5,8 @@ AUC fixes the order of the scores and nothing else. A logistic curve fitted to t
     P(positive | score) = expit(slope * (score - threshold) + logit(base rate))
 
 The threshold is thus the score whose probability is the base rate. For probabilities that are right it is the
-threshold of best balanced accuracy; it is estimated from all rows and not from those next to it, so on small
-data it does better on new rows than the best cut of the training scores (``docs/defaults.md`` has the figures).
+threshold of best balanced accuracy; it is estimated from all rows and not from those next to it, which makes it
+steadier on new rows than the best cut of the training scores (``docs/defaults.md`` has the figures).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from numbers import Integral, Real
 from typing import Any
@@ -263,7 +264,7 @@ class AUCClassifier(LinearAUCClassifier):
                 found = find_classes(np.asarray(classes), "classes")
             moments = ClassMoments(X.shape[1], found)
         elif hasattr(self, "moments_"):
-            moments = self.moments_.copy()
+            moments = copy.copy(self.moments_)  # `update` binds new arrays and leaves these alone
         else:
             raise ValueError(
                 "partial_fit continues from class moments, and the last fit, with more columns than they are made "

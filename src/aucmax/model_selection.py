@@ -14,19 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils import check_array
 
 from .data import Rows
 from .metrics import roc_auc
 from .moments import ClassMoments
 from .solvers.squared import SOLVERS, MomentProblem, Problem, RowProblem, choose_solver
 from .threads import map_threads
-from .validation import canonical, check_weights, find_classes
+from .validation import check_rows, check_weights, find_classes
 
-# Of conjugate gradients while alphas are compared: on news20 and farm-ads no AUC changed by more than 0.0002.
+# Of conjugate gradients while alphas are compared: against 1e-6, no AUC on news20 and farm-ads changed by more than
+# 0.0002 (0.0011 at the lowest alpha without standardisation).
 CV_TOL = 1e-3
-
-
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
@@ -46,13 +45,15 @@ class PathCV(NamedTuple):
         Regularisation strengths, decreasing.
     auc : ndarray of shape (n_splits, n_alphas)
         AUC on the held-out rows.
-    best_index : int
-        Where the mean AUC is highest; the largest such alpha.
     """
 
     alphas: np.ndarray
     auc: np.ndarray
-    best_index: int
+
+    @property
+    def best_index(self) -> int:
+        """Where the mean AUC is highest; the largest such alpha."""
+        return int(np.argmax(self.auc.mean(axis=0)))
 
     @property
     def best_alpha(self) -> float:
@@ -120,10 +121,8 @@ def cross_validate_path(
     >>> bool(path.auc.mean(axis=0).max() > 0.99)
     True
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    check_consistent_length(X, y)
-    rows = Rows(canonical(X), y, find_classes(y), check_weights(sample_weight, X))
+    X, y = check_rows(X, y)
+    rows = Rows(X, y, find_classes(y), check_weights(sample_weight, X))
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of auto, moments, dual and cg, got {solver!r}.")
     fitting = Fitting(standardize, choose_solver(X) if solver == "auto" else solver, max_iter)
@@ -193,15 +192,15 @@ def score_path(
     aucs, paths = [], []
     for _ in splits.pairs:
         with task("fold"):
-            auc, *path = next(results)
+            auc, *weights_and_midpoints = next(results)
             aucs.append(auc)
-            paths.append(path)
-    auc = np.array(aucs)
-    best = int(np.argmax(auc.mean(axis=0)))
+            paths.append(weights_and_midpoints)
+    path = PathCV(alphas, np.array(aucs))
+    best = path.best_index
     scores = np.full(rows.n_rows, np.nan)
     for (_, test), (W, midpoints) in zip(splits.pairs, paths, strict=True):
         scores[test] = rows.scores(W[best], test) - midpoints[best]
-    return PathCV(alphas, auc, best), scores
+    return path, scores
 
 
 # Splits

@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
+from sklearn.utils import assert_all_finite
 
 from .blocks import average, csr_moments, dense_moments, gather
 from .threads import map_spans
-from .validation import canonical, check_class_weights, check_weights
+from .validation import check_class_weights, check_labels, check_rows, check_weights
 
 FILE_FORMAT = "aucmax.ClassMoments 1"
 # CSR with more than this share of nonzeros is squared as dense blocks.
@@ -107,15 +107,11 @@ class ClassMoments:
         self : ClassMoments
             The moments of all rows so far.
         """
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
-        y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"))
-        check_consistent_length(X, y)
+        X, y = check_rows(X, y)
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but these moments were made for {self.n_features}.")
-        strange = ~np.isin(y, self.classes)
-        if strange.any():
-            raise ValueError(f"y holds {y[strange].tolist()[0]!r}, but the classes are {self.classes.tolist()}.")
-        (new,) = grouped_moments(canonical(X), y, self.classes, check_weights(sample_weight, X, allow_zero=True))
+        check_labels(y, self.classes)
+        (new,) = grouped_moments(X, y, self.classes, check_weights(sample_weight, X, allow_zero=True))
         joined = self.merge(new)
         check_no_overflow(joined.scatter)
         self.weight, self.mean, self.scatter = joined.weight, joined.mean, joined.scatter

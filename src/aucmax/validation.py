@@ -7,11 +7,26 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 BLOCK = 1 << 16
+
+
+def check_rows(X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """Return X as float32 or float64, dense or canonical CSR, and as many labels. Its moments tell if X is finite."""
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
+    y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"))
+    check_consistent_length(X, y)
+    return canonical(X), y
+
+
+def check_labels(y: np.ndarray, classes: np.ndarray) -> None:
+    """Raise a ValueError unless every label is one of the classes."""
+    strange = ~np.isin(y, classes)
+    if strange.any():
+        raise ValueError(f"y holds {y[strange].tolist()[0]!r}, but the classes are {classes.tolist()}.")
 
 
 def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
