@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults constraints clean
+.PHONY: demo test test-data lint types check bench defaults algorithms stochastic published gaussian constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -31,6 +31,22 @@ bench: $(VENV)/.installed
 # Measures the alternatives to the defaults again and writes docs/defaults.md.
 defaults: $(VENV)/.installed
 	$(BIN)/python benchmarks/defaults.py --write docs/defaults.md
+
+# Writes the table of the algorithms into the README.
+algorithms: $(VENV)/.installed
+	$(BIN)/python benchmarks/algorithms.py --write README.md
+
+# Measures what epochs and sparse fits cost and writes docs/stochastic.md.
+stochastic: $(VENV)/.installed
+	$(BIN)/python benchmarks/stochastic.py --write docs/stochastic.md
+
+# Measures beside the papers' figures and writes docs/published.md; takes about half an hour.
+published: $(VENV)/.installed
+	$(BIN)/python benchmarks/published.py --write docs/published.md
+
+# The same for Ghanbari and Scheinberg (2018): docs/gaussian.md.
+gaussian: $(VENV)/.installed
+	$(BIN)/python benchmarks/gaussian.py --write docs/gaussian.md
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

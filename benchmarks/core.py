@@ -9,74 +9,25 @@ The last column is the bar that the project set itself. Rows on real data need t
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import tempfile
-import time
-import tracemalloc
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
-import sklearn
-from markdown import replace_block
 from realdata import available, load
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
+from timing import Table, peak_memory, side_by_side
 
-import aucmax
 from aucmax import AUCClassifier, roc_auc
 
 
-def seconds(function: Callable[[], Any]) -> float:
-    """Return the time of a call, after a pause in which threads that the call before left spinning come to rest."""
-    time.sleep(0.2)
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
-
-
-def side_by_side(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int, warm_up: bool = True) -> list[float]:
-    """Return the median times of two functions that take turns."""
-    if warm_up:
-        ours(), theirs()
-    return [median(times) for times in zip(*[(seconds(ours), seconds(theirs)) for _ in range(repeats)], strict=True)]
-
-
-def peak_memory(function: Callable[[], Any]) -> int:
-    """Return the most bytes that NumPy and Python held at once during a call."""
-    tracemalloc.start()
-    try:
-        function()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-LINES: list[str] = []
-
-
-def report(name: str, value: str, bar: str, holds: bool) -> None:
-    LINES.append(f"| {name} | {value.strip()} | {bar}{'' if holds else ' (missed)'} |")
-    print(LINES[-1], flush=True)
-
-
-def report_times(name: str, times: list[float], bar: str, at_most: float | None = None, at_least: float = 0) -> None:
-    ours, theirs = times
-    if at_most is not None:
-        value, holds = f"{ours / theirs:.2f}", ours / theirs <= at_most
-    else:
-        value, holds = f"{theirs / ours:.1f}", theirs / ours >= at_least
-    report(name, f"{value} ({1000 * ours:.0f} to {1000 * theirs:.0f} ms)", bar, holds)
-
-
-def fit_speed(repeats: int, quick: bool) -> None:
+def fit_speed(table: Table, repeats: int, quick: bool) -> None:
     rng = np.random.default_rng(0)
     n, d = 480_000, 54
     cases = {"Gaussian": rng.standard_normal((n, d))}
@@ -90,39 +41,41 @@ def fit_speed(repeats: int, quick: bool) -> None:
         y = labels[name]
         shape = f"{name} {n:,} x {d}"
         times = side_by_side(lambda X=X, y=y: fixed.fit(X, y), lambda X=X: X.T @ X, repeats)
-        report_times(f"fit with alpha on {shape}: times X.T @ X", times, "<= 2", at_most=2)
+        table.report_times(f"fit with alpha on {shape}: times X.T @ X", times, "<= 2", at_most=2)
         times = side_by_side(lambda X=X, y=y: fixed.fit(X, y), lambda X=X, y=y: logistic.fit(X, y), 3)
-        report_times(f"fit with alpha on {shape}: faster than LogisticRegression", times, ">= 25", at_least=25)
+        table.report_times(f"fit with alpha on {shape}: faster than LogisticRegression", times, ">= 25", at_least=25)
         times = side_by_side(lambda X=X, y=y: crossed.fit(X, y), lambda X=X, y=y: logistic.fit(X, y), 3)
-        report_times(f"AUCClassifier() on {shape}: faster than LogisticRegression", times, "> 1", at_least=1)
+        table.report_times(f"AUCClassifier() on {shape}: faster than LogisticRegression", times, "> 1", at_least=1)
     if "covtype" in cases and not quick:
         X, y = load("covtype")
         X = StandardScaler().fit_transform(X)
         rival = LogisticRegressionCV(Cs=10, cv=5, scoring="roc_auc", l1_ratios=(0,), use_legacy_attributes=False)
         times = side_by_side(lambda: crossed.fit(X, y), lambda: rival.fit(X, y), 1, warm_up=False)
-        report_times(
+        table.report_times(
             f"AUCClassifier() on covtype {len(y):,}: faster than LogisticRegressionCV", times, ">= 20", at_least=20
         )
 
 
-def auc_speed(repeats: int) -> None:
+def auc_speed(table: Table, repeats: int) -> None:
     rng = np.random.default_rng(0)
     y = (rng.random(1_000_000) < 0.1).astype(int)
     scores = rng.standard_normal(len(y)) + y
     times = side_by_side(lambda: roc_auc(y, scores), lambda: roc_auc_score(y, scores), repeats)
-    report_times("roc_auc at 1,000,000 rows, 10% positive: faster than roc_auc_score", times, ">= 15", at_least=15)
+    table.report_times(
+        "roc_auc at 1,000,000 rows, 10% positive: faster than roc_auc_score", times, ">= 15", at_least=15
+    )
     copies = peak_memory(lambda: roc_auc(y, scores)) / scores.nbytes
-    report("  its memory in copies of the scores", f"{copies:8.2f}", "<= 2", copies <= 2)
+    table.report("  its memory in copies of the scores", f"{copies:8.2f}", "<= 2", copies <= 2)
 
 
-def fit_memory() -> None:
+def fit_memory(table: Table) -> None:
     rng = np.random.default_rng(0)
     peaks = []
     for n in (200_000, 800_000):
         X = rng.standard_normal((n, 54))
         y = (X[:, 0] > 1).astype(int)
         peaks.append(peak_memory(lambda X=X, y=y: AUCClassifier(alpha=0.1).fit(X, y)))
-    report(
+    table.report(
         "memory of fit beyond X, 800,000 rows over 200,000 rows",
         f"{peaks[1] / peaks[0]:8.2f} ({peaks[1] / 2**20:.0f} MB)",
         "1",
@@ -130,7 +83,7 @@ def fit_memory() -> None:
     )
 
 
-def sparse_speed(repeats: int) -> None:
+def sparse_speed(table: Table, repeats: int) -> None:
     if "news20" not in available():
         return
     X, y = load("news20")
@@ -138,14 +91,14 @@ def sparse_speed(repeats: int) -> None:
     clf, rival = AUCClassifier(alpha=10), LogisticRegression(solver="liblinear")
     X32 = type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)  # for liblinear
     times = side_by_side(lambda: clf.fit(X32, y), lambda: rival.fit(X32, y), repeats)
-    report_times(f"fit with alpha on news20 {X.shape[0]:,} x {d:,}: times liblinear", times, "<= 2", at_most=2)
+    table.report_times(f"fit with alpha on news20 {X.shape[0]:,} x {d:,}: times liblinear", times, "<= 2", at_most=2)
     peak = peak_memory(lambda: clf.fit(X32, y))
-    report(
+    table.report(
         "  its memory over that of a dense d x d matrix", f"{peak / (8 * d * d):8.5f}", "<< 1", peak < 0.01 * 8 * d * d
     )
 
 
-def start_up(repeats: int) -> None:
+def start_up(table: Table, repeats: int) -> None:
     def run(code: str, cache: str | None = None) -> str:
         environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {})
         result = subprocess.run(
@@ -157,7 +110,7 @@ def start_up(repeats: int) -> None:
     for name, extra in (("import aucmax", "; import aucmax"), ("AUCClassifier", "; from aucmax import AUCClassifier")):
         pairs = [(float(run(timed.format(extra))), float(run(timed.format("")))) for _ in range(repeats)]
         more = median(a for a, _ in pairs) - median(b for _, b in pairs)
-        report(f"{name}: seconds more than import sklearn.linear_model", f"{more:8.3f}", "<= 0.1", more <= 0.1)
+        table.report(f"{name}: seconds more than import sklearn.linear_model", f"{more:8.3f}", "<= 0.1", more <= 0.1)
     fit = (
         "import numpy as np, time; from scipy import sparse; import aucmax; rng = np.random.default_rng(0);"
         "X = rng.standard_normal((100_000, 5)); y = (X[:, 0] > 0).astype(int);"
@@ -169,7 +122,7 @@ def start_up(repeats: int) -> None:
     )
     with tempfile.TemporaryDirectory() as cache:
         first, second = (run(fit, cache).split() for _ in range(2))
-    report(
+    table.report(
         "kernels that a second process compiles in its first fits",
         f"{second[0]:>8} ({float(second[1]):.1f} s)",
         "0",
@@ -184,18 +137,14 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="put the table into this file, between its marks")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    versions = f"aucmax {aucmax.__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}"
-    machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
-    LINES.extend([f"{versions}, {machine}, {time.strftime('%Y-%m-%d')}.", ""])
-    LINES.extend(["| what | measured (ours to theirs) | bar |", "|---|---|---|"])
-    print("\n".join(LINES))
-    start_up(arguments.repeats)
-    auc_speed(arguments.repeats)
-    fit_memory()
-    sparse_speed(arguments.repeats)
-    fit_speed(arguments.repeats, arguments.quick)
+    table = Table("what", "measured (ours to theirs)", "bar")
+    start_up(table, arguments.repeats)
+    auc_speed(table, arguments.repeats)
+    fit_memory(table)
+    sparse_speed(table, arguments.repeats)
+    fit_speed(table, arguments.repeats, arguments.quick)
     if arguments.write:
-        replace_block(arguments.write, "make bench", "\n".join(LINES))
+        table.write(arguments.write, "make bench")
 
 
 if __name__ == "__main__":

@@ -58,9 +58,8 @@ def available() -> list[str]:
     return [name for name, source in SOURCES.items() if (DATA_DIR / source.file).exists()]
 
 
-def load(name: str, max_rows: int | None = None, seed: int = 0) -> tuple[np.ndarray | sparse.csr_array, np.ndarray]:
-    """Return X as float64, dense or CSR, and y in {0, 1}; a seeded sample of at most `max_rows` rows."""
-    source = SOURCES[name]
+def read(source: Source) -> tuple[np.ndarray | sparse.csr_array, np.ndarray]:
+    """Return X as float64, dense or CSR, and the labels of the file."""
     if source.file.endswith(".npz"):
         with np.load(DATA_DIR / source.file) as file:
             X, y = (file["X_train"], file["y_train"]) if "X_train" in file else (file["X"], file["y"])
@@ -68,6 +67,15 @@ def load(name: str, max_rows: int | None = None, seed: int = 0) -> tuple[np.ndar
     else:
         X, y = load_svmlight_file(str(DATA_DIR / source.file), n_features=source.n_features)
         X = sparse.csr_array(X) if source.sparse else X.toarray()
+    return X, y
+
+
+def load(
+    name: str | Source, max_rows: int | None = None, seed: int = 0
+) -> tuple[np.ndarray | sparse.csr_array, np.ndarray]:
+    """Return X as float64, dense or CSR, and y in {0, 1}; a seeded sample of at most `max_rows` rows."""
+    source = SOURCES[name] if isinstance(name, str) else name
+    X, y = read(source)
     y = np.isin(y, source.positive).astype(np.int64)
     if max_rows is not None and len(y) > max_rows:
         rows = np.sort(np.random.default_rng(seed).permutation(len(y))[:max_rows])

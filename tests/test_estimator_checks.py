@@ -20,6 +20,11 @@ assert ESTIMATORS
         *(estimator() for estimator in ESTIMATORS),
         *(aucmax.AUCClassifier(alpha=0.1, solver=solver, tol=1e-12) for solver in ("moments", "dual", "cg")),
         aucmax.AUCClassifier(standardize=False),
+        aucmax.AUCClassifier(penalty="l1"),
+        aucmax.AUCClassifier(penalty="l1", alpha=0.01, solver="cg", tol=1e-12),
+        aucmax.AUCClassifier(penalty="elasticnet", alpha=0.01),
+        aucmax.AUCClassifier(n_nonzero=1),
+        aucmax.AUCClassifier(n_nonzero=1, alpha=0.1, solver="dual"),
     ]
 )
 def test_estimator_check(estimator, check):

@@ -7,10 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
-from sklearn.metrics import roc_auc_score
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, jaccard_score, roc_auc_score
 
 from aucmax import metrics
-from aucmax.metrics import AUCComparison, AUCInterval, compare_auc, roc_auc, roc_auc_ci
+from aucmax.metrics import (
+    AUCComparison,
+    AUCInterval,
+    compare_auc,
+    roc_auc,
+    roc_auc_ci,
+    support_f1,
+    support_jaccard,
+)
 
 # Values of COMPILED_FROM that send every input to the compiled loop, or none.
 both_branches = pytest.mark.parametrize("branch", [0, sys.maxsize], ids=["compiled", "searched"])
@@ -416,3 +425,51 @@ def test_labels_that_are_not_labels():
         roc_auc([1.0, np.nan, 0.0], [1, 2, 3])
     with pytest.raises(ValueError, match=r"^The classes of y cannot be sorted: None and 'a' are of two kinds\.$"):
         roc_auc(np.array([None, "a"], dtype=object), [1, 2])
+
+
+# The support
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_support_metrics_are_those_of_two_sets(seed):
+    rng = np.random.default_rng(seed)
+    coef, mask = rng.normal(size=12) * (rng.random(12) < 0.5), rng.random(12) < 0.4
+    assert coef.any()
+    assert mask.any()
+    expected = f1_score(mask, coef != 0), jaccard_score(mask, coef != 0)
+    for support in (mask, mask.tolist(), np.flatnonzero(mask), np.flatnonzero(mask)[::-1].tolist()):
+        found = support_f1(coef, support), support_jaccard(coef[None], support)
+        assert found == pytest.approx(expected, abs=1e-15)
+
+
+def test_support_of_a_classifier_and_small_weights():
+    X = np.random.default_rng(0).normal(size=(100, 4))
+    clf = LogisticRegression().fit(X, X[:, 2] > 0)
+    assert support_f1(clf, [2]) == 0.4
+    assert support_jaccard(clf, [2]) == 0.25
+    threshold = np.sort(np.abs(clf.coef_[0]))[-2]  # at most this: the second largest counts as zero too
+    assert support_f1(clf, [2], threshold=threshold) == support_jaccard(clf, [2], threshold=threshold) == 1
+
+
+def test_empty_supports():
+    for metric in (support_f1, support_jaccard):
+        assert metric([0, 0], []) == metric([0, 0], [False, False]) == 1
+        assert metric([0, 1], []) == metric([0, 0], [1]) == metric([0, 2], [0]) == 0
+
+
+@pytest.mark.parametrize("metric", [support_f1, support_jaccard])
+@pytest.mark.parametrize(
+    ("coef", "support", "message"),
+    [
+        (np.ones((2, 3)), [0], r"^coef must be one vector of weights, got an array of shape \(2, 3\)\.$"),
+        ([1.0, np.nan], [0], r"^Input coef contains NaN"),
+        ([1, 2, 3], [3], r"^support does not fit the 3 weights of coef, got \[3\]\.$"),
+        ([1, 2, 3], [-1], r"^support does not fit the 3 weights of coef, got \[-1\]\.$"),
+        ([1, 2, 3], [True, False], r"^support does not fit the 3 weights of coef, got \[True, False\]\.$"),
+        ([1, 2, 3], [0.0, 1.0], r"^support must be a mask of booleans or a list of indices, got \[0\.0, 1\.0\]\.$"),
+        ([1, 2, 3], [[0, 1]], r"^support must be a mask of booleans or a list of indices"),
+    ],
+)
+def test_bad_supports(metric, coef, support, message):
+    with pytest.raises(ValueError, match=message):
+        metric(coef, support)

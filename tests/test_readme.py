@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import algorithms
 import pytest
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
@@ -19,3 +20,7 @@ def test_the_commands_are_targets_of_the_makefile():
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     assert len(BLOCKS) >= 2
     assert {"demo", "test", "bench"} <= set(re.findall(r"make ([a-z-]+)", README)) <= targets
+
+
+def test_the_table_of_the_algorithms_is_that_of_the_registry():
+    assert f"<!-- made by `make algorithms` -->\n\n{algorithms.table()}\n\n<!-- end -->" in README

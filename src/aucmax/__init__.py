@@ -6,6 +6,8 @@ Names are loaded when they are first used: importing the package costs nothing.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .algorithms import ALGORITHMS
+
 __version__ = "0.1.0.dev0"
 
 _HOME = {
@@ -18,19 +20,41 @@ _HOME = {
     "compare_auc": "metrics",
     "roc_auc": "metrics",
     "roc_auc_ci": "metrics",
+    "support_f1": "metrics",
+    "support_jaccard": "metrics",
+    **{name: f"algorithms.{algorithm.module}" for name, algorithm in ALGORITHMS.items() if not algorithm.maker},
 }
 
-_SUBMODULES = ("metrics", "model_selection")
+_SUBMODULES = ("algorithms", "datasets", "metrics", "model_selection")
 
 __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
+    from .algorithms.fsauc import FSAUC as FSAUC
+    from .algorithms.gaussian import GaussianAUC as GaussianAUC
+    from .algorithms.gaussian import GaussianError as GaussianError
+    from .algorithms.hsght import HSGHT as HSGHT
+    from .algorithms.opauc import OPAUC as OPAUC
+    from .algorithms.pipelines import OPAUCf as OPAUCf
+    from .algorithms.pipelines import OPAUCpca as OPAUCpca
+    from .algorithms.pipelines import OPAUCrp as OPAUCrp
+    from .algorithms.sht import SHTAUC as SHTAUC
+    from .algorithms.solam import SOLAM as SOLAM
+    from .algorithms.solam import RegSOLAM as RegSOLAM
+    from .algorithms.spam import SPAM as SPAM
+    from .algorithms.spdam import SPDAM as SPDAM
+    from .algorithms.stoiht import StoIHT as StoIHT
+    from .algorithms.univariate import UniExp as UniExp
+    from .algorithms.univariate import UniLog as UniLog
+    from .algorithms.univariate import UniSqu as UniSqu
     from .classifier import AUCClassifier as AUCClassifier
     from .metrics import AUCComparison as AUCComparison
     from .metrics import AUCInterval as AUCInterval
     from .metrics import compare_auc as compare_auc
     from .metrics import roc_auc as roc_auc
     from .metrics import roc_auc_ci as roc_auc_ci
+    from .metrics import support_f1 as support_f1
+    from .metrics import support_jaccard as support_jaccard
     from .model_selection import PathCV as PathCV
     from .model_selection import cross_validate_path as cross_validate_path
     from .moments import ClassMoments as ClassMoments

@@ -15,9 +15,17 @@ from sklearn.utils.metaestimators import available_if
 from .base import LinearAUCClassifier, all_or_nothing
 from .calibration import ScoreGrid, calibrate_gaussian, calibrate_scores, class_statistics
 from .data import Rows
-from .model_selection import Fitting, check_alphas, make_splits, score_path
+from .model_selection import (
+    PENALTIES,
+    Fitting,
+    check_alphas,
+    check_n_nonzero,
+    choose_from_moments,
+    make_splits,
+    score_path,
+)
 from .moments import ClassMoments
-from .solvers.squared import SOLVERS, MomentProblem, Problem, choose_solver, shrinkage_alpha
+from .solvers.squared import SOLVERS, MomentProblem, Problem, choose_solver
 from .validation import find_classes
 
 
@@ -26,29 +34,42 @@ class AUCClassifier(LinearAUCClassifier):
 
     It minimises, over all pairs of a positive row x+ and a negative row x-,
 
-        1/2 mean (1 - w.(x+ - x-))^2 + alpha/2 |w|^2
+        1/2 mean (1 - w.(x+ - x-))^2 + alpha/2 |w|^2                                        penalty="l2"
+                                     + alpha |w|_1                                          penalty="l1"
+                                     + alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2)      penalty="elasticnet"
 
     exactly, from the moments of the two classes: in one pass over the data, with the whole path of alphas and its
-    cross-validation at little more than the price of one fit.
+    cross-validation at little more than the price of one fit. With `n_nonzero`, at most that many weights are not 0.
 
     Parameters
     ----------
     loss : {"squared"}, default="squared"
         The loss of a pair.
 
-    penalty : {"l2"}, default="l2"
-        The penalty on the weights.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        The penalty on the weights. "l1" and "elasticnet" leave many of them exactly 0.
+
+    l1_ratio : float, default=0.5
+        Share of the L1 norm in the penalty "elasticnet", above 0 and at most 1.
+
+    n_nonzero : int or array-like of int, default=None
+        The number of weights that are not 0 (L0), from 1 to the number of columns; there are fewer only where fewer
+        columns say anything. Several are candidates, from which cross-validation chooses, together with alpha where
+        that is None. The best columns are searched for until no exchange of one for another lowers the objective;
+        that is nearly always, not provably, the minimum. Only with the penalty "l2".
 
     alpha : float, default=None
         Regularisation strength, at least 0. None chooses it from `alphas` by cross-validated AUC.
 
     alphas : array-like of shape (n_alphas,), default=None
         Candidates for alpha. None takes two a decade over ten decades around the mean eigenvalue of the problem,
-        so that they follow the scale of the data (five decades with the solver "cg").
+        so that they follow the scale of the data (five decades with the solver "cg"); with `n_nonzero`, one a decade
+        over five. For "l1" and "elasticnet" they are ten a decade over three decades, from the smallest alpha that
+        leaves no weight downwards (one and a half decades with the solver "cg").
 
     cv : int, cross-validation generator or iterable, default=5
-        How alpha is cross-validated. A number deals the rows of each class out to that many folds in rounds, without
-        randomness; fewer if the rarer class has fewer rows. Not used if alpha is a number.
+        How alpha and `n_nonzero` are cross-validated. A number deals the rows of each class out to that many folds in
+        rounds, without randomness; fewer if the rarer class has fewer rows. Not used if there is nothing to choose.
 
     standardize : bool, default=True
         Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied,
@@ -56,14 +77,17 @@ class AUCClassifier(LinearAUCClassifier):
 
     solver : {"auto", "moments", "dual", "cg"}, default="auto"
         "moments" factors an n_features x n_features matrix, "dual" one of the order of the number of rows, "cg"
-        runs conjugate gradients on the rows and forms neither; "auto" takes the cheapest.
+        runs conjugate gradients on the rows and forms neither; "auto" takes the cheapest. Sparse fits take the whole
+        matrix with "moments", and with the other two only the blocks of it that belong to the columns in question.
 
     tol : float, default=1e-6
-        Where "cg" stops: the norm of the residual of the normal equations over that of their right-hand side. While
-        alphas are compared it stops at 1e-3.
+        Where "cg" stops: the norm of the residual of the normal equations over that of their right-hand side. Where
+        "l1" and "elasticnet" stop: the distance of the gradient from the optimality conditions over alpha * l1_ratio,
+        in any column. While candidates are compared, both stop at 1e-3. The search with `n_nonzero` has no tolerance.
 
     max_iter : int, default=1000
-        Limit of iterations of "cg".
+        Limit of iterations of "cg", of sweeps of coordinate descent for one alpha with "l1" and "elasticnet", and of
+        exchanges of columns for one candidate with `n_nonzero`.
 
     Attributes
     ----------
@@ -78,6 +102,9 @@ class AUCClassifier(LinearAUCClassifier):
 
     alpha_ : float
         The alpha of the weights.
+
+    n_nonzero_ : int
+        The candidate of `n_nonzero` that was fitted. Only where it was given.
 
     alphas_ : ndarray of shape (n_alphas,)
         The candidates, decreasing. Only after cross-validation.
@@ -94,7 +121,7 @@ class AUCClassifier(LinearAUCClassifier):
         The class moments, which `partial_fit` continues from. Only with the solver "moments".
 
     n_iter_ : int
-        Iterations of "cg"; 1 for the solvers that need none.
+        Iterations of "cg", sweeps or exchanges, whichever the fit needed; 1 where it needed none.
 
     n_features_in_ : int
         Number of features seen in fit.
@@ -121,11 +148,19 @@ class AUCClassifier(LinearAUCClassifier):
     >>> clf = AUCClassifier().fit(X_train, y_train)
     >>> round(clf.score(X_test, y_test), 3)
     0.996
+
+    The five columns that together are best, and no others:
+
+    >>> sparse = AUCClassifier(n_nonzero=5).fit(X_train, y_train)
+    >>> int((sparse.coef_ != 0).sum()), round(sparse.score(X_test, y_test), 3)
+    (5, 0.997)
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "loss": [StrOptions({"squared"})],
-        "penalty": [StrOptions({"l2"})],
+        "penalty": [StrOptions(set(PENALTIES))],
+        "l1_ratio": [Interval(Real, 0, 1, closed="right")],
+        "n_nonzero": [Integral, "array-like", None],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "alphas": ["array-like", None],
         "cv": ["cv_object"],
@@ -140,6 +175,8 @@ class AUCClassifier(LinearAUCClassifier):
         loss: str = "squared",
         *,
         penalty: str = "l2",
+        l1_ratio: float = 0.5,
+        n_nonzero: Any = None,
         alpha: float | None = None,
         alphas: Any = None,
         cv: Any = 5,
@@ -150,6 +187,8 @@ class AUCClassifier(LinearAUCClassifier):
     ) -> None:
         self.loss = loss
         self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.n_nonzero = n_nonzero
         self.alpha = alpha
         self.alphas = alphas
         self.cv = cv
@@ -178,22 +217,32 @@ class AUCClassifier(LinearAUCClassifier):
             The fitted classifier.
         """
         X, y, sample_weight = self._validate_rows(X, y, sample_weight)
-        self._forget("moments_", "alphas_", "cv_results_")
+        self._forget("moments_", "alphas_", "cv_results_", "n_nonzero_")
         self.classes_ = find_classes(y)
         rows = Rows(X, y, self.classes_, sample_weight)
-        solver = choose_solver(X) if self.solver == "auto" else self.solver
-        if self.alpha is None:
-            self._fit_cross_validated(rows, solver)
+        fitting = self._fitting(rows.n_features, choose_solver(X) if self.solver == "auto" else self.solver)
+        if self.alpha is None or len(fitting.n_nonzero or ()) > 1:
+            self._fit_cross_validated(rows, fitting)
         else:
-            self._fit_alpha(rows, solver)
+            self._fit_given(rows, fitting)
         return self
 
-    def _fit_alpha(self, rows: Rows, solver: str) -> None:
+    def _fitting(self, n_features: int, solver: str) -> Fitting:
+        candidates = check_n_nonzero(self.n_nonzero, self.penalty, n_features)
+        return Fitting(self.standardize, solver, self.max_iter, self.penalty, self.l1_ratio, candidates)
+
+    def _alphas(self) -> np.ndarray | None:
+        """Return the alphas given, or None where the data decide."""
+        if self.alpha is not None:
+            return np.array([self.alpha], dtype=np.float64)
+        return None if self.alphas is None else check_alphas(self.alphas)
+
+    def _fit_given(self, rows: Rows, fitting: Fitting) -> None:
         context = self._init_callback_context(max_subtasks=1).call_on_fit_task_begin(estimator=self, X=rows.X, y=rows.y)
         with self._task(context, "solve"):
-            problem = Fitting(self.standardize, solver, self.max_iter).problem(rows)
-            w = self._solve(problem, float(self.alpha))  # type: ignore[arg-type]
-            if isinstance(problem, MomentProblem):
+            problem = fitting.problem(rows)
+            w = self._solve(problem, fitting, float(self.alpha))  # type: ignore[arg-type]
+            if problem.moments is not None:
                 statistics = problem.moments.project(w)
             else:
                 statistics = class_statistics(rows.scores(w), rows.positive(), rows.sample_weight)
@@ -201,17 +250,19 @@ class AUCClassifier(LinearAUCClassifier):
             self._set_calibration(calibrate_scores(grid, rows.reduce_scores(w, grid.lay), *statistics))
         context.call_on_fit_task_end(estimator=self, X=rows.X, y=rows.y, reconstruction_attributes={})
 
-    def _fit_cross_validated(self, rows: Rows, solver: str) -> None:
+    def _fit_cross_validated(self, rows: Rows, fitting: Fitting) -> None:
         splits = make_splits(self.cv, rows)
         context = self._init_callback_context(max_subtasks=len(splits.pairs) + 2)
         context.call_on_fit_task_begin(estimator=self, X=rows.X, y=rows.y)
         with self._task(context, "moments"):
-            whole, problem_of = Fitting(self.standardize, solver, self.max_iter).problems(rows, splits)
-            alphas = whole.default_alphas() if self.alphas is None else check_alphas(self.alphas)
-        path, held_out = score_path(rows, splits, problem_of, alphas, functools.partial(self._task, context))
-        self.alphas_, self.cv_results_ = path.alphas, path.results()
+            whole, problem_of = fitting.problems(rows, splits)
+            alphas = self._alphas()
+            alphas = whole.default_alphas() if alphas is None else alphas
+        task = functools.partial(self._task, context)
+        path, held_out = score_path(rows, splits, problem_of, alphas, fitting.n_nonzero, task)
+        self.alphas_, self.cv_results_ = alphas, path.results()
         with self._task(context, "solve"):
-            w = self._solve(whole, path.best_alpha)
+            w = self._solve(whole, fitting, path.best_alpha, path.best_n_nonzero)
             used = np.isfinite(held_out)
             weights = None if rows.sample_weight is None else rows.sample_weight[used]
             held_out = held_out[used] + whole.midpoint(w)
@@ -221,11 +272,16 @@ class AUCClassifier(LinearAUCClassifier):
             self._set_calibration(calibrate_scores(grid, grid.lay(*block), *statistics))
         context.call_on_fit_task_end(estimator=self, X=rows.X, y=rows.y, reconstruction_attributes={})
 
-    def _solve(self, problem: Problem, alpha: float) -> np.ndarray:
-        """Set what is known from the problem and alpha, and return the weights."""
-        (w,) = problem.path(np.array([alpha]), self.tol)
+    def _solve(self, problem: Problem, fitting: Fitting, alpha: float, n_nonzero: int | None = None) -> np.ndarray:
+        """Set what is known from the problem, alpha and the number of nonzeros, and return the weights."""
+        W = problem.path(np.array([alpha]), self.tol)
+        if fitting.n_nonzero is None:
+            (w,) = W
+        else:
+            self.n_nonzero_ = fitting.n_nonzero[0] if n_nonzero is None else n_nonzero
+            w = W[fitting.n_nonzero.index(self.n_nonzero_)]
         self.coef_, self.alpha_, self.n_iter_ = w[None, :], alpha, problem.n_iter
-        if isinstance(problem, MomentProblem):
+        if problem.moments is not None:
             self.moments_ = problem.moments
         return w
 
@@ -236,8 +292,10 @@ class AUCClassifier(LinearAUCClassifier):
         """Add rows to the class moments and fit all rows so far, exactly.
 
         Any split of the rows into calls, in any order, gives the weights of one `fit` on all of them with the same
-        alpha. With ``alpha=None`` the alpha is the one that an earlier `fit` cross-validated, or else the oracle
-        approximating shrinkage of the moments, since the rows are not kept.
+        alpha and number of nonzero weights. Where these were not given, they are the ones that an earlier `fit`
+        cross-validated. Since the rows are not kept, the moments choose otherwise: alpha is the oracle approximating
+        shrinkage for "l2", and the one of least AICc, the classes taken as Gaussian, for "l1" and "elasticnet"; of
+        several `n_nonzero`, that of least AICc is taken.
 
         Parameters
         ----------
@@ -299,13 +357,21 @@ class AUCClassifier(LinearAUCClassifier):
     def _fit_moments(self, moments: ClassMoments) -> AUCClassifier:
         self.moments_, self.classes_ = moments, moments.classes
         if moments.weight.all():
-            problem = MomentProblem(moments, self.standardize)
-            alpha = self.alpha
-            if alpha is None:
-                alpha = self.alpha_ if hasattr(self, "cv_results_") else shrinkage_alpha(problem)
-            w = self._solve(problem, float(alpha))
+            fitting = self._fitting(moments.n_features, "moments")
+            loss = MomentProblem(moments, self.standardize)
+            alpha, n_nonzero = self._keep_or_choose(loss, fitting)
+            w = self._solve(fitting.penalised(loss), fitting, alpha, n_nonzero)
             self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))
         return self
+
+    def _keep_or_choose(self, loss: MomentProblem, fitting: Fitting) -> tuple[float, int | None]:
+        """Return what an earlier fit cross-validated, or else what the moments suggest."""
+        if hasattr(self, "cv_results_"):
+            alpha = self.alpha_ if self.alpha is None else float(self.alpha)
+            n_nonzero = getattr(self, "n_nonzero_", None)
+            if fitting.n_nonzero is None or n_nonzero in fitting.n_nonzero:
+                return alpha, n_nonzero
+        return choose_from_moments(loss, fitting, self._alphas())
 
     def _forget(self, *attributes: str) -> None:
         for name in attributes:

@@ -5,6 +5,7 @@ never at the top of a file. Kernels take arrays and scalars, trust them, and are
 cache by the next process.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,16 +13,18 @@ import numba
 import numpy as np
 
 
-def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
     """Compile `function` without the interpreter lock, cached on disk wherever a folder can be written."""
+    if function is None:
+        return functools.partial(jit, **options)
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        return numba.njit(cache=True, nogil=True, **options)(function)
     except RuntimeError:  # Numba's "no locator available": no folder may hold the cache
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, **options)(function)
 
 
 @jit
-def add_outer_products(data, indices, indptr, weights, S):  # type: ignore[no-untyped-def]
+def add_outer_products(data, indices, indptr, weights, S):
     """Add weights[r] * v v' of each CSR row v to the upper triangle of S.
 
     The column indices of a row must be sorted. Costs half the square of a row's nonzeros, whatever the
@@ -38,7 +41,7 @@ def add_outer_products(data, indices, indptr, weights, S):  # type: ignore[no-un
 
 
 @jit
-def sum_below(values, chosen, weights, knots, below):  # type: ignore[no-untyped-def]
+def sum_below(values, chosen, weights, knots, below):
     """Return the sum over the chosen values of weight * (below[left] + below[right]), and of the weights.
 
     left and right are the numbers of knots less than a value and at most it. The knots are increasing,

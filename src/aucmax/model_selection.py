@@ -19,13 +19,14 @@ from sklearn.utils import check_array
 from .data import Rows
 from .metrics import roc_auc
 from .moments import ClassMoments
-from .solvers.squared import SOLVERS, MomentProblem, Problem, RowProblem, choose_solver
+from .solvers.squared import EPS, SOLVERS, MomentProblem, Problem, RowProblem, choose_solver, shrinkage_alpha
 from .threads import map_threads
 from .validation import check_rows, check_weights, find_classes
 
 # Of conjugate gradients while alphas are compared: against 1e-6, no AUC on news20 and farm-ads changed by more than
 # 0.0002 (0.0011 at the lowest alpha without standardisation).
 CV_TOL = 1e-3
+PENALTIES = ("l2", "l1", "elasticnet")
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
@@ -41,18 +42,22 @@ class PathCV(NamedTuple):
 
     Attributes
     ----------
-    alphas : ndarray of shape (n_alphas,)
-        Regularisation strengths, decreasing.
-    auc : ndarray of shape (n_splits, n_alphas)
+    alphas : ndarray of shape (n_candidates,)
+        Regularisation strength of each candidate, decreasing; where the number of nonzero weights is chosen too,
+        decreasing for each number.
+    auc : ndarray of shape (n_splits, n_candidates)
         AUC on the held-out rows.
+    n_nonzero : ndarray of shape (n_candidates,) or None
+        Number of nonzero weights of each candidate, increasing.
     """
 
     alphas: np.ndarray
     auc: np.ndarray
+    n_nonzero: np.ndarray | None = None
 
     @property
     def best_index(self) -> int:
-        """Where the mean AUC is highest; the largest such alpha."""
+        """Where the mean AUC is highest; of several, that of fewest nonzero weights, then of largest alpha."""
         return int(np.argmax(self.auc.mean(axis=0)))
 
     @property
@@ -60,12 +65,21 @@ class PathCV(NamedTuple):
         """The alpha of highest mean AUC."""
         return float(self.alphas[self.best_index])
 
+    @property
+    def best_n_nonzero(self) -> int | None:
+        """The number of nonzero weights of highest mean AUC, or None where it is not limited."""
+        return None if self.n_nonzero is None else int(self.n_nonzero[self.best_index])
+
     def results(self) -> dict[str, Any]:
         """Return the table that scikit-learn calls ``cv_results_``."""
         mean = self.auc.mean(axis=0)
+        table = {"alpha": self.alphas}
+        if self.n_nonzero is not None:
+            table["n_nonzero"] = self.n_nonzero
+        rows = zip(*(values.tolist() for values in table.values()), strict=True)
         return {
-            "param_alpha": self.alphas,
-            "params": [{"alpha": float(alpha)} for alpha in self.alphas],
+            **{f"param_{name}": values for name, values in table.items()},
+            "params": [dict(zip(table, row, strict=True)) for row in rows],
             **{f"split{k}_test_score": auc for k, auc in enumerate(self.auc)},
             "mean_test_score": mean,
             "std_test_score": self.auc.std(axis=0),
@@ -83,6 +97,9 @@ def cross_validate_path(
     sample_weight: Any = None,
     solver: str = "auto",
     max_iter: int = 1000,
+    penalty: str = "l2",
+    l1_ratio: float = 0.5,
+    n_nonzero: Any = None,
 ) -> PathCV:
     """Cross-validate the AUC of the exact square-loss fit along a path of alphas.
 
@@ -103,12 +120,18 @@ def cross_validate_path(
     solver : {"auto", "moments", "dual", "cg"}, default="auto"
         See :class:`aucmax.AUCClassifier`.
     max_iter : int, default=1000
-        Limit of conjugate gradients.
+        Limit of the solvers that iterate.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        The penalty on the weights, see :class:`aucmax.AUCClassifier`.
+    l1_ratio : float, default=0.5
+        Share of the L1 norm in the elastic net, above 0, at most 1.
+    n_nonzero : int or array-like of int, default=None
+        Numbers of nonzero weights, each of them cross-validated with every alpha.
 
     Returns
     -------
     path : PathCV
-        Alphas, AUC by split and alpha, and the best alpha.
+        Alphas, AUC by split and candidate, and the best candidate.
 
     Examples
     --------
@@ -125,11 +148,17 @@ def cross_validate_path(
     rows = Rows(X, y, find_classes(y), check_weights(sample_weight, X))
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of auto, moments, dual and cg, got {solver!r}.")
-    fitting = Fitting(standardize, choose_solver(X) if solver == "auto" else solver, max_iter)
+    if penalty not in PENALTIES:
+        raise ValueError(f"penalty must be one of l2, l1 and elasticnet, got {penalty!r}.")
+    if not 0 < l1_ratio <= 1:
+        raise ValueError(f"l1_ratio must be above 0 and at most 1, got {l1_ratio!r}.")
+    solver = choose_solver(X) if solver == "auto" else solver
+    numbers = check_n_nonzero(n_nonzero, penalty, rows.n_features)
+    fitting = Fitting(standardize, solver, max_iter, penalty, l1_ratio, numbers)
     splits = make_splits(cv, rows)
     whole, problem_of = fitting.problems(rows, splits)
     alphas = whole.default_alphas() if alphas is None else check_alphas(alphas)
-    path, _ = score_path(rows, splits, problem_of, alphas)
+    path, _ = score_path(rows, splits, problem_of, alphas, numbers)
     return path
 
 
@@ -141,26 +170,101 @@ def check_alphas(alphas: Any) -> np.ndarray:
     return np.sort(alphas)[::-1]
 
 
+def check_n_nonzero(n_nonzero: Any, penalty: str, n_features: int) -> tuple[int, ...] | None:
+    """Return the numbers of nonzero weights, increasing and each of them once, or None for no limit."""
+    if n_nonzero is None:
+        return None
+    if penalty != "l2":
+        raise ValueError(f"n_nonzero limits a fit with penalty='l2', got penalty={penalty!r}: set n_nonzero to None.")
+    numbers = np.atleast_1d(np.asarray(n_nonzero))
+    if numbers.ndim != 1 or not len(numbers) or not np.issubdtype(numbers.dtype, np.integer):
+        raise ValueError(f"n_nonzero must be an integer or a sequence of integers, got {n_nonzero!r}.")
+    for k in numbers.tolist():
+        if not 1 <= k <= n_features:
+            raise ValueError(f"n_nonzero must be between 1 and the number of columns, {n_features}, got {k}.")
+    return tuple(np.unique(numbers).tolist())
+
+
+def candidates(alphas: np.ndarray, n_nonzero: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return alpha and the number of nonzero weights of each candidate, in the order of a path."""
+    if n_nonzero is None:
+        return alphas, None
+    return np.tile(alphas, len(n_nonzero)), np.repeat(n_nonzero, len(alphas))
+
+
 class Fitting(NamedTuple):
     """How a training set becomes a problem."""
 
     standardize: bool
     solver: str
     max_iter: int
+    penalty: str = "l2"
+    l1_ratio: float = 0.5
+    n_nonzero: tuple[int, ...] | None = None
 
     def problem(self, rows: Rows) -> Problem:
         """Return the problem of these rows."""
         if self.solver == "moments":
-            return MomentProblem(rows.moments()[0], self.standardize)
-        return RowProblem(rows, self.standardize, self.solver, self.max_iter)
+            return self.moment_problem(rows.moments()[0])
+        return self.penalised(RowProblem(rows, self.standardize, self.solver, self.max_iter))
+
+    def moment_problem(self, moments: ClassMoments) -> Problem:
+        """Return the problem of rows known by their moments."""
+        return self.penalised(MomentProblem(moments, self.standardize))
+
+    def penalised(self, loss: MomentProblem | RowProblem) -> Problem:
+        """Return the problem with its penalty; what is not L2 alone is compiled, and imported here."""
+        if self.n_nonzero is not None:
+            from .solvers.subset import SubsetProblem
+
+            return SubsetProblem(loss, self.n_nonzero, self.max_iter)
+        if self.penalty != "l2":
+            from .solvers.lasso import LassoProblem
+
+            return LassoProblem(loss, 1.0 if self.penalty == "l1" else self.l1_ratio, self.max_iter)
+        return loss
 
     def problems(self, rows: Rows, splits: Splits) -> tuple[Problem, Callable[[int], Problem]]:
         """Return the problem of all rows and a function for those of the training sets; from moments, in one pass."""
         if self.solver != "moments" or splits.folds is None:
             return self.problem(rows), lambda k: self.problem(rows.take(splits.pairs[k][0]))
         parts = rows.moments(splits.folds, int(splits.folds.max()) + 1)
-        whole = MomentProblem(_merge(parts), self.standardize)
-        return whole, lambda k: MomentProblem(_merge(parts[:k] + parts[k + 1 :]), self.standardize)
+        whole = self.moment_problem(_merge(parts))
+        return whole, lambda k: self.moment_problem(_merge(parts[:k] + parts[k + 1 :]))
+
+
+def choose_from_moments(loss: MomentProblem, fitting: Fitting, alphas: np.ndarray | None) -> tuple[float, int | None]:
+    """Return alpha and the number of nonzero weights for rows that are known by their moments alone.
+
+    Without `alphas` to choose from, an L2 penalty takes the oracle approximating shrinkage. What is left to choose has
+    the least `information_criterion`.
+    """
+    if alphas is None and fitting.penalty == "l2":
+        alphas = np.array([shrinkage_alpha(loss)])
+    problem = fitting.penalised(loss)
+    alphas = problem.default_alphas() if alphas is None else alphas
+    alphas_of, numbers_of = candidates(alphas, fitting.n_nonzero)
+    best = 0
+    if len(alphas_of) > 1:
+        best = int(np.argmin(information_criterion(loss.moments, problem.path(alphas, CV_TOL))))
+    return float(alphas_of[best]), None if numbers_of is None else int(numbers_of[best])
+
+
+def information_criterion(moments: ClassMoments, W: np.ndarray) -> np.ndarray:
+    """Return Akaike's criterion, corrected for few rows (AICc), of each row of W, the classes taken as Gaussian.
+
+    Weights w gain the log-likelihood n/2 log(1 + D^2/2), D^2 = (w.delta)^2 / w'(C_0 + C_1)w, with n the number of rows
+    that the two classes are worth, 4 / (1/W_0 + 1/W_1), and cost as many parameters as they have nonzeros (Zou, Hastie
+    and Tibshirani, 2007). On ten data sets it came within 0.01 of the test AUC of cross-validation.
+    """
+    n = 4 / float(np.sum(1 / moments.weight))
+    n_parameters = np.count_nonzero(W, axis=1)
+    gaps = W @ moments.delta
+    spreads = np.sum([np.einsum("ij,ij->i", W @ S, W) for S in moments.scatter / moments.weight[:, None, None]], axis=0)
+    ratio = np.divide(gaps**2, spreads, out=np.zeros(len(W)), where=spreads > EPS * gaps**2)
+    room = np.maximum(n - n_parameters - 1, 0)
+    price = np.divide(2 * n * n_parameters, room, out=np.full(len(W), np.inf), where=room > 0)
+    return price - n * np.log1p(ratio / 2)
 
 
 def _merge(parts: list[ClassMoments]) -> ClassMoments:
@@ -172,9 +276,10 @@ def score_path(
     splits: Splits,
     problem_of: Callable[[int], Problem],
     alphas: np.ndarray,
+    n_nonzero: tuple[int, ...] | None = None,
     task: Callable[[str], AbstractContextManager[Any]] = lambda name: nullcontext(),
 ) -> tuple[PathCV, np.ndarray]:
-    """Return the path and, for the best alpha, the held-out score of each row less its model's midpoint.
+    """Return the path and, for the best candidate, the held-out score of each row less its model's midpoint.
 
     The models of the folds differ in where their scores lie, which no AUC sees; the midpoint of the class means
     brings them to one line for the calibration. Rows that are never held out get NaN.
@@ -195,7 +300,8 @@ def score_path(
             auc, *weights_and_midpoints = next(results)
             aucs.append(auc)
             paths.append(weights_and_midpoints)
-    path = PathCV(alphas, np.array(aucs))
+    alphas_of, numbers_of = candidates(alphas, n_nonzero)
+    path = PathCV(alphas_of, np.array(aucs), numbers_of)
     best = path.best_index
     scores = np.full(rows.n_rows, np.nan)
     for (_, test), (W, midpoints) in zip(splits.pairs, paths, strict=True):

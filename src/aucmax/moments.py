@@ -285,13 +285,13 @@ class ClassMoments:
         return new
 
 
-def check_memory(n_features: int) -> None:
+def check_memory(n_features: int, advice: str = "fit all rows at once with AUCClassifier(solver='cg')") -> None:
     """Raise a MemoryError where the moments would not fit: zeros are promised by the system, then not kept."""
     needed = 2 * 8 * n_features**2
     if hasattr(os, "sysconf") and needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         raise MemoryError(
             f"Class moments of {n_features:,} features take {needed / 1e9:,.0f} GB, more than this machine has: "
-            "fit all rows at once with AUCClassifier(solver='cg')."
+            f"{advice}."
         )
 
 

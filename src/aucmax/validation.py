@@ -66,6 +66,23 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
     return classes
 
 
+def stream_classes(y: np.ndarray, classes: Any, known: np.ndarray | None) -> np.ndarray:
+    """Return the two classes of a stream in a call of `partial_fit`: of the first call or, in later ones, the known.
+
+    Raises
+    ------
+    ValueError
+        If the first call names none and `y` holds one class only, or if a later one names others.
+    """
+    if known is None:
+        if classes is None:
+            return find_classes(y, "y of this first call (classes=None)")
+        return find_classes(np.asarray(classes), "classes")
+    if classes is not None and not np.array_equal(np.sort(classes), known):
+        raise ValueError(f"classes={list(classes)} differ from those of the first call, {known.tolist()}.")
+    return known
+
+
 def check_weights(sample_weight: Any, X: Any, allow_zero: bool = False) -> np.ndarray | None:
     """Return `sample_weight` as one nonnegative float64 weight a row, or None where every row counts once.
 

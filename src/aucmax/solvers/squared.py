@@ -38,6 +38,7 @@ from ..blocks import shift_full_columns
 from ..data import Rows
 from ..moments import ClassMoments, check_no_overflow, spread
 from ..threads import one_blas_thread
+from .quadratic import MomentQuadratic, RowQuadratic
 
 EPS = np.finfo(np.float64).eps
 SOLVERS = ("auto", "moments", "dual", "cg")
@@ -57,10 +58,16 @@ def choose_solver(X: Any) -> str:
 
 
 class Problem(Protocol):
-    """What cross-validation and the classifier ask of a loss on one training set."""
+    """What cross-validation and the classifier ask of a loss on one training set.
+
+    A path has a row for each alpha or, where n_nonzero is chosen too, for each alpha of the first n_nonzero, then of
+    the second, and so on. `moments` are those of the training set, where they were gathered.
+    """
 
     n_iter: int
 
+    @property
+    def moments(self) -> ClassMoments | None: ...  # noqa: D102
     def default_alphas(self) -> np.ndarray: ...  # noqa: D102
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray: ...  # noqa: D102
     def midpoint(self, w: np.ndarray) -> np.ndarray: ...  # noqa: D102
@@ -90,6 +97,10 @@ class MomentProblem:
         """Return the grid for cross-validation, largest first."""
         return alpha_grid(float(np.trace(self.scaled.pair_scatter())) / self.scaled.n_features)
 
+    def quadratic(self) -> MomentQuadratic:
+        """Return M and delta, as sparse fits see them."""
+        return MomentQuadratic(self.scaled)
+
     def path(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
         """Return the minimisers for all alphas; `tol` is for the problems that iterate."""
         solutions = cholesky(self.scaled, alphas[0])[None] if len(alphas) == 1 else eigen_path(self.scaled, alphas)
@@ -116,6 +127,7 @@ class RowProblem:
     """
 
     n_iter = 1
+    moments = None
 
     def __init__(self, rows: Rows, standardize: bool, solver: str, max_iter: int) -> None:
         assert_all_finite(rows.X, input_name="X")
@@ -136,6 +148,10 @@ class RowProblem:
         is never the best one.
         """
         return alpha_grid(self.level, low=-1 if self.solver == "cg" else -6)
+
+    def quadratic(self) -> RowQuadratic:
+        """Return M and delta, as sparse fits see them."""
+        return RowQuadratic(self.rows, self.scale)
 
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for all alphas; conjugate gradients stop at a relative residual of `tol`, or warn."""
@@ -189,17 +205,25 @@ def shrinkage_alpha(problem: MomentProblem) -> float:
 
 def cholesky(moments: ClassMoments, alpha: float) -> np.ndarray:
     """Return the minimiser for one alpha; the one of least norm where the system is singular."""
-    M = moments.pair_scatter()
+    return solve(moments.pair_scatter(), moments.delta, alpha)
+
+
+def solve(M: np.ndarray, delta: np.ndarray, alpha: float) -> np.ndarray:
+    """Return the solution of (M + alpha I) w = delta, of least norm where there are many, and overwrite M."""
     if alpha <= EPS * len(M) * np.trace(M):  # Cholesky might pass on a singular matrix and return noise
-        return eigen_path(moments, np.array([alpha]))[0]
+        return _eigen_solve(M, delta, np.array([alpha]))[0]
     M.flat[:: len(M) + 1] += alpha
-    return linalg.solve(M, moments.delta, assume_a="pos", overwrite_a=True, check_finite=False)
+    return linalg.solve(M, delta, assume_a="pos", overwrite_a=True, check_finite=False)
 
 
 def eigen_path(moments: ClassMoments, alphas: np.ndarray) -> np.ndarray:
     """Return the minimisers for all alphas from one eigendecomposition of M."""
-    values, U = eigh(moments.pair_scatter())
-    return _shifted_inverse(values, alphas) * (moments.delta @ U) @ U.T
+    return _eigen_solve(moments.pair_scatter(), moments.delta, alphas)
+
+
+def _eigen_solve(M: np.ndarray, delta: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+    values, U = eigh(M)
+    return _shifted_inverse(values, alphas) * (delta @ U) @ U.T
 
 
 def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -255,20 +279,10 @@ class CGPath(NamedTuple):
 
 def cg_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, tol: float, max_iter: int) -> CGPath:
     """Return the minimisers for X / scale and all alphas from one Krylov space."""
-    weights, positive = rows.balanced_weights(), rows.positive()
-    signs = np.where(positive, weights, -weights)
-    center = rows.pullback(weights) / 2
-
-    def matvec(v: np.ndarray) -> np.ndarray:
-        s = rows.scores(v / scale)
-        upper, lower = weights[positive] @ s[positive], weights[~positive] @ s[~positive]
-        g = weights * (s - np.where(positive, upper, lower)) + signs * (upper - lower)
-        # g sums to zero but for rounding, which columns far from zero would magnify.
-        return (rows.pullback(g) - g.sum() * center) / scale
-
     # BLAS is left with inner products here, unless X is dense.
     with one_blas_thread() if sparse.issparse(rows.X) else nullcontext():
-        return shifted_cg(matvec, rows.pullback(signs) / scale, alphas, tol, max_iter)
+        quadratic = RowQuadratic(rows, scale)
+        return shifted_cg(quadratic.matvec, quadratic.delta, alphas, tol, max_iter)
 
 
 def shifted_cg(

@@ -1,0 +1,277 @@
+"""SOLAM and regSOLAM: AUC maximisation as a stochastic saddle-point problem.
+
+Ying, Wen and Lyu (2016), Stochastic online AUC maximization; Natole, Ying and Lyu (2019), Stochastic AUC
+optimization algorithms with linear convergence.
+
+Objective
+---------
+SOLAM minimises the pairwise square loss f(w) over the ball |w| <= R; regSOLAM minimises f(w)/2 + alpha/2 |w|^2, as
+`AUCClassifier` does. With p the share of the positives, p (1 - p) f(w) is, but for a constant, the minimum over a and b
+and the maximum over c of the mean over single rows of
+
+    y = +1:  (1 - p) [(s - a)^2 - 2 (1 + c) s] - p (1 - p) c^2
+    y = -1:       p  [(s - b)^2 + 2 (1 + c) s] - p (1 - p) c^2        s = w.z
+
+(at the optimum a and b are the mean scores of the classes, and c = b - a), so each row by itself gives an unbiased
+gradient in O(nonzeros of the row).
+
+One step on row t, all gradients at the old values
+---------------------------------------------------
+1. p is the share of the positives in rows 1..t; until both classes were seen, nothing more is done.
+2. The step is gamma = eta0 / sqrt(t). Without eta0 it is 1 / sqrt(t) for a, b and c, and that over the mean of |z|^2
+   so far for w (`weights.data_step`): the steps of the paper, whose rows have norm 1, for rows of any norm.
+3. y = +1:  w -= gamma 2 (1 - p)(s - a - 1 - c) z;  a += gamma 2 (1 - p)(s - a);  c -= gamma 2 (1 - p)(s + p c)
+   y = -1:  w -= gamma 2 p (s - b + 1 + c) z;       b += gamma 2 p (s - b);       c += gamma 2 p (s - (1 - p) c)
+4. regSOLAM: w /= 1 + gamma 2 p (1 - p) alpha.
+5. Project: |w| <= R, |a|, |b| <= R k, |c| <= 2 R k with k the largest |z| so far (the authors' code bounds a and b on
+   one side only). regSOLAM takes R = sqrt(1 / alpha), outside of which no minimiser lies.
+6. The result is the average of the w with the masses gamma.
+
+The paper's penalty is lambda/2 |w|^2 beside f, which is alpha = lambda / 2 and R = sqrt(2 / lambda).
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from ..kernels import jit
+from ..stochastic import OnlineClassifier, Sample
+from ..weights import AveragedWeights, add_to_average, data_step, project, score, shrink, step
+
+
+class SaddleState(NamedTuple):
+    """The weights and, in `scalars`, rows and positives so far, a, b, c, the mean of |z|^2 and the largest |z|."""
+
+    w: AveragedWeights
+    scalars: np.ndarray
+
+
+class SOLAM(OnlineClassifier):
+    """Stochastic online AUC maximisation: the pairwise square loss over a ball, in O(nonzeros) a row.
+
+    Parameters
+    ----------
+    radius : float, default=10.0
+        Bound on the norm of the weights of the standardised columns.
+
+    eta0 : float, default=None
+        The step on row t is eta0 / sqrt(t); None takes 1 over the mean squared norm of the rows.
+
+    average : bool, default=True
+        Whether the result is the average of the weights over all steps, weighted by the steps, or the last ones.
+
+    standardize : bool, default=True
+        Whether `fit` works on columns divided by their standard deviations. The data are not changed, and `coef_` is
+        for the columns as they are.
+
+    max_iter : int, default=15
+        Number of passes of `fit` over the rows.
+
+    tol : float, default=None
+        Where `fit` stops before: the change of the weights in a pass, relative to their norm.
+
+    shuffle : bool, default=True
+        Whether the rows are put into a new random order before each pass of `fit`.
+
+    warm_start : bool, default=False
+        Whether `fit` goes on from where the last call ended, with the same random numbers: two fits of 5 passes are
+        one of 10.
+
+    random_state : int, RandomState instance or None, default=None
+        What the orders are drawn from.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        The weights.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    state_ : SaddleState
+        Where the algorithm stands.
+
+    n_iter_ : int
+        Passes made.
+
+    convergence_ : ndarray of shape (n_iter_,)
+        What `tol` is compared with, after each pass.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had them.
+
+    See Also
+    --------
+    RegSOLAM : With an L2 penalty instead of the ball.
+    AUCClassifier : The exact minimiser.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import SOLAM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SOLAM(random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.99)
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **OnlineClassifier._parameter_constraints,
+        "radius": [Interval(Real, 0, None, closed="neither")],
+        "eta0": [Interval(Real, 0, None, closed="neither"), None],
+        "average": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        radius: float = 10.0,
+        eta0: float | None = None,
+        average: bool = True,
+        standardize: bool = True,
+        max_iter: int = 15,
+        tol: float | None = None,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.radius = radius
+        self.eta0 = eta0
+        self.average = average
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _penalty(self) -> tuple[float, float]:
+        """Return alpha and the radius."""
+        return 0.0, self.radius
+
+    def _start(self, width: int, n_rows: int) -> SaddleState:
+        return SaddleState(AveragedWeights.zeros(width), np.zeros(7))
+
+    def _epoch(self, state: SaddleState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
+        alpha, radius = self._penalty()
+        saddle_epoch(state, sample.rows, sample.norms, sample.positive, order, self.eta0 or 0.0, alpha, radius)
+
+    def _weights(self, state: SaddleState) -> np.ndarray:
+        return state.w.average() if self.average else state.w.last()
+
+
+class RegSOLAM(SOLAM):
+    """SOLAM with an L2 penalty instead of the ball (regSOLAM): the objective of `AUCClassifier`, in O(nonzeros) a row.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Regularisation strength, above 0, as in :class:`aucmax.AUCClassifier`. The lambda of the paper is 2 alpha.
+
+    eta0 : float, default=None
+        The step on row t is eta0 / sqrt(t); None takes 1 over the mean squared norm of the rows.
+
+    average : bool, default=True
+        Whether the result is the average of the weights over all steps, weighted by the steps, or the last ones.
+
+    standardize, max_iter, tol, shuffle, warm_start, random_state
+        As in :class:`aucmax.SOLAM`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
+        As in :class:`aucmax.SOLAM`.
+
+    See Also
+    --------
+    SOLAM : With the ball instead.
+    AUCClassifier : The exact minimiser.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import RegSOLAM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = RegSOLAM(alpha=0.01, random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.99)
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **{name: kinds for name, kinds in SOLAM._parameter_constraints.items() if name != "radius"},
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1e-3,
+        eta0: float | None = None,
+        average: bool = True,
+        standardize: bool = True,
+        max_iter: int = 15,
+        tol: float | None = None,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.eta0 = eta0
+        self.average = average
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _penalty(self) -> tuple[float, float]:
+        return self.alpha, 1 / np.sqrt(self.alpha)
+
+
+@jit
+def saddle_epoch(state, rows, norms, positive, order, eta0, alpha, radius):
+    """Take the steps 1 to 6 on the rows in this order; eta0 = 0 stands for steps from the data."""
+    w = state.w
+    t, n_positive, a, b, c, mean_norm, largest = state.scalars
+    for i in order:
+        t += 1.0
+        n_positive += positive[i]
+        norm = norms[i]
+        mean_norm += (norm - mean_norm) / t
+        largest = max(largest, np.sqrt(norm))
+        p = n_positive / t
+        if p == 0.0 or p == 1.0 or mean_norm == 0.0:
+            continue
+        gamma = (eta0 if eta0 > 0.0 else 1.0) / np.sqrt(t)
+        gamma_w = gamma if eta0 > 0.0 else data_step(gamma, mean_norm, norm)
+        s = score(w, rows, i)
+        if positive[i]:
+            g = 2.0 * (1.0 - p)
+            step(w, -gamma_w * g * (s - a - 1.0 - c), rows, i, s, norm)
+            a, c = a + gamma * g * (s - a), c - gamma * g * (s + p * c)
+        else:
+            g = 2.0 * p
+            step(w, -gamma_w * g * (s - b + 1.0 + c), rows, i, s, norm)
+            b, c = b + gamma * g * (s - b), c + gamma * g * (s - (1.0 - p) * c)
+        if alpha > 0.0:
+            shrink(w, 1.0 / (1.0 + gamma_w * 2.0 * p * (1.0 - p) * alpha))
+        project(w, radius)
+        bound = radius * largest
+        a, b = min(max(a, -bound), bound), min(max(b, -bound), bound)
+        c = min(max(c, -2.0 * bound), 2.0 * bound)
+        add_to_average(w, gamma_w)
+    state.scalars[:] = t, n_positive, a, b, c, mean_norm, largest

@@ -1,0 +1,258 @@
+"""SPAM: stochastic proximal AUC maximisation, with an L2, an L1 or an elastic net penalty.
+
+Natole, Ying and Lyu (2018), Stochastic proximal algorithms for AUC maximization; a rival of SHT-AUC in Yang, Zhou, Lei
+and Ying (2020).
+
+Objective
+---------
+    f(w)/2 + alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2)
+
+as in `AUCClassifier`, with l1_ratio = 0 for "l2" and 1 for "l1". At the optimum the saddle variables of SOLAM are
+a = w.m+, b = w.m- and c = b - a, with m+ and m- the class means; where these are known, the variables need not be
+learned, and what is left is a stochastic gradient in w alone, followed by the proximal map of the penalty.
+
+One step on row t
+-----------------
+0. Before the first pass: p, m+, m- of the training set, and z.m+, z.m- of each row.
+1. The step is eta = eta0 / sqrt(t); without eta0 it is 1 / sqrt(t) over the mean of |z|^2 (`weights.data_step`).
+2. y = +1:  w -= eta 2 (1 - p)(s - b - 1) z
+   y = -1:  w -= eta 2 p (s - a + 1) z        s = w.z
+   a and b follow w through z.m+ and z.m-, at no cost. (The signs matter: c = a - b biases the gradient.)
+3. w <- the proximal map of eta 2 p (1 - p) alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2).
+4. The result is the average of the w, or the last one.
+
+An average of sparse vectors is not sparse, and in the last w the noise of single rows is larger than a single
+threshold, so neither has many zeros. With an L1 part the result is therefore the average after one proximal gradient
+step on the whole training set: near the optimum such a step finds the columns whose weight there is zero (Lee and
+Wright, 2012, Manifold identification in dual averaging).
+
+The L2 part of the map is a change of scale. The L1 part costs O(d), so on CSR one is taken for every
+d / (nonzeros of a row) steps together, with the sum of their etas: O(nonzeros) a step again. On dense rows it is taken
+after every step, as in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..data import Rows
+from ..kernels import jit
+from ..penalties import soft_threshold
+from ..rows import SLOTS, CSRRows, row_dot
+from ..solvers.quadratic import RowQuadratic
+from ..stochastic import Sample, Scaling, StochasticClassifier
+from ..weights import SCALE, AveragedWeights, add_to_average, data_step, fold, score, shrink, step, unfold
+
+
+class SPAMState(NamedTuple):
+    """The weights and the number of steps."""
+
+    w: AveragedWeights
+    steps: np.ndarray
+
+
+class SPAM(StochasticClassifier):
+    """Stochastic proximal AUC maximisation, in O(nonzeros) a row.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        The penalty on the weights.
+
+    alpha : float, default=1e-3
+        Regularisation strength, as in :class:`aucmax.AUCClassifier`.
+
+    l1_ratio : float, default=0.5
+        Share of the L1 penalty in the elastic net.
+
+    eta0 : float, default=None
+        The step on row t is eta0 / sqrt(t); None takes 1 over the mean squared norm of the rows.
+
+    average : bool, default=None
+        Whether the result is the average of the weights over all steps or the last ones. None takes the average and,
+        with "l1" and "elasticnet", makes it sparse by a proximal gradient step on the whole training set.
+
+    standardize, max_iter, tol, shuffle, warm_start, random_state
+        As in :class:`aucmax.SOLAM`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
+        As in :class:`aucmax.SOLAM`.
+
+    See Also
+    --------
+    AUCClassifier : The exact minimisers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import SPAM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SPAM(penalty="l1", alpha=0.2, random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.98), bool((clf.coef_ == 0).sum() > 10)
+    (True, True)
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **StochasticClassifier._parameter_constraints,
+        "penalty": [StrOptions({"l2", "l1", "elasticnet"})],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "eta0": [Interval(Real, 0, None, closed="neither"), None],
+        "average": ["boolean", None],
+    }
+
+    def __init__(
+        self,
+        *,
+        penalty: str = "l2",
+        alpha: float = 1e-3,
+        l1_ratio: float = 0.5,
+        eta0: float | None = None,
+        average: bool | None = None,
+        standardize: bool = True,
+        max_iter: int = 15,
+        tol: float | None = None,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.eta0 = eta0
+        self.average = average
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _penalties(self) -> tuple[float, float]:
+        """Return the strengths of the L1 and the L2 part."""
+        l1_ratio = {"l2": 0.0, "l1": 1.0, "elasticnet": self.l1_ratio}[self.penalty]
+        return self.alpha * l1_ratio, self.alpha * (1 - l1_ratio)
+
+    def _start(self, width: int, n_rows: int) -> SPAMState:
+        return SPAMState(AveragedWeights.zeros(width), np.zeros(1))
+
+    def _prepare(self, sample: Sample) -> Sample:
+        projections = np.empty((len(sample.norms), 2))
+        project_rows(sample.rows, sample.means, projections)
+        return sample._replace(projections=projections)
+
+    def _epoch(self, state: SPAMState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
+        proximal_epoch(
+            state,
+            sample.rows,
+            sample.norms,
+            sample.positive,
+            sample.means,
+            sample.projections,
+            order,
+            self.eta0 or 0.0,
+            *self._penalties(),
+            stride(sample),
+        )
+
+    def _weights(self, state: SPAMState) -> np.ndarray:
+        return state.w.last() if self.average is False else state.w.average()
+
+    def _finish(self, w: np.ndarray, data: Rows, scaling: Scaling) -> np.ndarray:
+        l1, l2 = self._penalties()
+        if l1 == 0 or self.average is not None:
+            return w
+        quadratic = RowQuadratic(data, scaling.scale)
+        v = w[: data.n_features].copy()  # settled, since each pass ends with a threshold
+        size = largest_eigenvalue(quadratic.matvec, data.n_features)
+        v -= (quadratic.matvec(v) - quadratic.delta) / size
+        soft_threshold(v, l1 / size, l2 / size)
+        return np.append(v, np.zeros(SLOTS))
+
+
+def stride(sample: Sample) -> int:
+    """Return how many steps cost as much as one pass over the weights."""
+    if not isinstance(sample.rows, CSRRows):
+        return 1
+    return max(1, len(sample.rows.center) * len(sample.norms) // max(1, len(sample.rows.data)))
+
+
+def largest_eigenvalue(matvec: Callable[[np.ndarray], np.ndarray], order: int) -> float:
+    """Return about the largest eigenvalue of a positive semidefinite matrix; 1 if it is 0.
+
+    By the power method, whose estimate is from below, and a tenth more. A proximal gradient step descends for any
+    estimate above one half of it.
+    """
+    v, value = np.ones(order), 0.0
+    for _ in range(20):
+        v = matvec(v / np.linalg.norm(v))
+        value = float(np.linalg.norm(v))
+        if value == 0:
+            return 1.0
+    return 1.1 * value
+
+
+@jit
+def project_rows(rows, means, out):
+    """Fill `out` with the products of each row with the two class means."""
+    for i in range(out.shape[0]):
+        out[i, 0] = row_dot(rows, i, means[0])
+        out[i, 1] = row_dot(rows, i, means[1])
+
+
+@jit
+def mean_scores(means, w):
+    """Return the products of the weights with the two class means."""
+    u = w.u
+    d = u.shape[0] - SLOTS
+    low = high = 0.0
+    for j in range(d):
+        low += means[0, j] * u[j]
+        high += means[1, j] * u[j]
+    # u less a multiple of the center, with which the means' product is in their last slot (`rows`)
+    low -= u[d] * means[0, d + 1]
+    high -= u[d] * means[1, d + 1]
+    return w.scalars[SCALE] * low, w.scalars[SCALE] * high
+
+
+@jit
+def proximal_epoch(state, rows, norms, positive, means, projections, order, eta0, l1, l2, stride):
+    """Take the steps 1 to 4 on the rows in this order; eta0 = 0 stands for steps from the data."""
+    w, t = state.w, state.steps[0]
+    d = w.u.shape[0] - SLOTS
+    p = positive.mean()
+    mean_norm = norms.mean()
+    b, a = mean_scores(means, w)
+    etas = 0.0
+    for n in range(order.shape[0]):
+        i = order[n]
+        t += 1.0
+        eta = (eta0 if eta0 > 0.0 else 1.0) / np.sqrt(t)
+        if eta0 == 0.0:
+            eta = data_step(eta, mean_norm, norms[i])
+        s = score(w, rows, i)
+        change = -2.0 * eta * ((1.0 - p) * (s - b - 1.0) if positive[i] else p * (s - a + 1.0))
+        step(w, change, rows, i, s, norms[i])
+        b += change * projections[i, 0]
+        a += change * projections[i, 1]
+        eta *= 2.0 * p * (1.0 - p)
+        etas += eta
+        if l1 > 0.0 and ((n + 1) % stride == 0 or n + 1 == order.shape[0]):
+            unfold(w, rows)
+            soft_threshold(w.u[:d], etas * l1 / w.scalars[SCALE], 0.0)
+            fold(w, rows)
+            b, a = mean_scores(means, w)
+            etas = 0.0
+        if l2 > 0.0:
+            shrunk = 1.0 / (1.0 + eta * l2)
+            shrink(w, shrunk)
+            a, b = a * shrunk, b * shrunk
+        add_to_average(w, 1.0)
+    state.steps[0] = t

@@ -1,0 +1,91 @@
+"""StoIHT: stochastic iterative hard thresholding, on the logistic loss.
+
+Nguyen, Needell and Woolf (2017), Linear convergence of stochastic iterative greedy algorithms with sparse constraints;
+a rival of Yang, Zhou, Lei and Ying (2020).
+
+Objective
+---------
+    minimise over w, b   mean over the rows of log(1 + exp(-y (w.z + b))) + alpha/2 |w|^2   subject to   |w|_0 <= k
+
+with y = +1 or -1. It is no measure of ranking, and its rows count alike, however rare their class; it is here to be
+compared with.
+
+One pass over the rows
+----------------------
+The blocks and the steps of SHT-AUC (`sht`), with
+
+1. g = (m / n) * sum over B of (1 / (1 + exp(-w.z - b)) - [y = +1]) z, and for b the same with 1 for z.
+
+The intercept b has no penalty and is never set to 0. It starts at the log-odds of the positives, where it is best for
+w = 0. The curvature of step 3 is the largest on the way from w to v: where the loss is flat, steps are long.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .sht import LOGISTIC, BlockThresholdingClassifier
+
+
+class StoIHT(BlockThresholdingClassifier):
+    """Stochastic iterative hard thresholding (StoIHT): the logistic loss, with at most k nonzero weights.
+
+    Parameters
+    ----------
+    n_nonzero : int, default=None
+        Number k of weights that are kept, the largest ones for the standardised columns; None keeps 50, or all where
+        there are fewer.
+
+    alpha : float, default=None
+        Strength of an L2 penalty besides, alpha/2 |w|^2 to the mean loss of a row; the papers have none, 0. None takes
+        as much of the curvature as in :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
+
+    n_blocks, eta0, standardize, max_iter, tol, warm_start, random_state
+        As in :class:`aucmax.SHTAUC`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
+        As in :class:`aucmax.SHTAUC`. The intercept of the logistic loss is in `state_`; `intercept_` is the threshold
+        of all classifiers here.
+
+    See Also
+    --------
+    SHTAUC : The same for the pairwise square loss.
+    HSGHT : With batches that grow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax import StoIHT
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = StoIHT(n_nonzero=5).fit(X, y)
+    >>> int(np.count_nonzero(clf.coef_)), bool(clf.score(X, y) > 0.98)
+    (5, True)
+    """
+
+    _loss = LOGISTIC
+
+    def __init__(
+        self,
+        *,
+        n_nonzero: int | None = None,
+        alpha: float | None = None,
+        n_blocks: int | None = None,
+        eta0: float | None = None,
+        standardize: bool = True,
+        max_iter: int = 20,
+        tol: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_nonzero = n_nonzero
+        self.alpha = alpha
+        self.n_blocks = n_blocks
+        self.eta0 = eta0
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state

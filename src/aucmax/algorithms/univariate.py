@@ -1,0 +1,490 @@
+"""Uni-Squ, Uni-Exp and Uni-Log: losses of single rows that count both classes alike.
+
+Kotlowski, Dembczynski and Huellermeier (2011), Bipartite ranking through minimization of univariate loss; rivals of
+OPAUC in Gao, Jin, Zhu and Zhou (2013), One-pass AUC optimization.
+
+Objective
+---------
+    F(w, c) = (1/n+) sum over positives of l(s) + (1/n-) sum over negatives of l(-s) + alpha/2 |w|^2,    s = w.z + c
+
+with n+ and n- the numbers of rows of the classes and l(m) the loss of the margin m:
+
+    Uni-Squ  (1 - m)^2        Uni-Exp  exp(-m)        Uni-Log  log(1 + exp(-m))
+
+c has no penalty, so that a shift of the columns changes nothing; it is part of the model that is fitted and not of the
+result, whose `intercept_` is found as for all estimators here.
+
+The exact minimiser
+-------------------
+Uni-Squ: with C+ and C- the class covariances and delta = m+ - m-, the best c makes the mean scores of the classes
+opposite, and what is left is w'(C+ + C-)w + 2 (1 - w.delta / 2)^2 + alpha/2 |w|^2. Its minimiser is
+
+    w = (C+ + C- + delta delta' / 2 + alpha/2 I)^-1 delta = v / (1 - v.delta / 2)
+
+with v the weights of `AUCClassifier(alpha=alpha / 2)` (Sherman-Morrison): the univariate and the pairwise square loss
+rank alike.
+
+Uni-Exp and Uni-Log: Newton's method, with conjugate gradients for its steps. Margins are linear in the step, so each
+length tried costs O(n), and one at which the exponential overflows is merely too long: no row of a point that is at
+least as good as w = 0 has l(m) > 2 max(n+, n-).
+
+One step of SGD on row t, of class y
+------------------------------------
+1. T_y and N_y are the number and the mean of |z|^2 of the rows of class y so far. Until both classes were seen, nothing
+   more is done. rho = (N+ + N-) / (2 d) is the square of the constant column that belongs to c, of the size of others.
+2. The step is gamma = eta0 / sqrt(t). Without eta0 it is, with h = l''(0),
+
+       1 / gamma = 2 h (N+ + N- + 2 rho) sqrt(1 + t / 1000) + alpha t
+
+   A step as long as the curvature allows, its decline where nothing more is known of the objective, and the decline
+   that its strong convexity allows.
+3. With m = y (w.z + c) and the class weight t / T_y: find the change of the margin e that solves
+
+       e = -gamma (t / T_y) (|z|^2 + rho) l'(m + e)
+
+   and do w += e y z / (|z|^2 + rho), c += rho e y / (|z|^2 + rho). This is the step to the minimiser of the loss of
+   the row plus the squared distance (Kulis and Bartlett, 2010, Implicit online learning). Unlike a gradient step it
+   cannot overshoot, however long or rare the row is, and however steep the exponential is at it.
+4. w /= 1 + gamma alpha.
+5. The result is the average of the w with the masses t (Lacoste-Julien, Schmidt and Bach, 2012).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+
+from ..data import Rows
+from ..kernels import jit
+from ..rows import SLOTS, CSRRows, row_axpy, row_dot, settle
+from ..solvers.squared import cg_path, cholesky, choose_solver, dual_path
+from ..stochastic import OnlineClassifier, Sample, Stream
+from ..weights import AveragedWeights, add_to_average, score, shrink, step
+
+SQUARE, EXPONENTIAL, LOGISTIC = range(3)
+STEADY = 1000  # rows after which the steps fall
+MAX_NEWTON, MAX_CG, TOL = 100, 5000, 1e-9  # of the exact solver
+
+
+class Loss(NamedTuple):
+    """A loss of the margin, with its first and second derivative."""
+
+    kind: int
+    value: Callable[[np.ndarray], np.ndarray]
+    slope: Callable[[np.ndarray], np.ndarray]
+    curvature: Callable[[np.ndarray], np.ndarray]
+
+
+LOSSES = (
+    Loss(SQUARE, lambda m: (1 - m) ** 2, lambda m: 2 * (m - 1), lambda m: np.full_like(m, 2.0)),
+    Loss(EXPONENTIAL, lambda m: np.exp(-m), lambda m: -np.exp(-m), lambda m: np.exp(-m)),
+    Loss(LOGISTIC, lambda m: np.logaddexp(0, -m), lambda m: -expit(-m), lambda m: expit(m) * expit(-m)),
+)
+
+
+class UnivariateState(NamedTuple):
+    """The weights and, in `scalars`, rows of each class, their mean |z|^2, and c."""
+
+    w: AveragedWeights
+    scalars: np.ndarray
+
+
+class UnivariateClassifier(OnlineClassifier):
+    """A classifier of a loss of single rows."""
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **OnlineClassifier._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions({"sgd", "exact"})],
+        "eta0": [Interval(Real, 0, None, closed="neither"), None],
+        "average": ["boolean"],
+    }
+
+    _loss: ClassVar[Loss]
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1e-2,
+        solver: str = "sgd",
+        eta0: float | None = None,
+        average: bool = True,
+        standardize: bool = True,
+        max_iter: int = 15,
+        tol: float | None = None,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.solver = solver
+        self.eta0 = eta0
+        self.average = average
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    partial_fit = available_if(lambda self: self.solver == "sgd")(OnlineClassifier.partial_fit)
+
+    def _start(self, width: int, n_rows: int) -> UnivariateState:
+        return UnivariateState(AveragedWeights.zeros(width), np.zeros(5))
+
+    def _epoch(self, state: UnivariateState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
+        loss = self._loss
+        univariate_epoch(
+            state,
+            sample.rows,
+            sample.norms,
+            sample.positive,
+            order,
+            loss.kind,
+            float(loss.curvature(np.zeros(1))[0]),
+            self.eta0 or 0.0,
+            self.alpha,
+        )
+
+    def _weights(self, state: UnivariateState) -> np.ndarray:
+        return state.w.average() if self.average else state.w.last()
+
+    def _run(self, context: Any, data: Rows, sample: Sample, stream: Stream, state: UnivariateState) -> np.ndarray:
+        if self.solver == "sgd":
+            return super()._run(context, data, sample, stream, state)
+        objective = Objective(self._loss, sample, self.alpha)
+        with self._task(context, "solve"):
+            v, residuals = self._minimise(objective, data, stream)
+        if residuals[-1] > TOL:
+            warnings.warn(
+                f"The exact solver of {type(self).__name__} stopped where the gradient was {residuals[-1]:.1e} of the "
+                f"first one (above {TOL:g}): increase alpha.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        w = objective.weight_vector(v)
+        state.w.restart(w)
+        state.scalars[-1] = v[-1]
+        self.n_iter_ += len(residuals)
+        self.convergence_ = np.append(self.convergence_, residuals)
+        return w
+
+    def _minimise(self, objective: Objective, data: Rows, stream: Stream) -> tuple[np.ndarray, list[float]]:
+        """Return the minimiser (w, c), and the norm of the gradient over that at 0 after each iteration."""
+        return newton(objective, np.zeros(data.n_features + 1))
+
+
+class UniSqu(UnivariateClassifier):
+    """Univariate square loss with class weights (Uni-Squ): class-balanced least squares.
+
+    It minimises the mean of (1 - s)^2 over the positives plus the mean of (1 + s)^2 over the negatives plus
+    alpha/2 |w|^2, where s = w.x + c. Its minimiser points where that of the pairwise square loss does.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-2
+        Regularisation strength, above 0.
+
+    solver : {"sgd", "exact"}, default="sgd"
+        "sgd" passes over single rows and has `partial_fit`. "exact" goes to the minimiser, from the moments of the
+        classes or, for Uni-Exp and Uni-Log, by Newton's method; it uses none of the parameters below but
+        `standardize`.
+
+    eta0 : float, default=None
+        The step on row t is eta0 / sqrt(t); None takes steps from the data. Rows that are longer or rarer than others
+        never overshoot, whatever it is.
+
+    average : bool, default=True
+        Whether the result is the average of the weights over all steps, in which step t weighs t, or the last ones.
+
+    standardize : bool, default=True
+        Whether `fit` works on columns divided by their standard deviations. The data are not changed, and `coef_` is
+        for the columns as they are.
+
+    max_iter : int, default=15
+        Number of passes of `fit` over the rows.
+
+    tol : float, default=None
+        Where `fit` stops before: the change of the weights in a pass, relative to their norm.
+
+    shuffle : bool, default=True
+        Whether the rows are put into a new random order before each pass of `fit`.
+
+    warm_start : bool, default=False
+        Whether `fit` goes on from where the last call ended, with the same random numbers: two fits of 5 passes are
+        one of 10.
+
+    random_state : int, RandomState instance or None, default=None
+        What the orders are drawn from.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, state_, calibration_, n_features_in_, feature_names_in_
+        As in :class:`aucmax.SOLAM`.
+
+    n_iter_ : int
+        Passes made, or iterations of the exact solver.
+
+    convergence_ : ndarray of shape (n_iter_,)
+        What `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that at 0.
+
+    See Also
+    --------
+    UniExp, UniLog : The exponential and the logistic loss.
+    AUCClassifier : The pairwise square loss. With alpha / 2 it ranks as the minimiser here does.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import UniSqu
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = UniSqu(random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.99)
+    True
+    """
+
+    _loss = LOSSES[SQUARE]
+
+    def _minimise(self, objective: Objective, data: Rows, stream: Stream) -> tuple[np.ndarray, list[float]]:
+        alphas, scale = np.array([self.alpha / 2]), stream.scaling.scale
+        solver = choose_solver(data.X)
+        if solver == "moments":
+            v = cholesky(data.moments()[0].rescaled(scale), alphas[0])
+        elif solver == "dual":
+            v = dual_path(data, alphas, scale)[0]
+        else:
+            v = cg_path(data, alphas, scale, TOL / 10, MAX_CG).solutions[0]
+        low, high = objective.means
+        w = v / (1 - v @ (high - low) / 2)
+        # What rounding left, where columns are nearly dependent, Newton's method takes away.
+        return newton(objective, np.append(w, -w @ (low + high) / 2))
+
+
+class UniExp(UnivariateClassifier):
+    """Univariate exponential loss with class weights (Uni-Exp).
+
+    It minimises the mean of exp(-s) over the positives plus the mean of exp(s) over the negatives plus alpha/2 |w|^2,
+    where s = w.x + c. With the best c, the two means together are twice the root of the mean of exp(-w.(x+ - x-)) over
+    all pairs: it ranks as the pairwise exponential loss does, but for the penalty.
+
+    Parameters
+    ----------
+    alpha, solver, eta0, average, standardize, max_iter, tol, shuffle, warm_start, random_state
+        As in :class:`aucmax.UniSqu`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
+        As in :class:`aucmax.UniSqu`.
+
+    See Also
+    --------
+    UniSqu, UniLog : The square and the logistic loss.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import UniExp
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = UniExp(random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.99)
+    True
+    """
+
+    _loss = LOSSES[EXPONENTIAL]
+
+
+class UniLog(UnivariateClassifier):
+    """Univariate logistic loss with class weights (Uni-Log): class-balanced logistic regression.
+
+    It minimises the mean of log(1 + exp(-s)) over the positives plus the mean of log(1 + exp(s)) over the negatives
+    plus alpha/2 |w|^2, where s = w.x + c.
+
+    Parameters
+    ----------
+    alpha, solver, eta0, average, standardize, max_iter, tol, shuffle, warm_start, random_state
+        As in :class:`aucmax.UniSqu`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
+        As in :class:`aucmax.UniSqu`.
+
+    See Also
+    --------
+    UniSqu, UniExp : The square and the exponential loss.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import UniLog
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = UniLog(random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.99)
+    True
+    """
+
+    _loss = LOSSES[LOGISTIC]
+
+
+# The exact solver
+
+
+class Objective:
+    """F, its gradient and its curvature at v = (w, c), given the margins y (w.z + c), which are linear in v."""
+
+    def __init__(self, loss: Loss, sample: Sample, alpha: float) -> None:
+        self.loss, self.rows = loss, sample.rows
+        self.means = np.asarray(sample.means)[:, :-SLOTS]
+        self.signs = np.where(sample.positive, 1.0, -1.0)
+        self.weights = 1 / np.where(sample.positive, np.sum(sample.positive), np.sum(~sample.positive))
+        self.penalty = np.append(np.full(self.means.shape[1], alpha), 0.0)
+
+    def weight_vector(self, v: np.ndarray) -> np.ndarray:
+        """Return w as kernels have it."""
+        w = v[:-1]
+        return np.concatenate([w, [0.0, self.rows.center @ w if isinstance(self.rows, CSRRows) else 0.0]])
+
+    def margins(self, v: np.ndarray) -> np.ndarray:
+        """Return the margins of all rows."""
+        out = np.empty(len(self.signs))
+        score_rows(self.rows, self.weight_vector(v), out)
+        return self.signs * (out + v[-1])
+
+    def value(self, v: np.ndarray, margins: np.ndarray) -> float:
+        """Return F(v)."""
+        with np.errstate(over="ignore"):  # infinite is the right answer
+            return float(self.weights @ self.loss.value(margins) + self.penalty @ v**2 / 2)
+
+    def gradient(self, v: np.ndarray, margins: np.ndarray) -> np.ndarray:
+        """Return the gradient of F."""
+        return self._pull(self.loss.slope(margins)) + self.penalty * v
+
+    def curvature(self, margins: np.ndarray) -> LinearOperator:
+        """Return the Hessian of F."""
+        h, order = self.loss.curvature(margins), len(self.penalty)
+        return LinearOperator(
+            (order, order), matvec=lambda v: self._pull(h * self.margins(v)) + self.penalty * v, dtype=np.float64
+        )
+
+    def _pull(self, g: np.ndarray) -> np.ndarray:
+        g = self.weights * self.signs * g
+        out = np.zeros(len(self.penalty) - 1 + SLOTS)
+        pull_rows(self.rows, g, out)
+        return np.append(out[:-SLOTS], g.sum())
+
+
+def newton(objective: Objective, v: np.ndarray) -> tuple[np.ndarray, list[float]]:
+    """Return the minimiser, from v on, and the norm of the gradient over that at 0 after each step."""
+    first = np.linalg.norm(objective.gradient(0 * v, 0 * objective.signs)) or 1.0
+    margins = objective.margins(v)
+    value, gradient = objective.value(v, margins), objective.gradient(v, margins)
+    residuals = [float(np.linalg.norm(gradient) / first)]
+    while residuals[-1] > TOL and len(residuals) <= MAX_NEWTON:
+        # The rougher the steps are to begin with the fewer products they take; towards the end they become exact.
+        accuracy = min(0.1, residuals[-1])
+        direction, _ = cg(objective.curvature(margins), -gradient, rtol=accuracy, maxiter=MAX_CG)
+        change, decline, length = objective.margins(direction), float(gradient @ direction), 1.0
+        while True:
+            trial, trial_margins = v + length * direction, margins + length * change
+            trial_value = objective.value(trial, trial_margins)
+            # Armijo's condition, but for rounding of the value.
+            if trial_value <= value + 1e-4 * length * decline + 1e-13 * value:
+                break
+            length /= 2
+        v, margins, value = trial, trial_margins, trial_value
+        gradient = objective.gradient(v, margins)
+        residuals.append(float(np.linalg.norm(gradient) / first))
+    return v, residuals[1:] or residuals  # the start is no step, unless it was the end
+
+
+# The kernels
+
+
+@jit
+def score_rows(rows, w, out):
+    """Fill `out` with z_i . w."""
+    for i in range(out.shape[0]):
+        out[i] = row_dot(rows, i, w)
+
+
+@jit
+def pull_rows(rows, g, out):
+    """Add the sum of g_i z_i to `out`, settled."""
+    for i in range(g.shape[0]):
+        row_axpy(g[i], rows, i, out)
+    settle(rows, out)
+
+
+@jit
+def implicit_change(loss, m, h):
+    """Return the e that solves e = -h l'(m + e), for h > 0."""
+    if loss == SQUARE:
+        return 2.0 * h * (1.0 - m) / (1.0 + 2.0 * h)
+    if loss == EXPONENTIAL:
+        return lambert_w_exp(np.log(h) - m)
+    # e = h / (1 + exp(m + e)) is in (0, h): Newton's method, and bisection where it leaves what is known to hold it.
+    low, high, e = 0.0, h, 0.0
+    while True:
+        q = 1.0 / (1.0 + np.exp(m + e))
+        excess = e - h * q
+        if excess > 0.0:
+            high = e
+        else:
+            low = e
+        new = e - excess / (1.0 + h * q * (1.0 - q))
+        if not abs(new - e) > 1e-12 * e:  # NaN ends it too
+            return new
+        e = new if low < new < high else 0.5 * (low + high)
+
+
+@jit
+def lambert_w_exp(k):
+    """Return the e > 0 that solves e + log(e) = k: Lambert's W of exp(k), without overflow."""
+    if k < -36.0:
+        return np.exp(k)
+    # Newton's method on a concave function climbs to the root from below, where W(x) >= x / (1 + x) and, from e on,
+    # W(x) >= log(x) - log(log(x)).
+    e = k - np.log(k) if k > 1.0 else 1.0 / (1.0 + np.exp(-k))
+    while True:
+        new = e * (1.0 + k - np.log(e)) / (1.0 + e)
+        if not new - e > 1e-12 * new:  # NaN ends it too
+            return new
+        e = new
+
+
+@jit
+def univariate_epoch(state, rows, norms, positive, order, loss, h, eta0, alpha):
+    """Take the steps 1 to 5 on the rows in this order; eta0 = 0 stands for steps from the data."""
+    w = state.w
+    d = w.u.shape[0] - SLOTS
+    counts, means, c = state.scalars[:2], state.scalars[2:4], state.scalars[4:]
+    for i in order:
+        norm, own = norms[i], int(positive[i])
+        counts[own] += 1.0
+        means[own] += (norm - means[own]) / counts[own]
+        size = means[0] + means[1]
+        if counts[0] == 0.0 or counts[1] == 0.0 or size == 0.0:
+            continue
+        t = counts[0] + counts[1]
+        rho = size / (2 * d)
+        if eta0 > 0.0:
+            gamma = eta0 / np.sqrt(t)
+        else:
+            gamma = 1.0 / (2.0 * h * (size + 2.0 * rho) * np.sqrt(1.0 + t / STEADY) + alpha * t)
+        y = 1.0 if own == 1 else -1.0
+        s = score(w, rows, i)
+        a = y * implicit_change(loss, y * (s + c[0]), gamma * t / counts[own] * (norm + rho)) / (norm + rho)
+        step(w, a, rows, i, s, norm)
+        c[0] += rho * a
+        shrink(w, 1.0 / (1.0 + gamma * alpha))
+        add_to_average(w, t)

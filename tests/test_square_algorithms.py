@@ -1,0 +1,287 @@
+"""SOLAM, RegSOLAM, SPAM, FSAUC and OPAUC: convergence to known optima, and their recursions."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+
+from aucmax import FSAUC, OPAUC, SOLAM, SPAM, AUCClassifier, ClassMoments, RegSOLAM
+
+ALPHA = 0.1
+PASSES = np.array([1, 4, 16, 64, 256])
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    y = (rng.random(400) < 0.3).astype(int)
+    X = rng.standard_normal((400, 6)) @ (np.eye(6) + 0.3 * rng.standard_normal((6, 6)))
+    X = StandardScaler().fit_transform(X + y[:, None] * np.array([0.8, 0.3, 0, 0.5, 0, -0.4]))
+    return X, y, ClassMoments(6).update(X, y)
+
+
+def objective(moments, w, l1=0.0, l2=0.0):
+    return 0.5 * moments.squared_loss(w) + l1 * np.abs(w).sum() + 0.5 * l2 * w @ w
+
+
+def gaps(estimator, problem, best, **penalty):
+    X, y, moments = problem
+    values = [
+        objective(moments, estimator.set_params(max_iter=int(k), random_state=0).fit(X, y).coef_[0], **penalty)
+        for k in PASSES
+    ]
+    return np.array(values) - objective(moments, best, **penalty)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "alpha", "last_gap"),
+    [
+        (SOLAM(), 0.0, 2e-3),
+        (RegSOLAM(alpha=ALPHA), ALPHA, 1e-3),
+        (SPAM(alpha=ALPHA), ALPHA, 3e-5),
+        (SPAM(alpha=ALPHA, average=False), ALPHA, 1e-5),
+        (OPAUC(alpha=ALPHA), ALPHA, 1e-6),
+        (OPAUC(alpha=ALPHA, average=False), ALPHA, 1e-4),
+        (FSAUC(radius=50.0), 0.0, 2e-5),
+    ],
+    ids=str,
+)
+def test_converges_to_the_exact_minimiser_at_the_rate_of_its_theory(estimator, alpha, last_gap, problem):
+    """The theories promise a gap of the order of 1 / sqrt(T) after T steps (FSAUC: 1 / T)."""
+    X, y, _ = problem
+    exact = AUCClassifier(alpha=alpha).fit(X, y).coef_[0]
+    gap = gaps(estimator, problem, exact, l2=alpha)
+    assert np.all(gap > -1e-12)
+    slope = np.polyfit(np.log(PASSES), np.log(gap), 1)[0]
+    assert slope < (-1 if isinstance(estimator, FSAUC) else -0.5)
+    assert gap[-1] < last_gap
+
+
+@pytest.mark.parametrize(("penalty", "l1_ratio"), [("l1", 1.0), ("elasticnet", 0.4)])
+def test_spam_finds_the_optimum_and_the_zeros_of_an_l1_penalty(penalty, l1_ratio, problem):
+    X, y, _ = problem
+    strength = {"l1": 0.1 * l1_ratio, "l2": 0.1 * (1 - l1_ratio)}
+    exact = AUCClassifier(penalty=penalty, alpha=0.1, l1_ratio=l1_ratio, tol=1e-10).fit(X, y).coef_[0]
+    assert 0 < np.count_nonzero(exact) < 6
+    spam = SPAM(penalty=penalty, alpha=0.1, l1_ratio=l1_ratio)
+    gap = gaps(spam, problem, exact, **strength)
+    assert np.polyfit(np.log(PASSES), np.log(gap), 1)[0] < -0.5
+    assert gap[-1] < 4e-5
+    np.testing.assert_array_equal(spam.coef_[0] == 0, exact == 0)  # of 256 passes
+    averaged = SPAM(penalty=penalty, alpha=0.1, l1_ratio=l1_ratio, average=True, random_state=0).fit(X, y)
+    assert np.count_nonzero(averaged.coef_) == 6
+
+
+def test_spam_on_sparse_rows_takes_several_proximal_maps_together(problem):
+    """Also then it converges to the same optimum."""
+    rng = np.random.default_rng(1)
+    X = sparse.random_array((600, 40), density=0.05, format="csr", rng=rng, data_sampler=rng.standard_normal)
+    y = (X[:, :5].sum(axis=1) + 0.3 * rng.standard_normal(600) > 0.3).astype(int)
+    for penalty, l1_ratio in (("l2", 0.0), ("l1", 1.0)):
+        exact = AUCClassifier(penalty=penalty, alpha=0.03, standardize=False, tol=1e-10).fit(X, y).coef_[0]
+        moments = ClassMoments(40).update(X, y)
+        strength = {"l1": 0.03 * l1_ratio, "l2": 0.03 * (1 - l1_ratio)}
+        best = objective(moments, exact, **strength)
+        spam = SPAM(penalty=penalty, alpha=0.03, standardize=False, max_iter=400, random_state=0).fit(X, y)
+        assert objective(moments, spam.coef_[0], **strength) - best < 2e-4
+        assert objective(moments, np.zeros(40)) - best > 0.01
+
+
+def test_fsauc_converges_to_the_optimum_of_an_l1_ball(problem):
+    *_, moments = problem
+    radius = 0.3
+    w = np.zeros(6)
+    for _ in range(5000):  # projected gradients, with a projection by sorting
+        w = w - 0.1 * 0.5 * moments.squared_loss_gradient(w)
+        sizes = np.sort(np.abs(w))[::-1]
+        excess = (np.cumsum(sizes) - radius) / np.arange(1, 7)
+        w = np.sign(w) * np.maximum(np.abs(w) - max(excess[sizes > excess][-1], 0), 0)
+    assert np.abs(w).sum() == pytest.approx(radius)
+    assert np.linalg.norm(moments.squared_loss_gradient(w)) > 0.1
+    estimator = FSAUC(radius=radius)
+    gap = gaps(estimator, problem, w)
+    assert np.all(gap > -1e-12)
+    assert np.polyfit(np.log(PASSES), np.log(gap), 1)[0] < -0.35  # the step halves with a stage, that is, 4 times T
+    assert gap[-1] < 3e-3
+    assert np.abs(estimator.coef_).sum() < radius * (1 + 1e-9)
+
+
+def test_solam_stays_in_its_ball(problem):
+    X, y, moments = problem
+    clf = SOLAM(radius=0.2, random_state=0, max_iter=50).fit(X, y)
+    assert np.linalg.norm(clf.coef_) <= 0.2 * (1 + 1e-9)
+    # On the sphere the gradient of the optimum points inwards: the minimiser over the ball is that of some alpha.
+    low, high = 0.0, 100.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        w = AUCClassifier(alpha=middle).fit(X, y).coef_[0]
+        low, high = (middle, high) if np.linalg.norm(w) > 0.2 else (low, middle)
+    assert 0 <= moments.squared_loss(clf.coef_[0]) - moments.squared_loss(w) < 0.02
+
+
+def plain_solam(X, y, eta0, alpha, radius):
+    """The steps of the docstring, one line each."""
+    w, a, b, c, largest = np.zeros(X.shape[1]), 0.0, 0.0, 0.0, 0.0
+    total, mass = np.zeros(X.shape[1]), 0.0
+    for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
+        p = y[:t].mean()
+        largest = max(largest, np.linalg.norm(x))
+        if p in (0, 1):
+            continue
+        gamma, s = eta0 / np.sqrt(t), w @ x
+        if label:
+            g = 2 * (1 - p)
+            w = w - gamma * g * (s - a - 1 - c) * x
+            a, c = a + gamma * g * (s - a), c + gamma * (-g * s - 2 * p * (1 - p) * c)
+        else:
+            g = 2 * p
+            w = w - gamma * g * (s - b + 1 + c) * x
+            b, c = b + gamma * g * (s - b), c + gamma * (g * s - 2 * p * (1 - p) * c)
+        w = w / (1 + gamma * 2 * p * (1 - p) * alpha)
+        w = w * min(1, radius / np.linalg.norm(w))
+        a, b = np.clip([a, b], -radius * largest, radius * largest)
+        c = np.clip(c, -2 * radius * largest, 2 * radius * largest)
+        total, mass = total + gamma * w, mass + gamma
+    return total / mass
+
+
+@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array])
+def test_saddle_steps_are_those_of_the_paper(rows, problem):
+    X, y, _ = problem
+    X = 0.5 * X + 0.2
+    solam = SOLAM(eta0=0.7, radius=0.6).partial_fit(rows(X), y)
+    np.testing.assert_allclose(solam.coef_[0], plain_solam(X, y, 0.7, 0.0, 0.6), rtol=1e-9)
+    reg = RegSOLAM(eta0=0.7, alpha=0.5).partial_fit(rows(X), y)
+    np.testing.assert_allclose(reg.coef_[0], plain_solam(X, y, 0.7, 0.5, 2**0.5), rtol=1e-9)
+
+
+def test_spam_steps_are_those_of_the_paper(problem):
+    X, y, _ = problem
+    w, total = np.zeros(6), np.zeros(6)
+    center, p = X.mean(axis=0), y.mean()
+    Z = X - center
+    high, low = Z[y == 1].mean(axis=0), Z[y == 0].mean(axis=0)
+    for t, (z, label) in enumerate(zip(Z, y, strict=True), start=1):
+        eta, s = 0.2 / np.sqrt(t), w @ z
+        a, b = w @ high, w @ low
+        c = b - a
+        g = 2 * (1 - p) * (s - a - 1 - c) * z if label else 2 * p * (s - b + 1 + c) * z
+        u = w - eta * g
+        strength = eta * 2 * p * (1 - p) * 0.3
+        w = np.sign(u) * np.maximum(np.abs(u) - 0.25 * strength, 0) / (1 + 0.75 * strength)
+        total += w
+    parameters = {"penalty": "elasticnet", "alpha": 0.3, "l1_ratio": 0.25, "eta0": 0.2, "max_iter": 1}
+    spam = SPAM(**parameters, standardize=False, shuffle=False, average=False).fit(X, y)
+    np.testing.assert_allclose(spam.coef_[0], w, rtol=1e-9)
+    spam = SPAM(**parameters, standardize=False, shuffle=False, average=True).fit(X, y)
+    np.testing.assert_allclose(spam.coef_[0], total / len(y), rtol=1e-9)
+
+
+# OPAUC
+
+
+def plain_opauc(X, y, eta0, alpha, covariance):
+    """OPAUC with a function from (rows of a class, their numbers) to its covariance; the last w and the average."""
+    d = X.shape[1]
+    w, average, steps, curvatures = np.zeros(d), np.zeros(d), 0, []
+    for t, (x, label) in enumerate(zip(X, y, strict=True)):
+        others = np.flatnonzero(y[:t] != label)
+        if len(others) == 0:
+            continue
+        m, C = X[others].mean(axis=0), covariance(X, others)
+        steps += 1
+        spread = np.trace(np.cov(X[others].T, bias=True))
+        curvatures.append((x - m) @ (x - m) + spread + alpha)
+        k = np.mean(curvatures)
+        eta = eta0 or min(1 / (k + np.sqrt(k**2 + k * steps)), 1 / curvatures[-1])
+        sign = 1 if label else -1
+        w = w - eta * (alpha * w - sign * (x - m) + (x - m) * ((x - m) @ w) + C @ w)
+        average += 2 / (steps + 1) * (w - average)
+    return w, average
+
+
+def exact_covariance(X, rows):
+    return np.cov(X[rows].T, bias=True)
+
+
+def sketched_covariance(draws, paper):
+    def covariance(X, rows):
+        Z, m, h, T = X[rows].T @ draws[rows], X[rows].mean(axis=0), draws[rows].mean(axis=0), len(rows)
+        if paper:
+            return Z @ Z.T / T - h @ h * np.outer(m, m)
+        return (Z - T * np.outer(m, h)) @ (Z - T * np.outer(m, h)).T / T
+
+    return covariance
+
+
+@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("eta0", [None, 0.01])
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
+def test_opauc_is_the_recursion_of_the_paper(rows, eta0, alpha, problem):
+    X, y, _ = problem
+    X, y = X[:120] + 2, y[:120]
+    w, average = plain_opauc(X, y, eta0, alpha, exact_covariance)
+    for expected, averaged in ((w, False), (average, True)):
+        clf = OPAUC(eta0=eta0, alpha=alpha, average=averaged).partial_fit(rows(X), y)
+        np.testing.assert_allclose(clf.coef_[0], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("centering", ["unbiased", "paper"])
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 40.0])
+def test_opaucr_is_the_recursion_of_the_paper(rows, centering, alpha, problem):
+    X, y, _ = problem
+    X, y = X[:120] + 2, y[:120]
+    draws = np.random.RandomState(7).standard_normal((120, 4)) / 2
+    w, average = plain_opauc(X, y, None, alpha, sketched_covariance(draws, centering == "paper"))
+    for expected, averaged in ((w, False), (average, True)):
+        clf = OPAUC(rank=4, centering=centering, alpha=alpha, average=averaged, random_state=7)
+        clf.partial_fit(rows(X), y)
+        np.testing.assert_allclose(clf.coef_[0], expected, rtol=1e-7, atol=1e-12)
+
+
+def test_sketches_are_centred_only_by_the_unbiased_way():
+    """Of 40 rows with mean 3 and variance 1, over many draws."""
+    rng = np.random.default_rng(0)
+    X = 3 + StandardScaler().fit_transform(rng.standard_normal((40, 1)))
+    rows = np.arange(40)
+    draws = rng.standard_normal((2000, 40, 5)) / np.sqrt(5)
+    unbiased, paper = (
+        np.mean([sketched_covariance(draw, way)(X, rows)[0, 0] for draw in draws]) for way in (False, True)
+    )
+    assert unbiased == pytest.approx(1, abs=0.05)
+    assert paper == pytest.approx(10 - 9 / 40, abs=0.5)
+
+
+def test_opaucr_with_many_draws_is_opauc():
+    rng = np.random.default_rng(2)
+    y = (rng.random(300) < 0.5).astype(int)
+    X = rng.standard_normal((300, 60)) + 0.2 * y[:, None]
+    full = OPAUC(random_state=0).fit(X, y).coef_[0]
+    errors = [np.linalg.norm(OPAUC(rank=k, random_state=0).fit(X, y).coef_[0] - full) for k in (3, 60)]
+    assert errors[1] < 0.5 * errors[0]
+    assert errors[1] < 0.25 * np.linalg.norm(full)
+
+
+def test_errors_of_opauc(problem):
+    X, y, _ = problem
+    with pytest.raises(ValueError, match=r"^rank=7 is above the number of features, 6: rank=None keeps"):
+        OPAUC(rank=7).fit(X, y)
+    with pytest.raises(ValueError, match=r"^The 'rank' parameter of OPAUC must be an int in the range \[1"):
+        OPAUC(rank=0).partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"^eta0 \* alpha must be below 1, got 2 \* 0\.5: a step would take"):
+        OPAUC(eta0=2.0, alpha=0.5).fit(X, y)
+    wide = sparse.csr_array((np.ones(2), ([0, 1], [0, 10**6])), shape=(2, 10**6 + 1))
+    with pytest.raises(MemoryError, match=r"take 16,000 GB, more than this machine has: keep sketches of the cov"):
+        OPAUC().fit(wide, [0, 1])
+
+
+def test_errors_of_the_others(problem):
+    X, y, _ = problem
+    for estimator in (SOLAM(radius=0.0), FSAUC(radius=-1.0)):
+        with pytest.raises(ValueError, match=r"^The 'radius' parameter of \w+ must be a float in the range \(0"):
+            estimator.fit(X, y)
+    with pytest.raises(ValueError, match=r"^The 'alpha' parameter of RegSOLAM must be a float in the range \(0"):
+        RegSOLAM(alpha=0.0).fit(X, y)
+    with pytest.raises(ValueError, match=r"^The 'penalty' parameter of SPAM must be a str among"):
+        SPAM(penalty="l0").fit(X, y)
