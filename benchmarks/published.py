@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, cross_val_score
 from timing import Table
 
-from aucmax import OPAUC, SHTAUC, SPDAM, AUCClassifier, RegSOLAM, roc_auc, support_f1, support_jaccard
+from aucmax import OPAUC, SHTAUC, SPDAM, AUCClassifier, GaussianAUC, RegSOLAM, roc_auc, support_f1, support_jaccard
 from aucmax.datasets import make_sparse_shift
 
 # Gao, Jin, Zhu and Zhou (2013), Table 2. For letter, usps and connect-4 the paper put the classes into two groups at
@@ -64,20 +64,31 @@ def mean_auc(estimator: Any, name: str, n_repeats: int | None = None) -> float:
 
 
 def sht_auc(name: str, n_repeats: int = 20) -> float:
-    """Return the mean test AUC of SHT-AUC, with the number of nonzero weights chosen on the training folds."""
-    grid = {"n_nonzero": [10, 20, 50, 100, 200, 500]}
+    """Return the mean test AUC of SHT-AUC, with the number of nonzero weights chosen on the training folds.
+
+    On leukemia most numbers have an AUC of 1 there; of equal ones the largest, which comes first, is taken.
+    """
+    grid = {"n_nonzero": [500, 200, 100, 50, 20, 10]}
     return mean_auc(GridSearchCV(SHTAUC(random_state=0), grid, cv=5), name, n_repeats)
 
 
 def supports_found(n_informative: int, n_draws: int = 10) -> dict[str, np.ndarray]:
-    """Return the mean F1 and Jaccard index of the supports found in the synthetic set of Yang et al. (2020)."""
-    found: dict[str, list[tuple[float, float]]] = {"SHTAUC": [], "exact L0": []}
+    """Return the mean F1 and Jaccard index of the supports found in the synthetic set of Yang et al. (2020).
+
+    Cross-validation chooses the number of nonzero weights. The penalty of SHTAUC is a function of the data, and so is
+    that of the exact fit, the ridge of oracle shrinkage; once more, cross-validation chooses that too.
+    """
+    found: dict[str, list[tuple[float, float]]] = {"SHTAUC": [], "exact L0": [], "exact L0, alpha by CV": []}
     for seed in range(n_draws):
         X, y, support = make_sparse_shift(n_informative=n_informative, ratio=0.05, random_state=seed)
-        sht = GridSearchCV(SHTAUC(random_state=0), {"n_nonzero": NONZEROS}, cv=5).fit(X, y).best_estimator_
-        exact = AUCClassifier(n_nonzero=NONZEROS).fit(X, y)
-        for name, clf in (("SHTAUC", sht), ("exact L0", exact)):
-            found[name].append((support_f1(clf.coef_, support), support_jaccard(clf.coef_, support)))
+        ridge = GaussianAUC().fit(X, y).alpha_
+        fits = (
+            GridSearchCV(SHTAUC(random_state=0), {"n_nonzero": NONZEROS}, cv=5).fit(X, y).best_estimator_,
+            AUCClassifier(n_nonzero=NONZEROS, alpha=ridge).fit(X, y),
+            AUCClassifier(n_nonzero=NONZEROS).fit(X, y),
+        )
+        for figures, clf in zip(found.values(), fits, strict=True):
+            figures.append((support_f1(clf.coef_, support), support_jaccard(clf.coef_, support)))
     return {name: np.mean(figures, axis=0) for name, figures in found.items()}
 
 
@@ -123,7 +134,7 @@ def tables() -> list[str]:
         "F1 score and Jaccard index of the support, means over 10 draws of the synthetic set with 5% positives:",
         "",
     ]
-    lines += ["| true features | published (SHT-AUC) | SHTAUC | exact L0 |", "|---|---|---|---|"]
+    lines += ["| true features | published (SHT-AUC) | SHTAUC | exact L0 | exact L0, alpha by CV |", "|---" * 5 + "|"]
     for k, published in SUPPORT_PUBLISHED.items():
         found = supports_found(k)
         cells = [f"{f1:.3f}, {jaccard:.3f}" for f1, jaccard in (published, *found.values())]

@@ -102,7 +102,7 @@ ALGORITHMS = {
         Algorithm("SPDAM", "spdam", "SPDAM", _SQUARE, False, {"alpha": _powers(10, -5, 1)}),
         Algorithm("SHTAUC", "sht", "SHT", _SQUARE, False, _BLOCKS),
         Algorithm("StoIHT", "stoiht", "StoIHT", "logistic", False, _BLOCKS),
-        Algorithm("HSGHT", "hsght", "HSG-HT", "logistic", False, _NONZEROS),
+        Algorithm("HSGHT", "hsght", "HSG-HT", "logistic", False, {**_NONZEROS, "batch_size": [1, 10, 100, 1000]}),
         Algorithm("UniSqu", "univariate", "Uni", "univariate", True, _UNI),
         Algorithm("UniExp", "univariate", "Uni", "univariate", True, _UNI),
         Algorithm("UniLog", "univariate", "Uni", "univariate", True, _UNI),
