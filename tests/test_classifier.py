@@ -1,5 +1,6 @@
 """AUCClassifier: what it promises beyond scikit-learn's contract."""
 
+import itertools
 import pickle
 import tracemalloc
 
@@ -24,6 +25,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import AUCClassifier, ClassMoments
+from aucmax.model_selection import information_criterion
+from aucmax.solvers.squared import MomentProblem, shrinkage_alpha
 
 
 def make_problem(n=200, d=5, seed=0, rate=0.3):
@@ -63,6 +66,159 @@ def test_units_and_offsets_of_the_columns_do_not_matter():
     clf, other = AUCClassifier().fit(X, y), AUCClassifier().fit(X * scale + shift, y)
     assert_allclose(other.coef_ * scale, clf.coef_, rtol=1e-6)
     assert_allclose(other.decision_function(X * scale + shift), clf.decision_function(X), rtol=1e-5, atol=1e-6)
+
+
+# Sparse fits
+
+SPARSE = {
+    "l1": {"penalty": "l1", "alpha": 0.1},
+    "elastic net": {"penalty": "elasticnet", "l1_ratio": 0.7, "alpha": 0.1},
+    "L0": {"n_nonzero": 3, "alpha": 0.1},
+    "l1, cross-validated": {"penalty": "l1"},
+    "L0, cross-validated": {"n_nonzero": [1, 3]},
+}
+every_sparse_fit = pytest.mark.parametrize("parameters", SPARSE.values(), ids=SPARSE)
+
+
+@pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.4])
+def test_minimises_the_loss_over_all_pairs_and_an_l1_norm(l1_ratio, solver):
+    X, y = make_problem(n=30, d=8)
+    alpha = 0.1
+    penalty = {"penalty": "l1"} if l1_ratio == 1 else {"penalty": "elasticnet", "l1_ratio": l1_ratio}
+    clf = AUCClassifier(alpha=alpha, solver=solver, tol=1e-10, **penalty).fit(X, y)
+    pairs = np.array([p - q for p in X[y == 1] for q in X[y == 0]])
+    scale, w = X.std(axis=0), clf.coef_[0]
+    gradient = pairs.T @ (pairs @ w - 1) / len(pairs) / scale + alpha * (1 - l1_ratio) * scale * w
+    assert 0 < np.count_nonzero(w) < 8
+    assert_allclose(gradient[w != 0], -alpha * l1_ratio * np.sign(w[w != 0]), atol=1e-9)
+    assert np.abs(gradient[w == 0]).max() < alpha * l1_ratio
+
+
+@pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
+def test_the_best_columns_are_fitted_as_if_there_were_no_others(solver):
+    X, y = make_problem(n=100, d=7)
+    clf = AUCClassifier(n_nonzero=3, alpha=0.1, solver=solver).fit(X, y)
+    kept = np.flatnonzero(clf.coef_)
+    assert (len(kept), clf.n_nonzero_) == (3, 3)
+    assert_allclose(clf.coef_[0, kept], AUCClassifier(alpha=0.1).fit(X[:, kept], y).coef_[0], rtol=1e-9)
+
+    def loss(columns):
+        w, scale = AUCClassifier(alpha=0.1).fit(X[:, columns], y).coef_[0], X[:, columns].std(axis=0)
+        scores = X[:, columns] @ w
+        margins = 1 - (scores[y == 1][:, None] - scores[y == 0])
+        return np.mean(margins**2) / 2 + 0.05 * np.sum((scale * w) ** 2)
+
+    assert all(loss(kept) <= loss(columns) + 1e-12 for columns in itertools.combinations(range(7), 3))
+
+
+@every_sparse_fit
+def test_sparse_fits_know_no_order_of_rows_no_units_and_no_names(parameters):
+    X, y = make_problem(n=120, d=8)
+    clf = AUCClassifier(tol=1e-10, **parameters).fit(X, y)
+    assert clf.coef_.any()
+    given = {"alpha": clf.alpha_, "n_nonzero": getattr(clf, "n_nonzero_", None)}
+    same = AUCClassifier(**parameters | given, tol=1e-10)
+    order = np.random.default_rng(0).permutation(120)
+    assert_allclose(clone(same).fit(X[order], y[order]).coef_, clf.coef_, rtol=1e-7, atol=1e-10)
+    swapped = AUCClassifier(tol=1e-10, **parameters).fit(X, 1 - y)
+    assert_allclose(swapped.coef_, -clf.coef_, rtol=1e-7, atol=1e-10)
+    scaler = StandardScaler().fit(X)
+    by_hand = clone(same).set_params(standardize=False).fit(scaler.transform(X), y)
+    assert_allclose(by_hand.coef_ / scaler.scale_, clf.coef_, rtol=1e-7, atol=1e-10)
+    far = AUCClassifier(tol=1e-10, **parameters).fit(1e3 * X + 1e4, y)
+    assert_allclose(1e3 * far.coef_, clf.coef_, rtol=1e-6, atol=1e-9)
+
+
+@every_sparse_fit
+@pytest.mark.parametrize("shape", [(120, 8), (40, 90)])
+def test_sparse_fits_of_sparse_data(shape, parameters):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape) * (rng.random(shape) < 0.3)
+    y = (X[:, :3].sum(axis=1) + 0.5 * rng.standard_normal(shape[0]) > 0.3).astype(int)
+    dense = AUCClassifier(**parameters).fit(X, y)
+    clf = AUCClassifier(**parameters).fit(sparse.csr_array(X), y)
+    assert clf.alpha_ == pytest.approx(dense.alpha_, rel=1e-9)
+    assert_allclose(clf.coef_, dense.coef_, rtol=1e-5, atol=1e-8)
+    assert_allclose(clf.predict_proba(sparse.csr_array(X)), dense.predict_proba(X), rtol=1e-5)
+
+
+@every_sparse_fit
+def test_sparse_fits_of_streams_and_moments(parameters):
+    X, y = make_problem(n=300, d=8)
+    whole = AUCClassifier(tol=1e-10, **parameters).partial_fit(X, y)
+    stream = AUCClassifier(tol=1e-10, **parameters)
+    for block in np.split(np.random.default_rng(0).permutation(300), [50, 170]):
+        stream.partial_fit(X[block], y[block], classes=[0, 1])
+    merged = AUCClassifier(tol=1e-10, **parameters).fit_moments(whole.moments_)
+    for clf in (stream, merged):
+        assert_allclose(clf.coef_, whole.coef_, rtol=1e-7, atol=1e-10)
+        assert clf.alpha_ == pytest.approx(whole.alpha_, rel=1e-9)
+    if parameters.get("alpha") is not None:
+        assert_allclose(whole.coef_, AUCClassifier(tol=1e-10, **parameters).fit(X, y).coef_, rtol=1e-9)
+    assert whole.score(X, y) > 0.8
+
+
+def test_streams_keep_what_was_cross_validated_and_else_ask_the_moments():
+    X, y = make_problem(n=300, d=8)
+    clf = AUCClassifier(n_nonzero=[2, 4]).fit(X[:200], y[:200])
+    chosen = clf.alpha_, clf.n_nonzero_
+    clf.partial_fit(X[200:], y[200:])
+    assert (clf.alpha_, clf.n_nonzero_) == chosen
+    given = AUCClassifier(alpha=chosen[0], n_nonzero=chosen[1]).fit(X, y)
+    assert_allclose(clf.coef_, given.coef_, rtol=1e-9)
+    # Candidates that cross-validation has not seen
+    assert clf.set_params(n_nonzero=[1, 3]).partial_fit(X[:1], y[:1]).n_nonzero_ in (1, 3)
+    assert not hasattr(clf.set_params(n_nonzero=None).partial_fit(X[:1], y[:1]), "n_nonzero_")
+
+    stream = AUCClassifier(n_nonzero=[1, 3, 8]).partial_fit(X, y)
+    shrinkage = shrinkage_alpha(MomentProblem(stream.moments_, True))
+    assert stream.alpha_ == AUCClassifier(alphas=[0.5]).partial_fit(X, y).alpha_ == shrinkage
+    lasso = AUCClassifier(penalty="l1").partial_fit(X, y)
+    grid = AUCClassifier(penalty="l1").fit(X, y).alphas_
+    assert lasso.alpha_ == pytest.approx(grid[np.argmin(np.abs(grid - lasso.alpha_))], rel=1e-9)
+    assert AUCClassifier(penalty="l1", alphas=[0.07]).partial_fit(X, y).alpha_ == 0.07
+    paths = {"lasso": [AUCClassifier(penalty="l1", alpha=alpha).fit(X, y).coef_[0] for alpha in grid]}
+    paths["stream"] = [AUCClassifier(n_nonzero=k, alpha=stream.alpha_).fit(X, y).coef_[0] for k in (1, 3, 8)]
+    for clf, path in ((lasso, paths["lasso"]), (stream, paths["stream"])):
+        best = np.argmin(information_criterion(clf.moments_, np.array(path)))
+        assert_allclose(clf.coef_[0], path[best], rtol=1e-5, atol=1e-8)
+
+
+def test_the_number_of_nonzeros_is_cross_validated_with_alpha_or_without():
+    X, y = make_problem(n=150, d=8)
+    both = AUCClassifier(n_nonzero=np.array([2, 5])).fit(X, y)
+    assert both.n_nonzero_ == np.count_nonzero(both.coef_)
+    table = pd.DataFrame(both.cv_results_)
+    assert len(table) == 2 * len(both.alphas_)
+    best = table.loc[table["mean_test_score"].idxmax()]
+    assert (both.alpha_, both.n_nonzero_) == (best["param_alpha"], best["param_n_nonzero"])
+
+    one = AUCClassifier(n_nonzero=[2, 5], alpha=0.1).fit(X, y)
+    assert one.alpha_ == 0.1
+    assert_array_equal(one.cv_results_["param_n_nonzero"], [2, 5])
+    assert_array_equal(one.alphas_, [0.1])
+    for clf in (both, one):
+        given = AUCClassifier(n_nonzero=clf.n_nonzero_, alpha=clf.alpha_).fit(X, y)
+        assert_allclose(given.coef_, clf.coef_, rtol=1e-12)
+        assert not hasattr(given, "cv_results_")
+    assert not hasattr(both.set_params(n_nonzero=None).fit(X, y), "n_nonzero_")
+    assert not hasattr(AUCClassifier(n_nonzero=[5], alpha=0.1).fit(X, y), "cv_results_")
+
+
+def test_a_wide_sparse_problem_finds_its_columns():
+    rng = np.random.default_rng(0)
+    n, d = 1200, 8000
+    y = np.arange(n) % 2
+    noise = sparse.random_array((n, d), density=0.004, format="csr", rng=rng)
+    signal = sparse.random_array((n, 5), density=0.2, format="csr", rng=rng).multiply(y[:, None])  # positives alone
+    X = sparse.hstack([noise, signal], format="csr")
+    subset = AUCClassifier(n_nonzero=5, cv=2).fit(X, y)
+    assert not hasattr(subset, "moments_")
+    assert_array_equal(np.flatnonzero(subset.coef_), np.arange(d, d + 5))
+    lasso = AUCClassifier(penalty="l1", cv=2).fit(X, y)
+    assert lasso.coef_[0, d:].all()
+    assert np.count_nonzero(lasso.coef_) < 1000
 
 
 # Streams, weights, containers
@@ -120,10 +276,11 @@ def test_partial_fit_predicts_once_both_classes_were_seen():
 
 
 @pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
-def test_integer_weights_are_repeated_rows(solver):
+@pytest.mark.parametrize("penalty", [{}, {"penalty": "l1"}, {"penalty": "elasticnet"}, {"n_nonzero": 3}], ids=str)
+def test_integer_weights_are_repeated_rows(penalty, solver):
     X, y = make_problem(n=60)
     weights = np.random.default_rng(1).integers(0, 4, len(y))
-    clf = AUCClassifier(alpha=0.1, solver=solver, tol=1e-12)
+    clf = AUCClassifier(alpha=0.1, solver=solver, tol=1e-12, **penalty)
     weighted = clone(clf).fit(X, y, sample_weight=weights)
     repeated = clone(clf).fit(X.repeat(weights, axis=0), y.repeat(weights))
     assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9, atol=1e-12)
@@ -345,10 +502,11 @@ class Recorder:
         self.seen.append(("end", context.task_name))
 
 
-def test_callbacks_see_every_task():
+@pytest.mark.parametrize("penalty", [{}, {"penalty": "l1"}, {"n_nonzero": [1, 2]}], ids=str)
+def test_callbacks_see_every_task(penalty):
     X, y = make_problem()
     recorder = Recorder()
-    AUCClassifier(cv=3).set_callbacks(recorder).fit(X, y)
+    AUCClassifier(cv=3, **penalty).set_callbacks(recorder).fit(X, y)
     inner = [("begin", name) for name in ("moments", "fold", "fold", "fold", "solve")]
     expected = [step for begin in inner for step in (begin, ("end", begin[1]))]
     assert recorder.seen == [("setup", 5), ("begin", "fit"), *expected, ("end", "fit"), ("teardown", "fit")]
@@ -417,6 +575,18 @@ def test_bad_data_get_one_sentence(data, message, solver, alpha):
         ({"cv": 1}, r"The 'cv' parameter of AUCClassifier must be an int in the range \[2, inf\)"),
         ({"cv": 41}, r"^cv=41 folds need at least 41 rows, got 40\.$"),
         ({"max_iter": 0}, r"The 'max_iter' parameter of AUCClassifier"),
+        ({"penalty": "l3"}, r"The 'penalty' parameter of AUCClassifier must be a str among"),
+        ({"l1_ratio": 0}, r"The 'l1_ratio' parameter of AUCClassifier must be a float in the range \(0\.0, 1\.0\]"),
+        ({"n_nonzero": 0}, r"^n_nonzero must be between 1 and the number of columns, 5, got 0\.$"),
+        ({"n_nonzero": -2}, r"^n_nonzero must be between 1 and the number of columns, 5, got -2\.$"),
+        ({"n_nonzero": [2, 6]}, r"^n_nonzero must be between 1 and the number of columns, 5, got 6\.$"),
+        ({"n_nonzero": []}, r"^n_nonzero must be an integer or a sequence of integers, got \[\]\.$"),
+        ({"n_nonzero": [1.5]}, r"^n_nonzero must be an integer or a sequence of integers, got \[1\.5\]\.$"),
+        ({"n_nonzero": 1.5}, r"The 'n_nonzero' parameter of AUCClassifier must be an instance of 'int', an array-like"),
+        (
+            {"n_nonzero": 2, "penalty": "l1"},
+            r"^n_nonzero limits a fit with penalty='l2', got penalty='l1': set n_nonzero to None\.$",
+        ),
     ],
 )
 def test_bad_parameters_get_one_sentence(parameters, message):

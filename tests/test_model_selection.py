@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 
 from aucmax import AUCClassifier, cross_validate_path
 from aucmax.data import Rows
-from aucmax.model_selection import deal_folds, make_splits
+from aucmax.model_selection import deal_folds, information_criterion, make_splits
 
 ALPHAS = [1e2, 1.0, 1e-2, 1e-4]
 
@@ -27,12 +27,12 @@ def make_problem(n=150, d=6, seed=0, rate=0.3):
     return X, (X[:, 0] + 2 * rng.standard_normal(n) > np.quantile(X[:, 0], 1 - rate)).astype(int)
 
 
-def by_hand(X, y, pairs, weights=None, **parameters):
+def by_hand(X, y, pairs, weights=None, alphas=ALPHAS, **parameters):
     """Fit each alpha on each training set and measure it on the test set."""
     weights = np.ones(len(y)) if weights is None else weights
     aucs = []
     for train, test in pairs:
-        fits = [AUCClassifier(alpha=alpha, **parameters).fit(X[train], y[train], weights[train]) for alpha in ALPHAS]
+        fits = [AUCClassifier(alpha=alpha, **parameters).fit(X[train], y[train], weights[train]) for alpha in alphas]
         scores = [fit.decision_function(X[test]) for fit in fits]
         aucs.append([roc_auc_score(y[test], s, sample_weight=weights[test]) for s in scores])
     return aucs
@@ -74,6 +74,67 @@ def test_every_solver_sparse_and_dense(solver, shape):
         path = cross_validate_path(data, y, alphas=ALPHAS, solver=solver)
         # Conjugate gradients stop at CV_TOL: scores that nearly tie may change places.
         assert_allclose(path.auc, expected, rtol=0, atol=0.02 if solver == "cg" else 1e-12)
+
+
+@pytest.mark.parametrize("solver", ["moments", "dual"])
+@pytest.mark.parametrize("cv", [StratifiedKFold(4), ShuffleSplit(3, random_state=0)], ids=lambda cv: type(cv).__name__)
+@pytest.mark.parametrize("penalty", [{"penalty": "l1"}, {"penalty": "elasticnet", "l1_ratio": 0.3}, {"n_nonzero": 3}])
+def test_sparse_fits_equal_a_loop_of_fits(penalty, cv, solver):
+    X, y = make_problem(d=8)
+    weights = np.random.default_rng(0).random(len(y))
+    alphas = [0.3, 0.1, 0.03, 0.01]
+    path = cross_validate_path(X, y, alphas=alphas, cv=cv, solver=solver, sample_weight=weights, **penalty)
+    expected = by_hand(X, y, list(cv.split(X, y)), weights, alphas=alphas, solver=solver, **penalty)
+    # Weights that are exact to CV_TOL: scores that nearly tie may change places.
+    assert_allclose(path.auc, expected, rtol=0, atol=1e-12 if "n_nonzero" in penalty else 2e-3)
+    assert path.best_n_nonzero == penalty.get("n_nonzero")
+
+
+def test_every_number_of_nonzeros_with_every_alpha():
+    X, y = make_problem(d=8)
+    path = cross_validate_path(X, y, alphas=ALPHAS, n_nonzero=[5, 1, 3, 5])
+    assert_array_equal(path.n_nonzero, np.repeat([1, 3, 5], 4))
+    assert_array_equal(path.alphas, np.tile(ALPHAS, 3))
+    for k in (1, 3, 5):
+        alone = cross_validate_path(X, y, alphas=ALPHAS, n_nonzero=k)
+        assert_array_equal(path.auc[:, path.n_nonzero == k], alone.auc)
+    assert path.best_index == path.auc.mean(axis=0).argmax()
+    assert path.best_n_nonzero == path.n_nonzero[path.best_index]
+    table = path.results()
+    assert_array_equal(table["param_n_nonzero"], path.n_nonzero)
+    assert table["params"][5] == {"alpha": ALPHAS[1], "n_nonzero": 3}
+    assert "param_n_nonzero" not in cross_validate_path(X, y, alphas=ALPHAS).results()
+
+
+def test_ties_go_to_the_fewest_nonzeros():
+    X = np.repeat(np.r_[np.zeros((10, 1)), np.ones((10, 1))], 3, axis=1)
+    path = cross_validate_path(X, X[:, 0].astype(int), alphas=[0.1, 1.0], n_nonzero=[3, 2])
+    assert_array_equal(path.auc, 1)
+    assert (path.best_n_nonzero, path.best_alpha) == (2, 1.0)
+
+
+def test_the_information_criterion_is_that_of_the_gaussian_model():
+    X, y = make_problem(n=400, d=8)
+    moments = Rows(X, y, np.array([0, 1])).moments()[0]
+    # Rows of equal weight in the two classes and an own variance of the residuals: what least squares maximises.
+    W = np.zeros((3, 8))
+    for k, row in zip((0, 2, 8), W, strict=True):
+        row[:k] = np.linalg.lstsq(*_balanced(X[:, :k], y), rcond=None)[0][1:] if k else 0
+    n = 4 / sum(1 / np.bincount(y))
+    values = []
+    for k, w in zip((0, 2, 8), W, strict=True):
+        A, b = _balanced(X, y)
+        offset = A[:, 0] @ (b - A[:, 1:] @ w) / (A[:, 0] @ A[:, 0])
+        share = np.sum((b - A @ np.r_[offset, w]) ** 2) / np.sum(b**2)
+        values.append(n * np.log(share) + 2 * n * k / (n - k - 1))
+    assert_allclose(information_criterion(moments, W), values, rtol=1e-9, atol=1e-9)
+    assert information_criterion(Rows(X[:9], y[:9], np.array([0, 1])).moments()[0], W)[2] == np.inf
+
+
+def _balanced(X, y):
+    """The least squares problem of labels 1 and -1, classes of the same weight, with an offset."""
+    root = np.sqrt(np.where(y == 1, 1 / np.sum(y == 1), 1 / np.sum(y == 0)))
+    return root[:, None] * np.column_stack([np.ones(len(y)), X]), root * (2 * y - 1)
 
 
 def test_the_grid_follows_the_scale_of_the_data():
@@ -148,3 +209,9 @@ def test_bad_input():
         cross_validate_path(X, y, solver="magic")
     with pytest.raises(ValueError, match=r"^cv must be at least 2 folds, got 1\.$"):
         cross_validate_path(X, y, cv=1)
+    with pytest.raises(ValueError, match=r"^penalty must be one of l2, l1 and elasticnet, got 'l3'\.$"):
+        cross_validate_path(X, y, penalty="l3")
+    with pytest.raises(ValueError, match=r"^l1_ratio must be above 0 and at most 1, got 0\.$"):
+        cross_validate_path(X, y, penalty="elasticnet", l1_ratio=0)
+    with pytest.raises(ValueError, match=r"^n_nonzero must be between 1 and the number of columns, 6, got 7\.$"):
+        cross_validate_path(X, y, n_nonzero=[1, 7])

@@ -26,7 +26,7 @@ from .model_selection import (
 )
 from .moments import ClassMoments
 from .solvers.squared import SOLVERS, MomentProblem, Problem, choose_solver
-from .validation import find_classes
+from .validation import find_classes, stream_classes
 
 
 class AUCClassifier(LinearAUCClassifier):
@@ -55,8 +55,8 @@ class AUCClassifier(LinearAUCClassifier):
     n_nonzero : int or array-like of int, default=None
         The number of weights that are not 0 (L0), from 1 to the number of columns; there are fewer only where fewer
         columns say anything. Several are candidates, from which cross-validation chooses, together with alpha where
-        that is None. The best columns are searched for until no exchange of one for another lowers the objective;
-        that is nearly always, not provably, the minimum. Only with the penalty "l2".
+        that is None. The best columns are searched for until no exchange of one for another lowers the objective:
+        a local minimum, not always the global one. Only with the penalty "l2".
 
     alpha : float, default=None
         Regularisation strength, at least 0. None chooses it from `alphas` by cross-validated AUC.
@@ -217,7 +217,7 @@ class AUCClassifier(LinearAUCClassifier):
             The fitted classifier.
         """
         X, y, sample_weight = self._validate_rows(X, y, sample_weight)
-        self._forget("moments_", "alphas_", "cv_results_", "n_nonzero_")
+        self._forget("moments_", "alphas_", "cv_results_")
         self.classes_ = find_classes(y)
         rows = Rows(X, y, self.classes_, sample_weight)
         fitting = self._fitting(rows.n_features, choose_solver(X) if self.solver == "auto" else self.solver)
@@ -230,12 +230,6 @@ class AUCClassifier(LinearAUCClassifier):
     def _fitting(self, n_features: int, solver: str) -> Fitting:
         candidates = check_n_nonzero(self.n_nonzero, self.penalty, n_features)
         return Fitting(self.standardize, solver, self.max_iter, self.penalty, self.l1_ratio, candidates)
-
-    def _alphas(self) -> np.ndarray | None:
-        """Return the alphas given, or None where the data decide."""
-        if self.alpha is not None:
-            return np.array([self.alpha], dtype=np.float64)
-        return None if self.alphas is None else check_alphas(self.alphas)
 
     def _fit_given(self, rows: Rows, fitting: Fitting) -> None:
         context = self._init_callback_context(max_subtasks=1).call_on_fit_task_begin(estimator=self, X=rows.X, y=rows.y)
@@ -256,8 +250,10 @@ class AUCClassifier(LinearAUCClassifier):
         context.call_on_fit_task_begin(estimator=self, X=rows.X, y=rows.y)
         with self._task(context, "moments"):
             whole, problem_of = fitting.problems(rows, splits)
-            alphas = self._alphas()
-            alphas = whole.default_alphas() if alphas is None else alphas
+            if self.alpha is not None:
+                alphas = np.array([self.alpha], dtype=np.float64)
+            else:
+                alphas = whole.default_alphas() if self.alphas is None else check_alphas(self.alphas)
         task = functools.partial(self._task, context)
         path, held_out = score_path(rows, splits, problem_of, alphas, fitting.n_nonzero, task)
         self.alphas_, self.cv_results_ = alphas, path.results()
@@ -277,6 +273,7 @@ class AUCClassifier(LinearAUCClassifier):
         W = problem.path(np.array([alpha]), self.tol)
         if fitting.n_nonzero is None:
             (w,) = W
+            self._forget("n_nonzero_")
         else:
             self.n_nonzero_ = fitting.n_nonzero[0] if n_nonzero is None else n_nonzero
             w = W[fitting.n_nonzero.index(self.n_nonzero_)]
@@ -315,22 +312,15 @@ class AUCClassifier(LinearAUCClassifier):
         """
         first = not hasattr(self, "classes_")
         X, y, sample_weight = self._validate_rows(X, y, sample_weight, reset=first)
+        known = stream_classes(y, classes, None if first else self.classes_)
         if first:
-            if classes is None:
-                found = find_classes(y, "y of this first call (classes=None)")
-            else:
-                found = find_classes(np.asarray(classes), "classes")
-            moments = ClassMoments(X.shape[1], found)
+            moments = ClassMoments(X.shape[1], known)
         elif hasattr(self, "moments_"):
             moments = copy.copy(self.moments_)  # `update` binds new arrays and leaves these alone
         else:
             raise ValueError(
                 "partial_fit continues from class moments, and the last fit, with more columns than they are made "
                 "for, kept none: start with partial_fit on a new estimator, or fit with solver='moments'."
-            )
-        if classes is not None and not np.array_equal(np.sort(classes), moments.classes):
-            raise ValueError(
-                f"classes={list(classes)} differ from those of the first call, {moments.classes.tolist()}."
             )
         return self._fit_moments(moments.update(X, y, sample_weight))
 
@@ -371,7 +361,7 @@ class AUCClassifier(LinearAUCClassifier):
             n_nonzero = getattr(self, "n_nonzero_", None)
             if fitting.n_nonzero is None or n_nonzero in fitting.n_nonzero:
                 return alpha, n_nonzero
-        return choose_from_moments(loss, fitting, self._alphas())
+        return choose_from_moments(loss, fitting, self.alpha, self.alphas)
 
     def _forget(self, *attributes: str) -> None:
         for name in attributes:

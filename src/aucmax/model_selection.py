@@ -233,16 +233,19 @@ class Fitting(NamedTuple):
         return whole, lambda k: self.moment_problem(_merge(parts[:k] + parts[k + 1 :]))
 
 
-def choose_from_moments(loss: MomentProblem, fitting: Fitting, alphas: np.ndarray | None) -> tuple[float, int | None]:
+def choose_from_moments(
+    loss: MomentProblem, fitting: Fitting, alpha: float | None, alphas: Any
+) -> tuple[float, int | None]:
     """Return alpha and the number of nonzero weights for rows that are known by their moments alone.
 
-    Without `alphas` to choose from, an L2 penalty takes the oracle approximating shrinkage. What is left to choose has
-    the least `information_criterion`.
+    An alpha that is not given is the oracle approximating shrinkage if the penalty is L2, and else one of `alphas` or
+    of the default grid. What is left to choose has the least `information_criterion`.
     """
-    if alphas is None and fitting.penalty == "l2":
-        alphas = np.array([shrinkage_alpha(loss)])
     problem = fitting.penalised(loss)
-    alphas = problem.default_alphas() if alphas is None else alphas
+    if alpha is not None or fitting.penalty == "l2":
+        alphas = np.array([shrinkage_alpha(loss) if alpha is None else alpha], dtype=np.float64)
+    else:
+        alphas = problem.default_alphas() if alphas is None else check_alphas(alphas)
     alphas_of, numbers_of = candidates(alphas, fitting.n_nonzero)
     best = 0
     if len(alphas_of) > 1:

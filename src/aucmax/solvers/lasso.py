@@ -63,10 +63,7 @@ class LassoProblem:
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid for cross-validation, from the smallest alpha that leaves no weight downwards."""
-        largest = float(np.abs(self.quadratic.delta).max())
-        alpha = largest / self.l1_ratio or 1.0
-        if alpha * self.l1_ratio < largest:  # by rounding
-            alpha = float(np.nextafter(alpha, np.inf))
+        alpha = float(np.abs(self.quadratic.delta).max()) / self.l1_ratio or 1.0
         wide = isinstance(self.base, RowProblem) and self.base.solver == "cg"
         decades = DECADES_WIDE if wide else DECADES
         return alpha * np.logspace(0, -decades, round(10 * decades) + 1)
