@@ -418,9 +418,10 @@ def test_probabilities_are_not_fooled_by_a_perfect_training_fit():
     assert fresh.max() < 0.9  # there is nothing to learn, and the held-out scores know it
 
 
-def test_constant_columns_give_the_base_rate():
+@pytest.mark.parametrize("penalty", [{}, {"penalty": "l1"}, {"n_nonzero": [1, 2]}], ids=str)
+def test_constant_columns_give_the_base_rate(penalty):
     y = np.repeat([0, 1], [30, 10])
-    clf = AUCClassifier().fit(np.ones((40, 3)), y)
+    clf = AUCClassifier(**penalty).fit(np.ones((40, 3)), y)
     assert_array_equal(clf.coef_, 0)
     assert_allclose(clf.predict_proba(np.ones((2, 3)))[:, 1], 0.25)
     assert clf.score(np.ones((40, 3)), y) == 0.5

@@ -214,10 +214,10 @@ def test_columns_that_depend_on_each_other(case, l1_ratio, source):
         assert not W[:, X.std(axis=0) == 0].any()
 
 
-def test_constant_columns_alone_give_zero():
-    rows = Rows(np.full((6, 2), 0.1), np.array([0, 1, 0, 1, 0, 1]), CLASSES)
-    for source in ("moments", "rows"):
-        problem = LassoProblem(make_loss(source, rows), 1.0, max_iter=10)
+@every_source
+def test_constant_columns_alone_give_zero(source):
+    loss = make_loss(source, Rows(np.full((6, 2), 0.1), np.array([0, 1, 0, 1, 0, 1]), CLASSES))
+    for problem in (LassoProblem(loss, 1.0, max_iter=10), SubsetProblem(loss, (1, 2), max_iter=10)):
         assert_array_equal(problem.path(problem.default_alphas(), 1e-6), 0)
 
 

@@ -44,7 +44,7 @@ from ..weights import AveragedWeights, add_to_average, data_step, project, score
 
 
 class SaddleState(NamedTuple):
-    """The weights and, in `scalars`, rows and positives so far, a, b, c, the mean of |z|^2 and the largest |z|."""
+    """The weights and, in `scalars`, rows and positives so far, a, b, c, and the mean and the largest |z|^2."""
 
     w: AveragedWeights
     scalars: np.ndarray
@@ -246,17 +246,21 @@ class RegSOLAM(SOLAM):
 def saddle_epoch(state, rows, norms, positive, order, eta0, alpha, radius):
     """Take the steps 1 to 6 on the rows in this order; eta0 = 0 stands for steps from the data."""
     w = state.w
-    t, n_positive, a, b, c, mean_norm, largest = state.scalars
+    t, n_positive, a, b, c, mean_norm, largest = state.scalars  # largest: of |z|^2
+    bound = radius * np.sqrt(largest)
     for i in order:
         t += 1.0
+        share = 1.0 / t
         n_positive += positive[i]
         norm = norms[i]
-        mean_norm += (norm - mean_norm) / t
-        largest = max(largest, np.sqrt(norm))
-        p = n_positive / t
-        if p == 0.0 or p == 1.0 or mean_norm == 0.0:
+        mean_norm += (norm - mean_norm) * share
+        if norm > largest:
+            largest = norm
+            bound = radius * np.sqrt(largest)
+        p = n_positive * share
+        if n_positive == 0.0 or n_positive == t or mean_norm == 0.0:
             continue
-        gamma = (eta0 if eta0 > 0.0 else 1.0) / np.sqrt(t)
+        gamma = (eta0 if eta0 > 0.0 else 1.0) * np.sqrt(share)
         gamma_w = gamma if eta0 > 0.0 else data_step(gamma, mean_norm, norm)
         s = score(w, rows, i)
         if positive[i]:
@@ -270,7 +274,6 @@ def saddle_epoch(state, rows, norms, positive, order, eta0, alpha, radius):
         if alpha > 0.0:
             shrink(w, 1.0 / (1.0 + gamma_w * 2.0 * p * (1.0 - p) * alpha))
         project(w, radius)
-        bound = radius * largest
         a, b = min(max(a, -bound), bound), min(max(b, -bound), bound)
         c = min(max(c, -2.0 * bound), 2.0 * bound)
         add_to_average(w, gamma_w)

@@ -74,7 +74,7 @@ class SubsetProblem:
         solutions = np.zeros((len(self.n_nonzero), len(alphas), len(self.base.scale)))
         self.n_iter = 1
         with one_blas_thread():
-            for a, alpha in enumerate(alphas):
+            for a, alpha in enumerate(alphas if self.quadratic.diagonal.any() else ()):  # constant columns: all zero
                 search = Search(self.quadratic, float(alpha), self.max_iter)
                 for i, k in enumerate(self.n_nonzero):
                     columns, n_exchanges = search.best(k)
