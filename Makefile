@@ -40,7 +40,7 @@ algorithms: $(VENV)/.installed
 stochastic: $(VENV)/.installed
 	$(BIN)/python benchmarks/stochastic.py --write docs/stochastic.md
 
-# Measures beside the papers' figures and writes docs/published.md; takes about half an hour.
+# Measures beside the papers' figures and writes docs/published.md; takes some ten minutes.
 published: $(VENV)/.installed
 	$(BIN)/python benchmarks/published.py --write docs/published.md
 
