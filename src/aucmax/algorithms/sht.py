@@ -142,7 +142,29 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
     }
 
     shuffle = False
-    n_blocks: int | None
+
+    def __init__(
+        self,
+        *,
+        n_nonzero: int | None = None,
+        alpha: float | None = None,
+        n_blocks: int | None = None,
+        eta0: float | None = None,
+        standardize: bool = True,
+        max_iter: int = 20,
+        tol: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_nonzero = n_nonzero
+        self.alpha = alpha
+        self.n_blocks = n_blocks
+        self.eta0 = eta0
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
 
     def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
         n, m = len(order), self._count_blocks(sample.positive, len(state.w) - SLOTS)
@@ -249,29 +271,6 @@ class SHTAUC(BlockThresholdingClassifier):
     """
 
     _loss = SQUARE
-
-    def __init__(
-        self,
-        *,
-        n_nonzero: int | None = None,
-        alpha: float | None = None,
-        n_blocks: int | None = None,
-        eta0: float | None = None,
-        standardize: bool = True,
-        max_iter: int = 20,
-        tol: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_nonzero = n_nonzero
-        self.alpha = alpha
-        self.n_blocks = n_blocks
-        self.eta0 = eta0
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
 
 
 def mixed_order(positive: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -22,8 +22,6 @@ w = 0. The curvature of step 3 is the largest on the way from w to v: where the 
 
 from __future__ import annotations
 
-from typing import Any
-
 from .sht import LOGISTIC, BlockThresholdingClassifier
 
 
@@ -66,26 +64,3 @@ class StoIHT(BlockThresholdingClassifier):
     """
 
     _loss = LOGISTIC
-
-    def __init__(
-        self,
-        *,
-        n_nonzero: int | None = None,
-        alpha: float | None = None,
-        n_blocks: int | None = None,
-        eta0: float | None = None,
-        standardize: bool = True,
-        max_iter: int = 20,
-        tol: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_nonzero = n_nonzero
-        self.alpha = alpha
-        self.n_blocks = n_blocks
-        self.eta0 = eta0
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
