@@ -62,7 +62,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..base import LinearAUCClassifier, all_or_nothing
 from ..calibration import Calibration, calibrate_gaussian
 from ..moments import ClassMoments, grouped_moments
-from ..solvers.squared import EPS, MomentProblem, eigh
+from ..solvers.squared import EPS, MomentProblem, eigh, oracle_shrinkage, shrinkage_ridge
 from ..validation import find_classes, stream_classes
 
 # Of the logit of s. Beyond it, a direction that is not in delta but for rounding has all the weight.
@@ -520,14 +520,6 @@ def center(problem: MomentProblem, standardize: bool) -> np.ndarray:
     return moments.mean - (moments.weight @ moments.mean / moments.weight.sum() if standardize else 0)
 
 
-def oracle_shrinkage(C: np.ndarray, n: float) -> float:
-    """Return the oracle approximating shrinkage of a covariance estimated from n rows (Chen et al., 2010)."""
-    d, trace, square = len(C), float(np.trace(C)), float(np.vdot(C, C))
-    above = (1 - 2 / d) * square + trace**2
-    below = (n + 1 - 2 / d) * (square - trace**2 / d)
-    return 1.0 if above >= below else max(above / below, 0.0)
-
-
 def oracle_alpha(S: np.ndarray, weight: np.ndarray) -> float:
     """Return the ridge that points w where the oracle approximating shrinkage of S_0 + S_1 does.
 
@@ -535,10 +527,7 @@ def oracle_alpha(S: np.ndarray, weight: np.ndarray) -> float:
     covariance.
     """
     traces = np.trace(S, axis1=1, axis2=2)
-    level = float(traces.sum()) / S.shape[1]
-    r = oracle_shrinkage(S.sum(axis=0), float(traces.sum() ** 2 / np.sum(traces**2 / weight)))
-    # r = 1 is the identity, which alpha only reaches in the limit.
-    return min(level * r / max(1 - r, EPS), 1e4 * level)
+    return shrinkage_ridge(S.sum(axis=0), float(traces.sum() ** 2 / np.sum(traces**2 / weight)))
 
 
 # The paper's descent

@@ -183,19 +183,26 @@ def alpha_grid(level: float, low: int = -6, high: int = 4) -> np.ndarray:
 
 
 def shrinkage_alpha(problem: MomentProblem) -> float:
-    """Return the alpha of the oracle approximating shrinkage (OAS) of C_0 + C_1, from the moments alone.
+    """Return the ridge of the oracle approximating shrinkage of C_0 + C_1, from the moments alone.
 
-    Chen et al. (2010), with the number of rows that a sum of two covariances is worth,
-    4 / (1/W_0 + 1/W_1). Shrinking C to (1 - r) C + r mu I points w where alpha = mu r / (1 - r) does.
+    A sum of two covariances is worth 4 / (1/W_0 + 1/W_1) rows.
     """
-    moments, d = problem.scaled, problem.scaled.n_features
+    moments = problem.scaled
     C = (moments.scatter / moments.weight[:, None, None]).sum(axis=0)
-    trace, square = float(np.trace(C)), float(np.vdot(C, C))
-    n = 4 / float(np.sum(1 / moments.weight))
+    return shrinkage_ridge(C, 4 / float(np.sum(1 / moments.weight)))
+
+
+def oracle_shrinkage(C: np.ndarray, n: float) -> float:
+    """Return the oracle approximating shrinkage (OAS) of a covariance estimated from n rows (Chen et al., 2010)."""
+    d, trace, square = len(C), float(np.trace(C)), float(np.vdot(C, C))
     above = (1 - 2 / d) * square + trace**2
     below = (n + 1 - 2 / d) * (square - trace**2 / d)
-    r = 1.0 if below <= 0 else min(above / below, 1.0)
-    mu = trace / d
+    return 1.0 if above >= below else max(above / below, 0.0)
+
+
+def shrinkage_ridge(C: np.ndarray, n: float) -> float:
+    """Return the alpha that points w where the shrinkage r of C does: (1 - r) C + r mu I, alpha = mu r / (1 - r)."""
+    r, mu = oracle_shrinkage(C, n), float(np.trace(C)) / len(C)
     # r = 1 is the identity, which alpha only reaches in the limit; the grid ends there too.
     return min(mu * r / max(1 - r, EPS), 1e4 * mu)
 
