@@ -78,6 +78,13 @@ class ScoreGrid(NamedTuple):
         return mass.reshape(2, -1)
 
 
+def calibrate(scores: np.ndarray, positive: np.ndarray, sample_weight: np.ndarray | None) -> Calibration:
+    """Return the logistic curve fitted to scores that are at hand."""
+    statistics = class_statistics(scores, positive, sample_weight)
+    grid = ScoreGrid.around(*statistics)
+    return calibrate_scores(grid, grid.lay(scores, positive, sample_weight), *statistics)
+
+
 def calibrate_scores(grid: ScoreGrid, mass: np.ndarray, means: np.ndarray, variances: np.ndarray) -> Calibration:
     """Return the logistic curve fitted to scores laid on a grid.
 

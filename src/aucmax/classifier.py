@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from .base import LinearAUCClassifier, all_or_nothing
-from .calibration import ScoreGrid, calibrate_gaussian, calibrate_scores, class_statistics
+from .calibration import ScoreGrid, calibrate, calibrate_gaussian, calibrate_scores, class_statistics
 from .data import Rows
 from .model_selection import (
     PENALTIES,
@@ -261,11 +261,8 @@ class AUCClassifier(LinearAUCClassifier):
             w = self._solve(whole, fitting, path.best_alpha, path.best_n_nonzero)
             used = np.isfinite(held_out)
             weights = None if rows.sample_weight is None else rows.sample_weight[used]
-            held_out = held_out[used] + whole.midpoint(w)
-            block = (held_out, rows.positive()[used], weights)
-            statistics = class_statistics(*block)
-            grid = ScoreGrid.around(*statistics)
-            self._set_calibration(calibrate_scores(grid, grid.lay(*block), *statistics))
+            scores = held_out[used] + whole.midpoint(w)
+            self._set_calibration(calibrate(scores, rows.positive()[used], weights))
         context.call_on_fit_task_end(estimator=self, X=rows.X, y=rows.y, reconstruction_attributes={})
 
     def _solve(self, problem: Problem, fitting: Fitting, alpha: float, n_nonzero: int | None = None) -> np.ndarray:

@@ -27,7 +27,7 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils._param_validation import Interval
 
 from .base import LinearAUCClassifier, all_or_nothing
-from .calibration import Calibration, ScoreGrid, calibrate_gaussian, calibrate_scores, class_statistics
+from .calibration import Calibration, calibrate, calibrate_gaussian
 from .data import Rows
 from .moments import check_no_overflow, spread
 from .rows import CSRRows, DenseRows, coefficients, row_norms, row_width, view_rows
@@ -274,10 +274,8 @@ class StochasticClassifier(LinearAUCClassifier):
     def _fitted(self, w: np.ndarray, stream: Stream, data: Rows) -> dict[str, Any]:
         """Return the attributes that predict, calibrated on the training scores."""
         coef = coefficients(self._finish(w, data, stream.scaling), *stream.scaling)
-        statistics = class_statistics(data.scores(coef), data.positive(), None)
-        grid = ScoreGrid.around(*statistics)
-        mass = data.reduce_scores(coef, grid.lay)
-        return self._attributes(coef, calibrate_scores(grid, mass, *statistics)) | {"classes_": self.classes_}
+        calibration = calibrate(data.scores(coef), data.positive(), None)
+        return self._attributes(coef, calibration) | {"classes_": self.classes_}
 
     @staticmethod
     def _attributes(coef: np.ndarray, calibration: Calibration) -> dict[str, Any]:
