@@ -81,6 +81,10 @@ def row_width(n_features: int) -> int:
     return n_features + SLOTS
 
 
+# Names for kernels to call: Numba puts the code at the foot of this file in their place, and nothing runs outside
+# of a kernel.
+
+
 def row_dot(rows: Any, i: int, w: np.ndarray) -> float:
     """Return z_i . w (inside kernels)."""
     raise NotImplementedError
