@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from numbers import Integral, Real
 from typing import Any
@@ -12,7 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from .base import LinearAUCClassifier, all_or_nothing
+from .base import all_or_nothing
 from .calibration import ScoreGrid, calibrate, calibrate_gaussian, calibrate_scores, class_statistics
 from .data import Rows
 from .model_selection import (
@@ -24,12 +23,13 @@ from .model_selection import (
     make_splits,
     score_path,
 )
+from .moment_classifier import MomentClassifier
 from .moments import ClassMoments
 from .solvers.squared import SOLVERS, MomentProblem, Problem, choose_solver
-from .validation import find_classes, stream_classes
+from .validation import find_classes
 
 
-class AUCClassifier(LinearAUCClassifier):
+class AUCClassifier(MomentClassifier):
     """Linear classifier of exactly minimal pairwise loss, with its regularisation chosen by cross-validation.
 
     It minimises, over all pairs of a positive row x+ and a negative row x-,
@@ -156,6 +156,7 @@ class AUCClassifier(LinearAUCClassifier):
     (5, 0.997)
     """
 
+    _of_rows = ("alphas_", "cv_results_", "feature_names_in_")
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "loss": [StrOptions({"squared"})],
         "penalty": [StrOptions(set(PENALTIES))],
@@ -280,8 +281,6 @@ class AUCClassifier(LinearAUCClassifier):
         return w
 
     @available_if(lambda self: self.solver in ("auto", "moments"))
-    @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> AUCClassifier:
         """Add rows to the class moments and fit all rows so far, exactly.
 
@@ -307,49 +306,14 @@ class AUCClassifier(LinearAUCClassifier):
         self : AUCClassifier
             The classifier; it predicts as soon as both classes have been seen.
         """
-        first = not hasattr(self, "classes_")
-        X, y, sample_weight = self._validate_rows(X, y, sample_weight, reset=first)
-        known = stream_classes(y, classes, None if first else self.classes_)
-        if first:
-            moments = ClassMoments(X.shape[1], known)
-        elif hasattr(self, "moments_"):
-            moments = copy.copy(self.moments_)  # `update` binds new arrays and leaves these alone
-        else:
-            raise ValueError(
-                "partial_fit continues from class moments, and the last fit, with more columns than they are made "
-                "for, kept none: start with partial_fit on a new estimator, or fit with solver='moments'."
-            )
-        return self._fit_moments(moments.update(X, y, sample_weight))
+        return super().partial_fit(X, y, classes, sample_weight)
 
-    @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit_moments(self, moments: ClassMoments) -> AUCClassifier:
-        """Fit from class moments alone, as `partial_fit` does: gathered elsewhere, merged, loaded.
-
-        Parameters
-        ----------
-        moments : ClassMoments
-            Of both classes.
-
-        Returns
-        -------
-        self : AUCClassifier
-            The fitted classifier.
-        """
-        moments.check_both_classes()
-        self._forget("alphas_", "cv_results_", "feature_names_in_")
-        self.n_features_in_ = moments.n_features
-        return self._fit_moments(moments.copy())
-
-    def _fit_moments(self, moments: ClassMoments) -> AUCClassifier:
-        self.moments_, self.classes_ = moments, moments.classes
-        if moments.weight.all():
-            fitting = self._fitting(moments.n_features, "moments")
-            loss = MomentProblem(moments, self.standardize)
-            alpha, n_nonzero = self._keep_or_choose(loss, fitting)
-            w = self._solve(fitting.penalised(loss), fitting, alpha, n_nonzero)
-            self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))
-        return self
+    def _solve_moments(self, moments: ClassMoments) -> None:
+        fitting = self._fitting(moments.n_features, "moments")
+        loss = MomentProblem(moments, self.standardize)
+        alpha, n_nonzero = self._keep_or_choose(loss, fitting)
+        w = self._solve(fitting.penalised(loss), fitting, alpha, n_nonzero)
+        self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))
 
     def _keep_or_choose(self, loss: MomentProblem, fitting: Fitting) -> tuple[float, int | None]:
         """Return what an earlier fit cross-validated, or else what the moments suggest."""
@@ -359,7 +323,3 @@ class AUCClassifier(LinearAUCClassifier):
             if fitting.n_nonzero is None or n_nonzero in fitting.n_nonzero:
                 return alpha, n_nonzero
         return choose_from_moments(loss, fitting, self.alpha, self.alphas)
-
-    def _forget(self, *attributes: str) -> None:
-        for name in attributes:
-            self.__dict__.pop(name, None)

@@ -45,125 +45,28 @@ Corrected, against the paper:
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..base import LinearAUCClassifier, all_or_nothing
 from ..calibration import Calibration, calibrate_gaussian
-from ..moments import ClassMoments, grouped_moments
+from ..moment_classifier import MomentClassifier
+from ..moments import ClassMoments
 from ..solvers.squared import EPS, MomentProblem, eigh, oracle_shrinkage, shrinkage_ridge
-from ..validation import find_classes, stream_classes
 
 # Of the logit of s. Beyond it, a direction that is not in delta but for rounding has all the weight.
 REACH = 50
 GRID = np.linspace(-REACH, REACH, 4 * REACH + 1)
 # Standard deviations beyond which a Gaussian has no mass in float64.
 BEYOND = 40
-
-
-class MomentClassifier(LinearAUCClassifier):
-    """A linear classifier that is a function of the class moments: `fit`, `partial_fit` and `fit_moments`.
-
-    A subclass gives `_solve`, which sets `coef_`, `n_iter_` and the calibration from moments of both classes.
-    """
-
-    def _solve(self, moments: ClassMoments) -> None:
-        raise NotImplementedError
-
-    @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the weights.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; float32, float64 and CSR are used as they are.
-        y : array-like of shape (n_samples,)
-            Labels of two classes; the larger is the positive one.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out.
-
-        Returns
-        -------
-        self : estimator
-            The fitted classifier.
-        """
-        X, y, sample_weight = self._validate_rows(X, y, sample_weight)
-        classes = find_classes(y)
-        context = self._init_callback_context(max_subtasks=2).call_on_fit_task_begin(estimator=self, X=X, y=y)
-        with self._task(context, "moments"):
-            (moments,) = grouped_moments(X, y, classes, sample_weight)
-            moments.check_both_classes()
-        with self._task(context, "solve"):
-            self._fit_moments(moments)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
-        return self
-
-    @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to the class moments and fit all rows so far, exactly: any split of the rows is one `fit`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            New rows.
-        y : array-like of shape (n_samples,)
-            Their labels; one class is enough.
-        classes : array-like of shape (2,), default=None
-            The two classes, needed in the first call if its rows are of one class only.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : estimator
-            The classifier; it predicts as soon as both classes have been seen.
-        """
-        first = not hasattr(self, "moments_")
-        X, y, sample_weight = self._validate_rows(X, y, sample_weight, reset=first)
-        known = stream_classes(y, classes, None if first else self.classes_)
-        # `update` binds new arrays and leaves those of the copy alone
-        moments = ClassMoments(X.shape[1], known) if first else copy.copy(self.moments_)
-        return self._fit_moments(moments.update(X, y, sample_weight))
-
-    @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit_moments(self, moments: ClassMoments) -> Self:
-        """Fit from class moments alone: gathered elsewhere, merged, loaded, or known exactly.
-
-        Parameters
-        ----------
-        moments : ClassMoments
-            Of both classes.
-
-        Returns
-        -------
-        self : estimator
-            The fitted classifier.
-        """
-        moments.check_both_classes()
-        self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_ = moments.n_features
-        return self._fit_moments(moments.copy())
-
-    def _fit_moments(self, moments: ClassMoments) -> Self:
-        self.moments_, self.classes_ = moments, moments.classes
-        if moments.weight.all():
-            self._solve(moments)
-        return self
 
 
 class GaussianAUC(MomentClassifier):
@@ -270,7 +173,7 @@ class GaussianAUC(MomentClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _solve(self, moments: ClassMoments) -> None:
+    def _solve_moments(self, moments: ClassMoments) -> None:
         problem = MomentProblem(moments, self.standardize)
         self.alpha_ = oracle_alpha(covariances(problem), moments.weight) if self.alpha is None else float(self.alpha)
         if self.solver == "exact":
@@ -435,7 +338,7 @@ class GaussianError(MomentClassifier):
         """
         return super().predict(X)
 
-    def _solve(self, moments: ClassMoments) -> None:
+    def _solve_moments(self, moments: ClassMoments) -> None:
         if self.solver == "exact" and not self.fit_intercept:
             raise ValueError("solver='exact' finds the threshold too: it needs fit_intercept=True.")
         problem = MomentProblem(moments, self.standardize)
