@@ -19,7 +19,7 @@ from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -256,7 +256,7 @@ def test_partial_fit_continues_a_fit():
 
 def test_partial_fit_keeps_a_cross_validated_alpha_and_else_takes_the_shrinkage():
     X, y = make_problem()
-    clf = AUCClassifier().fit(X[:120], y[:120])
+    clf = AUCClassifier(loss="squared").fit(X[:120], y[:120])
     chosen = clf.alpha_
     assert clf.partial_fit(X[120:], y[120:]).alpha_ == chosen
     stream = AUCClassifier().partial_fit(X, y)
@@ -442,11 +442,12 @@ def test_duplicate_columns_share_their_weight():
 def test_cross_validation_is_recorded_like_a_grid_search():
     X, y = make_problem()
     alphas = [0.01, 10.0, 0.1]
-    clf = AUCClassifier(alphas=alphas).fit(X, y)
+    clf = AUCClassifier(loss="squared", alphas=alphas).fit(X, y)
     assert_array_equal(clf.alphas_, [10.0, 0.1, 0.01])
     table = pd.DataFrame(clf.cv_results_)
     assert list(table["param_alpha"]) == [10.0, 0.1, 0.01]
-    splits = table[[f"split{k}_test_score" for k in range(5)]]
+    splits = table[[name for name in table if name.startswith("split")]]
+    assert splits.shape[1] % 5 == 0
     assert_allclose(splits.mean(axis=1), table["mean_test_score"])
     best = table.loc[table["rank_test_score"].idxmin()]
     assert clf.alpha_ == best["param_alpha"]
@@ -507,7 +508,7 @@ class Recorder:
 def test_callbacks_see_every_task(penalty):
     X, y = make_problem()
     recorder = Recorder()
-    AUCClassifier(cv=3, **penalty).set_callbacks(recorder).fit(X, y)
+    AUCClassifier(cv=StratifiedKFold(3), **penalty).set_callbacks(recorder).fit(X, y)
     inner = [("begin", name) for name in ("moments", "fold", "fold", "fold", "solve")]
     expected = [step for begin in inner for step in (begin, ("end", begin[1]))]
     assert recorder.seen == [("setup", 5), ("begin", "fit"), *expected, ("end", "fit"), ("teardown", "fit")]
@@ -570,7 +571,7 @@ def test_bad_data_get_one_sentence(data, message, solver, alpha):
     ("parameters", "message"),
     [
         ({"alpha": -1}, r"The 'alpha' parameter of AUCClassifier must be a float in the range \[0\.0, inf\) or None"),
-        ({"loss": "hinged"}, r"The 'loss' parameter of AUCClassifier must be a str among \{'squared'\}"),
+        ({"loss": "hinged"}, r"The 'loss' parameter of AUCClassifier must be a str among"),
         ({"solver": "magic"}, r"The 'solver' parameter of AUCClassifier must be a str among"),
         ({"alphas": [1.0, -1.0]}, r"^alphas must be a sequence of nonnegative numbers"),
         ({"cv": 1}, r"The 'cv' parameter of AUCClassifier must be an int in the range \[2, inf\)"),
@@ -601,7 +602,9 @@ def test_too_few_rows_for_the_folds():
     with pytest.raises(ValueError, match=r"^Cross-validation needs at least two rows of each class, got 1 positive"):
         AUCClassifier().fit(X, np.arange(40) == 7)
     with pytest.warns(UserWarning, match=r"^The rarer class has only 3 rows, fewer than cv=5: 3 folds are used\.$"):
-        assert "split3_test_score" not in AUCClassifier().fit(X, np.arange(40) < 3).cv_results_
+        results = AUCClassifier().fit(X, np.arange(40) < 3).cv_results_
+    assert "split29_test_score" in results  # ten rounds of three folds
+    assert "split30_test_score" not in results
 
 
 def test_weight_of_one_class_only():
@@ -624,7 +627,7 @@ def test_predicting_other_features():
 
 def test_a_failed_call_leaves_the_estimator_as_it_was():
     table = pd.DataFrame(X, columns=list("abcde"))
-    clf = AUCClassifier().fit(table, Y)
+    clf = AUCClassifier(loss="squared").fit(table, Y)
     before, moments = dict(vars(clf)), clf.moments_.copy()
     failures = [
         lambda: clf.fit(X[:, :3], np.ones(40)),

@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 
 from aucmax import AUCClassifier, cross_validate_path
 from aucmax.data import Rows
-from aucmax.model_selection import deal_folds, information_criterion, make_splits
+from aucmax.model_selection import deal_folds, information_criterion, make_rounds
 
 ALPHAS = [1e2, 1.0, 1e-2, 1e-4]
 
@@ -73,7 +73,7 @@ def test_every_solver_sparse_and_dense(solver, shape):
     for data in (X, sparse.csr_array(X)):
         path = cross_validate_path(data, y, alphas=ALPHAS, solver=solver)
         # Conjugate gradients stop at CV_TOL: scores that nearly tie may change places.
-        assert_allclose(path.auc, expected, rtol=0, atol=0.02 if solver == "cg" else 1e-12)
+        assert_allclose(path.auc[:5], expected, rtol=0, atol=0.02 if solver == "cg" else 1e-12)
 
 
 @pytest.mark.parametrize("solver", ["moments", "dual"])
@@ -189,7 +189,7 @@ def test_folds_of_one_class_are_refused():
     ):
         cross_validate_path(X[order], y[order], cv=KFold(3))
     with pytest.raises(ValueError, match=r"^The training rows of split 0 of cv are not of two classes"):
-        make_splits([(np.flatnonzero(y == 0), np.arange(len(y)))], Rows(X, y, np.array([0, 1])))
+        make_rounds([(np.flatnonzero(y == 0), np.arange(len(y)))], Rows(X, y, np.array([0, 1])))
 
 
 def test_labels_in_a_column():

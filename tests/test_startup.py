@@ -46,7 +46,7 @@ def run(code, **environment):
 def test_importing_loads_nothing_and_a_small_dense_fit_no_compiler():
     heavy = "[name for name in ('numpy', 'scipy', 'sklearn', 'numba') if name in sys.modules]"
     assert run(f"import sys, aucmax; print({heavy})") == ["[]"]
-    fit = "AUCClassifier().fit([[0.0], [1], [2], [3]] * 5, [0, 0, 1, 1] * 5).predict_proba([[1.0]])"
+    fit = "AUCClassifier('squared').fit([[0.0], [1], [2], [3]] * 5, [0, 0, 1, 1] * 5).predict_proba([[1.0]])"
     assert run(f"import sys; from aucmax import AUCClassifier; {fit}; print('numba' in sys.modules)") == ["False"]
 
 

@@ -1,11 +1,13 @@
-"""Cross-validation along a regularisation path, from one pass for the moments and one for the scores.
+"""Cross-validation along a regularisation path.
 
-The moments of a training set are the merge of those of the other folds, each training set takes one
-eigendecomposition for all alphas, and every AUC is the exact one of the held-out rows.
+The square loss takes one pass for the moments and one for the scores: the moments of a training set are the merge of
+those of the other folds, and each training set takes one eigendecomposition for all alphas. The other losses start from
+there. Every AUC is the exact one of the held-out rows.
 """
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -27,6 +29,13 @@ from .validation import check_rows, check_weights, find_classes
 # 0.0002 (0.0011 at the lowest alpha without standardisation).
 CV_TOL = 1e-3
 PENALTIES = ("l2", "l1", "elasticnet")
+LOSSES = ("squared", "squared_hinge", "hinge", "logistic", "exponential", "sigmoid")
+EITHER = ("squared", "squared_hinge")  # what loss="auto" chooses from
+# Rounds of folds: until as many rows of the rarer class were held out, and as long as they are cheap (a training set is
+# taken to cost the cube of the smaller of rows and columns).
+ENOUGH_ROWS, MAX_ROUNDS, MAX_WORK = 1000, 10, 1e9
+# Losses that are not square are cross-validated on this many rows of each class at most.
+ENOUGH_OF_A_CLASS = 20_000
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
@@ -49,11 +58,14 @@ class PathCV(NamedTuple):
         AUC on the held-out rows.
     n_nonzero : ndarray of shape (n_candidates,) or None
         Number of nonzero weights of each candidate, increasing.
+    loss : ndarray of shape (n_candidates,) or None
+        Loss of each candidate, where that is chosen too: all alphas with the first, then with the second.
     """
 
     alphas: np.ndarray
     auc: np.ndarray
     n_nonzero: np.ndarray | None = None
+    loss: np.ndarray | None = None
 
     @property
     def best_index(self) -> int:
@@ -70,10 +82,17 @@ class PathCV(NamedTuple):
         """The number of nonzero weights of highest mean AUC, or None where it is not limited."""
         return None if self.n_nonzero is None else int(self.n_nonzero[self.best_index])
 
+    @property
+    def best_loss(self) -> str | None:
+        """The loss of highest mean AUC, or None where there is one only."""
+        return None if self.loss is None else str(self.loss[self.best_index])
+
     def results(self) -> dict[str, Any]:
         """Return the table that scikit-learn calls ``cv_results_``."""
         mean = self.auc.mean(axis=0)
         table = {"alpha": self.alphas}
+        if self.loss is not None:
+            table["loss"] = self.loss
         if self.n_nonzero is not None:
             table["n_nonzero"] = self.n_nonzero
         rows = zip(*(values.tolist() for values in table.values()), strict=True)
@@ -91,6 +110,7 @@ def cross_validate_path(
     X: Any,
     y: Any,
     *,
+    loss: str = "squared",
     alphas: Any = None,
     cv: Any = 5,
     standardize: bool = True,
@@ -101,7 +121,7 @@ def cross_validate_path(
     l1_ratio: float = 0.5,
     n_nonzero: Any = None,
 ) -> PathCV:
-    """Cross-validate the AUC of the exact square-loss fit along a path of alphas.
+    """Cross-validate the AUC of the exact fit along a path of alphas.
 
     Parameters
     ----------
@@ -109,10 +129,14 @@ def cross_validate_path(
         Rows.
     y : array-like of shape (n_samples,)
         Labels of two classes; the larger is positive.
+    loss : {"auto", "squared", "squared_hinge", "hinge", "logistic", "exponential", "sigmoid"}, default="squared"
+        The loss of a pair, see :class:`aucmax.AUCClassifier`; "auto" goes through the alphas with "squared" and with
+        "squared_hinge".
     alphas : array-like of shape (n_alphas,), default=None
         Regularisation strengths; None takes a grid that follows the scale of the data.
     cv : int, cross-validation generator or iterable, default=5
-        A number deals the rows of each class out to that many folds, without randomness.
+        A number deals the rows of each class out to that many folds, without randomness; up to ten times, each in
+        another order, where rows of the rarer class are few.
     standardize : bool, default=True
         Penalise the weights of the standardised columns.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -139,13 +163,15 @@ def cross_validate_path(
     >>> from aucmax import cross_validate_path
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> path = cross_validate_path(X, y, alphas=[1.0, 0.1, 0.01])
-    >>> path.auc.shape
-    (5, 3)
+    >>> path.auc.shape  # five folds, four times over: there are only 212 rows of the rarer class
+    (20, 3)
     >>> bool(path.auc.mean(axis=0).max() > 0.99)
     True
     """
     X, y = check_rows(X, y)
     rows = Rows(X, y, find_classes(y), check_weights(sample_weight, X))
+    if loss not in (*LOSSES, "auto"):
+        raise ValueError(f"loss must be one of auto, {', '.join(LOSSES)}, got {loss!r}.")
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of auto, moments, dual and cg, got {solver!r}.")
     if penalty not in PENALTIES:
@@ -154,12 +180,9 @@ def cross_validate_path(
         raise ValueError(f"l1_ratio must be above 0 and at most 1, got {l1_ratio!r}.")
     solver = choose_solver(X) if solver == "auto" else solver
     numbers = check_n_nonzero(n_nonzero, penalty, rows.n_features)
-    fitting = Fitting(standardize, solver, max_iter, penalty, l1_ratio, numbers)
-    splits = make_splits(cv, rows)
-    whole, problem_of = fitting.problems(rows, splits)
-    alphas = whole.default_alphas() if alphas is None else check_alphas(alphas)
-    path, _ = score_path(rows, splits, problem_of, alphas, numbers)
-    return path
+    fitting = Fitting(standardize, solver, max_iter, penalty, l1_ratio, numbers, check_loss(loss, penalty, numbers))
+    alphas = None if alphas is None else check_alphas(alphas)
+    return cross_validate(rows, fitting, cv, alphas).path
 
 
 def check_alphas(alphas: Any) -> np.ndarray:
@@ -185,11 +208,14 @@ def check_n_nonzero(n_nonzero: Any, penalty: str, n_features: int) -> tuple[int,
     return tuple(np.unique(numbers).tolist())
 
 
-def candidates(alphas: np.ndarray, n_nonzero: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return alpha and the number of nonzero weights of each candidate, in the order of a path."""
-    if n_nonzero is None:
-        return alphas, None
-    return np.tile(alphas, len(n_nonzero)), np.repeat(n_nonzero, len(alphas))
+def check_loss(loss: str, penalty: str, n_nonzero: tuple[int, ...] | None) -> str:
+    """Return the loss; "auto" is the square loss with the penalties that are made for it alone."""
+    if penalty == "l2" and n_nonzero is None:
+        return loss
+    if loss not in ("auto", "squared"):
+        name, value = ("penalty", penalty) if n_nonzero is None else ("n_nonzero", n_nonzero)
+        raise ValueError(f"loss={loss!r} is fitted with the penalty 'l2' alone, got {name}={value!r}: use 'squared'.")
+    return "squared"
 
 
 class Fitting(NamedTuple):
@@ -201,19 +227,31 @@ class Fitting(NamedTuple):
     penalty: str = "l2"
     l1_ratio: float = 0.5
     n_nonzero: tuple[int, ...] | None = None
+    loss: str = "squared"
 
     def problem(self, rows: Rows) -> Problem:
         """Return the problem of these rows."""
         if self.solver == "moments":
-            return self.moment_problem(rows.moments()[0])
-        return self.penalised(RowProblem(rows, self.standardize, self.solver, self.max_iter))
+            square: MomentProblem | RowProblem = MomentProblem(rows.moments()[0], self.standardize)
+        else:
+            square = RowProblem(rows, self.standardize, self.solver, self.max_iter)
+        return self.complete(square, lambda: rows)
 
-    def moment_problem(self, moments: ClassMoments) -> Problem:
-        """Return the problem of rows known by their moments."""
-        return self.penalised(MomentProblem(moments, self.standardize))
+    def complete(self, square: MomentProblem | RowProblem, rows: Callable[[], Rows]) -> Problem:
+        """Return the problem with its loss and its penalty; what is not square and L2 is compiled, and imported here.
+
+        Only the losses that are not square ask for the rows.
+        """
+        if self.loss == "squared":
+            return self.penalised(square)
+        from .solvers.newton import newton_problem
+
+        if self.loss == "auto":
+            return EitherProblem(square, newton_problem(rows(), square, EITHER[1], self.max_iter))
+        return newton_problem(rows(), square, self.loss, self.max_iter)
 
     def penalised(self, loss: MomentProblem | RowProblem) -> Problem:
-        """Return the problem with its penalty; what is not L2 alone is compiled, and imported here."""
+        """Return the square loss with its penalty."""
         if self.n_nonzero is not None:
             from .solvers.subset import SubsetProblem
 
@@ -226,11 +264,48 @@ class Fitting(NamedTuple):
 
     def problems(self, rows: Rows, splits: Splits) -> tuple[Problem, Callable[[int], Problem]]:
         """Return the problem of all rows and a function for those of the training sets; from moments, in one pass."""
+
+        def take(k: int) -> Rows:
+            return rows.take(splits.pairs[k][0])
+
         if self.solver != "moments" or splits.folds is None:
-            return self.problem(rows), lambda k: self.problem(rows.take(splits.pairs[k][0]))
+            return self.problem(rows), lambda k: self.problem(take(k))
         parts = rows.moments(splits.folds, int(splits.folds.max()) + 1)
-        whole = self.moment_problem(_merge(parts))
-        return whole, lambda k: self.moment_problem(_merge(parts[:k] + parts[k + 1 :]))
+
+        def problem_of(k: int) -> Problem:
+            square = MomentProblem(_merge(parts[:k] + parts[k + 1 :]), self.standardize)
+            return self.complete(square, lambda: take(k))
+
+        return self.complete(MomentProblem(_merge(parts), self.standardize), lambda: rows), problem_of
+
+    def candidates(self, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """Return alpha, the number of nonzero weights and the loss of each candidate, in the order of a path."""
+        if self.n_nonzero is not None:
+            return np.tile(alphas, len(self.n_nonzero)), np.repeat(self.n_nonzero, len(alphas)), None
+        if self.loss == "auto":
+            return np.tile(alphas, len(EITHER)), None, np.repeat(EITHER, len(alphas))
+        return alphas, None, None
+
+
+class EitherProblem:
+    """The square loss and the squared hinge on one training set: their paths one after the other.
+
+    Parameters
+    ----------
+    problems : Problem
+        Of the losses, in the order of `EITHER`.
+    """
+
+    moments = None
+    n_iter = 1
+
+    def __init__(self, *problems: Problem) -> None:
+        self.problems = dict(zip(EITHER, problems, strict=True))
+        self.default_alphas, self.midpoint = problems[0].default_alphas, problems[0].midpoint
+
+    def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
+        """Return the minimisers for all alphas, those of the square loss first."""
+        return np.vstack([problem.path(alphas, tol) for problem in self.problems.values()])
 
 
 def choose_from_moments(
@@ -246,7 +321,7 @@ def choose_from_moments(
         alphas = np.array([shrinkage_alpha(loss) if alpha is None else alpha], dtype=np.float64)
     else:
         alphas = problem.default_alphas() if alphas is None else check_alphas(alphas)
-    alphas_of, numbers_of = candidates(alphas, fitting.n_nonzero)
+    alphas_of, numbers_of, _ = fitting.candidates(alphas)
     best = 0
     if len(alphas_of) > 1:
         best = int(np.argmin(information_criterion(loss.moments, problem.path(alphas, CV_TOL))))
@@ -274,55 +349,99 @@ def _merge(parts: list[ClassMoments]) -> ClassMoments:
     return parts[0].merge(*parts[1:])
 
 
-def score_path(
-    rows: Rows,
-    splits: Splits,
-    problem_of: Callable[[int], Problem],
-    alphas: np.ndarray,
-    n_nonzero: tuple[int, ...] | None = None,
-    task: Callable[[str], AbstractContextManager[Any]] = lambda name: nullcontext(),
-) -> tuple[PathCV, np.ndarray]:
-    """Return the path and, for the best candidate, the held-out score of each row less its model's midpoint.
+class CrossValidation(NamedTuple):
+    """What cross-validation finds.
 
-    The models of the folds differ in where their scores lie, which no AUC sees; the midpoint of the class means
-    brings them to one line for the calibration. Rows that are never held out get NaN.
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        The candidates for alpha.
+    path : PathCV
+        The AUCs.
+    whole : Problem
+        The problem of all rows.
+    rows : Rows
+        Those that were held out or trained on, all or a sample.
+    held_out : ndarray of shape (n_rows,)
+        For the best candidate, the score of each of these rows when it was held out, less its model's midpoint. The
+        models of the folds differ in where their scores lie, which no AUC sees; the midpoint of the class means brings
+        them to one line. NaN for rows that never were, the mean for those that were several times.
     """
-    positive, weights = rows.positive(), rows.sample_weight
 
-    def one_split(k: int) -> tuple[Any, np.ndarray, np.ndarray]:
-        test = splits.pairs[k][1]
-        problem = problem_of(k)
-        W = problem.path(alphas, CV_TOL)
-        auc = roc_auc(positive[test], rows.scores(W.T, test), None if weights is None else weights[test])
-        return auc, W, problem.midpoint(W)
+    alphas: np.ndarray
+    path: PathCV
+    whole: Problem
+    rows: Rows
+    held_out: np.ndarray
 
-    results = map_threads(one_split, range(len(splits.pairs)))
-    aucs, paths = [], []
-    for _ in splits.pairs:
-        with task("fold"):
-            auc, *weights_and_midpoints = next(results)
+
+Task = Callable[[str], AbstractContextManager[Any]]
+
+
+def cross_validate(
+    rows: Rows, fitting: Fitting, cv: Any, alphas: np.ndarray | None, begin: Callable[[int], Task] | None = None
+) -> CrossValidation:
+    """Cross-validate the alphas, by default those of the problem of all rows.
+
+    `begin` is told how many steps there will be, and returns what each of them is wrapped in.
+    """
+    sample = rows
+    if fitting.loss != "squared" and isinstance(cv, Integral | None):
+        sample = rows.sample(ENOUGH_OF_A_CLASS)
+    rounds = make_rounds(cv, sample)
+    n_steps = 1 + sum(len(splits.pairs) for splits in rounds)
+    task = (lambda name: nullcontext()) if begin is None else begin(n_steps)
+    with task("moments"):
+        whole, problem_of = fitting.problems(sample, rounds[0])
+        if sample is not rows:
+            whole = fitting.problem(rows)
+        alphas = whole.default_alphas() if alphas is None else alphas
+    positive, weights = sample.positive(), sample.sample_weight
+
+    def one_split(test: np.ndarray, problem: Callable[[], Problem]) -> tuple[Any, np.ndarray, np.ndarray]:
+        trained = problem()
+        W = trained.path(alphas, CV_TOL)
+        auc = roc_auc(positive[test], sample.scores(W.T, test), None if weights is None else weights[test])
+        return auc, W, trained.midpoint(W)
+
+    aucs, models = [], []
+    for splits in rounds:
+        if splits is not rounds[0]:
+            _, problem_of = fitting.problems(sample, splits)
+        jobs = [(test, functools.partial(problem_of, k)) for k, (_, test) in enumerate(splits.pairs)]
+        results = map_threads(lambda job: one_split(*job), jobs)
+        for test, _ in jobs:
+            with task("fold"):
+                auc, W, midpoints = next(results)
             aucs.append(auc)
-            paths.append(weights_and_midpoints)
-    alphas_of, numbers_of = candidates(alphas, n_nonzero)
-    path = PathCV(alphas_of, np.array(aucs), numbers_of)
+            models.append((test, W, midpoints))
+    alphas_of, numbers_of, losses_of = fitting.candidates(alphas)
+    path = PathCV(alphas_of, np.array(aucs), numbers_of, losses_of)
     best = path.best_index
-    scores = np.full(rows.n_rows, np.nan)
-    for (_, test), (W, midpoints) in zip(splits.pairs, paths, strict=True):
-        scores[test] = rows.scores(W[best], test) - midpoints[best]
-    return path, scores
+    totals, times = np.zeros(sample.n_rows), np.zeros(sample.n_rows)
+    for test, W, midpoints in models:
+        totals[test] += sample.scores(W[best], test) - midpoints[best]
+        times[test] += 1
+    held_out = np.divide(totals, times, out=np.full(sample.n_rows, np.nan), where=times > 0)
+    return CrossValidation(alphas, path, whole, sample, held_out)
 
 
 # Splits
 
 
-def make_splits(cv: Any, rows: Rows) -> Splits:
-    """Return the splits that `cv` makes of the rows, each with both classes on both sides."""
+def make_rounds(cv: Any, rows: Rows) -> list[Splits]:
+    """Return the splits that `cv` makes of the rows, each with both classes on both sides.
+
+    A number of folds is gone through again, with the rows in other orders, where there are so few of the rarer class
+    that one round would be noise.
+    """
     positive = rows.positive()
     usable = np.ones(rows.n_rows, dtype=bool) if rows.sample_weight is None else rows.sample_weight > 0
     if cv is None or isinstance(cv, Integral):
-        folds = deal_folds(positive, usable, 5 if cv is None else int(cv))
-        pairs = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(int(folds.max()) + 1)]
-        return Splits(pairs, folds)
+        rarer = min(int(np.count_nonzero(usable & side)) for side in (positive, ~positive))
+        order = min(rows.X.shape)
+        n_rounds = max(1, min(MAX_ROUNDS, ENOUGH_ROWS // max(rarer, 1), int(MAX_WORK / order**3)))
+        return [deal_round(positive, usable, 5 if cv is None else int(cv), k) for k in range(n_rounds)]
     pairs = [
         (_indices(train, rows.n_rows), _indices(test, rows.n_rows))
         for train, test in check_cv(cv, positive, classifier=True).split(np.zeros(rows.n_rows), positive)
@@ -334,16 +453,23 @@ def make_splits(cv: Any, rows: Rows) -> Splits:
                     f"The {side} rows of split {k} of cv are not of two classes, so they have no AUC: "
                     "use stratified folds."
                 )
-    return Splits(pairs, _disjoint_folds(pairs, rows.n_rows))
+    return [Splits(pairs, _disjoint_folds(pairs, rows.n_rows))]
 
 
-def deal_folds(positive: np.ndarray, usable: np.ndarray, n_folds: int) -> np.ndarray:
+def deal_round(positive: np.ndarray, usable: np.ndarray, n_folds: int, number: int) -> Splits:
+    """Return the splits of one round of folds."""
+    folds = deal_folds(positive, usable, n_folds, number)
+    pairs = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(int(folds.max()) + 1)]
+    return Splits(pairs, folds)
+
+
+def deal_folds(positive: np.ndarray, usable: np.ndarray, n_folds: int, number: int = 0) -> np.ndarray:
     """Return the fold of each row: the usable rows of each class are dealt out in rounds, one to each fold.
 
     Each round starts at another fold, by steps of the golden ratio. Without randomness, so, neither a sorted file nor
     a periodic one puts what belongs together into one fold. Contiguous folds fail on the first (``docs/defaults.md``:
     up to 0.007 of test AUC lost), dealing without the steps on the second (news20 comes in the order of its 20 groups,
-    1 to 20, again and again).
+    1 to 20, again and again). Further rounds put the rows of a class into an order that their `number` fixes.
     """
     if n_folds < 2:
         raise ValueError(f"cv must be at least 2 folds, got {n_folds}.")
@@ -355,16 +481,17 @@ def deal_folds(positive: np.ndarray, usable: np.ndarray, n_folds: int) -> np.nda
             f"Cross-validation needs at least two rows of each class, got {counts[1]} positive and "
             f"{counts[0]} negative: set alpha to a number."
         )
-    if min(counts) < n_folds:
+    if min(counts) < n_folds and number == 0:
         warnings.warn(
             f"The rarer class has only {min(counts)} rows, fewer than cv={n_folds}: {min(counts)} folds are used.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-        n_folds = min(counts)
+    n_folds = min(n_folds, *counts)
     folds = np.zeros(len(positive), dtype=np.int16)  # rows without weight go anywhere
     for members in (usable & ~positive, usable & positive):
         rank = np.arange(np.count_nonzero(members))
+        rank = np.random.RandomState(number).permutation(rank) if number else rank
         start = np.floor(n_folds * (GOLDEN_RATIO * (rank // n_folds) % 1))
         folds[members] = (rank + start) % n_folds
     return folds

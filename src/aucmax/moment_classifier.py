@@ -86,8 +86,8 @@ class MomentClassifier(LinearAUCClassifier):
             moments = copy.copy(self.moments_)  # `update` binds new arrays and leaves these alone
         else:
             raise ValueError(
-                "partial_fit continues from class moments, and the last fit, with more columns than they are made "
-                "for, kept none: start with partial_fit on a new estimator, or fit with solver='moments'."
+                "partial_fit continues from class moments, and the last fit kept none: start with partial_fit on a new "
+                "estimator, or fit with loss='squared' and solver='moments'."
             )
         return self._fit_moments(moments.update(X, y, sample_weight))
 

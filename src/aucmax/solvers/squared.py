@@ -91,7 +91,7 @@ class MomentProblem:
         self.moments = moments
         self.scale = penalty_scale(moments.spread(), standardize)
         self.scaled = moments.rescaled(self.scale)
-        self.center = moments.mean.mean(axis=0)
+        self.center, self.delta = moments.mean.mean(axis=0), self.scaled.delta
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid for cross-validation, largest first."""
@@ -103,8 +103,11 @@ class MomentProblem:
 
     def path(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
         """Return the minimisers for all alphas; `tol` is for the problems that iterate."""
-        solutions = cholesky(self.scaled, alphas[0])[None] if len(alphas) == 1 else eigen_path(self.scaled, alphas)
-        return solutions / self.scale
+        return self.solutions(alphas, tol) / self.scale
+
+    def solutions(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
+        """Return the minimisers for X / scale."""
+        return cholesky(self.scaled, alphas[0])[None] if len(alphas) == 1 else eigen_path(self.scaled, alphas)
 
     def midpoint(self, w: np.ndarray) -> np.ndarray:
         """Return the score, or scores, half-way between the class means."""
@@ -136,10 +139,10 @@ class RowProblem:
             means, variances = rows.column_statistics()
         check_no_overflow(variances)
         self.center = means.mean(axis=0)
-        gaps = (means[1] - means[0]) ** 2
+        gap = means[1] - means[0]
         share = rows.totals() / rows.totals().sum()
-        self.scale = penalty_scale(spread(share @ variances + share.prod() * gaps, share @ means), standardize)
-        self.level = float(np.mean((variances.sum(axis=0) + gaps) / self.scale**2))
+        self.scale = penalty_scale(spread(share @ variances + share.prod() * gap**2, share @ means), standardize)
+        self.delta, self.diagonal = gap / self.scale, (variances.sum(axis=0) + gap**2) / self.scale**2
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid for cross-validation, largest first.
@@ -147,7 +150,7 @@ class RowProblem:
         Conjugate gradients slow down as alpha falls, so their grid ends earlier; on wide data a small alpha
         is never the best one.
         """
-        return alpha_grid(self.level, low=-1 if self.solver == "cg" else -6)
+        return alpha_grid(float(self.diagonal.mean()), low=-1 if self.solver == "cg" else -6)
 
     def quadratic(self) -> RowQuadratic:
         """Return M and delta, as sparse fits see them."""
@@ -155,17 +158,21 @@ class RowProblem:
 
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for all alphas; conjugate gradients stop at a relative residual of `tol`, or warn."""
+        return self.solutions(alphas, tol) / self.scale
+
+    def solutions(self, alphas: np.ndarray, tol: float) -> np.ndarray:
+        """Return the minimisers for X / scale."""
         if self.solver == "dual":
-            return dual_path(self.rows, alphas, self.scale) / self.scale
+            return dual_path(self.rows, alphas, self.scale)
         solutions, self.n_iter, residual = cg_path(self.rows, alphas, self.scale, tol, self.max_iter)
         if residual > tol:
             warnings.warn(
                 f"Conjugate gradients stopped at max_iter={self.max_iter} with a relative residual of "
                 f"{residual:.1e} (tol={tol:g}): increase max_iter, tol or alpha.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return solutions / self.scale
+        return solutions
 
     def midpoint(self, w: np.ndarray) -> np.ndarray:
         """Return the score, or scores, half-way between the class means."""
