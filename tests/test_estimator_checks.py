@@ -15,6 +15,7 @@ assert ESTIMATORS
 
 
 @pytest.mark.filterwarnings("ignore:The rarer class has only:UserWarning")
+@pytest.mark.filterwarnings("ignore:n_components=400 is more than:UserWarning")
 @parametrize_with_checks(
     [
         *(estimator() for estimator in ESTIMATORS),
@@ -25,6 +26,7 @@ assert ESTIMATORS
         aucmax.AUCClassifier(penalty="elasticnet", alpha=0.01),
         aucmax.AUCClassifier(n_nonzero=1),
         aucmax.AUCClassifier(n_nonzero=1, alpha=0.1, solver="dual"),
+        aucmax.KMeansNystroem(5),
     ]
 )
 def test_estimator_check(estimator, check):

@@ -171,3 +171,80 @@ def test_a_step_from_the_data_never_moves_a_score_past_its_target():
     assert data_step(0.5, 2.0, 1.0) == 0.25
     assert data_step(0.5, 2.0, 100.0) == 0.005
     assert data_step(0.5, 2.0, 0.0) == 0
+
+
+@numba.njit
+def pair_products(rows, i, j, w):
+    return rows_module.pair_dot(rows, i, j, w), rows_module.pair_norm(rows, i, j)
+
+
+@numba.njit
+def pair_axpy(a, rows, i, j, w):
+    rows_module.pair_axpy(a, rows, i, j, w)
+
+
+@every_kind
+def test_differences_of_two_rows(kind):
+    rows, Z, shift, unit, rng = problem(4, kind)
+    w, plain = np.zeros(row_width(D)), np.zeros(D)
+    for i in np.arange(N, dtype=np.uint64):
+        for j in np.arange(N, dtype=np.uint64):
+            a, z = rng.standard_normal(), Z[i] - Z[j]
+            axpy(0.1, rows, i, w)  # a weight vector that is not made of differences alone
+            plain += 0.1 * Z[i]
+            dot_with_w, norm = pair_products(rows, i, j, w)
+            assert dot_with_w == pytest.approx(z @ plain, abs=1e-11)
+            assert norm == pytest.approx(z @ z, rel=1e-12, abs=1e-30)
+            pair_axpy(a, rows, i, j, w)
+            plain += a * z
+            assert dot(rows, i, w) == pytest.approx(Z[i] @ plain, abs=1e-11)
+    np.testing.assert_allclose(coefficients(w, shift, unit), plain * unit, atol=1e-11)
+
+
+def test_differences_of_rows_without_nonzeros():
+    X = np.array([[0.0, 0, 0, 0], [0, 3, 0, 4], [1, 0, 0, 0], [0, 0, 0, 0]])
+    rows = view_rows(sparse.csr_array(X), np.zeros(4), np.ones(4))
+    w = np.append(np.arange(1.0, 5), [0, 0])
+    for i in range(4):
+        for j in range(4):
+            z = X[i] - X[j]
+            assert pair_products(rows, np.uint64(i), np.uint64(j), w) == (z @ w[:4], z @ z)
+
+
+def test_the_distance_of_two_rows_does_not_suffer_from_a_far_centre():
+    X = 1e9 + np.array([[0.0, 1, 2], [1, 1, 0]])
+    rows = view_rows(sparse.csr_array(X), np.full(3, 1e9), np.ones(3))
+    assert pair_products(rows, np.uint64(0), np.uint64(1), np.zeros(5)) == (0, 5)
+
+
+@numba.njit
+def run_pairs(w, rows, left, right, values, scores):
+    for n in range(left.shape[0]):
+        scores[n] = weights_module.pair_score(w, rows, left[n], right[n])
+        weights_module.pair_step(w, values[n], rows, left[n], right[n])
+        if n % 3 == 0:
+            weights_module.shrink(w, 0.01)
+        if n % 2 == 0:
+            weights_module.add_to_average(w, 1.0 + n)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_steps_on_pairs_shrunk_and_averaged(kind):
+    rows, Z, _, _, rng = problem(5, kind)
+    left, right = rng.integers(N, size=(2, 40)).astype(np.uint64)
+    values, scores = rng.standard_normal(40), np.empty(40)
+    w = AveragedWeights.zeros(row_width(D))
+    run_pairs(w, rows, left, right, values, scores)
+    plain, total, mass = np.zeros(D), np.zeros(D), 0.0
+    for n, (i, j, value) in enumerate(zip(left, right, values, strict=True)):
+        assert scores[n] == pytest.approx((Z[i] - Z[j]) @ plain, abs=1e-9)
+        plain = plain + value * (Z[i] - Z[j])
+        if n % 3 == 0:
+            plain = 0.01 * plain
+        if n % 2 == 0:
+            total, mass = total + (1 + n) * plain, mass + 1 + n
+    last, average = w.last(), w.average()
+    settle(rows, last)
+    settle(rows, average)
+    np.testing.assert_allclose(last[:D], plain, atol=1e-9)
+    np.testing.assert_allclose(average[:D], total / mass, atol=1e-9)

@@ -13,11 +13,13 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "AUCClassifier": "classifier",
     "ClassMoments": "moments",
+    "KMeansNystroem": "nystroem",
     "PathCV": "model_selection",
     "cross_validate_path": "model_selection",
     "AUCComparison": "metrics",
     "AUCInterval": "metrics",
     "compare_auc": "metrics",
+    "pairwise_loss": "pairwise",
     "roc_auc": "metrics",
     "roc_auc_ci": "metrics",
     "support_f1": "metrics",
@@ -25,19 +27,31 @@ _HOME = {
     **{name: f"algorithms.{algorithm.module}" for name, algorithm in ALGORITHMS.items() if not algorithm.maker},
 }
 
-_SUBMODULES = ("algorithms", "datasets", "metrics", "model_selection")
+_SUBMODULES = ("algorithms", "datasets", "metrics", "model_selection", "pairwise")
 
 __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
+    from .algorithms.asam import ASAM as ASAM
+    from .algorithms.cbr import CBR as CBR
     from .algorithms.fsauc import FSAUC as FSAUC
     from .algorithms.gaussian import GaussianAUC as GaussianAUC
     from .algorithms.gaussian import GaussianError as GaussianError
     from .algorithms.hsght import HSGHT as HSGHT
+    from .algorithms.kernel_pipelines import NASAM as NASAM
+    from .algorithms.kernel_pipelines import NBAM as NBAM
+    from .algorithms.kernel_pipelines import NPSAM as NPSAM
+    from .algorithms.kernel_pipelines import NSOLAM as NSOLAM
+    from .algorithms.oam import OAM as OAM
     from .algorithms.opauc import OPAUC as OPAUC
+    from .algorithms.pairwise_descent import PairwiseDescent as PairwiseDescent
     from .algorithms.pipelines import OPAUCf as OPAUCf
     from .algorithms.pipelines import OPAUCpca as OPAUCpca
     from .algorithms.pipelines import OPAUCrp as OPAUCrp
+    from .algorithms.psam import PSAM as PSAM
+    from .algorithms.ranksvm import BAM as BAM
+    from .algorithms.ranksvm import SVMOR as SVMOR
+    from .algorithms.ranksvm import SVMPerf as SVMPerf
     from .algorithms.sht import SHTAUC as SHTAUC
     from .algorithms.solam import SOLAM as SOLAM
     from .algorithms.solam import RegSOLAM as RegSOLAM
@@ -58,6 +72,8 @@ if TYPE_CHECKING:
     from .model_selection import PathCV as PathCV
     from .model_selection import cross_validate_path as cross_validate_path
     from .moments import ClassMoments as ClassMoments
+    from .nystroem import KMeansNystroem as KMeansNystroem
+    from .pairwise import pairwise_loss as pairwise_loss
 
 
 def __getattr__(name: str) -> Any:

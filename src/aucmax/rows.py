@@ -9,6 +9,7 @@ A kernel sees row i as z_i = (x_i - shift) * unit, with `unit` one over the scal
     row_norm(rows, i)         |z_i|^2
     row_dots(rows, i, W, out) out = W'z_i for the columns of W, weight vectors side by side
     row_outer(rows, i, r, W)  W += z_i r'
+    pair_dot, pair_axpy and pair_norm, for z_i - z_j in the place of z_i
 
 and meets z in no other way, so each kernel is written once. `rows` is a `DenseRows` or a `CSRRows`; Numba picks the
 code by its type. Every step on CSR costs O(nonzeros of the row), although z is dense where the shift is not zero: the
@@ -107,6 +108,21 @@ def row_dots(rows: Any, i: int, W: np.ndarray, out: np.ndarray) -> None:
 
 def row_outer(rows: Any, i: int, r: np.ndarray, W: np.ndarray) -> None:
     """Add z_i r' to W (inside kernels)."""
+    raise NotImplementedError
+
+
+def pair_dot(rows: Any, i: int, j: int, w: np.ndarray) -> float:
+    """Return (z_i - z_j) . w (inside kernels)."""
+    raise NotImplementedError
+
+
+def pair_axpy(a: float, rows: Any, i: int, j: int, w: np.ndarray) -> None:
+    """Add a (z_i - z_j) to w (inside kernels)."""
+    raise NotImplementedError
+
+
+def pair_norm(rows: Any, i: int, j: int) -> float:
+    """Return |z_i - z_j|^2 (inside kernels)."""
     raise NotImplementedError
 
 
@@ -237,6 +253,83 @@ def _row_outer(rows, i, r, W):
             j, x = rows.indices[a], rows.data[a]
             for k in range(r.shape[0]):
                 W[j, k] += x * r[k]
+
+    return csr
+
+
+@overload(pair_dot, jit_options=FAST)
+def _pair_dot(rows, i, j, w):
+    if _is(rows, DenseRows):
+
+        def dense(rows, i, j, w):
+            x, y, total = rows.X[i], rows.X[j], 0.0
+            for k in range(x.shape[0]):
+                total += (x[k] - y[k]) * (rows.unit[k] * w[k])
+            return total
+
+        return dense
+
+    def csr(rows, i, j, w):
+        total = 0.0
+        for a in range(rows.indptr[i], rows.indptr[i + 1]):
+            total += rows.data[a] * w[rows.indices[a]]
+        for a in range(rows.indptr[j], rows.indptr[j + 1]):
+            total -= rows.data[a] * w[rows.indices[a]]
+        return total - w[rows.center.shape[0]] * (rows.center_dot[i] - rows.center_dot[j])
+
+    return csr
+
+
+@overload(pair_axpy, jit_options=FAST)
+def _pair_axpy(a, rows, i, j, w):
+    if _is(rows, DenseRows):
+
+        def dense(a, rows, i, j, w):
+            x, y = rows.X[i], rows.X[j]
+            for k in range(x.shape[0]):
+                w[k] += (a * rows.unit[k]) * (x[k] - y[k])
+
+        return dense
+
+    def csr(a, rows, i, j, w):
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            w[rows.indices[k]] += a * rows.data[k]
+        for k in range(rows.indptr[j], rows.indptr[j + 1]):
+            w[rows.indices[k]] -= a * rows.data[k]
+        w[rows.center.shape[0] + 1] += a * (rows.center_dot[i] - rows.center_dot[j])
+
+    return csr
+
+
+@overload(pair_norm, jit_options=FAST)
+def _pair_norm(rows, i, j):
+    if _is(rows, DenseRows):
+
+        def dense(rows, i, j):
+            x, y, total = rows.X[i], rows.X[j], 0.0
+            for k in range(x.shape[0]):
+                z = (x[k] - y[k]) * rows.unit[k]
+                total += z * z
+            return total
+
+        return dense
+
+    def csr(rows, i, j):
+        # The sorted indices of the two rows are merged, without a branch that could be guessed wrong.
+        a, a_stop = np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])
+        b, b_stop = np.uint64(rows.indptr[j]), np.uint64(rows.indptr[j + 1])
+        total = 0.0
+        while a < a_stop and b < b_stop:
+            left, right = rows.indices[a] <= rows.indices[b], rows.indices[b] <= rows.indices[a]
+            z = left * rows.data[a] - right * rows.data[b]
+            total += z * z
+            a += np.uint64(left)
+            b += np.uint64(right)
+        for k in range(a, a_stop):
+            total += rows.data[k] * rows.data[k]
+        for k in range(b, b_stop):
+            total += rows.data[k] * rows.data[k]
+        return total
 
     return csr
 

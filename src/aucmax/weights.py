@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .kernels import jit
-from .rows import recenter, row_axpy, row_dot, settle
+from .rows import pair_axpy, pair_dot, recenter, row_axpy, row_dot, settle
 
 SCALE, NORM, SHARE, MASS = range(4)
 # A scale below it is multiplied into u, and the sum so far into `rest`, before the two parts of the sum become so large
@@ -115,3 +115,18 @@ def add_to_average(w, mass):
     """Count the weights now in the average, with this mass."""
     w.scalars[SHARE] += mass * w.scalars[SCALE]
     w.scalars[MASS] += mass
+
+
+@jit
+def pair_score(w, rows, i, j):
+    """Return (z_i - z_j) . w."""
+    return w.scalars[SCALE] * pair_dot(rows, i, j, w.u)
+
+
+@jit
+def pair_step(w, a, rows, i, j):
+    """Do w += a (z_i - z_j); |w|^2 is not kept up to date."""
+    change = a / w.scalars[SCALE]
+    pair_axpy(change, rows, i, j, w.u)
+    if w.scalars[SHARE] != 0.0:
+        pair_axpy(-w.scalars[SHARE] * change, rows, i, j, w.rest)

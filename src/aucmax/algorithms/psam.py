@@ -1,0 +1,54 @@
+"""PSAM: proximal stochastic AUC maximisation on sampled pairs.
+
+Khalid, Chitsaz and Ray, Proximal stochastic AUC maximization.
+
+Objective
+---------
+    minimise over w   mean over all pairs of max(0, 1 - w.z) + alpha/2 |w|^2,    z = z+ - z-
+
+where a pair is a positive row and a negative one. (The paper gives the slope of ASAM's smoothed loss for that of the
+hinge loss, but its proximal map is that of the hinge loss.)
+
+One pass over the rows
+----------------------
+The pairs, the steps eta, the penalty and the average of ASAM (`asam`), with
+
+2. If w.z < 1:  w += min(eta, (1 - w.z) / |z|^2) z, the minimiser over v of eta max(0, 1 - v.z) + |v - w|^2 / 2.
+"""
+
+from __future__ import annotations
+
+from .asam import HINGE, PairSamplingClassifier
+
+
+class PSAM(PairSamplingClassifier):
+    """Proximal stochastic AUC maximisation: the pairwise hinge loss, by proximal maps on random pairs.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Regularisation strength, above 0: the penalty alpha/2 |w|^2 to the mean loss of a pair. The paper's gamma.
+
+    eta0, regularize_every, average_every, standardize, max_iter, tol, warm_start, random_state
+        As in :class:`aucmax.ASAM`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
+        As in :class:`aucmax.SOLAM`.
+
+    See Also
+    --------
+    ASAM : With gradients, on the smoothed hinge loss.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import PSAM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = PSAM(random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.99)
+    True
+    """
+
+    _loss = HINGE
