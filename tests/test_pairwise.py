@@ -194,7 +194,7 @@ def test_the_order_of_margins(kind):
     order, u = margin_order(scores, rng.random(3000) < 0.3, 1.0)
     assert np.all(np.diff(u[order]) >= 0)
     assert_array_equal(np.sort(order), np.arange(3000))
-    by_cells = sort_by_cells(u, np.empty(3000, dtype=np.uint64))
+    by_cells = sort_by_cells(u, np.empty(3000, dtype=np.uint32))
     assert by_cells == (kind in ("normal", "sorted", "reversed"))
 
 

@@ -113,21 +113,24 @@ class Squared:
     """
 
     def __init__(self, positive: np.ndarray, weights: np.ndarray) -> None:
-        self.weights = np.where(positive, 0, weights), np.where(positive, weights, 0)
+        self.positive, self.weights = positive, weights
 
     def __call__(self, scores: np.ndarray) -> Point:
         """Return the loss at these scores."""
-        means = [w @ scores for w in self.weights]
-        variance = sum(w @ (scores - mean) ** 2 for w, mean in zip(self.weights, means, strict=True))
-        gap = 1 - (means[1] - means[0])
-        signs = self.weights[1] - self.weights[0]
-        value = (variance + gap**2) / 2
-        return Point(float(value), self.curvature(scores) - signs, self.curvature)
+        lower, upper = self._means(scores)
+        rest = scores - np.where(self.positive, upper, lower)
+        gap = 1 - (upper - lower)
+        gradient = self.curvature(scores) - np.where(self.positive, self.weights, -self.weights)
+        return Point(float(self.weights @ rest**2 + gap**2) / 2, gradient, self.curvature)
 
     def curvature(self, v: np.ndarray) -> np.ndarray:
         """Return the second derivative, the same everywhere, times v."""
-        lower, upper = (w @ v for w in self.weights)
-        return self.weights[0] * (v - upper) + self.weights[1] * (v - lower)
+        lower, upper = self._means(v)
+        return self.weights * (v - np.where(self.positive, lower, upper))
+
+    def _means(self, v: np.ndarray) -> tuple[float, float]:
+        weighted = self.weights * v
+        return float(np.sum(weighted, where=~self.positive)), float(np.sum(weighted, where=self.positive))
 
 
 class SquaredHinge:
@@ -280,9 +283,9 @@ LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], PairwiseLoss]] = {
 def margin_order(scores: np.ndarray, positive: np.ndarray, margin: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the order of u = scores -+ margin / 2, and u."""
     u = scores + np.where(positive, -margin / 2, margin / 2)
-    order = np.empty(len(u), dtype=np.uint64)
+    order = np.empty(len(u), dtype=np.uint32)
     if not sort_by_cells(u, order):
-        order = np.argsort(u).view(np.uint64)
+        order[:] = np.argsort(u)
     return order, u
 
 
@@ -310,7 +313,7 @@ def sort_by_cells(u, order):
     if crowd > 32.0 * n:
         return False
     for i in range(n):  # afterwards stops[c] is where cell c ends
-        order[stops[cells[i]]] = i
+        order[stops[cells[i]]] = np.uint32(i)
         stops[cells[i]] += np.uint32(1)
     start = 0
     for c in range(n):
