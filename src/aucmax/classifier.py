@@ -47,9 +47,9 @@ class AUCClassifier(MomentClassifier):
     Parameters
     ----------
     loss : {"auto", "squared", "squared_hinge", "hinge", "logistic", "exponential", "sigmoid"}, default="auto"
-        The loss of a pair with the margin t. "auto" takes "squared" or "squared_hinge", whichever has the higher
-        cross-validated AUC, and "squared" where nothing is cross-validated, in streams, and with penalties other than
-        "l2".
+        The loss of a pair with the margin t. "auto" takes "squared" or, if its cross-validated AUC is higher by more
+        than 0.0001, "squared_hinge"; and "squared" where nothing is cross-validated, in streams, and with penalties
+        other than "l2".
 
         - "squared": (1 - t)^2 / 2. The only one for `partial_fit`, for the other penalties and for `n_nonzero`.
         - "squared_hinge": max(0, 1 - t)^2 / 2, the rankSVM of truncated Newton methods (BAM).

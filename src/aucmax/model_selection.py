@@ -31,6 +31,7 @@ CV_TOL = 1e-3
 PENALTIES = ("l2", "l1", "elasticnet")
 LOSSES = ("squared", "squared_hinge", "hinge", "logistic", "exponential", "sigmoid")
 EITHER = ("squared", "squared_hinge")  # what loss="auto" chooses from
+HEAD_START = 1e-4
 # Rounds of folds: until as many rows of the rarer class were held out, and as long as they are cheap (a training set is
 # taken to cost the cube of the smaller of rows and columns).
 ENOUGH_ROWS, MAX_ROUNDS, MAX_WORK = 1000, 10, 1e9
@@ -69,8 +70,12 @@ class PathCV(NamedTuple):
 
     @property
     def best_index(self) -> int:
-        """Where the mean AUC is highest; of several, that of fewest nonzero weights, then of largest alpha."""
-        return int(np.argmax(self.auc.mean(axis=0)))
+        """Where the mean AUC is highest; of several, that of fewest nonzero weights, then of largest alpha.
+
+        The square loss, the cheaper one, is given a head start of 0.0001.
+        """
+        mean = self.auc.mean(axis=0)
+        return int(np.argmax(mean if self.loss is None else mean + HEAD_START * (self.loss == EITHER[0])))
 
     @property
     def best_alpha(self) -> float:
