@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults algorithms stochastic published gaussian constraints clean
+.PHONY: demo test test-data lint types check bench defaults losses algorithms stochastic margin epochs nystroem published gaussian constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -32,6 +32,10 @@ bench: $(VENV)/.installed
 defaults: $(VENV)/.installed
 	$(BIN)/python benchmarks/defaults.py --write docs/defaults.md
 
+# Measures the losses beside a tuned logistic regression again and writes docs/losses.md.
+losses: $(VENV)/.installed
+	$(BIN)/python benchmarks/losses.py --write docs/losses.md
+
 # Writes the table of the algorithms into the README.
 algorithms: $(VENV)/.installed
 	$(BIN)/python benchmarks/algorithms.py --write README.md
@@ -39,6 +43,19 @@ algorithms: $(VENV)/.installed
 # Measures what epochs and sparse fits cost and writes docs/stochastic.md.
 stochastic: $(VENV)/.installed
 	$(BIN)/python benchmarks/stochastic.py --write docs/stochastic.md
+
+# Measures what the other losses and the algorithms on pairs cost and writes docs/margin.md.
+margin: $(VENV)/.installed
+	$(BIN)/python benchmarks/margin.py --write docs/margin.md
+
+# Measures AUC by epochs, draws it and writes docs/epochs.md.
+epochs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[figures]'
+	$(BIN)/python benchmarks/epochs.py --write docs/epochs.md
+
+# Measures kernel features and writes docs/nystroem.md.
+nystroem: $(VENV)/.installed
+	$(BIN)/python benchmarks/nystroem.py --write docs/nystroem.md
 
 # Measures beside the papers' figures and writes docs/published.md; takes some ten minutes.
 published: $(VENV)/.installed
@@ -56,7 +73,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 # The newest versions that fit pyproject.toml, pinned.
 constraints:
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,figures]'
 	echo "# The exact versions that the Makefile installs; 'make constraints' writes them anew." > constraints.txt
 	$(BIN)/python -m pip freeze --exclude-editable >> constraints.txt
 	touch $(VENV)/.installed

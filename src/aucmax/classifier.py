@@ -99,8 +99,8 @@ class AUCClassifier(MomentClassifier):
         Where iterations stop: for losses other than "squared", the norm of the gradient over that at w = 0; for "hinge"
         the duality gap over the objective; for "cg", the norm of the residual of the normal equations over that of
         their right-hand side; for "l1" and "elasticnet", the distance of the gradient from the optimality conditions
-        over alpha * l1_ratio, in any column. While candidates are compared, all stop at 1e-3. The search with
-        `n_nonzero` has no tolerance.
+        over alpha * l1_ratio, in any column. While candidates are compared, all stop at 1e-3, Newton's method at 3e-4.
+        The search with `n_nonzero` has no tolerance.
 
     max_iter : int, default=1000
         Limit of Newton steps for one alpha, of iterations of "cg", of sweeps of coordinate descent for one alpha with

@@ -9,7 +9,8 @@ the line search takes no product at all.
 
 The square loss is the model of them all. Its minimiser, scaled, is where the iterations start; its curvature M is what
 they are preconditioned with, as kappa M + alpha I, kappa being the curvature of L over that of the square loss along v.
-On columns too many for M its diagonal takes its place. Along a path of decreasing alphas each start is the end before.
+Where that takes more steps than it costs to gather M, it is gathered anew, from rows weighted by their curvature. On
+columns too many for M its diagonal takes its place. Along a path of decreasing alphas each start is the end before.
 
 Iterations end at a gradient of `tol` times the one at v = 0, which is l'(0) delta; the hinge ends at a duality gap.
 """
@@ -84,7 +85,6 @@ class NewtonProblem:
         self.rows, self.square, self.max_iter = rows, square, max_iter
         self.default_alphas, self.midpoint = square.default_alphas, square.midpoint
         self.positive, self.weights = rows.positive(), rows.balanced_weights()
-        self.center = rows.pullback(self.weights) / 2
         self.loss = self.make_loss(loss)
         self.model = Squared(self.positive, self.weights).curvature
         (self.steepness,) = LOSSES[loss](np.array([True, False]), np.ones(2))(np.zeros(2)).gradient[1:]  # |l'(0)|
@@ -135,7 +135,7 @@ class NewtonProblem:
 
     def pullback(self, g: np.ndarray) -> np.ndarray:
         """Return X'g / scale for a g of sum 0, but for rounding, which columns far from zero would magnify."""
-        return (self.rows.pullback(g) - g.sum() * self.center) / self.square.scale
+        return (self.rows.pullback(g) - g.sum() * self.square.center) / self.square.scale
 
     def start(self, v: np.ndarray, alpha: float) -> Iterate:
         """Return v times about the factor of least F, found in score space."""
@@ -158,10 +158,10 @@ class NewtonProblem:
         `at` is of this loss. The norm is larger where `max_iter` steps are not enough, or rounding ends the search.
         """
         precondition, n_steps = None, 0
-        for _ in range(self.max_iter):
+        for n_newton in range(self.max_iter + 1):
             gradient = self.pullback(at.point.gradient) + alpha * at.v
             norm = float(np.linalg.norm(gradient))
-            if norm <= target:
+            if norm <= target or n_newton == self.max_iter:
                 break
             if precondition is None or n_steps > self.patience:
                 precondition = self.preconditioner(at, alpha, exact=n_steps > 0)
@@ -189,7 +189,8 @@ class NewtonProblem:
         moments = self.square.scaled
         if exact:
             curvature = np.abs(at.point.hessian_product(self.positive.astype(np.float64)))
-            if (kappa := float(curvature[self.positive].sum())) > SMALLEST_KAPPA:
+            if (mass := float(curvature[self.positive].sum())) > SMALLEST_KAPPA:
+                kappa = mass
                 weighted = Rows(self.rows.X, self.rows.y, self.rows.classes, curvature)
                 moments = weighted.moments()[0].rescaled(self.square.scale)
         P = kappa * moments.pair_scatter()
