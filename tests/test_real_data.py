@@ -158,7 +158,7 @@ MARGIN = [
     (estimator, name, figure)
     for published, estimator in margin_family()
     for name, figure in published.items()
-    if name != "ijcnn1"
+    if name != "ijcnn1" and not (isinstance(estimator, CBR) and name == "spambase")  # tuned, as in the paper
 ]
 
 
