@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from aucmax import AUCClassifier, PathCV, cross_validate_path, model_selection, roc_auc
+from aucmax import AUCClassifier, ClassMoments, PathCV, cross_validate_path, model_selection, roc_auc
 from aucmax.data import Rows
 from aucmax.pairwise import pairwise_loss
 from aucmax.solvers.newton import HingeProblem, newton_problem
@@ -317,6 +317,12 @@ def test_bad_combinations_get_one_sentence():
     with pytest.raises(ValueError, match=r"^loss must be one of auto, squared, .*, got 'huber'\.$"):
         cross_validate_path(X, y, loss="huber")
     assert not hasattr(AUCClassifier("logistic"), "partial_fit")
+    moments = ClassMoments(5).update(X, y)
+    with pytest.raises(
+        ValueError, match=r"^Class moments are enough for the square loss alone: loss='logistic' needs the rows\.$"
+    ):
+        AUCClassifier("logistic").fit_moments(moments)
+    assert AUCClassifier().fit_moments(moments).loss_ == "squared"
     assert AUCClassifier(penalty="l1", alpha=0.1).fit(X, y).loss_ == "squared"
     assert AUCClassifier().partial_fit(X, y).loss_ == "squared"
     margin = AUCClassifier().fit(*two_clouds())

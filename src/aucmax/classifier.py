@@ -340,6 +340,8 @@ class AUCClassifier(MomentClassifier):
         return super().partial_fit(X, y, classes, sample_weight)
 
     def _solve_moments(self, moments: ClassMoments) -> None:
+        if self.loss not in ("auto", "squared"):
+            raise ValueError(f"Class moments are enough for the square loss alone: loss={self.loss!r} needs the rows.")
         fitting = self._fitting(moments.n_features, "moments")._replace(loss="squared")
         loss = MomentProblem(moments, self.standardize)
         alpha, n_nonzero = self._keep_or_choose(loss, fitting)
