@@ -159,6 +159,20 @@ def test_a_path_equals_its_fits(loss):
         assert_allclose(w, alone, rtol=0, atol=(1e-3 if loss == "hinge" else 1e-6) * np.abs(alone).max())
 
 
+@every_convex_loss
+def test_where_it_starts_does_not_matter(loss):
+    X, y = make_problem()
+    rows = Rows(X, y, np.array([0, 1]))
+    problem = newton_problem(rows, MomentProblem(rows.moments()[0], True), loss, 100)
+    (expected,) = problem.path(np.array([0.05]), 1e-8)
+    n_iter = problem.n_iter
+    for w in (expected, np.zeros(5), np.random.default_rng(0).standard_normal(5)):
+        found = problem.refine(w, 0.05, 1e-8)
+        assert_allclose(found, expected, rtol=0, atol=(1e-3 if loss == "hinge" else 1e-6) * np.abs(expected).max())
+        if w is expected and loss != "hinge":  # whose corner is rounded off anew
+            assert problem.n_iter < n_iter
+
+
 def test_far_from_the_margin_the_squared_hinge_is_the_square():
     X, y = make_problem()
     square, hinge = (AUCClassifier(loss, alpha=1000.0).fit(X, y) for loss in ("squared", "squared_hinge"))
@@ -252,7 +266,7 @@ def test_auto_takes_the_loss_of_the_higher_auc():
         best = "squared_hinge" if hinge > square + 1e-4 else "squared"
         assert clf.loss_ == best
         assert clf.alpha_ == each[best].alpha_
-        assert_allclose(clf.coef_, each[best].coef_, rtol=1e-9)
+        assert_allclose(clf.coef_, each[best].coef_, rtol=1e-4)
         table = pd.DataFrame(clf.cv_results_)
         for loss, alone in each.items():
             part = table[table["param_loss"] == loss]
@@ -290,7 +304,7 @@ def test_many_rows_are_cross_validated_on_some(monkeypatch):
     assert len(np.unique(sample.X[:, 0])) == 200
     expected = AUCClassifier("squared_hinge", alphas=[1.0, 0.1]).fit(sample.X, sample.y)
     assert_allclose(clf.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], rtol=1e-12)
-    assert_allclose(clf.coef_, AUCClassifier("squared_hinge", alpha=clf.alpha_).fit(X, y).coef_, rtol=1e-9)
+    assert_allclose(clf.coef_, AUCClassifier("squared_hinge", alpha=clf.alpha_).fit(X, y).coef_, rtol=1e-4)
     # The square loss costs no more on all of them, and splits that were given mean the rows that were given.
     everything = AUCClassifier("squared", alphas=[1.0, 0.1]).fit(X, y)
     monkeypatch.setattr(model_selection, "ENOUGH_OF_A_CLASS", 10**6)

@@ -288,16 +288,29 @@ class AUCClassifier(MomentClassifier):
             if isinstance(whole, EitherProblem):
                 fitting = fitting._replace(loss=str(path.best_loss))
                 whole = whole.problems[fitting.loss]
-            w = self._solve(whole, fitting, path.best_alpha, path.best_n_nonzero)
+            w = self._solve(whole, fitting, path.best_alpha, path.best_n_nonzero, found.weights)
             used = np.isfinite(found.held_out)
             weights = None if found.rows.sample_weight is None else found.rows.sample_weight[used]
             scores = found.held_out[used] + whole.midpoint(w)
             self._set_calibration(calibrate(scores, found.rows.positive()[used], weights))
         context.call_on_fit_task_end(estimator=self, X=rows.X, y=rows.y, reconstruction_attributes={})
 
-    def _solve(self, problem: Problem, fitting: Fitting, alpha: float, n_nonzero: int | None = None) -> np.ndarray:
-        """Set what is known from the problem, alpha and the number of nonzeros, and return the weights."""
-        W = problem.path(np.array([alpha]), self.tol)
+    def _solve(
+        self,
+        problem: Problem,
+        fitting: Fitting,
+        alpha: float,
+        n_nonzero: int | None = None,
+        start: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Set what is known from the problem, alpha and the number of nonzeros, and return the weights.
+
+        The losses that are not square may start from weights close to theirs.
+        """
+        if fitting.loss != "squared" and start is not None:
+            W = problem.refine(start, alpha, self.tol)[None]  # type: ignore[attr-defined]
+        else:
+            W = problem.path(np.array([alpha]), self.tol)
         if fitting.n_nonzero is None:
             (w,) = W
             self._forget("n_nonzero_")

@@ -374,6 +374,8 @@ class CrossValidation(NamedTuple):
         For the best candidate, the score of each of these rows when it was held out, less its model's midpoint. The
         models of the folds differ in where their scores lie, which no AUC sees; the midpoint of the class means brings
         them to one line. NaN for rows that never were, the mean for those that were several times.
+    weights : ndarray of shape (n_features,)
+        The mean of the weights of the folds, for the best candidate.
     """
 
     alphas: np.ndarray
@@ -381,6 +383,7 @@ class CrossValidation(NamedTuple):
     whole: Problem
     rows: Rows
     held_out: np.ndarray
+    weights: np.ndarray
 
 
 Task = Callable[[str], AbstractContextManager[Any]]
@@ -432,7 +435,8 @@ def cross_validate(
         totals[test] += sample.scores(W[best], test) - midpoints[best]
         times[test] += 1
     held_out = np.divide(totals, times, out=np.full(sample.n_rows, np.nan), where=times > 0)
-    return CrossValidation(alphas, path, whole, sample, held_out)
+    mean = np.mean([W[best] for _, W, _ in models], axis=0)
+    return CrossValidation(alphas, path, whole, sample, held_out, mean)
 
 
 # Splits

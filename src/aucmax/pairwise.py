@@ -24,6 +24,7 @@ Importing this module imports Numba; see `kernels`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -245,11 +246,14 @@ class Logistic:
         moments = boxes.moments(self.weights)
         value = self.sign * np.vdot(moments[1], boxes.fields(moments, self.order)[1])
         gradient = self.signed * boxes.at_rows(boxes.fields(moments, self.order + 1))
-        second = boxes.fields(moments, self.order + 2)
+
+        @functools.cache
+        def second() -> np.ndarray:
+            return boxes.at_rows(boxes.fields(moments, self.order + 2))
 
         def hessian_product(v: np.ndarray) -> np.ndarray:
             others = boxes.fields(boxes.moments(self.weights * v), self.order + 2)
-            return self.sign * self.weights * (v * boxes.at_rows(second) - boxes.at_rows(others))
+            return self.sign * self.weights * (v * second() - boxes.at_rows(others))
 
         return Point(float(value), gradient, hessian_product)
 

@@ -10,7 +10,8 @@ the line search takes no product at all.
 The square loss is the model of them all. Its minimiser, scaled, is where the iterations start; its curvature M is what
 they are preconditioned with, as kappa M + alpha I, kappa being the curvature of L over that of the square loss along v.
 Where that takes more steps than it costs to gather M, it is gathered anew, from rows weighted by their curvature. On
-columns too many for M its diagonal takes its place. Along a path of decreasing alphas each start is the end before.
+columns too many for M its diagonal takes its place. Along a path of decreasing alphas each start is the end before, and
+after cross-validation the models of the folds are where the fit to all rows starts.
 
 Iterations end at a gradient of `tol` times the one at v = 0, which is l'(0) delta; the hinge ends at a duality gap.
 """
@@ -92,8 +93,8 @@ class NewtonProblem:
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for decreasing alphas."""
         squares = self.square.solutions(alphas, tol)
-        V = np.empty_like(squares)
         self.n_iter, at = 0, None
+        V = np.empty_like(squares)
         with one_blas_thread() if sparse.issparse(self.rows.X) else nullcontext():
             for k, alpha in enumerate(alphas):
                 # While no step is needed, all pairs being short of the margin, the square loss is the better start.
@@ -101,6 +102,12 @@ class NewtonProblem:
                 at = self.solve(start, float(alpha), tol)
                 V[k] = at.v
         return V / self.square.scale
+
+    def refine(self, w: np.ndarray, alpha: float, tol: float) -> np.ndarray:
+        """Return the minimiser for one alpha, started from weights of the columns as they are."""
+        self.n_iter = 0
+        v = np.where(np.isfinite(self.square.scale), w * self.square.scale, 0)
+        return self.solve(self.start(v, alpha), alpha, tol).v / self.square.scale
 
     # What a loss may do in its own way
 
