@@ -175,18 +175,20 @@ def test_a_step_from_the_data_never_moves_a_score_past_its_target():
 
 @numba.njit
 def pair_products(rows, i, j, w):
-    return rows_module.pair_dot(rows, i, j, w), rows_module.pair_norm(rows, i, j)
+    scratch = np.zeros(w.shape[0])
+    twice = rows_module.pair_norm(rows, i, j, scratch) + rows_module.pair_norm(rows, i, j, scratch)  # if left clean
+    return rows_module.pair_dot(rows, i, j, w), 0.5 * twice
 
 
 @numba.njit
-def pair_axpy(a, rows, i, j, w):
-    rows_module.pair_axpy(a, rows, i, j, w)
+def pair_axpy(a, rows, i, j, w, other):
+    rows_module.pair_axpy(a, w, -2.0 * a, other, rows, i, j)
 
 
 @every_kind
 def test_differences_of_two_rows(kind):
     rows, Z, shift, unit, rng = problem(4, kind)
-    w, plain = np.zeros(row_width(D)), np.zeros(D)
+    w, other, plain, sums = np.zeros(row_width(D)), np.zeros(row_width(D)), np.zeros(D), np.zeros(D)
     for i in np.arange(N, dtype=np.uint64):
         for j in np.arange(N, dtype=np.uint64):
             a, z = rng.standard_normal(), Z[i] - Z[j]
@@ -195,10 +197,12 @@ def test_differences_of_two_rows(kind):
             dot_with_w, norm = pair_products(rows, i, j, w)
             assert dot_with_w == pytest.approx(z @ plain, abs=1e-11)
             assert norm == pytest.approx(z @ z, rel=1e-12, abs=1e-30)
-            pair_axpy(a, rows, i, j, w)
+            pair_axpy(a, rows, i, j, w, other)
             plain += a * z
+            sums -= 2 * a * z
             assert dot(rows, i, w) == pytest.approx(Z[i] @ plain, abs=1e-11)
     np.testing.assert_allclose(coefficients(w, shift, unit), plain * unit, atol=1e-11)
+    np.testing.assert_allclose(coefficients(other, shift, unit), sums * unit, atol=1e-11)
 
 
 def test_differences_of_rows_without_nonzeros():

@@ -83,8 +83,8 @@ class AUCClassifier(MomentClassifier):
     cv : int, cross-validation generator or iterable, default=5
         How loss, alpha and `n_nonzero` are cross-validated. A number deals the rows of each class out to that many
         folds, fewer if the rarer class has fewer rows; and again, up to ten times, in other orders, if it has so few
-        that once would be noise. There is no randomness in it. Losses other than "squared" are cross-validated on
-        20,000 rows of each class at most. Not used if there is nothing to choose.
+        that once would be noise. There is no randomness in it. With losses other than "squared", not more than 10,000
+        rows of each class take part, or ten for each column. Not used if there is nothing to choose.
 
     standardize : bool, default=True
         Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied,

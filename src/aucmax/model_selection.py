@@ -38,8 +38,8 @@ HEAD_START = 1e-4
 # Rounds of folds: until as many rows of the rarer class were held out, and as long as they are cheap (a training set is
 # taken to cost the cube of the smaller of rows and columns).
 ENOUGH_ROWS, MAX_ROUNDS, MAX_WORK = 1000, 10, 1e9
-# Losses that are not square are cross-validated on this many rows of each class at most.
-ENOUGH_OF_A_CLASS = 20_000
+# Losses that are not square are cross-validated on this many rows of each class at most, or so many for each column.
+ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN = 10_000, 10
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
@@ -398,7 +398,7 @@ def cross_validate(
     """
     sample = rows
     if fitting.loss != "squared" and isinstance(cv, Integral | None):
-        sample = rows.sample(ENOUGH_OF_A_CLASS)
+        sample = rows.sample(max(ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN * rows.n_features))
     rounds = make_rounds(cv, sample)
     n_steps = 1 + sum(len(splits.pairs) for splits in rounds)
     task = (lambda name: nullcontext()) if begin is None else begin(n_steps)

@@ -116,13 +116,13 @@ def pair_dot(rows: Any, i: int, j: int, w: np.ndarray) -> float:
     raise NotImplementedError
 
 
-def pair_axpy(a: float, rows: Any, i: int, j: int, w: np.ndarray) -> None:
-    """Add a (z_i - z_j) to w (inside kernels)."""
+def pair_axpy(a: float, w: np.ndarray, b: float, v: np.ndarray, rows: Any, i: int, j: int) -> None:
+    """Add a (z_i - z_j) to w and b (z_i - z_j) to v (inside kernels)."""
     raise NotImplementedError
 
 
-def pair_norm(rows: Any, i: int, j: int) -> float:
-    """Return |z_i - z_j|^2 (inside kernels)."""
+def pair_norm(rows: Any, i: int, j: int, scratch: np.ndarray) -> float:
+    """Return |z_i - z_j|^2; `scratch` holds zeros, one for each column, before and after (inside kernels)."""
     raise NotImplementedError
 
 
@@ -281,31 +281,37 @@ def _pair_dot(rows, i, j, w):
 
 
 @overload(pair_axpy, jit_options=FAST)
-def _pair_axpy(a, rows, i, j, w):
+def _pair_axpy(a, w, b, v, rows, i, j):
     if _is(rows, DenseRows):
 
-        def dense(a, rows, i, j, w):
+        def dense(a, w, b, v, rows, i, j):
             x, y = rows.X[i], rows.X[j]
             for k in range(x.shape[0]):
-                w[k] += (a * rows.unit[k]) * (x[k] - y[k])
+                z = rows.unit[k] * (x[k] - y[k])
+                w[k] += a * z
+                v[k] += b * z
 
         return dense
 
-    def csr(a, rows, i, j, w):
+    def csr(a, w, b, v, rows, i, j):
         for k in range(rows.indptr[i], rows.indptr[i + 1]):
             w[rows.indices[k]] += a * rows.data[k]
+            v[rows.indices[k]] += b * rows.data[k]
         for k in range(rows.indptr[j], rows.indptr[j + 1]):
             w[rows.indices[k]] -= a * rows.data[k]
-        w[rows.center.shape[0] + 1] += a * (rows.center_dot[i] - rows.center_dot[j])
+            v[rows.indices[k]] -= b * rows.data[k]
+        last, dot = rows.center.shape[0] + 1, rows.center_dot[i] - rows.center_dot[j]
+        w[last] += a * dot
+        v[last] += b * dot
 
     return csr
 
 
 @overload(pair_norm, jit_options=FAST)
-def _pair_norm(rows, i, j):
+def _pair_norm(rows, i, j, scratch):
     if _is(rows, DenseRows):
 
-        def dense(rows, i, j):
+        def dense(rows, i, j, scratch):
             x, y, total = rows.X[i], rows.X[j], 0.0
             for k in range(x.shape[0]):
                 z = (x[k] - y[k]) * rows.unit[k]
@@ -314,21 +320,19 @@ def _pair_norm(rows, i, j):
 
         return dense
 
-    def csr(rows, i, j):
-        # The sorted indices of the two rows are merged, without a branch that could be guessed wrong.
-        a, a_stop = np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])
-        b, b_stop = np.uint64(rows.indptr[j]), np.uint64(rows.indptr[j + 1])
+    def csr(rows, i, j, scratch):
+        # Three short loops without a branch: half the time of merging the sorted indices of the two rows.
         total = 0.0
-        while a < a_stop and b < b_stop:
-            left, right = rows.indices[a] <= rows.indices[b], rows.indices[b] <= rows.indices[a]
-            z = left * rows.data[a] - right * rows.data[b]
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            scratch[rows.indices[k]] = rows.data[k]
+        for k in range(rows.indptr[j], rows.indptr[j + 1]):
+            z = scratch[rows.indices[k]] - rows.data[k]
+            scratch[rows.indices[k]] = 0.0
             total += z * z
-            a += np.uint64(left)
-            b += np.uint64(right)
-        for k in range(a, a_stop):
-            total += rows.data[k] * rows.data[k]
-        for k in range(b, b_stop):
-            total += rows.data[k] * rows.data[k]
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            z = scratch[rows.indices[k]]
+            scratch[rows.indices[k]] = 0.0
+            total += z * z
         return total
 
     return csr

@@ -127,6 +127,4 @@ def pair_score(w, rows, i, j):
 def pair_step(w, a, rows, i, j):
     """Do w += a (z_i - z_j); |w|^2 is not kept up to date."""
     change = a / w.scalars[SCALE]
-    pair_axpy(change, rows, i, j, w.u)
-    if w.scalars[SHARE] != 0.0:
-        pair_axpy(-w.scalars[SHARE] * change, rows, i, j, w.rest)
+    pair_axpy(change, w.u, -w.scalars[SHARE] * change, w.rest, rows, i, j)

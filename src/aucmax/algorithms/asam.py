@@ -59,7 +59,7 @@ class PairSample(NamedTuple):
         The rows z.
     positive : ndarray of bool, shape (n,)
         Which are positive.
-    first, second : ndarray of uint64
+    first, second : ndarray of uint32
         The rows of the class of row 0, and of the other one.
     mean_norm : float
         The mean of |z|^2 over all pairs.
@@ -75,7 +75,7 @@ class PairSample(NamedTuple):
     def of(cls, sample: Sample) -> PairSample:
         """Return the pairs of a sample."""
         positive, (low, high) = sample.positive, np.asarray(sample.means)[:, :-SLOTS]
-        first, second = (np.flatnonzero(positive == c).astype(np.uint64) for c in (positive[0], ~positive[0]))
+        first, second = (np.flatnonzero(positive == c).astype(np.uint32) for c in (positive[0], ~positive[0]))
         mean_norm = sample.norms[first].mean() + sample.norms[second].mean() - 2 * low @ high
         return cls(sample.rows, positive, first, second, float(mean_norm))
 
@@ -212,6 +212,7 @@ class ASAM(PairSamplingClassifier):
 def pair_epoch(state, rows, positives, negatives, loss, alpha, curvature, regularize_every, average_every):
     """Take the steps 1 to 4 on each pair; `curvature` is 1 / eta0."""
     w, t = state.w, state.steps[0]
+    scratch = np.zeros_like(w.u)
     regularize_at = (t // regularize_every + 1.0) * regularize_every
     average_at = (t // average_every + 1.0) * average_every
     for n in range(positives.shape[0]):
@@ -219,7 +220,7 @@ def pair_epoch(state, rows, positives, negatives, loss, alpha, curvature, regula
         t += 1.0
         short = 1.0 - pair_score(w, rows, i, j)
         if short > 0.0:
-            norm = pair_norm(rows, i, j)
+            norm = pair_norm(rows, i, j, scratch)
             if norm > 0.0:
                 slope = min(short, 1.0) if loss == SMOOTHED_HINGE else 1.0
                 pair_step(w, min(slope / (alpha * t + curvature), short / norm), rows, i, j)
