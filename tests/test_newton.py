@@ -317,6 +317,21 @@ def test_many_rows_are_cross_validated_on_some(monkeypatch):
     assert not np.allclose(splits.cv_results_["mean_test_score"], clf.cv_results_["mean_test_score"])
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sample_does_not_change_the_base_rate(monkeypatch, weighted):
+    """Probabilities are those of all rows, although the sample has as many of either class."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(4000) < 0.1).astype(int)
+    X = rng.standard_normal((4000, 3)) + y[:, None]
+    weights = np.where(X[:, 2] > 0, 2.0, 1.0) if weighted else None
+    everything = AUCClassifier("squared_hinge", alphas=[0.1, 0.01]).fit(X, y, weights)
+    monkeypatch.setattr(model_selection, "ENOUGH_OF_A_CLASS", 300)
+    sample = AUCClassifier("squared_hinge", alphas=[0.1, 0.01]).fit(X, y, weights)
+    assert_allclose(sample.predict_proba(X)[:, 1], everything.predict_proba(X)[:, 1], atol=0.05)
+    average = np.average(sample.predict_proba(X)[:, 1], weights=weights)
+    assert average == pytest.approx(np.average(y, weights=weights), abs=0.01)
+
+
 # Hostile input
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 from aucmax import boxes
-from aucmax.pairwise import LOSSES, SmoothHinge, SquaredHinge, margin_order, pairwise_loss, sort_by_cells
+from aucmax.pairwise import LOSSES, Sigmoid, SmoothHinge, SquaredHinge, margin_order, pairwise_loss, sort_by_cells
 
 # l, l' and l'' of the margin t.
 BY_HAND = {
@@ -196,6 +196,18 @@ def test_the_order_of_margins(kind):
     assert_array_equal(np.sort(order), np.arange(3000))
     by_cells = sort_by_cells(u, np.empty(3000, dtype=np.uint32))
     assert by_cells == (kind in ("normal", "sorted", "reversed"))
+
+
+def test_a_steeper_sigmoid():
+    rng = np.random.default_rng(0)
+    positive, scores, v = rng.random(50) < 0.5, rng.standard_normal(50), rng.standard_normal(50)
+    weights = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
+    steep, plain = Sigmoid(positive, weights, 3.0)(scores), Sigmoid(positive, weights)(3 * scores)
+    assert steep.value == plain.value
+    h = 1e-6
+    ahead, behind = (Sigmoid(positive, weights, 3.0)(scores + sign * h * v) for sign in (1, -1))
+    assert (ahead.value - behind.value) / (2 * h) == pytest.approx(steep.gradient @ v, rel=1e-6)
+    assert_allclose(steep.hessian_product(v), (ahead.gradient - behind.gradient) / (2 * h), rtol=1e-5, atol=1e-9)
 
 
 def test_boxes_beyond_the_table(monkeypatch):

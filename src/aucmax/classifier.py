@@ -288,11 +288,11 @@ class AUCClassifier(MomentClassifier):
             if isinstance(whole, EitherProblem):
                 fitting = fitting._replace(loss=str(path.best_loss))
                 whole = whole.problems[fitting.loss]
-            w = self._solve(whole, fitting, path.best_alpha, path.best_n_nonzero, found.weights)
+            w = self._solve(whole, fitting, path.best_alpha, path.best_n_nonzero, found.start)
             used = np.isfinite(found.held_out)
-            weights = None if found.rows.sample_weight is None else found.rows.sample_weight[used]
+            weights = None if found.weights is None else found.weights[used]
             scores = found.held_out[used] + whole.midpoint(w)
-            self._set_calibration(calibrate(scores, found.rows.positive()[used], weights))
+            self._set_calibration(calibrate(scores, found.positive[used], weights))
         context.call_on_fit_task_end(estimator=self, X=rows.X, y=rows.y, reconstruction_attributes={})
 
     def _solve(

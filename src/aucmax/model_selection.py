@@ -368,22 +368,25 @@ class CrossValidation(NamedTuple):
         The AUCs.
     whole : Problem
         The problem of all rows.
-    rows : Rows
-        Those that were held out or trained on, all or a sample.
-    held_out : ndarray of shape (n_rows,)
-        For the best candidate, the score of each of these rows when it was held out, less its model's midpoint. The
-        models of the folds differ in where their scores lie, which no AUC sees; the midpoint of the class means brings
-        them to one line. NaN for rows that never were, the mean for those that were several times.
-    weights : ndarray of shape (n_features,)
+    held_out : ndarray of shape (n_sample,)
+        For the best candidate, the score of each row of the sample, or of all rows, when it was held out, less its
+        model's midpoint. The models of the folds differ in where their scores lie, which no AUC sees; the midpoint of
+        the class means brings them to one line. NaN for rows that never were, the mean for those that were often.
+    positive : ndarray of bool, shape (n_sample,)
+        Which of them are positive.
+    weights : ndarray of shape (n_sample,) or None
+        What they weigh, so that the classes weigh what they do in all rows.
+    start : ndarray of shape (n_features,)
         The mean of the weights of the folds, for the best candidate.
     """
 
     alphas: np.ndarray
     path: PathCV
     whole: Problem
-    rows: Rows
     held_out: np.ndarray
-    weights: np.ndarray
+    positive: np.ndarray
+    weights: np.ndarray | None
+    start: np.ndarray
 
 
 Task = Callable[[str], AbstractContextManager[Any]]
@@ -435,8 +438,11 @@ def cross_validate(
         totals[test] += sample.scores(W[best], test) - midpoints[best]
         times[test] += 1
     held_out = np.divide(totals, times, out=np.full(sample.n_rows, np.nan), where=times > 0)
-    mean = np.mean([W[best] for _, W, _ in models], axis=0)
-    return CrossValidation(alphas, path, whole, sample, held_out, mean)
+    if sample is not rows:
+        shares = (rows.totals() / sample.totals())[positive.astype(np.intp)]
+        weights = shares if weights is None else shares * weights
+    start = np.mean([W[best] for _, W, _ in models], axis=0)
+    return CrossValidation(alphas, path, whole, held_out, positive, weights, start)
 
 
 # Splits
