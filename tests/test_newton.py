@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from aucmax import AUCClassifier, ClassMoments, PathCV, cross_validate_path, model_selection, roc_auc
 from aucmax.data import Rows
 from aucmax.pairwise import pairwise_loss
+from aucmax.solvers import newton
 from aucmax.solvers.newton import HingeProblem, newton_problem
 from aucmax.solvers.squared import MomentProblem, RowProblem
 
@@ -214,6 +215,21 @@ def test_few_products(monkeypatch):
     assert len(count) > 3 * few
 
 
+def test_the_preconditioner_is_worth_its_price(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 30)) @ rng.standard_normal((30, 30))
+    y = (X[:, 0] / X[:, 0].std() + rng.standard_t(3, 3000) > 0.5).astype(int)
+    rows = Rows(X, y, np.array([0, 1]))
+    count = count_products(monkeypatch)
+    problem = newton_problem(rows, MomentProblem(rows.moments()[0], True), "squared_hinge", 100)
+    problem.path(np.array([1e-4]), 1e-6)
+    few = len(count)
+    monkeypatch.setattr(problem, "preconditioner", lambda at, alpha, exact: lambda r: r)
+    count.clear()
+    problem.path(np.array([1e-4]), 1e-6)
+    assert len(count) > 4 * few
+
+
 def test_the_sigmoid_ranks_the_rows_no_worse_than_its_start():
     rng = np.random.default_rng(0)
     raised = 0
@@ -225,6 +241,15 @@ def test_the_sigmoid_ranks_the_rows_no_worse_than_its_start():
             assert clf.score(X, y) >= start.score(X, y)
             raised += clf.score(X, y) > start.score(X, y) + 1e-3
     assert raised > 9
+
+
+def test_a_sigmoid_that_ranks_the_rows_worse_is_not_taken(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5)) @ rng.standard_normal((5, 5))
+    y = (X[:, 0] - X[:, 1] + rng.standard_normal(300) > 0).astype(int)
+    start = AUCClassifier("logistic", alpha=1e-3).fit(X, y).score(X, y)
+    monkeypatch.setattr(newton, "SLOPES", (1e-4,))  # so flat that nothing but the class means is left
+    assert AUCClassifier("sigmoid", alpha=1e-3).fit(X, y).score(X, y) == start
 
 
 def test_separable_classes_and_no_penalty():
