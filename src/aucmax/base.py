@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import functools
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .calibration import Calibration
+from .calibration import Calibration, calibrate
 from .data import Rows
 from .metrics import roc_auc
-from .validation import canonical, check_labels, check_weights
+from .validation import canonical, check_labels, check_weights, find_classes
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -168,3 +169,45 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+class RowsClassifier(LinearAUCClassifier):
+    """A linear classifier that is fitted to all rows at once, in one task.
+
+    A subclass gives `_solve_rows`, which sets `n_iter_` and what else it knows, and returns the weights. They are
+    calibrated on the training scores.
+    """
+
+    @abstractmethod
+    def _solve_rows(self, rows: Rows) -> np.ndarray:
+        """Return the weights of rows of both classes."""
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the weights to all pairs of a positive and a negative row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows; float32, float64 and CSR are used as they are.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the larger is the positive one.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out.
+
+        Returns
+        -------
+        self : estimator
+            The fitted classifier.
+        """
+        X, y, sample_weight = self._validate_rows(X, y, sample_weight)
+        self.classes_ = find_classes(y)
+        rows = Rows(X, y, self.classes_, sample_weight)
+        context = self._init_callback_context(max_subtasks=1).call_on_fit_task_begin(estimator=self, X=X, y=y)
+        with self._task(context, "solve"):
+            w = self._solve_rows(rows)
+            self.coef_ = w[None, :]
+            self._set_calibration(calibrate(rows.scores(w), rows.positive(), rows.sample_weight))
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        return self

@@ -36,22 +36,19 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..base import LinearAUCClassifier, all_or_nothing
-from ..calibration import calibrate
+from ..base import RowsClassifier
 from ..data import Rows
 from ..pairwise import Hinge, PairwiseLoss
 from ..solvers.newton import Iterate, NewtonProblem
 from ..solvers.squared import EPS, RowProblem
-from ..validation import find_classes
 
 SUFFICIENT = 1e-4  # of the decrease that the gradient promises, for a step to be taken
 
 
-class PairwiseDescent(LinearAUCClassifier):
+class PairwiseDescent(RowsClassifier):
     """Linear classifier by gradient descent with backtracking on a pairwise loss.
 
     It descends on ``mean loss(w.z) + alpha/2 |w|^2``, the mean over all pairs of a positive row x+ and a negative row
@@ -142,38 +139,11 @@ class PairwiseDescent(LinearAUCClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PairwiseDescent:
-        """Descend on the loss of all pairs of a positive and a negative row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; float32, float64 and CSR are used as they are.
-        y : array-like of shape (n_samples,)
-            Labels of two classes; the larger is the positive one.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out.
-
-        Returns
-        -------
-        self : PairwiseDescent
-            The fitted classifier.
-        """
-        X, y, sample_weight = self._validate_rows(X, y, sample_weight)
-        self.classes_ = find_classes(y)
-        rows = Rows(X, y, self.classes_, sample_weight)
-        context = self._init_callback_context(max_subtasks=1).call_on_fit_task_begin(estimator=self, X=X, y=y)
-        with self._task(context, "descend"):
-            columns = RowProblem(rows, self.standardize, "cg", self.max_iter)
-            problem = NewtonProblem(rows, columns, self.loss, self.max_iter)
-            v, self.n_iter_ = descend(problem, columns.delta / problem.size, self.alpha, self.max_iter, self.tol)
-            w = v / columns.scale
-            self.coef_ = w[None, :]
-            self._set_calibration(calibrate(rows.scores(w), rows.positive(), rows.sample_weight))
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
-        return self
+    def _solve_rows(self, rows: Rows) -> np.ndarray:
+        columns = RowProblem(rows, self.standardize, "cg", self.max_iter)
+        problem = NewtonProblem(rows, columns, self.loss, self.max_iter)
+        v, self.n_iter_ = descend(problem, columns.delta / problem.size, self.alpha, self.max_iter, self.tol)
+        return v / columns.scale
 
 
 def descend(problem: NewtonProblem, v: np.ndarray, alpha: float, max_iter: int, tol: float) -> tuple[np.ndarray, int]:

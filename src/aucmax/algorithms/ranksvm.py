@@ -34,21 +34,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ..base import LinearAUCClassifier, all_or_nothing
-from ..calibration import calibrate
+from ..base import RowsClassifier
 from ..data import Rows
 from ..model_selection import Fitting
 from ..solvers.squared import choose_solver
-from ..validation import find_classes
 
 
-class RankSVM(LinearAUCClassifier):
+class RankSVM(RowsClassifier):
     """Half the squared norm of the weights and a loss of the pairs; a subclass says which, and what C multiplies."""
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
@@ -69,44 +66,16 @@ class RankSVM(LinearAUCClassifier):
     def _factor(self, n_pairs: float) -> float:
         """Return what the mean loss of a pair is multiplied by in the objective."""
 
-    @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the weights to all pairs of a positive and a negative row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; float32, float64 and CSR are used as they are.
-        y : array-like of shape (n_samples,)
-            Labels of two classes; the larger is the positive one.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out.
-
-        Returns
-        -------
-        self : estimator
-            The fitted classifier.
-        """
-        X, y, sample_weight = self._validate_rows(X, y, sample_weight)
-        self.classes_ = find_classes(y)
-        rows = Rows(X, y, self.classes_, sample_weight)
-        context = self._init_callback_context(max_subtasks=1).call_on_fit_task_begin(estimator=self, X=X, y=y)
-        with self._task(context, "solve"):
-            self._solve(rows)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
-        return self
-
-    def _solve(self, rows: Rows) -> None:
+    def _solve_rows(self, rows: Rows) -> np.ndarray:
         factor = self._factor(float(rows.totals().prod()))
         fitting = Fitting(self.standardize, choose_solver(rows.X), self.max_iter, loss=self._loss)
         problem: Any = fitting.problem(rows)
         self.alpha_ = 1 / factor
         (w,) = problem.path(np.array([self.alpha_]), self.tol)
-        self.coef_, self.n_iter_ = w[None, :], max(problem.n_iter, 1)
+        self.n_iter_ = max(problem.n_iter, 1)
         if self._loss == "hinge":
             self.dual_gap_ = factor * problem.gap
-        self._set_calibration(calibrate(rows.scores(w), rows.positive(), rows.sample_weight))
+        return w
 
 
 class BAM(RankSVM):
