@@ -279,3 +279,13 @@ def test_errors(problem):
     with pytest.raises(MemoryError, match=r"more than this machine has: keep the diagonal of the covariance instead"):
         CBR().fit(wide, [0, 1])
     assert CBR(covariance="diagonal").fit(wide, [0, 1]).score(wide, [0, 1]) == 1
+
+
+def test_steps_that_overflow_get_one_sentence():
+    X, y = 1e10 * np.random.default_rng(0).standard_normal((20, 2)), np.arange(20) % 2
+    clf = OAM(update="gradient", C=1e300, standardize=False, random_state=0)
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match=r"^The steps of OAM diverged: lower C, or leave it"),
+    ):
+        clf.fit(X, y)

@@ -291,7 +291,8 @@ class StochasticClassifier(LinearAUCClassifier):
 
     def _check_finite(self, w: np.ndarray) -> None:
         if not np.isfinite(w).all():
-            raise ValueError(f"The steps of {type(self).__name__} diverged: lower eta0, or leave it at None.")
+            length = "eta0" if hasattr(self, "eta0") else "C"
+            raise ValueError(f"The steps of {type(self).__name__} diverged: lower {length}, or leave it at None.")
 
 
 class OnlineClassifier(StochasticClassifier):
