@@ -176,32 +176,14 @@ class SVMPerf(RankSVM):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data; AUC does not depend on it.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
     alpha_ : float
         The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / (100 C).
 
     dual_gap_ : float
         The objective less a lower bound of its minimum.
 
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`, fitted to the training scores.
-
-    n_iter_ : int
-        Newton steps; 1 where none was needed.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had them.
+    coef_, intercept_, classes_, calibration_, n_iter_, n_features_in_, feature_names_in_
+        As in :class:`aucmax.BAM`.
 
     See Also
     --------
@@ -256,32 +238,14 @@ class SVMOR(RankSVM):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data; AUC does not depend on it.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
     alpha_ : float
         The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / C.
 
     dual_gap_ : float
         The objective less a lower bound of its minimum.
 
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`, fitted to the training scores.
-
-    n_iter_ : int
-        Newton steps; 1 where none was needed.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had them.
+    coef_, intercept_, classes_, calibration_, n_iter_, n_features_in_, feature_names_in_
+        As in :class:`aucmax.BAM`.
 
     See Also
     --------
