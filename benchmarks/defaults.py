@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from aucmax import AUCClassifier, ClassMoments, model_selection, roc_auc
+from aucmax import AUCClassifier, ClassMoments, folds, roc_auc
 from aucmax.solvers.squared import choose_solver
 
 # The loss is that of all alternatives; benchmarks/losses.py compares the others.
@@ -55,7 +55,7 @@ def measure(X: np.ndarray | sparse.csr_array, y: np.ndarray) -> dict[str, list[f
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
         X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
         for name, variant in VARIANTS.items():
-            with patch.object(model_selection, "MAX_ROUNDS", 1 if "round" in name else model_selection.MAX_ROUNDS):
+            with patch.object(folds, "MAX_ROUNDS", 1 if "round" in name else folds.MAX_ROUNDS):
                 clf = clone(variant).fit(X_train, y_train)
             note(name, clf.score(X_test, y_test))
             if name == "default":

@@ -16,7 +16,8 @@ from sklearn.model_selection import (
 
 from aucmax import AUCClassifier, cross_validate_path
 from aucmax.data import Rows
-from aucmax.model_selection import deal_folds, information_criterion, make_rounds
+from aucmax.folds import deal_folds, make_rounds
+from aucmax.model_selection import information_criterion
 
 ALPHAS = [1e2, 1.0, 1e-2, 1e-4]
 
