@@ -7,6 +7,9 @@ rows and taken out: nothing cancels where means are large against the spread.
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+
+BLOCK = 1 << 13
 
 
 def gather(block: np.ndarray, rows: np.ndarray, buffer: np.ndarray) -> np.ndarray:
@@ -62,3 +65,24 @@ def shift_full_columns(Z: Any, weights: np.ndarray, total: float) -> tuple[Any, 
     full = np.bincount(Z.indices, minlength=n_features) == n_rows
     shift = np.where(full, Z.T @ weights / total, 0.0)
     return type(Z)((Z.data - shift[Z.indices], Z.indices, Z.indptr), shape=Z.shape), shift
+
+
+def column_moments(
+    X: Any, members: np.ndarray, weights: np.ndarray, shift: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance of each column over some rows, whose weights sum to one.
+
+    Dense rows lie around `shift`. What rounding left in a mean is measured on the shifted columns and put right, as in
+    the class moments.
+    """
+    if sparse.issparse(X):
+        Z, shift = shift_full_columns(X[members], weights[members], 1.0)
+        rest, squares = Z.T @ weights[members], Z.power(2).T @ weights[members]
+    else:
+        rest, squares = np.zeros((2, X.shape[1]))
+        for start in range(0, len(members), BLOCK):
+            part = members[start : start + BLOCK]
+            Z = X[part] - shift
+            rest += weights[part] @ Z
+            squares += weights[part] @ Z**2
+    return shift + rest, np.maximum(squares - rest**2, 0)

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from .base import all_or_nothing
-from .calibration import ScoreGrid, calibrate, calibrate_gaussian, calibrate_scores, class_statistics
+from .calibration import ScoreGrid, calibrate_gaussian, calibrate_scores, class_statistics
 from .data import Rows
 from .model_selection import (
     LOSSES,
@@ -247,8 +247,12 @@ class AUCClassifier(MomentClassifier):
         self.classes_ = find_classes(y)
         rows = Rows(X, y, self.classes_, sample_weight)
         fitting = self._fitting(rows.n_features, choose_solver(X) if self.solver == "auto" else self.solver)
+        return self._fit_rows(rows, fitting)
+
+    def _fit_rows(self, rows: Any, fitting: Fitting, cross_validate: Any = cross_validate) -> AUCClassifier:
+        """Fit rows behind the three verbs; whoever has others than :class:`Rows` brings their cross-validation."""
         if self.alpha is None or len(fitting.n_nonzero or ()) > 1:
-            self._fit_cross_validated(rows, fitting)
+            self._fit_cross_validated(rows, fitting, cross_validate)
         else:
             self._fit_given(rows, fitting if fitting.loss != "auto" else fitting._replace(loss="squared"))
         return self
@@ -258,7 +262,7 @@ class AUCClassifier(MomentClassifier):
         loss = check_loss(self.loss, self.penalty, candidates)
         return Fitting(self.standardize, solver, self.max_iter, self.penalty, self.l1_ratio, candidates, loss)
 
-    def _fit_given(self, rows: Rows, fitting: Fitting) -> None:
+    def _fit_given(self, rows: Any, fitting: Fitting) -> None:
         context = self._init_callback_context(max_subtasks=1).call_on_fit_task_begin(estimator=self, X=rows.X, y=rows.y)
         with self._task(context, "solve"):
             problem = fitting.problem(rows)
@@ -271,7 +275,7 @@ class AUCClassifier(MomentClassifier):
             self._set_calibration(calibrate_scores(grid, rows.reduce_scores(w, grid.lay), *statistics))
         context.call_on_fit_task_end(estimator=self, X=rows.X, y=rows.y, reconstruction_attributes={})
 
-    def _fit_cross_validated(self, rows: Rows, fitting: Fitting) -> None:
+    def _fit_cross_validated(self, rows: Any, fitting: Fitting, cross_validate: Any) -> None:
         context: Any = None
 
         def begin(n_steps: int) -> Any:
@@ -289,10 +293,7 @@ class AUCClassifier(MomentClassifier):
                 fitting = fitting._replace(loss=str(path.best_loss))
                 whole = whole.problems[fitting.loss]
             w = self._solve(whole, fitting, path.best_alpha, path.best_n_nonzero, found.start)
-            used = np.isfinite(found.held_out)
-            weights = None if found.weights is None else found.weights[used]
-            scores = found.held_out[used] + whole.midpoint(w)
-            self._set_calibration(calibrate(scores, found.positive[used], weights))
+            self._set_calibration(found.calibrate(whole.midpoint(w)))
         context.call_on_fit_task_end(estimator=self, X=rows.X, y=rows.y, reconstruction_attributes={})
 
     def _solve(

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .blocks import shift_full_columns
+from .blocks import BLOCK, column_moments
 from .moments import ClassMoments, grouped_moments
 from .threads import map_spans
 from .validation import check_class_weights
-
-BLOCK = 1 << 13
 
 
 class Rows:
@@ -100,26 +98,12 @@ class Rows:
         return scaled if self.sample_weight is None else self.sample_weight * scaled
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of each column in the two classes, each of shape (2, n_features).
-
-        What rounding left in a mean is measured on the shifted columns and put right, as in the class moments.
-        """
+        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
         weights, positive = self.balanced_weights(), self.positive()
         means, variances = np.zeros((2, self.n_features)), np.zeros((2, self.n_features))
         for c, members in enumerate((~positive, positive)):
-            members = np.flatnonzero(members & (weights > 0))
-            if sparse.issparse(self.X):
-                Z, shift = shift_full_columns(self.X[members], weights[members], 1.0)
-                rest, squares = Z.T @ weights[members], Z.power(2).T @ weights[members]
-            else:
-                shift = self.pullback(weights * (positive == c))
-                rest, squares = np.zeros((2, self.n_features))
-                for start in range(0, len(members), BLOCK):
-                    part = members[start : start + BLOCK]
-                    Z = self.X[part] - shift
-                    rest += weights[part] @ Z
-                    squares += weights[part] @ Z**2
-            means[c], variances[c] = shift + rest, np.maximum(squares - rest**2, 0)
+            shift = None if sparse.issparse(self.X) else self.pullback(weights * (positive == c))
+            means[c], variances[c] = column_moments(self.X, np.flatnonzero(members & (weights > 0)), weights, shift)
         return means, variances
 
     def reduce_scores(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -34,8 +35,7 @@ def make_rounds(cv: Any, rows: Rows) -> list[Splits]:
     usable = np.ones(rows.n_rows, dtype=bool) if rows.sample_weight is None else rows.sample_weight > 0
     if cv is None or isinstance(cv, Integral):
         rarer = min(int(np.count_nonzero(usable & side)) for side in (positive, ~positive))
-        order = min(rows.X.shape)
-        n_rounds = max(1, min(MAX_ROUNDS, ENOUGH_ROWS // max(rarer, 1), int(MAX_WORK / order**3)))
+        n_rounds = count_rounds(rarer, min(rows.X.shape))
         return [deal_round(positive, usable, 5 if cv is None else int(cv), k) for k in range(n_rounds)]
     pairs = [
         (_indices(train, rows.n_rows), _indices(test, rows.n_rows))
@@ -51,6 +51,11 @@ def make_rounds(cv: Any, rows: Rows) -> list[Splits]:
     return [Splits(pairs, _disjoint_folds(pairs, rows.n_rows))]
 
 
+def count_rounds(rarer: int, order: int) -> int:
+    """Return how often a number of folds is gone through, with so many rows of the rarer class."""
+    return max(1, min(MAX_ROUNDS, ENOUGH_ROWS // max(rarer, 1), int(MAX_WORK / order**3)))
+
+
 def deal_round(positive: np.ndarray, usable: np.ndarray, n_folds: int, number: int) -> Splits:
     """Return the splits of one round of folds."""
     folds = deal_folds(positive, usable, n_folds, number)
@@ -59,16 +64,19 @@ def deal_round(positive: np.ndarray, usable: np.ndarray, n_folds: int, number: i
 
 
 def deal_folds(positive: np.ndarray, usable: np.ndarray, n_folds: int, number: int = 0) -> np.ndarray:
-    """Return the fold of each row: the usable rows of each class are dealt out in rounds, one to each fold.
+    """Return the fold of each row: the usable rows of each class are dealt out one by one, as `deal` says."""
+    counts = [int(np.count_nonzero(usable & side)) for side in (~positive, positive)]
+    n_folds = check_folds(counts, n_folds, quiet=number > 0)
+    folds = np.zeros(len(positive), dtype=np.int16)  # rows without weight go anywhere
+    for members, count in zip((usable & ~positive, usable & positive), counts, strict=True):
+        folds[members] = deal(0, count, n_folds, number)
+    return folds
 
-    Each round starts at another fold, by steps of the golden ratio. Without randomness, so, neither a sorted file nor
-    a periodic one puts what belongs together into one fold. Contiguous folds fail on the first (``docs/defaults.md``:
-    up to 0.007 of test AUC lost), dealing without the steps on the second (news20 comes in the order of its 20 groups,
-    1 to 20, again and again). Further rounds put the rows of a class into an order that their `number` fixes.
-    """
+
+def check_folds(counts: Sequence[int], n_folds: int, quiet: bool = False) -> int:
+    """Return the number of folds that so many rows of the two classes allow."""
     if n_folds < 2:
         raise ValueError(f"cv must be at least 2 folds, got {n_folds}.")
-    counts = [int(np.count_nonzero(usable & side)) for side in (~positive, positive)]
     if sum(counts) < n_folds:
         raise ValueError(f"cv={n_folds} folds need at least {n_folds} rows, got {sum(counts)}.")
     if min(counts) < 2:
@@ -76,20 +84,41 @@ def deal_folds(positive: np.ndarray, usable: np.ndarray, n_folds: int, number: i
             f"Cross-validation needs at least two rows of each class, got {counts[1]} positive and "
             f"{counts[0]} negative: set alpha to a number."
         )
-    if min(counts) < n_folds and number == 0:
+    if min(counts) < n_folds and not quiet:
         warnings.warn(
             f"The rarer class has only {min(counts)} rows, fewer than cv={n_folds}: {min(counts)} folds are used.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    n_folds = min(n_folds, *counts)
-    folds = np.zeros(len(positive), dtype=np.int16)  # rows without weight go anywhere
-    for members in (usable & ~positive, usable & positive):
-        rank = np.arange(np.count_nonzero(members))
-        rank = np.random.RandomState(number).permutation(rank) if number else rank
-        start = np.floor(n_folds * (GOLDEN_RATIO * (rank // n_folds) % 1))
-        folds[members] = (rank + start) % n_folds
-    return folds
+    return min(n_folds, *counts)
+
+
+def deal(start: int, stop: int, n_folds: int, number: int) -> np.ndarray:
+    """Return the folds of the rows start..stop-1 of a class: each `n_folds` rows in a row go one to each fold.
+
+    Which of them begins moves on by steps of the golden ratio. Without randomness, so, neither a sorted file nor a
+    periodic one puts what belongs together into one fold. Contiguous folds fail on the first (``docs/defaults.md``: up
+    to 0.007 of test AUC lost), dealing without the steps on the second (news20 comes in the order of its 20 groups,
+    1 to 20, again and again). Further rounds put each `n_folds` rows into an order that their `number` fixes. The fold
+    of a row depends on nothing but its rank in its class, so that a file can be dealt out block by block.
+    """
+    groups = np.arange(start // n_folds, -(-stop // n_folds))
+    if number == 0:
+        first = np.floor(n_folds * (GOLDEN_RATIO * groups % 1)).astype(np.int16)
+        folds = (first[:, None] + np.arange(n_folds, dtype=np.int16)) % n_folds
+    else:
+        ranks = groups[:, None] * n_folds + np.arange(n_folds)
+        folds = np.argsort(_scramble(ranks.astype(np.uint64), number), axis=1).astype(np.int16)
+    offset = start - start // n_folds * n_folds
+    return folds.ravel()[offset : offset + stop - start]
+
+
+def _scramble(keys: np.ndarray, number: int) -> np.ndarray:
+    """Return 64 bits for each key that look random: the finaliser of SplitMix64."""
+    z = keys + np.uint64(number << 48)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return z ^ (z >> np.uint64(31))
 
 
 def _indices(rows: Any, n_rows: int) -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
+from .calibration import Calibration, calibrate
 from .data import Rows
 from .folds import Splits, make_rounds
 from .metrics import roc_auc
@@ -269,10 +270,10 @@ class Fitting(NamedTuple):
         parts = rows.moments(splits.folds, int(splits.folds.max()) + 1)
 
         def problem_of(k: int) -> Problem:
-            square = MomentProblem(_merge(parts[:k] + parts[k + 1 :]), self.standardize)
+            square = MomentProblem(merge(parts[:k] + parts[k + 1 :]), self.standardize)
             return self.complete(square, lambda: take(k))
 
-        return self.complete(MomentProblem(_merge(parts), self.standardize), lambda: rows), problem_of
+        return self.complete(MomentProblem(merge(parts), self.standardize), lambda: rows), problem_of
 
     def candidates(self, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Return alpha, the number of nonzero weights and the loss of each candidate, in the order of a path."""
@@ -341,7 +342,8 @@ def information_criterion(moments: ClassMoments, W: np.ndarray) -> np.ndarray:
     return price - n * np.log1p(ratio / 2)
 
 
-def _merge(parts: list[ClassMoments]) -> ClassMoments:
+def merge(parts: list[ClassMoments]) -> ClassMoments:
+    """Return the moments of all parts together."""
     return parts[0].merge(*parts[1:])
 
 
@@ -356,25 +358,19 @@ class CrossValidation(NamedTuple):
         The AUCs.
     whole : Problem
         The problem of all rows.
-    held_out : ndarray of shape (n_sample,)
-        For the best candidate, the score of each row of the sample, or of all rows, when it was held out, less its
-        model's midpoint. The models of the folds differ in where their scores lie, which no AUC sees; the midpoint of
-        the class means brings them to one line. NaN for rows that never were, the mean for those that were often.
-    positive : ndarray of bool, shape (n_sample,)
-        Which of them are positive.
-    weights : ndarray of shape (n_sample,) or None
-        What they weigh, so that the classes weigh what they do in all rows.
     start : ndarray of shape (n_features,)
         The mean of the weights of the folds, for the best candidate.
+    calibrate : callable
+        Returns the curve of the held-out scores of the best candidate, given the midpoint of the final scores. The
+        models of the folds differ in where their scores lie, which no AUC sees; the midpoint of the class means of
+        each brings them to one line.
     """
 
     alphas: np.ndarray
     path: PathCV
     whole: Problem
-    held_out: np.ndarray
-    positive: np.ndarray
-    weights: np.ndarray | None
     start: np.ndarray
+    calibrate: Callable[[float], Calibration]
 
 
 Task = Callable[[str], AbstractContextManager[Any]]
@@ -425,9 +421,12 @@ def cross_validate(
     for test, W, midpoints in models:
         totals[test] += sample.scores(W[best], test) - midpoints[best]
         times[test] += 1
-    held_out = np.divide(totals, times, out=np.full(sample.n_rows, np.nan), where=times > 0)
-    if sample is not rows:
+    if sample is not rows:  # the classes weigh what they do in all rows
         shares = (rows.totals() / sample.totals())[positive.astype(np.intp)]
         weights = shares if weights is None else shares * weights
+    used = times > 0
+    held_out, positive, weights = totals[used] / times[used], positive[used], None if weights is None else weights[used]
     start = np.mean([W[best] for _, W, _ in models], axis=0)
-    return CrossValidation(alphas, path, whole, held_out, positive, weights, start)
+    return CrossValidation(
+        alphas, path, whole, start, lambda midpoint: calibrate(held_out + midpoint, positive, weights)
+    )

@@ -220,7 +220,7 @@ class StochasticClassifier(LinearAUCClassifier):
         if resumed:
             stream, state = copy.deepcopy(self._stream), copy.deepcopy(self.state_)
         else:
-            stream = Stream.begin(self._scaling(data, means, variances), check_random_state(self.random_state))
+            stream = Stream.begin(self._scaling(data.totals(), means, variances), check_random_state(self.random_state))
             state = self._start(row_width(X.shape[1]), len(y))
             self.n_iter_, self.convergence_ = 0, np.empty(0)
         sample = self._prepare(Sample.of(X, data.positive(), stream.scaling, means))
@@ -265,8 +265,8 @@ class StochasticClassifier(LinearAUCClassifier):
         order = rng.permutation(n_rows) if self.shuffle else np.arange(n_rows)
         return order.astype(np.uint64)
 
-    def _scaling(self, data: Rows, means: np.ndarray, variances: np.ndarray) -> Scaling:
-        share = data.totals() / data.n_rows
+    def _scaling(self, totals: np.ndarray, means: np.ndarray, variances: np.ndarray) -> Scaling:
+        share = totals / totals.sum()
         center = share @ means
         std = spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, center)
         return Scaling(center, 1 / penalty_scale(std, self.standardize))
