@@ -50,7 +50,6 @@ margin: $(VENV)/.installed
 
 # Measures AUC by epochs, draws it and writes docs/epochs.md.
 epochs: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[figures]'
 	$(BIN)/python benchmarks/epochs.py --write docs/epochs.md
 
 # Measures kernel features and writes docs/nystroem.md.
@@ -73,7 +72,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 # The newest versions that fit pyproject.toml, pinned.
 constraints:
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,figures]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	echo "# The exact versions that the Makefile installs; 'make constraints' writes them anew." > constraints.txt
 	$(BIN)/python -m pip freeze --exclude-editable >> constraints.txt
 	touch $(VENV)/.installed

@@ -5,7 +5,7 @@
 Khalid, Chitsaz and Ray claim that PSAM is at the optimum after one pass. Here: one split of 80% to 20%, all parameters
 the untuned defaults, means over three seeds; the batch optimum is BAM, AUCClassifier("squared_hinge") with alpha
 cross-validated. Fits go on from one number of passes to the next (`warm_start`). With --write the curves are drawn,
-too, in a figure of the page's name, which needs matplotlib: pip install '.[figures]'.
+too, in a figure of the page's name, which needs matplotlib: pip install '.[report]'.
 """
 
 import argparse

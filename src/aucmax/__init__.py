@@ -16,6 +16,8 @@ _HOME = {
     "KMeansNystroem": "nystroem",
     "PathCV": "model_selection",
     "cross_validate_path": "model_selection",
+    "load_model": "persistence",
+    "save_model": "persistence",
     "AUCComparison": "metrics",
     "AUCInterval": "metrics",
     "compare_auc": "metrics",
@@ -74,6 +76,8 @@ if TYPE_CHECKING:
     from .moments import ClassMoments as ClassMoments
     from .nystroem import KMeansNystroem as KMeansNystroem
     from .pairwise import pairwise_loss as pairwise_loss
+    from .persistence import load_model as load_model
+    from .persistence import save_model as save_model
 
 
 def __getattr__(name: str) -> Any:

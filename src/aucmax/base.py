@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -163,6 +164,18 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_labels(y, self.classes_)
         return float(roc_auc(y == self.classes_[1], scores, sample_weight))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted classifier to a model file; :func:`aucmax.load_model` reads it.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; an existing file is replaced, whole or not at all.
+        """
+        from .persistence import save_model
+
+        save_model(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

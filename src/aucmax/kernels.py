@@ -86,3 +86,15 @@ def sum_below(values, chosen, weights, knots, below):
             total += w * (below[left] + below[right])
             weight += w
     return total, weight
+
+
+@jit
+def count_cells(scores, positive, center, scale, counts):
+    """Add each score to its cell of :class:`aucmax.streaming.cells.Cells`."""
+    n_cells = counts.shape[2]
+    for i in range(scores.shape[0]):
+        c = np.uint64(positive[i])
+        for k in range(scores.shape[1]):
+            z = (scores[i, k] - center[k]) / scale[k]
+            u = z / (1.0 + abs(z))
+            counts[k, c, np.uint64(min(int((u + 1.0) * 0.5 * n_cells), n_cells - 1))] += 1

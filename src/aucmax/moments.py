@@ -19,14 +19,13 @@ up to rounding.
 from __future__ import annotations
 
 import os
-import uuid
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
+from .atomic import write_atomically
 from .blocks import average, csr_moments, dense_moments, gather
 from .threads import map_spans
 from .validation import check_class_weights, check_labels, check_rows, check_weights
@@ -128,7 +127,8 @@ class ClassMoments:
                 f"{other.classes.tolist()}."
             )
 
-    def _absorb(self, other: ClassMoments) -> None:
+    def absorb(self, other: ClassMoments) -> None:
+        """Add the rows of other moments, in place."""
         self._check_compatible(other)
         for c in range(2):
             self._add(c, other.weight[c], other.mean[c], other.scatter[c])
@@ -155,11 +155,26 @@ class ClassMoments:
         new.classes, new.weight, new.mean, new.scatter = self.classes, weight, mean, scatter
         return new
 
+    def widened(self, n_features: int) -> ClassMoments:
+        """Return the moments of the same rows with columns of zeros after theirs."""
+        more = n_features - self.n_features
+        if not more:
+            return self
+        columns = ((0, 0), (0, more))
+        return self._with(self.weight, np.pad(self.mean, columns), np.pad(self.scatter, (*columns, (0, more))))
+
+    def relabelled(self, classes: Any, swapped: bool = False) -> ClassMoments:
+        """Return the same moments under other labels; `swapped` makes the negative class the positive one."""
+        turn = -1 if swapped else 1
+        new = self._with(self.weight[::turn], self.mean[::turn], self.scatter[::turn])
+        new.classes = np.asarray(classes)
+        return new
+
     def merge(self, *others: ClassMoments) -> ClassMoments:
         """Return the moments of these rows and those of `others` together."""
         merged = self.copy()
         for other in others:
-            merged._absorb(other)
+            merged.absorb(other)
         return merged
 
     def subtract(self, other: ClassMoments) -> ClassMoments:
@@ -248,24 +263,17 @@ class ClassMoments:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the moments to an ``.npz`` file, whole or not at all."""
-        path = Path(path)
-        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        try:
-            with open(draft, "xb") as file:
-                np.savez(
-                    file,
-                    format=np.array(FILE_FORMAT),
-                    classes=self.classes,
-                    weight=self.weight,
-                    mean=self.mean,
-                    scatter=self.scatter,
-                )
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, path)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
+        write_atomically(
+            path,
+            lambda file: np.savez(
+                file,
+                format=np.array(FILE_FORMAT),
+                classes=self.classes,
+                weight=self.weight,
+                mean=self.mean,
+                scatter=self.scatter,
+            ),
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ClassMoments:
@@ -369,7 +377,7 @@ def grouped_moments(
     moments = [ClassMoments(n_features, classes) for _ in range(n_folds)]
     for parts in map_spans(one_span, n_rows, step, n_features):
         for whole, part in zip(moments, parts, strict=True):
-            whole._absorb(part)
+            whole.absorb(part)
     if not all(np.isfinite(part.scatter).all() for part in moments):
         assert_all_finite(X, input_name="X")
     if sample_weight is not None and not sample_weight.all():

@@ -133,6 +133,12 @@ class Stream(NamedTuple):
         return Calibration(0.0, 0.0, float(logit(share)))
 
 
+def relative_change(before: np.ndarray, after: np.ndarray) -> float:
+    """Return the norm of the change of the weights, relative to theirs."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.linalg.norm(after - before) / (np.linalg.norm(after) or 1))
+
+
 class StochasticClassifier(LinearAUCClassifier):
     """A classifier fitted by passes over the rows."""
 
@@ -179,8 +185,7 @@ class StochasticClassifier(LinearAUCClassifier):
 
     def _measure(self, state: Any, sample: Sample, before: np.ndarray, after: np.ndarray) -> float:
         """Return what `tol` is compared with after a pass: the relative change of the weights."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return float(np.linalg.norm(after - before) / (np.linalg.norm(after) or 1))
+        return relative_change(before, after)
 
     def _finish(self, w: np.ndarray, data: Rows, scaling: Scaling) -> np.ndarray:
         """Return what `fit` makes of the weights in the end."""
@@ -251,15 +256,18 @@ class StochasticClassifier(LinearAUCClassifier):
                 break
         else:
             if self.tol is not None:
-                warnings.warn(
-                    f"{type(self).__name__} stopped at max_iter={self.max_iter} at {measures[-1]:.1e}, above "
-                    f"tol={self.tol:g}: increase max_iter, or set tol=None for a fixed number of passes.",
-                    ConvergenceWarning,
-                    stacklevel=5,
-                )
+                self._warn_not_converged(measures[-1])
         self.n_iter_ += len(measures)
         self.convergence_ = np.append(self.convergence_, measures)
         return w
+
+    def _warn_not_converged(self, measure: float) -> None:
+        warnings.warn(
+            f"{type(self).__name__} stopped at max_iter={self.max_iter} at {measure:.1e}, above "
+            f"tol={self.tol:g}: increase max_iter, or set tol=None for a fixed number of passes.",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
 
     def _order(self, n_rows: int, rng: np.random.RandomState) -> np.ndarray:
         order = rng.permutation(n_rows) if self.shuffle else np.arange(n_rows)

@@ -1,0 +1,575 @@
+"""The command line: `aucmax fit`, `predict`, `evaluate`, `compare`, `algorithms`, `inspect`, `export` and `demo`.
+
+What users can fix ends with exit status 2 and one line on standard error, anything else with 1; a traceback is shown
+with --debug alone. Results go to standard output, as JSON with --json; notes and progress to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import __version__
+from .console import Bar, Console, format_bytes, make_table, parse_bytes
+from .display import (
+    as_text,
+    comparison_report,
+    describe_fit,
+    describe_model,
+    fit_report,
+    flatten,
+    headline,
+    show_comparison,
+    show_evaluation,
+    summarise,
+    wrote,
+)
+from .options import (
+    DATA,
+    MODEL,
+    OUTPUT,
+    Data,
+    Debug,
+    Force,
+    Format,
+    Jobs,
+    Json,
+    ModelPath,
+    NoHeader,
+    OneHot,
+    Positive,
+    Quiet,
+    ReportPath,
+    Seed,
+    Target,
+    Train,
+    ZeroBased,
+)
+
+if TYPE_CHECKING:
+    from .evaluation import Evaluation
+    from .experiment import Fit
+    from .persistence import ModelFile
+    from .report import Report
+    from .sources import Block, Source
+    from .training import Training
+
+app = typer.Typer(
+    name="aucmax",
+    help="Train linear classifiers that maximise the area under the ROC curve, and use them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+
+DEFAULT_METHODS = "AUCClassifier, LogisticRegression, LinearSVC, RidgeClassifier, GaussianAUC"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    warnings.showwarning = show_warning  # type: ignore[assignment]
+    try:
+        status = app(arguments, prog_name="aucmax", standalone_mode=False)
+        sys.stdout.flush()
+    except SystemExit as leaving:  # of Rich, when whoever reads our output has seen enough
+        status = leaving.code
+    except BaseException as error:
+        if "--debug" in arguments:
+            traceback.print_exc()
+        status = say(error)
+    sys.exit(status or 0)
+
+
+def say(error: BaseException) -> int:
+    """Say in one line on standard error what went wrong, and return the exit status."""
+    if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        text, status = "interrupted.", 130
+    elif hasattr(error, "format_message"):  # of the options
+        text, status = error.format_message(), 2
+    elif isinstance(error, OSError) and error.strerror:
+        name = error.filename if error.filename is not None else "standard output"
+        text, status = f"{os.fsdecode(name)}: {error.strerror}.", 2
+    elif isinstance(error, ValueError | OSError | ImportError | MemoryError):
+        text, status = str(error) or "there is not enough memory.", 2
+    else:
+        text, status = f"unexpected {type(error).__name__}: {error} (--debug shows where).", 1
+    sys.stderr.write(f"aucmax: {' '.join(text.split())}\n")
+    return status
+
+
+def show_warning(message: Warning | str, *where: Any) -> None:
+    """Say a warning of the library in one line, without a place in its source."""
+    sys.stderr.write(f"aucmax: warning: {' '.join(str(message).split())}\n")
+
+
+def show_version(value: bool) -> None:
+    """Print the version and leave."""
+    if value:
+        print(f"aucmax {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Train linear classifiers that maximise the area under the ROC curve, and use them."""
+
+
+@app.command()
+def fit(
+    train: Train,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The model file to write.", rich_help_panel=OUTPUT)
+    ] = Path("model.safetensors"),
+    test: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Rows to evaluate the model on.", rich_help_panel=DATA)
+    ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            help="A published algorithm, as NAME or 'NAME(parameter=value)'; `aucmax algorithms` lists them.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="auto, squared, squared_hinge, hinge, logistic, exponential or sigmoid.", rich_help_panel=MODEL
+        ),
+    ] = None,
+    penalty: Annotated[str | None, typer.Option(help="l2, l1 or elasticnet.", rich_help_panel=MODEL)] = None,
+    l1_ratio: Annotated[float | None, typer.Option(help="Share of L1 in elasticnet.", rich_help_panel=MODEL)] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="Regularisation strength; by default, cross-validated.", rich_help_panel=MODEL),
+    ] = None,
+    n_nonzero: Annotated[
+        list[int] | None,
+        typer.Option(help="At most so many weights; give it several times to choose.", rich_help_panel=MODEL),
+    ] = None,
+    cv: Annotated[int | None, typer.Option(help="Number of folds.", rich_help_panel=MODEL)] = None,
+    standardize: Annotated[
+        bool | None,
+        typer.Option(help="Whether the penalty is on standardised columns.", rich_help_panel=MODEL),
+    ] = None,
+    seed: Seed = 0,
+    format: Format = None,
+    target: Target = None,
+    positive: Positive = None,
+    one_hot: OneHot = False,
+    no_header: NoHeader = False,
+    zero_based: ZeroBased = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="Read larger files by blocks in about so much memory, as 2GB; by default, half of the machine's.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Read by blocks, and go on from this file after an interruption.", rich_help_panel=DATA),
+    ] = None,
+    checkpoint_every: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.", rich_help_panel=DATA)
+    ] = 30.0,
+    report: ReportPath = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Fit a model to a file and write it."""
+    console = Console(quiet, as_json)
+    resumed = checkpoint is not None and checkpoint.exists()
+    check_outputs([report] if resumed else [output, report], force)
+    from .persistence import save_model
+    from .sources import open_source
+    from .training import Streaming, default_memory, fit_source, make_estimator, must_stream
+
+    if checkpoint is not None and train == "-":
+        raise ValueError("--checkpoint needs a file that can be read again, not standard input.")
+    how = Streaming(parse_bytes(memory) if memory else default_memory(), checkpoint, checkpoint_every)
+    options: dict[str, Any] = {"header": not no_header, "zero_based": zero_based}
+    source = open_source(train, format=format, target=target, one_hot=one_hot, with_target=True, **options)
+    streamed = must_stream(source, how)
+    estimator = make_estimator(
+        algorithm,
+        seed,
+        streamed,
+        loss=loss,
+        penalty=penalty,
+        l1_ratio=l1_ratio,
+        alpha=alpha,
+        n_nonzero=n_nonzero if n_nonzero is None or len(n_nonzero) > 1 else n_nonzero[0],
+        cv=cv,
+        standardize=standardize,
+    )
+    if streamed:
+        console.note(streaming_note(source, estimator, resumed))
+    begun = time.perf_counter()
+    with console.progress() as bar:
+        training, passes = fit_source(estimator, source, positive, how, on_block(bar, source))
+    seconds = time.perf_counter() - begun
+    file, evaluation, scores = training.file, None, None
+    if test is not None:
+        evaluation, scores = evaluate_file(console, file, test, format=format, target=target, **options)
+        file.notes["test"] = {"file": test, **headline(evaluation)}
+    save_model(file.model, output, **file.notes)
+    if passes is not None:
+        passes.clear()
+    if report is not None:
+        if evaluation is None and training.scores is not None:
+            evaluation, scores = evaluate_training(training)
+        where = "test rows" if test is not None else "training rows, on which every model looks better than it is"
+        write(report, fit_report(file, test or source.name, evaluation, scores, where))
+    console.summary(describe_fit(file, seconds, output, report), *summarise(file, seconds, output, report))
+
+
+@app.command()
+def predict(
+    model: ModelPath,
+    data: Data,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="By default, standard output.", rich_help_panel=OUTPUT)
+    ] = None,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Also the probability of the positive class.", rich_help_panel=OUTPUT)
+    ] = False,
+    labels: Annotated[bool, typer.Option("--labels", help="Also the predicted label.", rich_help_panel=OUTPUT)] = False,
+    format: Format = None,
+    no_header: NoHeader = False,
+    zero_based: ZeroBased = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write the scores of the rows of a file, as CSV: the larger, the more likely positive."""
+    console = Console(quiet)
+    check_outputs([output], force)
+    from .persistence import read_model, write_atomically
+    from .training import open_for
+
+    file = read_model(model)
+    source = open_for(file, data, with_target=False, format=format, header=not no_header, zero_based=zero_based)
+    with console.progress() as bar:
+        lines = prediction_lines(file, source, proba, labels, on_block(bar, source))
+        if output is None:
+            for text in lines:
+                sys.stdout.write(text)
+        else:
+            write_atomically(output, lambda out: out.writelines(text.encode() for text in lines))
+
+
+@app.command()
+def evaluate(
+    model: ModelPath,
+    data: Data,
+    max_fpr: Annotated[float, typer.Option(help="Where the partial AUC ends.")] = 0.1,
+    format: Format = None,
+    target: Target = None,
+    no_header: NoHeader = False,
+    zero_based: ZeroBased = False,
+    report: ReportPath = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold."""
+    console = Console(quiet, as_json)
+    check_outputs([report], force)
+    from .persistence import read_model
+
+    file = read_model(model)
+    options: dict[str, Any] = {"header": not no_header, "zero_based": zero_based}
+    evaluation, scores = evaluate_file(console, file, data, format=format, target=target, max_fpr=max_fpr, **options)
+    if report is not None:
+        write(report, fit_report(file, data, evaluation, scores, "rows of the file"))
+    values = {"model": str(model), "data": data, **evaluation.to_dict()}
+    console.result(values, *show_evaluation(file, evaluation), *wrote(report))
+
+
+@app.command()
+def compare(
+    data: Annotated[list[str], typer.Argument(metavar="DATA...", help="One or more files of labelled rows.")],
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="Names, or 'NAME(parameter=value)', parted by commas; the first is tested against the others."
+        ),
+    ] = DEFAULT_METHODS,
+    folds: Annotated[int, typer.Option(help="Number of folds.", rich_help_panel=MODEL)] = 5,
+    repeats: Annotated[int, typer.Option(help="How often the rows are dealt out anew.", rich_help_panel=MODEL)] = 5,
+    inner_folds: Annotated[int, typer.Option(help="Folds that tune the parameters.", rich_help_panel=MODEL)] = 5,
+    candidates: Annotated[
+        int | None,
+        typer.Option(help="Try so many candidates of larger grids, drawn at random.", rich_help_panel=MODEL),
+    ] = None,
+    jobs: Jobs = 1,
+    seed: Seed = 0,
+    format: Format = None,
+    target: Target = None,
+    positive: Positive = None,
+    one_hot: OneHot = False,
+    no_header: NoHeader = False,
+    zero_based: ZeroBased = False,
+    report: ReportPath = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Compare methods as the papers do: repeated stratified folds, each method tuned on the training part, t-tests."""
+    console = Console(quiet, as_json)
+    check_outputs([report], force)
+    from .experiment import compare as compare_methods
+    from .experiment import find_method, win_tie_loss
+    from .sources import open_source
+    from .training import find_classes_of, read_rows
+
+    chosen = [find_method(name) for name in split_names(methods)]
+    found = []
+    for path in data:
+        source = open_source(
+            path,
+            format=format,
+            target=target,
+            one_hot=one_hot,
+            header=not no_header,
+            zero_based=zero_based,
+            with_target=True,
+        )
+        with console.progress("fits") as bar:
+            X, y = read_rows(source)
+            _, mask = find_classes_of(source, y, positive)
+            found.append(
+                compare_methods(
+                    X,
+                    mask,
+                    chosen,
+                    data=source.name,
+                    n_splits=folds,
+                    n_repeats=repeats,
+                    inner_splits=inner_folds,
+                    max_candidates=candidates,
+                    random_state=seed,
+                    n_jobs=jobs,
+                    on_progress=on_fit(bar, len(chosen) * folds * repeats),
+                )
+            )
+    if report is not None:
+        write(report, comparison_report(found, folds, repeats))
+    counts = win_tie_loss(found)
+    values = {
+        "folds": folds,
+        "repeats": repeats,
+        "comparisons": [comparison.to_dict() for comparison in found],
+        "win_tie_loss": {name: list(count) for name, count in counts.items()},
+    }
+    shown = [item for comparison in found for item in show_comparison(comparison)]
+    if len(found) > 1:
+        rows = [(name, *map(str, count)) for name, count in counts.items()]
+        title = f"{found[0].methods[0]} against, over {len(found)} data sets"
+        shown.append(make_table(title, ("", "win", "tie", "loss"), rows, right=(1, 2, 3)))
+    console.result(values, *shown, *wrote(report))
+
+
+@app.command()
+def algorithms(as_json: Json = False, debug: Debug = False) -> None:
+    """List what can be fitted and compared."""
+    from .experiment import describe_methods
+
+    rows = describe_methods()
+    table = make_table(
+        "",
+        ("name", "optimises", "stream", "tuned by compare", "what it is", "paper"),
+        [(r.name, r.family, "yes" if r.online else "", r.grid, r.summary, r.paper.partition("),")[0]) for r in rows],
+    )
+    console = Console(as_json=as_json)
+    console.result({"methods": [row._asdict() for row in rows]}, table)
+
+
+@app.command()
+def inspect(
+    model: ModelPath,
+    top: Annotated[int, typer.Option(help="How many weights to show.")] = 20,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show what a model file holds."""
+    from .persistence import read_model
+    from .training import largest_weights
+
+    file = read_model(model)
+    weights = largest_weights(file.model, file.notes.get("spreads"), top)
+    values = describe_model(file) | {"size": model.stat().st_size, "weights": weights and dict(weights)}
+    entries = list(flatten(describe_model(file)))
+    width = 2 + max(len(name) for name, _ in entries)
+    lines = [f"{name:<{width}}{as_text(value)}" for name, value in entries]
+    shown: list[Any] = [f"{model} ({format_bytes(model.stat().st_size)})", *lines]
+    if weights:
+        what = "weight" if file.notes.get("spreads") is None else "weight of the standardised column"
+        shown.append(make_table("", ("column", what), [(name, f"{w:.6g}") for name, w in weights], right=(1,)))
+    Console(as_json=as_json).result(values, *shown)
+
+
+@app.command()
+def export(
+    model: ModelPath,
+    onnx: Annotated[Path, typer.Option(help="The ONNX file to write.")],
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a model in another format."""
+    check_outputs([onnx], force)
+    from .export import export_onnx
+    from .persistence import read_model
+
+    file = read_model(model)
+    export_onnx(file.model, onnx)
+    Console(quiet).note(f"wrote {onnx}")
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The report to write.", rich_help_panel=OUTPUT)] = Path(
+        "aucmax-demo.html"
+    ),
+    jobs: Jobs = 1,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Find the eights among scanned digits, compare with scikit-learn's classifiers, and write a report."""
+    check_outputs([output], force)
+    from .demo import run_demo
+
+    console = Console(quiet, as_json)
+    with console.progress("fits") as bar:
+        file, evaluation, scores, comparison = run_demo(jobs, bar)
+    made = fit_report(file, "scikit-learn's digits", evaluation, scores, "rows that were held out")
+    write(output, made._replace(title="Which digit is an 8?", comparison=comparison))
+    values = {"report": str(output), "test": headline(evaluation), "comparison": comparison.to_dict()}
+    console.summary(values, *show_evaluation(file, evaluation), *show_comparison(comparison), *wrote(output))
+
+
+# What the commands share
+
+
+def check_outputs(paths: list[Path | None], force: bool) -> None:
+    """Raise a ValueError before anything is done if a file would be replaced or cannot be written."""
+    for path in paths:
+        if path is None:
+            continue
+        if path.is_dir():
+            raise ValueError(f"{path} is a directory.")
+        if path.exists() and not force:
+            raise ValueError(f"{path} exists: give another name, or --force to replace it.")
+        if not path.parent.is_dir():
+            raise ValueError(f"{path.parent} is not a directory, so {path.name} cannot be written there.")
+
+
+def split_names(text: str) -> list[str]:
+    """Return the names of a list, parted by the commas outside of brackets."""
+    names = [name.strip() for name in re.split(r",(?![^(]*\))", text) if name.strip()]
+    if not names:
+        raise ValueError("--methods names no method; `aucmax algorithms` lists them.")
+    return names
+
+
+def on_block(bar: Bar, source: Source) -> Callable[[str, Block], None]:
+    """Return what moves a bar on after each block."""
+
+    def update(name: str, block: Block) -> None:
+        bar.update(name, min(block.n_read, source.size), source.size, block.X.shape[0], of_bytes=True)
+
+    return update
+
+
+def on_fit(bar: Bar, total: int) -> Callable[[Fit], None]:
+    """Return what moves a bar on after each fit of a comparison."""
+    return lambda fit: bar.update(fit.method, bar.count + 1, total)
+
+
+def streaming_note(source: Source, estimator: Any, resumed: bool) -> str:
+    """Return what is to be said of a fit by blocks."""
+    text = f"{source.name}: {format_bytes(source.size)}, read by blocks"
+    if resumed:
+        text += ", from the checkpoint on"
+    if getattr(estimator, "loss", None) == "auto":
+        text += "; the loss is the square"
+    if hasattr(estimator, "shuffle"):
+        text += "; rows are taken in the order of the file"
+    return text
+
+
+def write(path: Path, report: Report) -> None:
+    """Write a report."""
+    from .report import write_report
+
+    write_report(path, report)
+
+
+def evaluate_file(
+    console: Console, file: ModelFile, path: str, max_fpr: float = 0.1, **options: Any
+) -> tuple[Evaluation, Any]:
+    """Return the evaluation of a model on a file, and the scores of its negatives and positives."""
+    from .evaluation import evaluate
+    from .training import open_for, score_source
+
+    source = open_for(file, path, with_target=True, **options)
+    with console.progress() as bar:
+        scores, positive = score_source(file, source, on_block(bar, source))
+    return evaluate(positive, scores, max_fpr=max_fpr), (scores[~positive], scores[positive])
+
+
+def evaluate_training(training: Training) -> tuple[Evaluation, Any]:
+    """Return the same for the training rows."""
+    import numpy as np
+
+    from .evaluation import evaluate
+
+    scores, positive = np.asarray(training.scores), np.asarray(training.positive)
+    return evaluate(positive, scores), (scores[~positive], scores[positive])
+
+
+def prediction_lines(file: ModelFile, source: Source, proba: bool, labels: bool, update: Any) -> Iterator[str]:
+    """Yield the lines of the output of predict, by blocks."""
+    from .training import nameless
+
+    yield ",".join(["score"] + ["probability"] * proba + ["label"] * labels) + "\n"
+    with nameless():
+        for block in source.blocks():
+            columns = [map(repr, file.model.decision_function(block.X).tolist())]
+            if proba:
+                columns.append(map(repr, file.model.predict_proba(block.X)[:, 1].tolist()))
+            if labels:
+                columns.append(map(csv_text, file.model.predict(block.X).tolist()))
+            yield "".join(f"{line}\n" for line in map(",".join, zip(*columns, strict=True)))
+            update("scoring", block)
+
+
+def csv_text(value: Any) -> str:
+    """Return a value as a field of a CSV file."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if re.search(r'[",\r\n]', text) else text

@@ -1,0 +1,149 @@
+"""What the command line says and where: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console as RichConsole
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+PATIENCE = 1.0  # seconds: what is done by then shows no progress
+WIDE = 200  # columns, where no terminal says how many
+
+
+class Console:
+    """Standard output and standard error of one command.
+
+    Parameters
+    ----------
+    quiet : bool
+        Whether notes and progress are left out.
+    as_json : bool
+        Whether the result is one JSON object.
+    """
+
+    def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
+        self.quiet, self.as_json = quiet, as_json
+        self.out = RichConsole(highlight=False)
+        self.err = RichConsole(stderr=True, highlight=False)
+        if not self.out.is_terminal:
+            self.out.width = WIDE
+
+    def note(self, text: str) -> None:
+        """Say something on standard error."""
+        if not self.quiet:
+            self.err.print(text, markup=False, soft_wrap=True)
+
+    def result(self, values: dict[str, Any], *shown: Any) -> None:
+        """Print a result: as JSON, or what is to be shown, texts and tables."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(values, indent=2, allow_nan=False) + "\n")
+            return
+        for item in shown:
+            self.out.print(item, markup=False, soft_wrap=isinstance(item, str))
+
+    def summary(self, values: dict[str, Any], *shown: Any) -> None:
+        """Print what a command has to tell besides the file it wrote; nothing if it is to be quiet."""
+        if self.as_json or not self.quiet:
+            self.result(values, *shown)
+
+    @contextmanager
+    def progress(self, unit: str = "rows") -> Iterator[Bar]:
+        """Show a bar on a terminal, if it takes longer than a second."""
+        bar = Bar(self.err, unit, enabled=self.err.is_terminal and not self.quiet)
+        try:
+            yield bar
+        finally:
+            bar.stop()
+
+
+class Bar:
+    """A progress bar that appears when it is needed: what is done, how many units, time left."""
+
+    def __init__(self, console: RichConsole, unit: str, enabled: bool) -> None:
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn(f"{{task.fields[count]:,}} {unit}"),
+            TextColumn("{task.fields[amount]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not enabled,
+        )
+        self.begun, self.shown, self.count = time.monotonic(), False, 0
+        self.name, self.task = "", self.progress.add_task("", total=None, count=0, amount="")
+
+    def update(self, name: str, completed: float, total: float, more: int = 1, of_bytes: bool = False) -> None:
+        """Say what is being done, how far it is and how many more units that were."""
+        if name != self.name:
+            self.name, self.count = name, 0
+            self.progress.reset(self.task)
+        self.count += more
+        amount = f"{format_bytes(completed)} of {format_bytes(total)}" if of_bytes else ""
+        self.progress.update(
+            self.task, description=name, completed=completed, total=total, count=self.count, amount=amount
+        )
+        if not self.shown and time.monotonic() - self.begun > PATIENCE:
+            self.progress.start()
+            self.shown = True
+
+    def stop(self) -> None:
+        """Take the bar away."""
+        if self.shown:
+            self.progress.stop()
+
+
+def make_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Table:
+    """Return a table; the columns numbered in `right` hold numbers."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for k, name in enumerate(header):
+        table.add_column(name, justify="right" if k in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def format_bytes(n: float) -> str:
+    """Return a number of bytes as people say it.
+
+    Examples
+    --------
+    >>> from aucmax.console import format_bytes
+    >>> format_bytes(2_500_000)
+    '2.5 MB'
+    """
+    units = ["bytes", "kB", "MB", "GB", "TB"]
+    while n >= 1000 and len(units) > 1:
+        n, units = n / 1000, units[1:]
+    return f"{n:.3g} {units[0]}"
+
+
+def parse_bytes(text: str) -> int:
+    """Return the number of bytes that a text such as 2GB or 500 MiB means.
+
+    Examples
+    --------
+    >>> from aucmax.console import parse_bytes
+    >>> parse_bytes("2GB"), parse_bytes("1.5 GiB"), parse_bytes("300000")
+    (2000000000, 1610612736, 300000)
+    """
+    units = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12}
+    units |= {"tb": 10**12, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+    number = text.strip().rstrip("bBkKmMgGtTiI ")
+    unit = text.strip()[len(number) :].strip().lower()
+    try:
+        n = float(number) * units[unit]
+        if not 0 < n < 1 << 60:
+            raise ValueError
+    except (KeyError, ValueError):
+        raise ValueError(f"--memory takes a size such as 2GB or 500MB, got {text!r}.") from None
+    return int(n)

@@ -1,0 +1,659 @@
+"""The papers' protocol: methods compared on the same folds, each tuned inside the training part, by paired t-tests.
+
+1. Rows are split by repeated stratified k-fold; all methods see the same splits.
+2. In each training part, the parameters of a method are those of its grid with the highest mean AUC over stratified
+   inner folds, which are the same for all methods too. The rows tested on take part in nothing.
+3. The method is fitted to the training part with these, and its AUC is that on the test part.
+4. The first method is tested against each other one: with d the differences of their AUCs on the n = k x repeats
+   splits, t = mean(d) / sqrt(var(d) / n) is compared with Student's distribution of n - 1 degrees of freedom.
+
+The test of the papers takes the splits as independent, which they are not: training parts overlap, and so it finds
+differences too often. Nadeau and Bengio's correction puts 1/n + (test rows / training rows) for 1/n. Both are given.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import itertools
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from importlib import resources
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+from scipy.special import stdtr
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import assert_all_finite, get_tags
+from threadpoolctl import threadpool_limits
+
+from .algorithms import ALGORITHMS, PAPERS
+from .metrics import roc_auc
+from .validation import check_rows, find_classes
+
+SIGNIFICANCE = 0.05
+# What a fit raises that does not work out: parameters the data do not allow, steps that diverge, too many columns.
+FAILURES = (ValueError, ArithmeticError, MemoryError)
+
+
+class Method(NamedTuple):
+    """Something to compare.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in tables.
+    make : callable
+        Makes the estimator, which must have a `decision_function`; takes its parameters by name, and `random_state` if
+        anything in the estimator has one.
+    grid : mapping of str to list
+        The values to choose the parameters from, named as the estimator's `set_params` has them.
+    description : str
+        What it is, in one line.
+    """
+
+    name: str
+    make: Callable[..., Any]
+    grid: Mapping[str, Sequence[Any]] = {}
+    description: str = ""
+
+
+class Fit(NamedTuple):
+    """One method on one split: a cell of the table.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    split : int
+        The number of the split.
+    auc : float
+        On the test part; NaN where the method failed.
+    seconds : float
+        What the fit with the chosen parameters took.
+    tuning_seconds : float
+        What choosing them took.
+    parameters : dict
+        The chosen ones.
+    failure : str
+        Why it failed, or nothing.
+    """
+
+    method: str
+    split: int
+    auc: float = math.nan
+    seconds: float = math.nan
+    tuning_seconds: float = math.nan
+    parameters: Mapping[str, Any] = {}
+    failure: str = ""
+
+
+class Comparison(NamedTuple):
+    """Methods on the same splits of one data set.
+
+    Attributes
+    ----------
+    data : str
+        The name of the data set.
+    methods : list of str
+        The methods; the first is tested against the others.
+    auc : ndarray of shape (n_methods, n_splits * n_repeats)
+        Test AUC on each split, NaN where the method failed.
+    seconds : ndarray of the same shape
+        What the fits with the chosen parameters took.
+    tuning_seconds : ndarray of the same shape
+        What choosing them took.
+    parameters : list of lists of dict
+        The chosen parameters of each method on each split.
+    pvalues : list of float or None
+        Of the paired t-test of the first method against each; None for the first, and where one of the two failed.
+    corrected_pvalues : list of float or None
+        The same with Nadeau and Bengio's correction for training parts that overlap.
+    verdicts : list of str
+        Of the first method against each, by `pvalues` at 95%: "win", "tie" or "loss"; "" where there is none.
+    failures : dict of str
+        Why a method failed, and on how many splits.
+    """
+
+    data: str
+    methods: list[str]
+    auc: np.ndarray
+    seconds: np.ndarray
+    tuning_seconds: np.ndarray
+    parameters: list[list[dict[str, Any]]]
+    pvalues: list[float | None]
+    corrected_pvalues: list[float | None]
+    verdicts: list[str]
+    failures: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON has it: one object for each method, in their order, null for what is not known."""
+        rows = []
+        for k, name in enumerate(self.methods):
+            rows.append(
+                {
+                    "method": name,
+                    "mean_auc": _or_none(self.auc[k].mean()),
+                    "std_auc": _or_none(self.auc[k].std()),
+                    "mean_seconds": _or_none(self.seconds[k].mean()),
+                    "mean_tuning_seconds": _or_none(self.tuning_seconds[k].mean()),
+                    "pvalue": self.pvalues[k],
+                    "corrected_pvalue": self.corrected_pvalues[k],
+                    "verdict": self.verdicts[k],
+                    "failure": self.failures.get(name),
+                    "auc": [_or_none(value) for value in self.auc[k]],
+                    "seconds": [_or_none(value) for value in self.seconds[k]],
+                    "tuning_seconds": [_or_none(value) for value in self.tuning_seconds[k]],
+                    "parameters": self.parameters[k],
+                }
+            )
+        return {"data": self.data, "methods": rows}
+
+
+class Description(NamedTuple):
+    """A row of the list of methods: what can be compared, what it optimises, where it was published."""
+
+    name: str
+    family: str
+    paper: str
+    online: bool
+    grid: str
+    summary: str
+
+
+# The methods
+
+
+def _auc_classifier(**parameters: Any) -> Any:
+    from .classifier import AUCClassifier
+
+    return AUCClassifier(**parameters)
+
+
+def _standardized(module: str, name: str, **parameters: Any) -> Pipeline:
+    """Return a classifier of scikit-learn's behind the standardisation that ours do by themselves."""
+    classifier = getattr(importlib.import_module(f"sklearn.{module}"), name)(**parameters)
+    return Pipeline([("scale", StandardScaler()), ("classifier", classifier)])
+
+
+def _of_scikit_learn(module: str, name: str, grid: Mapping[str, Sequence[Any]], description: str) -> Method:
+    of_step = {f"classifier__{parameter}": values for parameter, values in grid.items()}
+    return Method(name, partial(_standardized, module, name), of_step, f"{description} (scikit-learn)")
+
+
+def _decades(low: int, high: int) -> list[float]:
+    return [10.0**k for k in range(low, high + 1)]
+
+
+_SGD: dict[str, list[Any]] = {"alpha": _decades(-6, 0), "loss": ["hinge", "log_loss"]}
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("AUCClassifier", _auc_classifier, {}, "Exact minimiser of a pairwise loss, which tunes itself"),
+        *(Method(name, made.__call__, made.grid, PAPERS[made.paper]) for name, made in ALGORITHMS.items()),
+        _of_scikit_learn("linear_model", "LogisticRegression", {"C": _decades(-4, 4)}, "Logistic regression"),
+        _of_scikit_learn("svm", "LinearSVC", {"C": _decades(-4, 2)}, "Linear support vector machine"),
+        _of_scikit_learn("linear_model", "RidgeClassifier", {"alpha": _decades(-3, 5)}, "Least squares on the labels"),
+        _of_scikit_learn("linear_model", "SGDClassifier", _SGD, "Stochastic gradient descent"),
+        _of_scikit_learn("discriminant_analysis", "LinearDiscriminantAnalysis", {}, "Fisher's discriminant"),
+    )
+}
+
+
+def find_method(text: str) -> Method:
+    """Return a method by its name, with parameters in brackets if some should not be tuned.
+
+    Parameters
+    ----------
+    text : str
+        A key of `METHODS`, or a call of it with literal keyword arguments. These leave the grid; nothing is executed.
+
+    Returns
+    -------
+    method : Method
+        The method.
+
+    Examples
+    --------
+    >>> from aucmax.experiment import find_method
+    >>> sorted(find_method("OPAUC").grid)
+    ['alpha', 'eta0']
+    >>> method = find_method("OPAUC(alpha=0.1)")
+    >>> method.name, list(method.grid), method.make()
+    ('OPAUC(alpha=0.1)', ['eta0'], OPAUC(alpha=0.1))
+    """
+    name = text.partition("(")[0].strip()
+    if name not in METHODS:
+        lower = {known.lower(): known for known in METHODS}
+        close = [lower[match] for match in difflib.get_close_matches(name.lower(), lower)]
+        closest = f" (closest: {', '.join(close)})" if close else ""
+        raise ValueError(f"There is no method {name!r}{closest}; `aucmax algorithms` lists them all.")
+    method, parameters = METHODS[name], _read_parameters(text)
+    if not parameters:
+        return method
+    _check_parameters(method, parameters)
+    return Method(
+        f"{name}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})",
+        partial(method.make, **parameters),
+        {key: values for key, values in method.grid.items() if _leaf(key) not in parameters},
+        method.description,
+    )
+
+
+def _read_parameters(text: str) -> dict[str, Any]:
+    """Return the keyword arguments of a call, literals all."""
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+        if isinstance(call, ast.Name):
+            return {}
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
+            parameters = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+            if None not in parameters and len(parameters) == len(call.keywords):
+                return parameters  # type: ignore[return-value]
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        pass
+    raise ValueError(
+        f"{text!r} is no method: write its name, or NAME(parameter=value, ...) with numbers, strings, True, False, "
+        "None or lists of them as values."
+    )
+
+
+def _check_parameters(method: Method, parameters: Mapping[str, Any]) -> None:
+    """Raise a ValueError for parameters that the method does not have, or not with these values."""
+    try:
+        estimator = method.make(**parameters)
+    except TypeError:
+        estimator = None
+    if estimator is None or "random_state" in parameters:
+        known = sorted({*_classifier(method.make()).get_params(deep=False)} - {"random_state"})
+        raise ValueError(
+            f"{method.name} cannot be given {', '.join(parameters)} here; its parameters are {', '.join(known)}."
+        )
+    _classifier(estimator)._validate_params()
+
+
+def _classifier(estimator: Any) -> Any:
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _leaf(parameter: str) -> str:
+    """Return the name of a parameter without that of the step it belongs to."""
+    return parameter.rpartition("__")[2]
+
+
+def describe_methods() -> list[Description]:
+    """Return what is known of each method, without importing any of them.
+
+    Returns
+    -------
+    rows : list of Description
+        In the order of `METHODS`.
+
+    Examples
+    --------
+    >>> from aucmax.experiment import describe_methods
+    >>> row = describe_methods()[1]
+    >>> row.name, row.family, row.online
+    ('OPAUC', 'pairwise square', True)
+    >>> row.grid
+    'eta0: 2^-12 to 1024 (23), alpha: 2^-10 to 4 (13)'
+    """
+    return [_describe(method) for method in METHODS.values()]
+
+
+def _describe(method: Method) -> Description:
+    grid = ", ".join(f"{_leaf(name)}: {_values_as_text(values)}" for name, values in method.grid.items())
+    if method.name not in ALGORITHMS:
+        family = "pairwise" if method.name == "AUCClassifier" else "scikit-learn"
+        return Description(method.name, family, "", method.name == "AUCClassifier", grid, method.description)
+    algorithm = ALGORITHMS[method.name]
+    if algorithm.maker:
+        changes = ", ".join(f"{key}={value!r}" for key, value in algorithm.parameters.items())
+        summary = f"{algorithm.maker}({changes})"
+    else:
+        summary = _first_line(algorithm.module, algorithm.name)
+    return Description(method.name, algorithm.family, PAPERS[algorithm.paper], algorithm.online, grid, summary)
+
+
+def _values_as_text(values: Sequence[Any]) -> str:
+    if len(values) > 3 and not isinstance(values[0], str):
+        return f"{_short(values[0])} to {_short(values[-1])} ({len(values)})"
+    return "/".join(str(value) for value in values)
+
+
+def _short(value: float) -> str:
+    """Return a number of a grid as text; the papers' numbers of many digits are powers of 2."""
+    text = f"{value:g}"
+    return text if len(text) <= 6 else f"2^{math.log2(value):g}"
+
+
+def _first_line(module: str, name: str) -> str:
+    """Return the first line of the documentation, from the source: importing it would import Numba."""
+    source = resources.files(__package__).joinpath("algorithms", f"{module}.py").read_text(encoding="utf-8")
+    nodes = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef))
+    documentation = next(ast.get_docstring(node) or "" for node in nodes if node.name == name)
+    return documentation.partition("\n")[0].rstrip(".")
+
+
+# The comparison
+
+
+def compare(
+    X: Any,
+    y: Any,
+    methods: Sequence[str | Method],
+    *,
+    data: str = "",
+    n_splits: int = 5,
+    n_repeats: int = 5,
+    inner_splits: int = 5,
+    max_candidates: int | None = None,
+    random_state: int = 0,
+    n_jobs: int = 1,
+    on_progress: Callable[[Fit], None] | None = None,
+) -> Comparison:
+    """Compare methods by their AUC over repeated stratified folds, each tuned inside the training parts.
+
+    A method that cannot be fitted to the data has no figures, and the reason is kept; warnings of single fits are not
+    shown. All but the times is the same in every run, whatever `n_jobs`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Labels of two classes; the larger is the positive one.
+    methods : sequence of str or Method
+        What to compare, as `find_method` takes it. The first is tested against the others.
+    data : str, default=""
+        The name of the data, for tables.
+    n_splits : int, default=5
+        Number of folds.
+    n_repeats : int, default=5
+        How often rows are dealt out to folds anew.
+    inner_splits : int, default=5
+        Number of folds of each training part that parameters are chosen by.
+    max_candidates : int, default=None
+        Where a grid has more candidates, this many are drawn from it at random, the same ones for all splits.
+    random_state : int, default=0
+        What the folds, the candidates and all randomness of the methods are drawn from.
+    n_jobs : int, default=1
+        Number of processes; -1 for one on each core. Each fit has one thread. Times can only be compared with 1: side
+        by side, fits wait for each other's memory.
+    on_progress : callable, default=None
+        Called with each `Fit` as it ends, in this process.
+
+    Returns
+    -------
+    comparison : Comparison
+        AUC, times, chosen parameters, p-values and verdicts.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax.experiment import compare
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> table = compare(X, y, ["AUCClassifier", "OPAUC(eta0=0.01)"], n_repeats=1, max_candidates=2)
+    >>> table.auc.shape, table.auc.mean(axis=1).round(2), table.verdicts
+    ((2, 5), array([0.99, 0.99]), ['', 'tie'])
+    """
+    _check_counts(
+        n_splits=(n_splits, 2),
+        n_repeats=(n_repeats, 1),
+        inner_splits=(inner_splits, 2),
+        max_candidates=(max_candidates, 1),
+    )
+    X, y = _check_data(X, y)
+    chosen = [find_method(method) if isinstance(method, str) else method for method in methods]
+    names = [method.name for method in chosen]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"methods must be one or more, all different; got {names}.")
+    candidates = [_candidates(method.grid, X.shape[1], max_candidates, random_state) for method in chosen]
+    _check_folds(y, n_splits, inner_splits if max(map(len, candidates)) > 1 else 0)
+
+    folds = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=random_state)
+    inner_folds = StratifiedKFold(inner_splits, shuffle=True, random_state=random_state)
+    splits = list(folds.split(np.zeros(len(y)), y))
+    tasks = (
+        delayed(_fit_split)(method, grid, X, y, number, split, inner_folds, random_state)
+        for number, split in enumerate(splits)
+        for method, grid in zip(chosen, candidates, strict=True)
+    )
+    cells = {}
+    for fit in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
+        cells[fit.method, fit.split] = fit
+        if on_progress is not None:
+            on_progress(fit)
+    return _tabulate(data, names, [[cells[name, k] for k in range(len(splits))] for name in names], n_splits)
+
+
+def _check_counts(**counts: tuple[int | None, int]) -> None:
+    for name, (count, least) in counts.items():
+        if count is not None and count < least:
+            raise ValueError(f"{name} must be at least {least}, got {count}.")
+
+
+def _check_data(X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """Return X, dense or CSR of 32-bit indices, which liblinear asks for, and 1 for positive rows, 0 for negative."""
+    X, y = check_rows(X, y)
+    assert_all_finite(X, input_name="X")
+    if sparse.issparse(X) and max(X.nnz, *X.shape) < 2**31:
+        X = sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    return X, (y == find_classes(y)[1]).astype(np.int64)
+
+
+def _check_folds(y: np.ndarray, n_splits: int, inner_splits: int) -> None:
+    """Raise a ValueError unless every fold, inner ones too, can have a row of each class."""
+    rarer = min(np.count_nonzero(y), np.count_nonzero(y == 0))
+    if rarer < n_splits or rarer - math.ceil(rarer / n_splits) < inner_splits:
+        inner = f" and {inner_splits} inner ones" if inner_splits else ""
+        raise ValueError(
+            f"The rarer class has only {rarer} rows, too few for {n_splits} folds{inner}: ask for fewer folds."
+        )
+
+
+def _candidates(
+    grid: Mapping[str, Sequence[Any]], n_features: int, most: int | None, seed: int
+) -> list[dict[str, Any]]:
+    """Return the points of a grid that data of so many columns allow, or some of them."""
+    allowed = {
+        name: [value for value in values if _leaf(name) != "n_nonzero" or value <= n_features]
+        for name, values in grid.items()
+    }
+    points = list(ParameterGrid({name: values for name, values in allowed.items() if values}))
+    if most is None or len(points) <= most:
+        return points
+    drawn = np.random.RandomState(seed).permutation(len(points))[:most]
+    return [points[k] for k in np.sort(drawn)]
+
+
+def _fit_split(
+    method: Method,
+    candidates: Sequence[Mapping[str, Any]],
+    X: Any,
+    y: np.ndarray,
+    number: int,
+    split: tuple[np.ndarray, np.ndarray],
+    inner_folds: StratifiedKFold,
+    seed: int,
+) -> Fit:
+    """Tune and fit a method on the training part of a split, and score it on the test part."""
+    train, test = split
+    # Thousands of fits would each warn that they stopped early or overflowed. With one thread, sums are grouped alike
+    # in all processes, and times are those of one core.
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        try:
+            estimator = _make(method, seed, sparse.issparse(X))
+            X_train, y_train = X[train], y[train]
+            start = time.perf_counter()
+            parameters = _tune(estimator, candidates, X_train, y_train, inner_folds)
+            estimator.set_params(**parameters)
+            tuned = time.perf_counter()
+            if number == 0 and len(candidates) == 1:  # loads and compiles what tuning would have
+                clone(estimator).fit(X_train, y_train)
+            begun = time.perf_counter()
+            estimator.fit(X_train, y_train)
+            seconds = time.perf_counter() - begun
+            auc = float(roc_auc(y[test], estimator.decision_function(X[test])))
+        except FAILURES as error:
+            return Fit(method.name, number, failure=_reason(error))
+    plain = {_leaf(name): value for name, value in parameters.items()}
+    return Fit(method.name, number, auc, seconds, tuned - start, plain)
+
+
+def _make(method: Method, seed: int, is_sparse: bool) -> Any:
+    """Return the estimator, its randomness drawn from the seed."""
+    estimator = method.make()
+    if any(_leaf(name) == "random_state" for name in estimator.get_params()):
+        estimator = method.make(random_state=seed)
+    if is_sparse:
+        centring = {name: False for name in estimator.get_params() if _leaf(name) == "with_mean"}
+        estimator.set_params(**centring)
+        if not get_tags(estimator).input_tags.sparse:
+            raise ValueError(f"{method.name} takes dense rows only, and these are sparse.")
+    return estimator
+
+
+def _tune(
+    estimator: Any, candidates: Sequence[Mapping[str, Any]], X: Any, y: np.ndarray, folds: StratifiedKFold
+) -> Mapping[str, Any]:
+    """Return the candidate of the highest mean AUC over the folds, the first of equal ones."""
+    if len(candidates) == 1:
+        return candidates[0]
+    totals, reason = np.zeros(len(candidates)), ""
+    for train, test in folds.split(np.zeros(len(y)), y):
+        X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]  # once for all candidates
+        for k in np.flatnonzero(np.isfinite(totals)).tolist():
+            try:
+                fitted = clone(estimator).set_params(**candidates[k]).fit(X_train, y_train)
+                totals[k] += roc_auc(y_test, fitted.decision_function(X_test))
+            except FAILURES as error:
+                totals[k], reason = -np.inf, _reason(error)
+    if not np.isfinite(totals).any():
+        raise ValueError(f"None of the {len(candidates)} candidates could be fitted, the last because: {reason}")
+    return candidates[int(totals.argmax())]
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+# What the splits say
+
+
+def paired_t_test(differences: np.ndarray, test_over_train: float = 0.0) -> float:
+    """Return the p-value of Student's test that paired differences have a mean of zero.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n,)
+        Differences on splits.
+    test_over_train : float, default=0
+        Rows of a test part over those of a training part, for Nadeau and Bengio's correction; 0 for none.
+
+    Returns
+    -------
+    pvalue : float
+        Two-sided. 1 where all differences are 0 or there is only one, 0 where all are the same other number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax.experiment import paired_t_test
+    >>> differences = np.array([0.01, 0.03, 0.02, 0.02])
+    >>> round(paired_t_test(differences), 3), round(paired_t_test(differences, 1 / 3), 3)
+    (0.016, 0.049)
+    """
+    n, mean = len(differences), abs(differences.mean())
+    if n == 1 or mean == 0:
+        return 1.0
+    error = math.sqrt(differences.var(ddof=1) * (1 / n + test_over_train))
+    return float(2 * stdtr(n - 1, -mean / error)) if error else 0.0
+
+
+def _tabulate(data: str, names: list[str], cells: list[list[Fit]], n_splits: int) -> Comparison:
+    auc = np.array([[fit.auc for fit in row] for row in cells])
+    differences = auc[0] - auc
+    tested = [k > 0 and bool(np.isfinite(differences[k]).all()) for k in range(len(names))]
+    pvalues, corrected = (
+        [paired_t_test(d, ratio) if test else None for d, test in zip(differences, tested, strict=True)]
+        for ratio in (0.0, 1 / (n_splits - 1))
+    )
+    failures = {}
+    for name, row in zip(names, cells, strict=True):
+        reasons = [fit.failure for fit in row if fit.failure]
+        if reasons:
+            failures[name] = f"{len(reasons)} of {len(row)} splits: {reasons[0]}"
+    return Comparison(
+        data,
+        names,
+        auc,
+        np.array([[fit.seconds for fit in row] for row in cells]),
+        np.array([[fit.tuning_seconds for fit in row] for row in cells]),
+        [[dict(fit.parameters) for fit in row] for row in cells],
+        pvalues,
+        corrected,
+        [_verdict(p, d.mean()) for p, d in zip(pvalues, differences, strict=True)],
+        failures,
+    )
+
+
+def _verdict(pvalue: float | None, difference: float) -> str:
+    if pvalue is None:
+        return ""
+    if pvalue >= SIGNIFICANCE:
+        return "tie"
+    return "win" if difference > 0 else "loss"
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def win_tie_loss(comparisons: Iterable[Comparison]) -> dict[str, tuple[int, int, int]]:
+    """Count on how many data sets the first method wins, ties and loses against each other one.
+
+    Parameters
+    ----------
+    comparisons : iterable of Comparison
+        One for each data set, all with the same first method.
+
+    Returns
+    -------
+    counts : dict of (int, int, int)
+        Wins, ties and losses of the first method against each; where one of the two failed, nothing is counted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax.experiment import compare, win_tie_loss
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> methods = ["GaussianAUC", "LinearDiscriminantAnalysis", "SHTAUC(n_nonzero=1)"]
+    >>> win_tie_loss([compare(X[:, columns], y, methods, n_repeats=1) for columns in ([0, 1], [8, 9])])
+    {'LinearDiscriminantAnalysis': (0, 2, 0), 'SHTAUC(n_nonzero=1)': (1, 1, 0)}
+    """
+    comparisons = list(comparisons)
+    first = {comparison.methods[0] for comparison in comparisons}
+    if len(first) > 1:
+        raise ValueError(f"The first method must be the same in all comparisons, got {', '.join(sorted(first))}.")
+    others = dict.fromkeys(itertools.chain.from_iterable(comparison.methods[1:] for comparison in comparisons))
+    verdicts = [pair for each in comparisons for pair in zip(each.methods, each.verdicts, strict=True)]
+    return {
+        name: (verdicts.count((name, "win")), verdicts.count((name, "tie")), verdicts.count((name, "loss")))
+        for name in others
+    }
