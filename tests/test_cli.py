@@ -128,7 +128,7 @@ def test_the_default_fit_is_that_of_the_classifier(run, folder, tmp_path):
     assert told["algorithm"] == "AUCClassifier"
     assert told["fitted"]["loss"] == clf.loss_
     assert told["fitted"]["alpha"] == pytest.approx(clf.alpha_)
-    assert told["fitted"]["cross-validated AUC"] == pytest.approx(clf.cv_results_["mean_test_score"].max())
+    assert told["fitted"]["cross-validated AUC"] == pytest.approx(clf.cv_results_["mean_test_score"].max(), abs=2e-4)
     assert told["test"]["AUC"] == pytest.approx(clf.score(X[TEST], Y[TEST]))
     assert told["test"]["rows"] == 169
     assert told["training"]["read by blocks"] is False

@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 from aucmax import AUCClassifier, cross_validate_path
 from aucmax.data import Rows
 from aucmax.folds import deal_folds, make_rounds
-from aucmax.model_selection import information_criterion
+from aucmax.model_selection import PathCV, information_criterion
 
 ALPHAS = [1e2, 1.0, 1e-2, 1e-4]
 
@@ -216,3 +216,8 @@ def test_bad_input():
         cross_validate_path(X, y, penalty="elasticnet", l1_ratio=0)
     with pytest.raises(ValueError, match=r"^n_nonzero must be between 1 and the number of columns, 6, got 7\.$"):
         cross_validate_path(X, y, n_nonzero=[1, 7])
+
+
+def test_aucs_that_differ_by_less_than_a_millionth_are_a_tie():
+    auc = np.array([[0.8, 0.9 - 2e-6, 0.9 - 5e-7, 0.9, 0.9]])
+    assert PathCV(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), auc).best_alpha == 3.0

@@ -49,8 +49,8 @@ def make_rows(n=400, d=6, positives=0.3, seed=0, density=None):
     return X, 2 * y - 1
 
 
-def stream(clf, source, **options):
-    rows = BlockRows(Passes(source, **options))
+def stream(clf, source, memory=2 << 30, **options):
+    rows = BlockRows(Passes(source, **options), memory=memory)
     fit_blocks(clf, rows)
     return clf, rows
 
@@ -167,7 +167,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize("density", [None, 0.4])
 def test_killed_after_any_block_and_resumed_it_ends_bitwise_the_same(make, density, tmp_path):
     X, y = make_rows(n=240, density=density)
-    whole, _ = stream(make(), ArraySource(X, y, 60))
+    whole, _ = stream(make(), ArraySource(X, y, 60), memory=1 << 22)
     checkpoint, n_blocks = tmp_path / "checkpoint", 0
     clf = make()
     for _ in range(100):  # each process takes in one block more, and dies
@@ -179,7 +179,7 @@ def test_killed_after_any_block_and_resumed_it_ends_bitwise_the_same(make, densi
                 raise Killed
 
         try:
-            stream(clf, ArraySource(X, y, 60), checkpoint=checkpoint, every=0, on_block=die)
+            stream(clf, ArraySource(X, y, 60), memory=1 << 22, checkpoint=checkpoint, every=0, on_block=die)
             break
         except Killed:
             assert not hasattr(clf, "coef_")
@@ -260,3 +260,15 @@ def test_blocks_follow_the_memory():
     assert block_bytes(2 << 30) == 32 << 20
     assert block_bytes(1 << 30) == 16 << 20
     assert fit_stream.__doc__
+
+
+@pytest.mark.parametrize("positives", [0.3, 0.7])
+def test_without_room_for_the_rarer_class_scores_are_counted_in_cells(positives):
+    X, y = make_rows(n=3000, positives=positives)
+    streamed, rows = stream(AUCClassifier("squared"), ArraySource(X, y, 97), memory=60_000)
+    assert rows.rare is None
+    fitted = AUCClassifier("squared").fit(X, y)
+    for name in ("mean_test_score", "split3_test_score"):
+        np.testing.assert_allclose(streamed.cv_results_[name], fitted.cv_results_[name], atol=3e-4)
+    _, rows = stream(AUCClassifier("squared"), ArraySource(X, y, 97))
+    assert rows.rare.shape[0] == min(np.sum(y < 0), np.sum(y > 0))

@@ -38,7 +38,7 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
     if hasattr(model, "alpha_"):
         fitted = {"loss": model.loss_, "alpha": model.alpha_}
     if hasattr(model, "cv_results_"):
-        fitted["cross-validated AUC"] = float(max(model.cv_results_["mean_test_score"]))
+        fitted["cross-validated AUC"] = float(model.cv_results_["mean_test_score"][best_index(model)])
     if hasattr(model, "coef_"):
         fitted["weights not 0"] = int((model.coef_ != 0).sum())
     return {

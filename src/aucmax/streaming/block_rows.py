@@ -20,7 +20,7 @@ from .cells import Cells
 from .passes import Passes, Tree
 
 MEMORY = 2 << 30
-KEPT_SHARE = 16  # of the memory goes to rows of the rarer class
+KEPT_SHARE = 8  # one part in so many of the memory is for rows of the rarer class, one for cells
 CODES = np.array([False, True])
 
 

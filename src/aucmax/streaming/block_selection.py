@@ -2,8 +2,8 @@
 
 Folds, rounds, training sets and weights are those of `model_selection`. The AUC of held-out scores is the exact one,
 too, as long as the rows of the rarer class fit into their share of the memory: their scores are known before the pass
-in which those of the others are looked up among them. Where they do not, there are so many rows that scores counted in
-cells tell apart AUCs that differ by 1e-6 (`cells`).
+in which those of the others are looked up among them. Where they do not, scores are counted in cells, which tell apart
+AUCs that differ by far less than what counts as a tie (`cells`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ..moments import ClassMoments
 from ..solvers.squared import MomentProblem
 from ..sources import Block
 from ..threads import map_threads
-from .block_rows import CODES, BlockRows, add_moments, deal_block
-from .cells import Cells
+from .block_rows import CODES, KEPT_SHARE, BlockRows, add_moments, deal_block
+from .cells import Cells, count_of_cells
 from .passes import Tree
 
 
@@ -51,9 +51,10 @@ class FoldModels(NamedTuple):
 
         return cls(*map(np.array, zip(*map_threads(one, range(len(parts))), strict=True)))
 
-    def cells(self) -> list[Cells]:
-        """Return empty cells for the scores of each fold."""
-        return [Cells.around(*where) for where in zip(self.midpoints, self.spreads, strict=True)]
+    def cells(self, memory: float) -> list[Cells]:
+        """Return empty cells for the scores of each fold, as many as so many bytes hold."""
+        n_cells = count_of_cells(self.midpoints.size, memory)
+        return [Cells.around(*where, n_cells) for where in zip(self.midpoints, self.spreads, strict=True)]
 
 
 class RareScores:
@@ -111,7 +112,7 @@ def score_round(
         tree["counts"] = tree["counts"] + [np.count_nonzero(~positive), np.count_nonzero(positive)]
 
     start: Tree = {
-        "cells": models.cells(),
+        "cells": models.cells(rows.memory / KEPT_SHARE),
         "wins": np.zeros((n_folds, n_candidates), dtype=np.int64),
         "parts": [] if last else [ClassMoments(rows.n_features, CODES) for _ in range(n_folds)],
         "counts": np.zeros(2, dtype=np.int64),
