@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console as RichConsole
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_digits
 
-from aucmax import OPAUC, AUCClassifier, load_model, roc_auc
+from aucmax import OPAUC, AUCClassifier, console, load_model, roc_auc
 from aucmax.cli import main, split_names
-from aucmax.sources import open_source
 
 X, Y = load_breast_cancer(return_X_y=True)
 TRAIN, TEST = slice(0, 400), slice(400, None)
@@ -293,8 +293,7 @@ def test_compare_tells_what_the_engine_finds(run, folder, tmp_path):
     status, out, err = run("compare", folder / "train.libsvm", *arguments, "--json")
     assert (status, err) == (0, "")
     (told,) = json.loads(out)["comparisons"]
-    rows, labels = open_source(folder / "train.libsvm").read()
-    expected = compare(rows, labels, split_names(methods), n_splits=3, n_repeats=2).to_dict()
+    expected = compare(X[TRAIN], Y[TRAIN], split_names(methods), n_splits=3, n_repeats=2).to_dict()
     for row, known in zip(told["methods"], expected["methods"], strict=True):
         assert (row["method"], row["auc"], row["pvalue"]) == (known["method"], known["auc"], known["pvalue"])
     assert (tmp_path / "report.html").exists()
@@ -492,3 +491,47 @@ def test_the_installed_command_and_a_reader_that_leaves(folder):
 
 def test_names_are_parted_outside_of_brackets():
     assert split_names("A, B(c=1, d='x'),C") == ["A", "B(c=1, d='x')", "C"]
+
+
+# Progress
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Return what stands on a terminal that shows progress at once."""
+    screen = io.StringIO()
+    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    make = lambda **options: RichConsole(file=screen, force_terminal=True, width=120)  # noqa: E731
+    monkeypatch.setattr(console, "RichConsole", make)
+    return screen
+
+
+def test_progress_tells_rows_and_bytes_on_a_terminal(terminal):
+    with console.Console().progress() as bar:
+        bar.update("moments", 5e8, 1e9, 1234, of_bytes=True)
+        bar.update("moments", 6e8, 1e9, 1000, of_bytes=True)
+        bar.timer.join()
+        bar.progress.refresh()
+    shown = terminal.getvalue()
+    assert "moments" in shown
+    assert "2,234 rows, 600 MB of 1 GB" in shown
+
+
+def test_progress_of_a_fit_counts_its_steps(terminal):
+    with console.Console().progress() as bar:
+        bar.timer.join()
+        clf = AUCClassifier().set_callbacks(console.FitProgress(bar))
+        clf.fit(X[TRAIN], Y[TRAIN])
+        bar.progress.refresh()
+        assert bar.count == bar.progress.tasks[0].total > 5
+    assert f"{bar.count} steps" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_no_progress_if_quiet_or_not_on_a_terminal(quiet, terminal, monkeypatch):
+    if not quiet:
+        monkeypatch.setattr(console, "RichConsole", lambda **options: RichConsole(file=terminal, force_terminal=False))
+    with console.Console(quiet=quiet).progress() as bar:
+        bar.update("moments", 1, 2)
+        bar.progress.refresh()
+    assert "moments" not in terminal.getvalue()

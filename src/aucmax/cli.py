@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import __version__
-from .console import Bar, Console, format_bytes, make_table, parse_bytes
+from .console import Bar, Console, FitProgress, format_bytes, make_table, parse_bytes
 from .display import (
     as_text,
     comparison_report,
@@ -226,7 +226,7 @@ def fit(
         console.note(streaming_note(source, estimator, resumed))
     begun = time.perf_counter()
     with console.progress() as bar:
-        training, passes = fit_source(estimator, source, positive, how, on_block(bar, source))
+        training, passes = fit_source(estimator, source, positive, how, on_block(bar, source), FitProgress(bar))
     seconds = time.perf_counter() - begun
     file, evaluation, scores = training.file, None, None
     if test is not None:
@@ -358,7 +358,7 @@ def compare(
             with_target=True,
         )
         with console.progress("fits") as bar:
-            X, y = read_rows(source)
+            X, y = read_rows(source, on_block(bar, source))
             _, mask = find_classes_of(source, y, positive)
             found.append(
                 compare_methods(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-import time
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -64,14 +64,12 @@ class Console:
 
 
 class Bar:
-    """A progress bar that appears when it is needed: what is done, how many units, time left."""
+    """A progress bar that appears when a second has passed: what is being done, how far it is, time left."""
 
     def __init__(self, console: RichConsole, unit: str, enabled: bool) -> None:
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn(f"{{task.fields[count]:,}} {unit}"),
             TextColumn("{task.fields[amount]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
@@ -79,27 +77,55 @@ class Bar:
             transient=True,
             disable=not enabled,
         )
-        self.begun, self.shown, self.count = time.monotonic(), False, 0
-        self.name, self.task = "", self.progress.add_task("", total=None, count=0, amount="")
+        self.unit, self.name, self.count = unit, "", 0
+        self.task = self.progress.add_task("", total=None, amount="")
+        self.timer = threading.Timer(PATIENCE, self.progress.start)
+        self.timer.daemon = True
+        if enabled:
+            self.timer.start()
+
+    def begin(self, name: str) -> None:
+        """Say what is being done, not knowing how long it takes."""
+        self.name, self.count = name, 0
+        self.progress.reset(self.task, total=None, description=name, amount="")
 
     def update(self, name: str, completed: float, total: float, more: int = 1, of_bytes: bool = False) -> None:
         """Say what is being done, how far it is and how many more units that were."""
         if name != self.name:
-            self.name, self.count = name, 0
-            self.progress.reset(self.task)
+            self.begin(name)
         self.count += more
-        amount = f"{format_bytes(completed)} of {format_bytes(total)}" if of_bytes else ""
-        self.progress.update(
-            self.task, description=name, completed=completed, total=total, count=self.count, amount=amount
-        )
-        if not self.shown and time.monotonic() - self.begun > PATIENCE:
-            self.progress.start()
-            self.shown = True
+        amount = f"{self.count:,} {self.unit}"
+        if of_bytes:
+            amount += f", {format_bytes(completed)} of {format_bytes(total)}"
+        self.progress.update(self.task, completed=completed, total=total, amount=amount)
 
     def stop(self) -> None:
         """Take the bar away."""
-        if self.shown:
-            self.progress.stop()
+        self.timer.cancel()
+        self.progress.stop()
+
+
+class FitProgress:
+    """A callback of scikit-learn's that moves a bar on after each step of a fit."""
+
+    def __init__(self, bar: Bar) -> None:
+        self.bar = bar
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Begin a fit."""
+        self.bar.unit = "steps"
+        self.bar.begin("fitting")
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Do nothing: a step counts when it is done."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        """Count a step of the fit."""
+        if context.parent is not None and context.parent.parent is None:
+            self.bar.update("fitting", self.bar.count + 1, context.parent.max_subtasks)
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """End a fit."""
 
 
 def make_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Table:

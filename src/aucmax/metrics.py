@@ -309,7 +309,7 @@ def _areas(positive: np.ndarray, columns: Iterable[np.ndarray], weights: np.ndar
     aucs = []
     for scores in columns:
         knots, below = sort_distinct(scores.compress(few), few_weights)  # a third of the time of scores[few]
-        doubled_wins, many_weight = sum_below(scores, many, weights, knots, below)
+        doubled_wins, many_weight = _sum_below(scores, many, weights, knots, below)
         doubled_pairs = 2 * below[-1].item() * many_weight
         # Both are integers of Python, exact, unless there are weights.
         aucs.append((doubled_pairs - doubled_wins if few_are_positive else doubled_wins) / doubled_pairs)
@@ -338,14 +338,14 @@ def sort_distinct(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.nd
     return knots, cumulative[bounds] / cumulative[-1]
 
 
-def sum_below(
+def _sum_below(
     values: np.ndarray, chosen: np.ndarray, weights: np.ndarray | None, knots: np.ndarray, below: np.ndarray
 ) -> tuple[float, float]:
     """Sum the weights of the chosen values times twice what lies below them, a tie half; and the weights."""
     if len(values) >= COMPILED_FROM:
-        from . import kernels
+        from .kernels import sum_below
 
-        return kernels.sum_below(values, chosen, weights, knots, below)
+        return sum_below(values, chosen, weights, knots, below)
     values = values[chosen]
     doubled = below[np.searchsorted(knots, values, "left")] + below[np.searchsorted(knots, values, "right")]
     if weights is None:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from . import __version__
 from .classifier import AUCClassifier
 from .labels import Classes, Labels
 from .persistence import ModelFile, versions
@@ -25,7 +27,13 @@ from .streaming.passes import Passes
 INTERPRETER = 300 << 20  # bytes that Python and the libraries take before the first row
 TOP = 20  # weights that are shown
 
+DENSE_FROM = 0.6  # share of nonzeros
+
 OnBlock = Callable[[str, Block], None]
+
+
+def ignore(name: str, block: Block) -> None:
+    """Do nothing about a block."""
 
 
 class Streaming(NamedTuple):
@@ -73,7 +81,7 @@ def must_stream(source: Source, how: Streaming) -> bool:
 
 
 def fit_source(
-    estimator: Any, source: Source, positive: str | None, how: Streaming, on_block: OnBlock | None = None
+    estimator: Any, source: Source, positive: str | None, how: Streaming, on_block: OnBlock = ignore, *callbacks: Any
 ) -> tuple[Training, Passes | None]:
     """Fit an estimator to a file, in memory if it fits there.
 
@@ -87,8 +95,10 @@ def fit_source(
         The positive label, where the user named it.
     how : Streaming
         What may be used.
-    on_block : callable, default=None
+    on_block : callable
         Called with the name of a pass and each block.
+    *callbacks
+        Callbacks of scikit-learn's, for a fit in memory.
 
     Returns
     -------
@@ -98,7 +108,16 @@ def fit_source(
         The passes over the blocks, whose checkpoint is to be cleared when the model is safe.
     """
     if must_stream(source, how):
-        command = {"estimator": repr(estimator), "file": source.name, "positive label": positive}
+        command = {
+            "version": __version__,
+            "estimator": repr(estimator),
+            "file": source.name,
+            "time of the file": os.stat(source.name).st_mtime_ns if os.path.exists(source.name) else None,
+            "format": source.format,
+            "target": source.target,
+            "columns": source.feature_names,
+            "positive label": positive,
+        }
         passes = Passes(
             source,
             block_bytes(how.memory),
@@ -114,7 +133,10 @@ def fit_source(
         return Training(ModelFile(estimator, notes, versions()), None, None), passes
     X, y = read_rows(source, on_block)
     classes, mask = find_classes_of(source, y, positive)
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last.set_callbacks(*callbacks)
     estimator.fit(X, mask)
+    last.set_callbacks()
     scores = estimator.decision_function(X)
     describe(estimator, classes, source)
     counts = np.array([np.count_nonzero(~mask), np.count_nonzero(mask)])
@@ -124,9 +146,11 @@ def fit_source(
     return Training(ModelFile(estimator, notes, versions()), scores, mask), None
 
 
-def read_rows(source: Source, on_block: OnBlock | None = None) -> tuple[Any, np.ndarray]:
-    """Return all rows of a file and their labels."""
-    X, y = source.read()
+def read_rows(source: Source, on_block: OnBlock = ignore) -> tuple[Any, np.ndarray]:
+    """Return all rows of a file and their labels; rows of few zeros as an array, which is smaller and faster."""
+    X, y = source.read(lambda block: on_block("reading", block))
+    if sparse.issparse(X) and X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
+        X = X.toarray()
     return X, np.asarray(y)
 
 
@@ -206,7 +230,7 @@ def nameless() -> Iterator[None]:
         yield
 
 
-def score_source(file: ModelFile, source: Source, on_block: OnBlock | None = None) -> tuple[np.ndarray, np.ndarray]:
+def score_source(file: ModelFile, source: Source, on_block: OnBlock = ignore) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of all rows of a file, and the mask of the positives."""
     scores, masks = [], []
     classes = classes_of(file)
@@ -214,8 +238,7 @@ def score_source(file: ModelFile, source: Source, on_block: OnBlock | None = Non
         for block in source.blocks():
             scores.append(file.model.decision_function(block.X))
             masks.append(classes.mask(np.asarray(block.y), source.name))
-            if on_block is not None:
-                on_block("scoring", block)
+            on_block("scoring", block)
     positive = np.concatenate(masks)
     for label, members in zip(classes.names, (~positive, positive), strict=True):
         if not members.any():

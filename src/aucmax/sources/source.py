@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -140,9 +140,12 @@ class Source(ABC):
             At least one row.
         """
 
-    def read(self) -> tuple[Any, np.ndarray | None]:
-        """Return all rows and, where a target is read, all labels."""
-        blocks = list(self.blocks())
+    def read(self, on_block: Callable[[Block], None] = lambda block: None) -> tuple[Any, np.ndarray | None]:
+        """Return all rows and, where a target is read, all labels; `on_block` is called with each block."""
+        blocks = []
+        for block in self.blocks():
+            blocks.append(block)
+            on_block(block)
         if len(blocks) == 1:
             return blocks[0].X, blocks[0].y
         y = None if blocks[0].y is None else np.concatenate([block.y for block in blocks if block.y is not None])

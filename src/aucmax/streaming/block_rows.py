@@ -15,6 +15,7 @@ from ..labels import Classes, Labels
 from ..model_selection import merge
 from ..moments import ClassMoments, check_no_overflow, grouped_moments
 from ..sources import Block
+from ..sources.source import stack
 from ..stochastic import Stream
 from .cells import Cells
 from .passes import Passes, Tree
@@ -96,7 +97,7 @@ class BlockRows:
         tree, swapped = self._first_pass(f"moments of {n_folds}", empty, step)
         self.parts = [part.relabelled(self.classes.array(), swapped) for part in tree["parts"]]
         kept = tree["kept"][int(np.argmin(tree["counts"]))] if n_folds > 1 else None
-        self.rare = stack([widen(X, self.n_features) for X in kept]) if kept else None
+        self.rare = widen(stack(kept), self.n_features) if kept else None
 
     def _keep(self, tree: Tree, c: int, X: Any) -> None:
         """Keep rows of a class, or drop it where there are too many."""
@@ -193,11 +194,6 @@ def widen(X: Any, n_features: int) -> Any:
     if X.shape[1] == n_features:
         return X
     return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
-
-
-def stack(parts: list[Any]) -> Any:
-    """Return the rows of all parts, one after the other."""
-    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 def deal_block(codes: np.ndarray, seen: np.ndarray, n_folds: int, number: int) -> np.ndarray:

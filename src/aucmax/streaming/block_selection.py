@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..folds import check_folds, count_rounds, deal
-from ..metrics import sort_distinct, sum_below
+from ..metrics import sort_distinct
 from ..model_selection import CV_TOL, CrossValidation, Fitting, PathCV, merge
 from ..moments import ClassMoments
 from ..solvers.squared import MomentProblem
@@ -81,6 +81,8 @@ class RareScores:
 
     def wins(self, k: int, scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
         """Return for each model twice the number of pairs, of these rows of fold k, that the other class wins."""
+        from ..kernels import sum_below
+
         others = ~positive if self.few_are_positive else positive
         columns = np.ascontiguousarray(scores.T)
         return np.array([sum_below(s, others, None, *few)[0] for s, few in zip(columns, self.sorted[k], strict=True)])
