@@ -19,17 +19,14 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from aucmax import OPAUC, experiment, roc_auc
 from aucmax.algorithms import ALGORITHMS
 from aucmax.experiment import (
-    METHODS,
     Comparison,
-    Method,
     _candidates,
     _make,
     compare,
-    describe_methods,
-    find_method,
     paired_t_test,
     win_tie_loss,
 )
+from aucmax.methods import METHODS, Method, describe_methods, find_method
 
 SCIKIT_LEARN = [name for name in METHODS if name not in {"AUCClassifier", *ALGORITHMS}]
 FEW = {"n_splits": 3, "n_repeats": 2, "inner_splits": 3}
@@ -392,7 +389,7 @@ def test_descriptions_are_those_of_the_documentation():
 
 
 def test_listing_the_methods_does_not_import_a_compiler():
-    code = "import sys; from aucmax import experiment; experiment.describe_methods(); print('numba' in sys.modules)"
+    code = "import sys; from aucmax import methods; methods.describe_methods(); print('numba' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["False"]
 

@@ -14,10 +14,12 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from aucmax import figures
 from aucmax import report as module
 from aucmax.evaluation import evaluate
+from aucmax.figures import COLOURS, shorten
 from aucmax.model_selection import PathCV
-from aucmax.report import COLOURS, NONE, Report, render, shorten, write_report
+from aucmax.report import NONE, Report, render, write_report
 
 ATTACK = "<script>alert(1)</script>"
 HOSTILE = (
@@ -104,11 +106,11 @@ def axes(monkeypatch):
     """The axes that were painted, by the name of their figure."""
     painted = {}
 
-    def paint_only(name, description, paint, height=module.HEIGHT):
+    def paint_only(name, description, paint, height=figures.HEIGHT):
         paint(painted.setdefault(name, Figure().subplots()))
         return ""
 
-    monkeypatch.setattr(module, "_svg", paint_only)
+    monkeypatch.setattr(figures, "_svg", paint_only)
     return painted
 
 

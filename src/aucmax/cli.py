@@ -341,7 +341,8 @@ def compare(
     console = Console(quiet, as_json)
     check_outputs([report], force)
     from .experiment import compare as compare_methods
-    from .experiment import find_method, win_tie_loss
+    from .experiment import win_tie_loss
+    from .methods import find_method
     from .sources import open_source
     from .training import find_classes_of, read_rows
 
@@ -395,7 +396,7 @@ def compare(
 @app.command()
 def algorithms(as_json: Json = False, debug: Debug = False) -> None:
     """List what can be fitted and compared."""
-    from .experiment import describe_methods
+    from .methods import describe_methods
 
     rows = describe_methods()
     table = make_table(

@@ -265,7 +265,7 @@ def make_estimator(algorithm: str | None, seed: int | None, streamed: bool, **pa
     Parameters
     ----------
     algorithm : str or None
-        As :func:`aucmax.experiment.find_method` takes it; None is AUCClassifier.
+        As :func:`aucmax.methods.find_method` takes it; None is AUCClassifier.
     seed : int or None
         For estimators that draw random numbers.
     streamed : bool
@@ -273,7 +273,7 @@ def make_estimator(algorithm: str | None, seed: int | None, streamed: bool, **pa
     **parameters
         What else was asked for; None where it was not.
     """
-    from .experiment import find_method
+    from .methods import find_method
 
     estimator = find_method(algorithm or "AUCClassifier").make()
     inner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
