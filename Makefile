@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults losses algorithms stochastic margin epochs nystroem published gaussian constraints clean
+.PHONY: demo test test-data lint types check bench defaults losses algorithms stochastic margin epochs nystroem published gaussian io constraints clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/demo.py
+	$(BIN)/aucmax demo --force
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -q
@@ -63,6 +63,10 @@ published: $(VENV)/.installed
 # The same for Ghanbari and Scheinberg (2018): docs/gaussian.md.
 gaussian: $(VENV)/.installed
 	$(BIN)/python benchmarks/gaussian.py --write docs/gaussian.md
+
+# Measures reading, fits by blocks and their memory, and writes docs/files.md; takes some five minutes.
+io: $(VENV)/.installed
+	$(BIN)/python benchmarks/io.py --write docs/files.md
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -6,13 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
-from aucmax.calibration import ScoreGrid, calibrate_gaussian, calibrate_scores, class_statistics
-
-
-def calibrate(scores, positive, weights=None):
-    statistics = class_statistics(scores, positive, weights)
-    grid = ScoreGrid.around(*statistics)
-    return calibrate_scores(grid, grid.lay(scores, positive, weights), *statistics)
+from aucmax.calibration import ScoreGrid, calibrate, calibrate_gaussian
 
 
 def make_scores(n=3000, seed=0):
@@ -91,3 +85,8 @@ def test_an_outlier_does_not_turn_the_order_around():
     scores[1] = 3e4
     assert scores[positive].mean() > scores[~positive].mean()
     assert calibrate(scores, positive).slope > 0
+
+
+def test_scores_that_overflow_are_refused_in_a_sentence():
+    with pytest.raises(ValueError, match="squares of the scores overflow"):
+        calibrate(np.array([-1e200, 1e200, 0.0, 1.0]), np.array([False, True, False, True]), None)

@@ -1,22 +1,54 @@
-"""The README's code runs."""
+"""The code of the README and of the guide to the command line runs."""
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import algorithms
 import pytest
+from sklearn.datasets import load_breast_cancer
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+from aucmax.cli import main
+
+ROOT = Path(__file__).parents[1]
+README, GUIDE = ((ROOT / page).read_text() for page in ("README.md", "docs/command_line.md"))
+BLOCKS = re.findall(r"```python\n(.*?)```", README + GUIDE, re.DOTALL)
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_python_block(block):
+def test_python_block(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     exec(compile(block, "README.md", "exec"), {})
 
 
+@pytest.mark.parametrize("page", [README, GUIDE], ids=["README", "guide"])
+def test_shell_commands(page, tmp_path, monkeypatch):
+    """All commands of a page, one after the other, on the rows of breast cancer."""
+    monkeypatch.chdir(tmp_path)
+    frame = load_breast_cancer(as_frame=True)
+    rows = frame.data.assign(diagnosis=frame.target.map({0: "malignant", 1: "benign"}))
+    rows[:400].to_csv("train.csv", index=False)
+    rows[400:].to_csv("test.csv", index=False)
+    frame.data[400:].to_csv("new.csv", index=False)
+    blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    commands = [line for block in blocks for line in block.splitlines() if re.search(r"\baucmax [a-z]", line)]
+    assert len(commands) >= 2
+    for command in commands:
+        if "|" in command:
+            script = f'set -euo pipefail; aucmax() {{ "{sys.executable}" -m aucmax "$@"; }}; {command}'
+            assert subprocess.run(["bash", "-c", script]).returncode == 0, command
+        else:
+            with pytest.raises(SystemExit) as leaving:
+                main(shlex.split(command)[1:])
+            assert leaving.value.code == 0, command
+    assert Path("report.html").exists()
+    assert Path("scores.csv").read_text().startswith("score,probability")
+
+
 def test_the_commands_are_targets_of_the_makefile():
-    makefile = (Path(__file__).parents[1] / "Makefile").read_text()
+    makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     assert len(BLOCKS) >= 2
     assert {"demo", "test", "bench"} <= set(re.findall(r"make ([a-z-]+)", README)) <= targets

@@ -78,9 +78,12 @@ class ScoreGrid(NamedTuple):
         return mass.reshape(2, -1)
 
 
-def calibrate(scores: np.ndarray, positive: np.ndarray, sample_weight: np.ndarray | None) -> Calibration:
+def calibrate(scores: np.ndarray, positive: np.ndarray, sample_weight: np.ndarray | None = None) -> Calibration:
     """Return the logistic curve fitted to scores that are at hand."""
-    statistics = class_statistics(scores, positive, sample_weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        statistics = class_statistics(scores, positive, sample_weight)
+    if not np.isfinite(statistics).all():
+        raise ValueError("The squares of the scores overflow: the weights have diverged, or X needs smaller columns.")
     grid = ScoreGrid.around(*statistics)
     return calibrate_scores(grid, grid.lay(scores, positive, sample_weight), *statistics)
 
