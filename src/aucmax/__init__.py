@@ -29,7 +29,17 @@ _HOME = {
     **{name: f"algorithms.{algorithm.module}" for name, algorithm in ALGORITHMS.items() if not algorithm.maker},
 }
 
-_SUBMODULES = ("algorithms", "datasets", "metrics", "model_selection", "pairwise")
+_SUBMODULES = (
+    "algorithms",
+    "datasets",
+    "evaluation",
+    "experiment",
+    "metrics",
+    "model_selection",
+    "pairwise",
+    "sources",
+    "streaming",
+)
 
 __all__ = [*sorted(_HOME), "__version__"]
 

@@ -21,13 +21,12 @@ import typer
 from . import __version__
 from .console import Bar, Console, FitProgress, format_bytes, make_table, parse_bytes
 from .display import (
-    as_text,
     comparison_report,
     describe_fit,
     describe_model,
     fit_report,
-    flatten,
     headline,
+    list_entries,
     show_comparison,
     show_evaluation,
     summarise,
@@ -422,10 +421,15 @@ def inspect(
     file = read_model(model)
     weights = largest_weights(file.model, file.notes.get("spreads"), top)
     values = describe_model(file) | {"size": model.stat().st_size, "weights": weights and dict(weights)}
-    entries = list(flatten(describe_model(file)))
+    parameters = ", ".join(f"{name}={value!r}" for name, value in file.model.get_params(deep=False).items())
+    entries = [
+        ("file", f"{model}, {format_bytes(model.stat().st_size)}"),
+        *list_entries(file),
+        ("parameters", parameters),
+    ]
     width = 2 + max(len(name) for name, _ in entries)
-    lines = [f"{name:<{width}}{as_text(value)}" for name, value in entries]
-    shown: list[Any] = [f"{model} ({format_bytes(model.stat().st_size)})", *lines]
+    lines = [f"{name:<{width}}{text}" for name, text in entries]
+    shown: list[Any] = [*lines]
     if weights:
         what = "weight" if file.notes.get("spreads") is None else "weight of the standardised column"
         shown.append(make_table("", ("column", what), [(name, f"{w:.6g}") for name, w in weights], right=(1,)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +42,7 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
         fitted["weights not 0"] = int((model.coef_ != 0).sum())
     return {
         "algorithm": " + ".join(type(step).__name__ for step in steps),
-        "parameters": repr(model) if len(steps) > 1 else changed_parameters(model),
+        "parameters": repr(model) if len(steps) > 1 else json_parameters(model),
         "fitted": fitted,
         "classes": {"negative": classes.names[0], "positive": classes.names[1]},
         "columns": int(model.n_features_in_),
@@ -53,7 +52,7 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
     }
 
 
-def changed_parameters(model: Any) -> dict[str, Any]:
+def json_parameters(model: Any) -> dict[str, Any]:
     """Return the parameters of an estimator, as text where JSON has no such value."""
     return {
         name: value if value is None or isinstance(value, bool | int | float | str | list) else repr(value)
@@ -61,26 +60,36 @@ def changed_parameters(model: Any) -> dict[str, Any]:
     }
 
 
-def flatten(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the entries of nested dictionaries; one that is empty leaves no trace."""
-    for name, value in values.items():
-        if isinstance(value, dict) and prefix == "" and name not in ("parameters", "versions"):
-            yield from flatten(value, name)
-        elif value not in ({}, None):
-            yield (name if prefix in ("", "fitted") else f"{prefix}: {name}"), value
+def list_entries(file: ModelFile) -> list[tuple[str, str]]:
+    """Return what a model is, as names and texts."""
+    about = describe_model(file)
+    training, test = about["training"], about["test"]
+    entries = [("model", about["algorithm"])]
+    entries += [(name, as_text(value)) for name, value in about["fitted"].items()]
+    entries.append(("classes", "{positive} (positive) against {negative}".format(**about["classes"])))
+    if training:
+        blocks = ", read by blocks" if training.get("read by blocks") else ""
+        rows = (
+            f"{training['rows']:,} rows, {training['positive rows']:,} positive, {about['columns']:,} columns{blocks}"
+        )
+        entries.append(("trained on", f"{training['file']}: {rows}" if "file" in training else rows))
+    if test:
+        entries.append(("tested on", f"{test['file']}: {test['rows']:,} rows, {headline_text(test)}"))
+    entries.append(("written by", ", ".join(f"{library} {version}" for library, version in about["versions"].items())))
+    return entries
 
 
 def as_text(value: Any) -> str:
-    """Return a value as people read it."""
-    if isinstance(value, dict):
-        return ", ".join(
-            f"{name}={item!r}" if not isinstance(item, str) else f"{name}={item}" for name, item in value.items()
-        )
+    """Return a number as people read it, and anything else as it is."""
     if isinstance(value, float):
         return f"{value:.6g}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(as_text, value)) + "]"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def headline_text(test: dict[str, Any]) -> str:
+    """Return the AUC and its interval as text."""
+    low, high = test["interval"]
+    return f"AUC {test['AUC']:.4f} [{low:.4f}, {high:.4f}]"
 
 
 def describe_fit(file: ModelFile, seconds: float, output: Path, report: Path | None) -> dict[str, Any]:
@@ -99,8 +108,7 @@ def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None
         f"({share:.2%}), {about['columns']:,} columns; {seconds:.1f} s"
     )
     if test:
-        low, high = test["interval"]
-        lines.append(f"test AUC {test['AUC']:.4f} [{low:.4f}, {high:.4f}] on {test['rows']:,} rows")
+        lines.append(f"test {headline_text(test)} on {test['rows']:,} rows")
     return [*lines, *wrote(output, report)]
 
 
@@ -170,13 +178,12 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
     model, spreads = file.model, file.notes.get("spreads")
     results = getattr(model, "cv_results_", None)
     weights = largest_weights(model, spreads)
-    about = describe_model(file)
     summary = [("data", data)]
     if evaluation is not None:
         summary.append(("measured on", f"{evaluation.n_rows:,} {where}"))
-    summary += [(name, as_text(value)) for name, value in flatten({**about, "test": {}, "parameters": {}})]
+    summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
     return Report(
-        title=f"{about['algorithm']} on {Path(data).name}",
+        title=f"{describe_model(file)['algorithm']} on {Path(data).name}",
         summary=summary,
         evaluation=evaluation,
         scores=scores,
