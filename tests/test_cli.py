@@ -422,6 +422,7 @@ def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder,
         (["--algorithm", "OPAUK"], "OPAUC"),
         (["--algorithm", "OPAUC(rank='x')"], "rank"),
         (["--algorithm", "GaussianAUC", "--penalty", "l1"], "GaussianAUC has no parameter for --penalty"),
+        (["--algorithm", "LinearSVC"], "LinearSVC can be compared with, not fitted here"),
         (["--memory", "lots"], "--memory takes a size such as 2GB"),
         (["--memory", "1MB", "--loss", "hinge"], "--loss hinge needs all rows in memory"),
         (["--memory", "1MB", "--algorithm", "PSAM"], "PSAM needs all rows in memory"),
@@ -446,7 +447,7 @@ def test_a_traceback_is_shown_on_debug_alone(run, folder, tmp_path):
 def test_a_fault_of_ours_ends_with_status_1(run, folder, tmp_path, monkeypatch):
     from aucmax import training
 
-    monkeypatch.setattr(training, "fit_source", lambda *arguments: {}["nothing"])
+    monkeypatch.setattr(training, "fit_in_memory", lambda *arguments: {}["nothing"])
     status, _, err = run("fit", folder / "train.libsvm", "-o", tmp_path / "m")
     assert status == 1
     assert err == "aucmax: unexpected KeyError: 'nothing' (--debug shows where).\n"

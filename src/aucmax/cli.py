@@ -201,7 +201,7 @@ def fit(
     check_outputs([report] if resumed else [output, report], force)
     from .persistence import save_model
     from .sources import open_source
-    from .training import Streaming, default_memory, fit_source, make_estimator, must_stream
+    from .training import Streaming, default_memory, fit_by_blocks, fit_in_memory, make_estimator, must_stream
 
     if checkpoint is not None and train == "-":
         raise ValueError("--checkpoint needs a file that can be read again, not standard input.")
@@ -221,11 +221,13 @@ def fit(
         cv=cv,
         standardize=standardize,
     )
-    if streamed:
-        console.note(streaming_note(source, estimator, resumed))
-    begun = time.perf_counter()
+    begun, passes = time.perf_counter(), None
     with console.progress() as bar:
-        training, passes = fit_source(estimator, source, positive, how, on_block(bar, source), FitProgress(bar))
+        if streamed:
+            console.note(streaming_note(source, estimator, resumed))
+            training, passes = fit_by_blocks(estimator, source, positive, how, on_block(bar, source))
+        else:
+            training = fit_in_memory(estimator, source, positive, on_block(bar, source), FitProgress(bar))
     seconds = time.perf_counter() - begun
     file, evaluation, scores = training.file, None, None
     if test is not None:

@@ -300,9 +300,7 @@ def _fit_split(
 
 def _make(method: Method, seed: int, is_sparse: bool) -> Any:
     """Return the estimator, its randomness drawn from the seed."""
-    estimator = method.make()
-    if any(leaf(name) == "random_state" for name in estimator.get_params()):
-        estimator = method.make(random_state=seed)
+    estimator = method.seeded(seed)
     if is_sparse:
         centring = {name: False for name in estimator.get_params() if leaf(name) == "with_mean"}
         estimator.set_params(**centring)

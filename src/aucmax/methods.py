@@ -38,6 +38,13 @@ class Method(NamedTuple):
     grid: Mapping[str, Sequence[Any]] = {}
     description: str = ""
 
+    def seeded(self, seed: int) -> Any:
+        """Return the estimator, its randomness drawn from the seed."""
+        estimator = self.make()
+        if any(leaf(name) == "random_state" for name in estimator.get_params()):
+            estimator = self.make(random_state=seed)
+        return estimator
+
 
 class Description(NamedTuple):
     """A row of the list of methods: what can be compared, what it optimises, where it was published."""

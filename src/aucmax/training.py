@@ -15,6 +15,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from . import __version__
+from .algorithms import ALGORITHMS
+from .base import LinearAUCClassifier
 from .classifier import AUCClassifier
 from .labels import Classes, Labels
 from .persistence import ModelFile, versions
@@ -80,10 +82,10 @@ def must_stream(source: Source, how: Streaming) -> bool:
     return how.checkpoint is not None or source.memory() + INTERPRETER > how.memory
 
 
-def fit_source(
-    estimator: Any, source: Source, positive: str | None, how: Streaming, on_block: OnBlock = ignore, *callbacks: Any
-) -> tuple[Training, Passes | None]:
-    """Fit an estimator to a file, in memory if it fits there.
+def fit_in_memory(
+    estimator: Any, source: Source, positive: str | None, on_block: OnBlock = ignore, *callbacks: Any
+) -> Training:
+    """Fit an estimator to all rows of a file at once.
 
     Parameters
     ----------
@@ -93,44 +95,11 @@ def fit_source(
         The file.
     positive : str or None
         The positive label, where the user named it.
-    how : Streaming
-        What may be used.
     on_block : callable
-        Called with the name of a pass and each block.
+        Called with "reading" and each block.
     *callbacks
-        Callbacks of scikit-learn's, for a fit in memory.
-
-    Returns
-    -------
-    training : Training
-        The model and what is known of it.
-    passes : Passes or None
-        The passes over the blocks, whose checkpoint is to be cleared when the model is safe.
+        Callbacks of scikit-learn's.
     """
-    if must_stream(source, how):
-        command = {
-            "version": __version__,
-            "estimator": repr(estimator),
-            "file": source.name,
-            "time of the file": os.stat(source.name).st_mtime_ns if os.path.exists(source.name) else None,
-            "format": source.format,
-            "target": source.target,
-            "columns": source.feature_names,
-            "positive label": positive,
-        }
-        passes = Passes(
-            source,
-            block_bytes(how.memory),
-            checkpoint=how.checkpoint,
-            every=how.every,
-            command=command,
-            on_block=on_block,
-        )
-        rows = BlockRows(passes, positive, how.memory)
-        fit_blocks(estimator, rows)
-        notes = _notes(source, rows.classes, rows.counts, rows.n_features, True)
-        notes["spreads"] = _spreads(estimator)
-        return Training(ModelFile(estimator, notes, versions()), None, None), passes
     X, y = read_rows(source, on_block)
     classes, mask = find_classes_of(source, y, positive)
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
@@ -140,10 +109,48 @@ def fit_source(
     scores = estimator.decision_function(X)
     describe(estimator, classes, source)
     counts = np.array([np.count_nonzero(~mask), np.count_nonzero(mask)])
-    notes = _notes(source, classes, counts, X.shape[1], False)
-    if hasattr(estimator, "coef_"):
-        notes["spreads"] = StandardScaler(with_mean=False).fit(X).scale_
-    return Training(ModelFile(estimator, notes, versions()), scores, mask), None
+    spreads = StandardScaler(with_mean=False).fit(X).scale_ if hasattr(estimator, "coef_") else None
+    notes = _notes(source, classes, counts, X.shape[1], spreads, streamed=False)
+    return Training(ModelFile(estimator, notes, versions()), scores, mask)
+
+
+def fit_by_blocks(
+    estimator: Any, source: Source, positive: str | None, how: Streaming, on_block: OnBlock = ignore
+) -> tuple[Training, Passes]:
+    """Fit an estimator to a file that need not fit into memory.
+
+    Parameters
+    ----------
+    estimator, source, positive
+        As for `fit_in_memory`.
+    how : Streaming
+        What may be used.
+    on_block : callable
+        Called with the name of a pass and each block.
+
+    Returns
+    -------
+    training : Training
+        The model and what is known of it.
+    passes : Passes
+        The passes, whose checkpoint is to be cleared when the model is safe.
+    """
+    command = {
+        "version": __version__,
+        "estimator": repr(estimator),
+        "file": source.name,
+        "time of the file": os.stat(source.name).st_mtime_ns if os.path.exists(source.name) else None,
+        "format": source.format,
+        "target": source.target,
+        "columns": source.feature_names,
+        "positive label": positive,
+    }
+    n_bytes = block_bytes(how.memory)
+    passes = Passes(source, n_bytes, checkpoint=how.checkpoint, every=how.every, command=command, on_block=on_block)
+    rows = BlockRows(passes, positive, how.memory)
+    fit_blocks(estimator, rows)
+    notes = _notes(source, rows.classes, rows.counts, rows.n_features, _spreads(estimator), streamed=True)
+    return Training(ModelFile(estimator, notes, versions()), None, None), passes
 
 
 def read_rows(source: Source, on_block: OnBlock = ignore) -> tuple[Any, np.ndarray]:
@@ -172,7 +179,14 @@ def describe(estimator: Any, classes: Classes, source: Source) -> None:
         first.feature_names_in_ = np.array(source.feature_names, dtype=object)
 
 
-def _notes(source: Source, classes: Classes, counts: np.ndarray, n_features: int, streamed: bool) -> dict[str, Any]:
+def _notes(
+    source: Source,
+    classes: Classes,
+    counts: np.ndarray,
+    n_features: int,
+    spreads: np.ndarray | None,
+    streamed: bool,
+) -> dict[str, Any]:
     """Return what is kept with a model; no date and no time, so that the same command writes the same file."""
     negative, positive = counts.tolist()
     return {
@@ -187,7 +201,7 @@ def _notes(source: Source, classes: Classes, counts: np.ndarray, n_features: int
         "classes": classes._asdict(),
         "target": source.target,
         "encoding": None if source.encoding is None else source.encoding._asdict(),
-        "spreads": None,
+        "spreads": spreads,
     }
 
 
@@ -259,33 +273,31 @@ def largest_weights(model: Any, spreads: np.ndarray | None, n: int = TOP) -> lis
     return [(f"column {j + 1}" if names is None else str(names[j]), float(weights[j])) for j in chosen]
 
 
-def make_estimator(algorithm: str | None, seed: int | None, streamed: bool, **parameters: Any) -> Any:
+def make_estimator(algorithm: str | None, seed: int, streamed: bool, **parameters: Any) -> Any:
     """Return the estimator of the options of `aucmax fit`.
 
     Parameters
     ----------
     algorithm : str or None
         As :func:`aucmax.methods.find_method` takes it; None is AUCClassifier.
-    seed : int or None
+    seed : int
         For estimators that draw random numbers.
     streamed : bool
         Whether it will read a file by blocks, in the order of the file.
     **parameters
         What else was asked for; None where it was not.
     """
-    from .methods import find_method
+    from .methods import METHODS, find_method
 
-    estimator = find_method(algorithm or "AUCClassifier").make()
+    estimator = find_method(algorithm or "AUCClassifier").seeded(seed)
     inner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if not isinstance(inner, LinearAUCClassifier):
+        fitted = ", ".join(name for name in METHODS if name in {"AUCClassifier", *ALGORITHMS})
+        raise ValueError(f"{algorithm} can be compared with, not fitted here: --algorithm takes one of {fitted}.")
     wanted = {name: value for name, value in parameters.items() if value is not None}
-    unknown = sorted(wanted.keys() - inner.get_params().keys())
-    if unknown:
-        option = unknown[0].replace("_", "-")
-        raise ValueError(f"{type(inner).__name__} has no parameter for --{option}.")
+    for name in wanted.keys() - inner.get_params().keys():
+        raise ValueError(f"{type(inner).__name__} has no parameter for --{name.replace('_', '-')}.")
     inner.set_params(**wanted)
-    if seed is not None:
-        states = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
-        estimator.set_params(**dict.fromkeys(states, seed))
     if streamed and not can_stream(estimator):
         what = f"--loss {inner.loss}" if isinstance(inner, AUCClassifier) else type(inner).__name__
         raise ValueError(
