@@ -403,3 +403,14 @@ def test_the_bound_of_the_hinge_is_below_every_objective():
         problem._set_width(rng.uniform(0.01, 2))
         at = problem.start(rng.standard_normal(5), 0.1).under(problem.loss)
         assert problem.lower_bound(at, 0.1) <= optimum
+
+
+def test_columns_that_are_constant_in_all_rows_do_not_disturb_a_warm_start():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.standard_normal((60, 8)) + 0.5 * y[:, None]
+    X[:, [2, 5]] = 0
+    clf = AUCClassifier("squared_hinge", solver="cg", alphas=[1, 0.1]).fit(X, y)
+    assert (clf.coef_[0, [2, 5]] == 0).all()
+    rest = AUCClassifier("squared_hinge", solver="cg", alphas=[1, 0.1]).fit(np.delete(X, [2, 5], axis=1), y)
+    np.testing.assert_allclose(np.delete(clf.coef_[0], [2, 5]), rest.coef_[0], rtol=1e-3)

@@ -106,7 +106,7 @@ class NewtonProblem:
     def refine(self, w: np.ndarray, alpha: float, tol: float) -> np.ndarray:
         """Return the minimiser for one alpha, started from weights of the columns as they are."""
         self.n_iter = 0
-        v = np.where(np.isfinite(self.square.scale), w * self.square.scale, 0)
+        v = w * np.where(np.isfinite(self.square.scale), self.square.scale, 0)  # infinite for constant columns
         return self.solve(self.start(v, alpha), alpha, tol).v / self.square.scale
 
     # What a loss may do in its own way
