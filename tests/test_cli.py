@@ -11,14 +11,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rich.console import Console as RichConsole
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_digits
 
-from aucmax import OPAUC, AUCClassifier, console, load_model, roc_auc
+from aucmax import OPAUC, AUCClassifier, cli, console, load_model, roc_auc
 from aucmax.cli import main, split_names
+from aucmax.sources import Block
 
 X, Y = load_breast_cancer(return_X_y=True)
 TRAIN, TEST = slice(0, 400), slice(400, None)
@@ -179,7 +181,7 @@ def test_a_kernel_pipeline_is_fitted_kept_and_used(run, folder, tmp_path):
     ids=str,
 )
 def test_a_fit_by_blocks_is_the_one_in_memory(run, folder, tmp_path, option, algorithm, clf):
-    value, model = "1MB" if option == "--memory" else tmp_path / "checkpoint", tmp_path / "model"
+    value, model = "10MB" if option == "--memory" else tmp_path / "checkpoint", tmp_path / "model"
     arguments = ["--target", "diagnosis", option, value, *algorithm, "-o", model]
     status, _, err = run("fit", folder / "train.csv", *arguments)
     assert status == 0
@@ -345,6 +347,107 @@ def test_existing_files_are_kept_unless_forced(run, refused, folder, tmp_path):
     assert load_model(model).alpha == 1
 
 
+def test_no_output_may_be_an_input_or_another_output(refused, folder, tmp_path):
+    train, model = tmp_path / "train.libsvm", tmp_path / "model"
+    shutil.copy(folder / "train.libsvm", train)
+    shutil.copy(folder / "libsvm.safetensors", model)
+    (tmp_path / "link").symlink_to(train)
+    before = {path: path.read_bytes() for path in (train, model)}
+    assert "is read by this command" in refused("fit", train, "-o", train, "--force")
+    refused("fit", train, "-o", tmp_path / "link", "--force")
+    refused("fit", train, "--test", model, "-o", model, "--force")
+    assert "is written as" in refused("fit", train, "-o", tmp_path / "m", "--report", tmp_path / "m")
+    refused("fit", train, "-o", tmp_path / "m", "--checkpoint", tmp_path / "m")
+    refused("fit", train, "-o", tmp_path / "m", "--checkpoint", train)
+    refused("predict", model, train, "-o", train, "--force")
+    refused("predict", model, train, "-o", model, "--force")
+    refused("evaluate", model, train, "--report", model, "--force")
+    refused("export", model, "--onnx", model, "--force")
+    refused("compare", train, "--report", train, "--force")
+    assert {path: path.read_bytes() for path in before} == before
+    assert not (tmp_path / "m").exists()
+
+
+def test_faults_of_the_test_file_are_found_before_the_fit(refused, folder, tmp_path, monkeypatch):
+    from aucmax import training
+
+    monkeypatch.setattr(training, "fit_in_memory", lambda *arguments: pytest.fail("it was fitted"))
+    train = ["fit", folder / "train.csv", "--target", "diagnosis", "-o", tmp_path / "m"]
+    assert "missing.csv" in refused(*train, "--test", tmp_path / "missing.csv")
+    write_csv(tmp_path / "other.csv", TEST, columns=[*NAMES[:29], "other"])
+    assert NAMES[29] in refused(*train, "--test", tmp_path / "other.csv")
+    assert "standard input (-) can be read once" in refused("fit", "-", "--test", "-", "-o", tmp_path / "m")
+    assert "nowhere" in refused(*train, "--checkpoint", tmp_path / "nowhere" / "c")
+
+
+def test_a_model_is_safe_when_its_test_fails(refused, folder, tmp_path):
+    (tmp_path / "one.libsvm").write_text("1 1:1\n1 2:1\n")
+    told = refused(
+        "fit", folder / "train.libsvm", "-o", tmp_path / "m", "--alpha", 1, "--test", tmp_path / "one.libsvm"
+    )
+    assert "no row has the label 0" in told
+    assert told.endswith(f"(The model was written to {tmp_path / 'm'}.)")
+    load_model(tmp_path / "m")
+
+
+def test_a_checkpoint_is_no_licence_to_replace_another_file(run, folder, tmp_path, monkeypatch):
+    from aucmax.streaming import passes
+
+    arguments = ["fit", folder / "train.libsvm", "--alpha", 1, "--checkpoint", tmp_path / "c", "--checkpoint-every", 0]
+    monkeypatch.setattr(passes.Passes, "clear", lambda self: None)
+    assert run(*arguments, "-o", tmp_path / "m")[0] == 0
+    (tmp_path / "precious").write_text("precious")
+    status, _, err = run(*arguments, "-o", tmp_path / "precious")
+    assert status == 2
+    assert "is the checkpoint of another fit: output was" in err
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert run(*arguments, "-o", tmp_path / "m")[0] == 0  # the same command goes on, and replaces its own
+
+
+def test_columns_without_names_are_taken_in_their_order_and_that_is_said(run, folder):
+    status, _, err = run("predict", folder / "libsvm.safetensors", folder / "test.csv", "--target", "diagnosis")
+    assert status == 0
+    assert "columns are taken in their order, since the model has no names" in err
+
+
+def test_minus_is_standard_output(run, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = run("predict", folder / "libsvm.safetensors", folder / "test.libsvm", "-o", "-")
+    assert status == 0
+    assert out.startswith("score\n")
+    assert os.listdir() == []
+
+
+def test_an_interrupt_is_one_line(folder, tmp_path):
+    script = (
+        "import os, signal, sys, aucmax.training as t; from aucmax.cli import main; "
+        "t.fit_in_memory = lambda *arguments: os.kill(os.getpid(), signal.SIGINT); main(sys.argv[1:])"
+    )
+    arguments = ["fit", str(folder / "train.libsvm"), "-o", str(tmp_path / "m")]
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "aucmax: interrupted.\n")
+    assert os.listdir(tmp_path) == []
+
+
+def test_streams_that_are_closed_or_know_no_unicode(folder, tmp_path):
+    write_csv(tmp_path / "train.csv", TRAIN, labels=("gut", "böse"), target="y")
+    command = f"{sys.executable} -m aucmax"
+    model = tmp_path / "m"
+    script = f"""
+set -e
+{command} fit {tmp_path}/train.csv --alpha 1 -o {model}
+{command} inspect {model}
+{command} predict {model} {tmp_path}/train.csv --labels >&-
+{command} inspect {model} | head -n 1
+! {command} predict {model} - <&-
+"""
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "aucmax: standard input is closed.\n"
+    assert "b\\xf6se" in done.stdout
+
+
 BAD = {
     "ragged.csv": ("a,b,y\n1,2,0\n3,1\n", "line 3"),
     "text.csv": ("a,b,y\n1,2,0\n3,oops,1\n", "line 3, column 'b': found the text 'oops'"),
@@ -384,7 +487,7 @@ def test_no_permission_is_said(folder):
     with tempfile.TemporaryDirectory() as elsewhere:
         secret = Path(elsewhere, "secret.csv")
         shutil.copy(folder / "train.csv", secret)
-        Path(elsewhere).chmod(0o755)
+        Path(elsewhere).chmod(0o777)
         secret.chmod(0)
         script = "import os, sys; os.geteuid() or os.setuid(65534); from aucmax.cli import main; main(sys.argv[1:])"
         command = [sys.executable, "-c", f"import aucmax.cli, aucmax.training, aucmax.sources.delimited; {script}"]
@@ -424,12 +527,12 @@ def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder,
         (["--algorithm", "GaussianAUC", "--penalty", "l1"], "GaussianAUC has no parameter for --penalty"),
         (["--algorithm", "LinearSVC"], "LinearSVC can be compared with, not fitted here"),
         (["--memory", "lots"], "--memory takes a size such as 2GB"),
-        (["--memory", "1MB", "--loss", "hinge"], "--loss hinge needs all rows in memory"),
-        (["--memory", "1MB", "--algorithm", "PSAM"], "PSAM needs all rows in memory"),
+        (["--memory", "10MB", "--loss", "hinge"], "--loss hinge needs all rows in memory"),
+        (["--memory", "10MB", "--algorithm", "PSAM"], "PSAM needs all rows in memory"),
         (["--positive", "7"], "no row has the label '7'"),
         (["--alpha", "-1"], "alpha"),
         (["--nonsense"], "--nonsense"),
-        (["--format", "xml"], "format must be one of libsvm"),
+        (["--format", "xml"], "'xml' is not one of 'libsvm'"),
     ],
 )
 def test_bad_options_are_refused(refused, folder, tmp_path, options, what):
@@ -509,8 +612,9 @@ def terminal(monkeypatch):
 
 def test_progress_tells_rows_and_bytes_on_a_terminal(terminal):
     with console.Console().progress() as bar:
-        bar.update("moments", 5e8, 1e9, 1234, of_bytes=True)
-        bar.update("moments", 6e8, 1e9, 1000, of_bytes=True)
+        update = cli.on_block(bar, SimpleNamespace(size=1_000_000_000))
+        for n_rows, n_read in ((1234, 500_000_000), (1000, 600_000_000)):
+            update("moments", Block(np.empty((n_rows, 1)), None, 0, n_read))
         bar.timer.join()
         bar.progress.refresh()
     shown = terminal.getvalue()
@@ -521,11 +625,21 @@ def test_progress_tells_rows_and_bytes_on_a_terminal(terminal):
 def test_progress_of_a_fit_counts_its_steps(terminal):
     with console.Console().progress() as bar:
         bar.timer.join()
-        clf = AUCClassifier().set_callbacks(console.FitProgress(bar))
-        clf.fit(X[TRAIN], Y[TRAIN])
+        steps = console.FitProgress(bar)
+        AUCClassifier().set_callbacks(steps).fit(X[TRAIN], Y[TRAIN])
         bar.progress.refresh()
-        assert bar.count == bar.progress.tasks[0].total > 5
-    assert f"{bar.count} steps" in terminal.getvalue()
+        assert steps.count == bar.progress.tasks[0].total > 5
+    assert f"{steps.count} of {steps.count} steps" in terminal.getvalue()
+
+
+def test_progress_of_a_comparison_counts_its_fits(terminal):
+    with console.Console().progress() as bar:
+        bar.timer.join()
+        update = cli.on_fit(bar, 10)
+        for method in ("A", "B", "A"):
+            update(SimpleNamespace(method=method))
+        bar.progress.refresh()
+    assert "3 of 10 fits, A" in terminal.getvalue()
 
 
 @pytest.mark.parametrize("quiet", [True, False])

@@ -320,7 +320,7 @@ def test_hostile_parameters_get_one_sentence(text):
         ("__import__('os')", r"There is no method '__import__'; `aucmax algorithms` lists them all\."),
         ("OPAUC)", r"There is no method 'OPAUC\)' \(closest: OPAUC"),
         ("", "There is no method ''"),
-        ("opauc", r"There is no method 'opauc' \(closest: OPAUC, "),
+        ("opauk", r"There is no method 'opauk' \(closest: OPAUC, "),
         ("LogisticRegresion(C=1)", r"\(closest: LogisticRegression"),
         ("OPAUC(alhpa=1)", "OPAUC cannot be given alhpa here; its parameters are alpha, average"),
         ("OPAUC(random_state=1)", "OPAUC cannot be given random_state here"),

@@ -901,3 +901,26 @@ def test_values_that_are_not_finite_are_refused_without_weight_too(form):
     weights[7] = 0
     with pytest.raises(ValueError, match=r"^Input X contains NaN\.$"):
         ClassMoments(5).update(form(spoiled(X, np.nan)), y, weights)
+
+
+def test_widened_moments_are_those_of_columns_of_zeros():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
+    wide = ClassMoments(3).update(X, y).widened(5)
+    direct = ClassMoments(5).update(np.hstack([X, np.zeros((30, 2))]), y)
+    for name in ("weight", "mean", "scatter"):
+        np.testing.assert_allclose(getattr(wide, name), getattr(direct, name), atol=1e-12)
+
+
+def test_relabelled_moments_may_swap_the_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), np.arange(30) % 3 == 0
+    moments = ClassMoments(3, [False, True]).update(X, y)
+    swapped = moments.relabelled(["b", "a"], swapped=True)
+    direct = ClassMoments(3, ["b", "a"]).update(X, np.where(y, "b", "a"))
+    for name in ("weight", "mean", "scatter"):
+        np.testing.assert_allclose(getattr(swapped, name), getattr(direct, name), atol=1e-12)
+    assert swapped.classes.tolist() == ["b", "a"]
+    assert moments.relabelled(["b", "a"]).weight.tolist() == moments.weight.tolist()
+    with pytest.raises(ValueError, match="two different labels"):
+        moments.relabelled(["a", "a"])

@@ -43,7 +43,10 @@ def make_comparison(methods=("OPAUC", "SOLAM", "broken"), n_splits=10, data="mic
         methods=list(methods),
         auc=auc,
         seconds=np.full(auc.shape, 0.0123),
+        tuning_seconds=np.full((len(methods), n_splits), 0.5),
         pvalues=[None, 1e-9, *[0.0512] * others, None],
+        corrected_pvalues=[None, 0.0123, *[0.4] * others, None],
+        failures={"broken": "it has <no> reason"},
         verdicts=["", "win", *["tie"] * others, ""],
     )
 
@@ -325,11 +328,12 @@ def test_comparison_as_a_table_and_box_plots(axes):
     comparison = make_comparison()
     rows = module._rows(comparison)
     mean, deviation = comparison.auc[1].mean(), comparison.auc[1].std()
-    assert rows[1] == ("SOLAM", f"{mean:.4f}", f"± {deviation:.4f}", "0.0123", "< 0.001", "win")
-    assert rows[0][-2:] == (NONE, NONE)
+    assert rows[1] == ("SOLAM", f"{mean:.4f}", f"± {deviation:.4f}", "0.0123", "0.512", "< 0.001", "0.012", "win")
+    assert rows[0][-3:] == (NONE, NONE, NONE)
     assert rows[2][:3] == ("broken", NONE, "")
     text = Page(render(Report("", comparison=comparison))).text
     assert "how OPAUC fares against each of the others" in text
+    assert "broken: it has <no> reason" in text
     medians = [np.median(values[np.isfinite(values)]) for values in comparison.auc]
     drawn = [line.get_xdata()[0] for line in axes["boxes0"].lines if line.get_linewidth() == 2]
     np.testing.assert_allclose(drawn, medians)
@@ -449,3 +453,9 @@ def test_in_a_browser(tmp_path):
     assert [view["dark"] for view in light + dark] == [False] * 2 + [True] * 2
     for what in ("background", "curve"):
         assert light[0][what] != dark[0][what]
+
+
+def test_a_note_is_there_with_and_without_figures():
+    note = "Measured on <training> rows."
+    for evaluation in (None, evaluate([False, False, True, True], [1, 3, 2, 4])):
+        assert note in Page(render(Report("", note=note, evaluation=evaluation))).text

@@ -6,13 +6,15 @@ with --debug alone. Results go to standard output, as JSON with --json; notes an
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,9 +44,11 @@ from .options import (
     Format,
     Jobs,
     Json,
+    Loss,
     ModelPath,
     NoHeader,
     OneHot,
+    Penalty,
     Positive,
     Quiet,
     ReportPath,
@@ -71,23 +75,37 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 
+INTERRUPTED = 130
 DEFAULT_METHODS = "AUCClassifier, LogisticRegression, LinearSVC, RidgeClassifier, GaussianAUC"
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    prepare_streams()
     warnings.showwarning = show_warning  # type: ignore[assignment]
     try:
         status = app(arguments, prog_name="aucmax", standalone_mode=False)
         sys.stdout.flush()
-    except SystemExit as leaving:  # of Rich, when whoever reads our output has seen enough
-        status = leaving.code
+        if status == INTERRUPTED:
+            status = say(KeyboardInterrupt())
+    except SystemExit:  # of Rich, when whoever reads our output has seen enough
+        status = 0
     except BaseException as error:
         if "--debug" in arguments:
             traceback.print_exc()
         status = say(error)
     sys.exit(status or 0)
+
+
+def prepare_streams() -> None:
+    """Make sure that there is something to write to, and that it takes every character."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def say(error: BaseException) -> int:
@@ -96,8 +114,8 @@ def say(error: BaseException) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        text, status = "interrupted.", 130
-    elif hasattr(error, "format_message"):  # of the options
+        text, status = "interrupted.", INTERRUPTED
+    elif hasattr(error, "format_message"):  # of the options; that of a missing command is the help itself
         text, status = error.format_message(), 2
     elif isinstance(error, OSError) and error.strerror:
         name = error.filename if error.filename is not None else "standard output"
@@ -106,7 +124,8 @@ def say(error: BaseException) -> int:
         text, status = str(error) or "there is not enough memory.", 2
     else:
         text, status = f"unexpected {type(error).__name__}: {error} (--debug shows where).", 1
-    sys.stderr.write(f"aucmax: {' '.join(text.split())}\n")
+    if text:
+        sys.stderr.write(f"aucmax: {' '.join(text.split())}\n")
     return status
 
 
@@ -131,7 +150,7 @@ def common(
     """Train linear classifiers that maximise the area under the ROC curve, and use them."""
 
 
-@app.command()
+@app.command(epilog="Example: aucmax fit train.csv --target label --test test.csv --report report.html -o model.st")
 def fit(
     train: Train,
     output: Annotated[
@@ -147,13 +166,8 @@ def fit(
             rich_help_panel=MODEL,
         ),
     ] = None,
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help="auto, squared, squared_hinge, hinge, logistic, exponential or sigmoid.", rich_help_panel=MODEL
-        ),
-    ] = None,
-    penalty: Annotated[str | None, typer.Option(help="l2, l1 or elasticnet.", rich_help_panel=MODEL)] = None,
+    loss: Loss = None,
+    penalty: Penalty = None,
     l1_ratio: Annotated[float | None, typer.Option(help="Share of L1 in elasticnet.", rich_help_panel=MODEL)] = None,
     alpha: Annotated[
         float | None,
@@ -161,9 +175,16 @@ def fit(
     ] = None,
     n_nonzero: Annotated[
         list[int] | None,
-        typer.Option(help="At most so many weights; give it several times to choose.", rich_help_panel=MODEL),
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="At most so many weights; give it several times to choose by cross-validation.",
+            rich_help_panel=MODEL,
+        ),
     ] = None,
-    cv: Annotated[int | None, typer.Option(help="Number of folds.", rich_help_panel=MODEL)] = None,
+    cv: Annotated[
+        int | None, typer.Option(min=2, help="Number of folds; by default, 5.", rich_help_panel=MODEL)
+    ] = None,
     standardize: Annotated[
         bool | None,
         typer.Option(help="Whether the penalty is on standardised columns.", rich_help_panel=MODEL),
@@ -184,10 +205,13 @@ def fit(
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Read by blocks, and go on from this file after an interruption.", rich_help_panel=DATA),
+        typer.Option(
+            help="Read by blocks (--loss auto is squared then), and go on from this file after an interruption.",
+            rich_help_panel=DATA,
+        ),
     ] = None,
     checkpoint_every: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.", rich_help_panel=DATA)
+        float, typer.Option(min=0, metavar="SECONDS", help="Time between two checkpoints.", rich_help_panel=DATA)
     ] = 30.0,
     report: ReportPath = None,
     force: Force = False,
@@ -198,16 +222,26 @@ def fit(
     """Fit a model to a file and write it."""
     console = Console(quiet, as_json)
     resumed = checkpoint is not None and checkpoint.exists()
-    check_outputs([report] if resumed else [output, report], force)
+    check_outputs({"the model": output, "--report": report}, force or resumed, [train, test], checkpoint)
     from .persistence import save_model
     from .sources import open_source
-    from .training import Streaming, default_memory, fit_by_blocks, fit_in_memory, make_estimator, must_stream
+    from .training import (
+        Streaming,
+        default_memory,
+        fit_by_blocks,
+        fit_in_memory,
+        make_estimator,
+        must_stream,
+        open_blocks,
+    )
 
     if checkpoint is not None and train == "-":
         raise ValueError("--checkpoint needs a file that can be read again, not standard input.")
-    how = Streaming(parse_bytes(memory) if memory else default_memory(), checkpoint, checkpoint_every)
+    how = Streaming(default_memory() if memory is None else parse_bytes(memory), checkpoint, checkpoint_every)
     options: dict[str, Any] = {"header": not no_header, "zero_based": zero_based}
     source = open_source(train, format=format, target=target, one_hot=one_hot, with_target=True, **options)
+    if test is not None:  # a fault is better found before a long fit than after it
+        open_source(test, encoding=source.encoding, target=source.target, with_target=True, **options)
     streamed = must_stream(source, how)
     estimator = make_estimator(
         algorithm,
@@ -221,30 +255,32 @@ def fit(
         cv=cv,
         standardize=standardize,
     )
-    begun, passes = time.perf_counter(), None
+    begun, rows = time.perf_counter(), None
     with console.progress() as bar:
         if streamed:
+            rows = open_blocks(estimator, source, positive, how, on_block(bar, source), {**options, "output": output})
             console.note(streaming_note(source, estimator, resumed))
-            training, passes = fit_by_blocks(estimator, source, positive, how, on_block(bar, source))
+            training = fit_by_blocks(estimator, rows)
         else:
             training = fit_in_memory(estimator, source, positive, on_block(bar, source), FitProgress(bar))
     seconds = time.perf_counter() - begun
     file, evaluation, scores = training.file, None, None
-    if test is not None:
-        evaluation, scores = evaluate_file(console, file, test, format=format, target=target, **options)
-        file.notes["test"] = {"file": test, **headline(evaluation)}
     save_model(file.model, output, **file.notes)
-    if passes is not None:
-        passes.clear()
-    if report is not None:
-        if evaluation is None and training.scores is not None:
+    with after_writing(output):
+        if test is not None:
+            evaluation, scores = evaluate_file(console, file, test, target=target, **options)
+            file.notes["test"] = {"file": test, **headline(evaluation)}
+            save_model(file.model, output, **file.notes)
+        elif report is not None and training.scores is not None:
             evaluation, scores = evaluate_training(training)
-        where = "test rows" if test is not None else "training rows, on which every model looks better than it is"
-        write(report, fit_report(file, test or source.name, evaluation, scores, where))
+        if report is not None:
+            write(report, fit_report(file, test or source.name, evaluation, scores, "test" if test else "training"))
+    if rows is not None:
+        rows.passes.clear()
     console.summary(describe_fit(file, seconds, output, report), *summarise(file, seconds, output, report))
 
 
-@app.command()
+@app.command(epilog="Example: aucmax predict model.st new.csv --proba -o scores.csv")
 def predict(
     model: ModelPath,
     data: Data,
@@ -256,6 +292,9 @@ def predict(
     ] = False,
     labels: Annotated[bool, typer.Option("--labels", help="Also the predicted label.", rich_help_panel=OUTPUT)] = False,
     format: Format = None,
+    target: Annotated[
+        str | None, typer.Option(help="A column of labels, to be left out.", rich_help_panel=DATA)
+    ] = None,
     no_header: NoHeader = False,
     zero_based: ZeroBased = False,
     force: Force = False,
@@ -264,26 +303,28 @@ def predict(
 ) -> None:
     """Write the scores of the rows of a file, as CSV: the larger, the more likely positive."""
     console = Console(quiet)
-    check_outputs([output], force)
+    output = None if output == Path("-") else output
+    check_outputs({"--output": output}, force, [model, data])
     from .persistence import read_model, write_atomically
-    from .training import open_for
 
     file = read_model(model)
-    source = open_for(file, data, with_target=False, format=format, header=not no_header, zero_based=zero_based)
+    options = {"target": target, "header": not no_header, "zero_based": zero_based}
+    source = open_data(console, file, data, with_target=False, format=format, **options)
     with console.progress() as bar:
-        lines = prediction_lines(file, source, proba, labels, on_block(bar, source))
+        lines = (text.encode() for text in prediction_lines(file, source, proba, labels, on_block(bar, source)))
         if output is None:
-            for text in lines:
-                sys.stdout.write(text)
+            sys.stdout.flush()
+            sys.stdout.buffer.writelines(lines)
+            sys.stdout.buffer.flush()
         else:
-            write_atomically(output, lambda out: out.writelines(text.encode() for text in lines))
+            write_atomically(output, lambda out: out.writelines(lines))
 
 
-@app.command()
+@app.command(epilog="Example: aucmax evaluate model.st test.csv --report report.html")
 def evaluate(
     model: ModelPath,
     data: Data,
-    max_fpr: Annotated[float, typer.Option(help="Where the partial AUC ends.")] = 0.1,
+    max_fpr: Annotated[float, typer.Option(min=1e-9, max=1.0, help="Where the partial AUC ends.")] = 0.1,
     format: Format = None,
     target: Target = None,
     no_header: NoHeader = False,
@@ -296,19 +337,19 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold."""
     console = Console(quiet, as_json)
-    check_outputs([report], force)
+    check_outputs({"--report": report}, force, [model, data])
     from .persistence import read_model
 
     file = read_model(model)
     options: dict[str, Any] = {"header": not no_header, "zero_based": zero_based}
     evaluation, scores = evaluate_file(console, file, data, format=format, target=target, max_fpr=max_fpr, **options)
     if report is not None:
-        write(report, fit_report(file, data, evaluation, scores, "rows of the file"))
+        write(report, fit_report(file, data, evaluation, scores, ""))
     values = {"model": str(model), "data": data, **evaluation.to_dict()}
     console.result(values, *show_evaluation(file, evaluation), *wrote(report))
 
 
-@app.command()
+@app.command(epilog="Example: aucmax compare data.csv --target label --methods 'AUCClassifier, OPAUC(alpha=0.1)'")
 def compare(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help="One or more files of labelled rows.")],
     methods: Annotated[
@@ -317,12 +358,14 @@ def compare(
             help="Names, or 'NAME(parameter=value)', parted by commas; the first is tested against the others."
         ),
     ] = DEFAULT_METHODS,
-    folds: Annotated[int, typer.Option(help="Number of folds.", rich_help_panel=MODEL)] = 5,
-    repeats: Annotated[int, typer.Option(help="How often the rows are dealt out anew.", rich_help_panel=MODEL)] = 5,
-    inner_folds: Annotated[int, typer.Option(help="Folds that tune the parameters.", rich_help_panel=MODEL)] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=MODEL)] = 5,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="How often the rows are dealt out anew.", rich_help_panel=MODEL)
+    ] = 5,
+    inner_folds: Annotated[int, typer.Option(min=2, help="Folds that tune the parameters.", rich_help_panel=MODEL)] = 5,
     candidates: Annotated[
         int | None,
-        typer.Option(help="Try so many candidates of larger grids, drawn at random.", rich_help_panel=MODEL),
+        typer.Option(min=1, help="Try so many candidates of larger grids, drawn at random.", rich_help_panel=MODEL),
     ] = None,
     jobs: Jobs = 1,
     seed: Seed = 0,
@@ -340,12 +383,12 @@ def compare(
 ) -> None:
     """Compare methods as the papers do: repeated stratified folds, each method tuned on the training part, t-tests."""
     console = Console(quiet, as_json)
-    check_outputs([report], force)
+    check_outputs({"--report": report}, force, data)
     from .experiment import compare as compare_methods
     from .experiment import win_tie_loss
     from .methods import find_method
     from .sources import open_source
-    from .training import find_classes_of, read_rows
+    from .training import find_classes_of, naming, read_rows
 
     chosen = [find_method(name) for name in split_names(methods)]
     found = []
@@ -359,7 +402,7 @@ def compare(
             zero_based=zero_based,
             with_target=True,
         )
-        with console.progress("fits") as bar:
+        with console.progress() as bar, naming(source.name):
             X, y = read_rows(source, on_block(bar, source))
             _, mask = find_classes_of(source, y, positive)
             found.append(
@@ -412,7 +455,7 @@ def algorithms(as_json: Json = False, debug: Debug = False) -> None:
 @app.command()
 def inspect(
     model: ModelPath,
-    top: Annotated[int, typer.Option(help="How many weights to show.")] = 20,
+    top: Annotated[int, typer.Option(min=0, help="How many weights to show.")] = 20,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -433,7 +476,7 @@ def inspect(
     lines = [f"{name:<{width}}{text}" for name, text in entries]
     shown: list[Any] = [*lines]
     if weights:
-        what = "weight" if file.notes.get("spreads") is None else "weight of the standardised column"
+        what = "weight" if file.notes.get("spreads") is None else "weight times standard deviation"
         shown.append(make_table("", ("column", what), [(name, f"{w:.6g}") for name, w in weights], right=(1,)))
     Console(as_json=as_json).result(values, *shown)
 
@@ -447,7 +490,7 @@ def export(
     debug: Debug = False,
 ) -> None:
     """Write a model in another format."""
-    check_outputs([onnx], force)
+    check_outputs({"--onnx": onnx}, force, [model])
     from .export import export_onnx
     from .persistence import read_model
 
@@ -468,13 +511,14 @@ def demo(
     debug: Debug = False,
 ) -> None:
     """Find the eights among scanned digits, compare with scikit-learn's classifiers, and write a report."""
-    check_outputs([output], force)
-    from .demo import run_demo
+    check_outputs({"--output": output}, force, [])
+    from .demo import METHODS, N_REPEATS, N_SPLITS, run_demo
 
     console = Console(quiet, as_json)
-    with console.progress("fits") as bar:
-        file, evaluation, scores, comparison = run_demo(jobs, bar)
-    made = fit_report(file, "scikit-learn's digits", evaluation, scores, "rows that were held out")
+    with console.progress() as bar:
+        on_progress = on_fit(bar, len(METHODS) * N_SPLITS * N_REPEATS)
+        file, evaluation, scores, comparison = run_demo(jobs, on_progress)
+    made = fit_report(file, "scikit-learn's digits", evaluation, scores, "test")
     write(output, made._replace(title="Which digit is an 8?", comparison=comparison))
     values = {"report": str(output), "test": headline(evaluation), "comparison": comparison.to_dict()}
     console.summary(values, *show_evaluation(file, evaluation), *show_comparison(comparison), *wrote(output))
@@ -483,17 +527,38 @@ def demo(
 # What the commands share
 
 
-def check_outputs(paths: list[Path | None], force: bool) -> None:
-    """Raise a ValueError before anything is done if a file would be replaced or cannot be written."""
-    for path in paths:
+def check_outputs(
+    outputs: dict[str, Path | None], force: bool, inputs: Sequence[str | Path | None], checkpoint: Path | None = None
+) -> None:
+    """Raise a ValueError before anything is done if a file would be lost, or cannot be written."""
+    if sum(path is not None and str(path) == "-" for path in inputs) > 1:
+        raise ValueError("standard input (-) can be read once only.")
+    taken = {os.path.realpath(path): f"{path} is read by this command" for path in inputs if path is not None}
+    for name, path in {"--checkpoint": checkpoint, **outputs}.items():
         if path is None:
             continue
         if path.is_dir():
             raise ValueError(f"{path} is a directory.")
-        if path.exists() and not force:
+        if path.is_file() and not force and path is not checkpoint:
             raise ValueError(f"{path} exists: give another name, or --force to replace it.")
-        if not path.parent.is_dir():
-            raise ValueError(f"{path.parent} is not a directory, so {path.name} cannot be written there.")
+        place = os.path.realpath(path)
+        if place in taken:
+            raise ValueError(f"{taken[place]}, so {name} needs another name.")
+        taken[place] = f"{path} is written as {name}"
+        folder = Path(place).parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            what = "cannot be written to" if folder.is_dir() else "is not a directory"
+            raise ValueError(f"{folder} {what}, so {path.name} cannot be written there.")
+
+
+@contextmanager
+def after_writing(path: Path) -> Iterator[None]:
+    """Say, where what follows fails, that the model is safe."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        text = f"{error.filename}: {error.strerror}." if isinstance(error, OSError) and error.strerror else str(error)
+        raise ValueError(f"{text} (The model was written to {path}.)") from error
 
 
 def split_names(text: str) -> list[str]:
@@ -506,16 +571,26 @@ def split_names(text: str) -> list[str]:
 
 def on_block(bar: Bar, source: Source) -> Callable[[str, Block], None]:
     """Return what moves a bar on after each block."""
+    counts: dict[str, int] = {}
 
     def update(name: str, block: Block) -> None:
-        bar.update(name, min(block.n_read, source.size), source.size, block.X.shape[0], of_bytes=True)
+        counts[name] = counts.get(name, 0) + block.X.shape[0]
+        done = min(block.n_read, source.size)
+        amount = f"{counts[name]:,} rows, {format_bytes(done)} of {format_bytes(source.size)}"
+        bar.update(name, done, source.size, amount)
 
     return update
 
 
 def on_fit(bar: Bar, total: int) -> Callable[[Fit], None]:
     """Return what moves a bar on after each fit of a comparison."""
-    return lambda fit: bar.update(fit.method, bar.count + 1, total)
+    numbers = itertools.count(1)
+
+    def update(fit: Fit) -> None:
+        number = next(numbers)
+        bar.update("comparing", number, total, f"{number:,} of {total:,} fits, {fit.method}")
+
+    return update
 
 
 def streaming_note(source: Source, estimator: Any, resumed: bool) -> str:
@@ -537,17 +612,29 @@ def write(path: Path, report: Report) -> None:
     write_report(path, report)
 
 
+def open_data(console: Console, file: ModelFile, path: str, **options: Any) -> Source:
+    """Open rows for a model, and say so where columns cannot be found by their names."""
+    from .training import open_for
+
+    source = open_for(file, path, **options)
+    if (file.notes.get("encoding") is None) != (source.encoding is None):
+        which = "the model" if source.encoding is not None else source.name
+        console.note(f"{source.name}: columns are taken in their order, since {which} has no names of columns")
+    return source
+
+
 def evaluate_file(
     console: Console, file: ModelFile, path: str, max_fpr: float = 0.1, **options: Any
 ) -> tuple[Evaluation, Any]:
     """Return the evaluation of a model on a file, and the scores of its negatives and positives."""
     from .evaluation import evaluate
-    from .training import open_for, score_source
+    from .training import naming, score_source
 
-    source = open_for(file, path, with_target=True, **options)
-    with console.progress() as bar:
+    source = open_data(console, file, path, with_target=True, **options)
+    with console.progress() as bar, naming(source.name):
         scores, positive = score_source(file, source, on_block(bar, source))
-    return evaluate(positive, scores, max_fpr=max_fpr), (scores[~positive], scores[positive])
+        found = evaluate(positive, scores, max_fpr=max_fpr)
+    return found, (scores[~positive], scores[positive])
 
 
 def evaluate_training(training: Training) -> tuple[Evaluation, Any]:

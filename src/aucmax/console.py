@@ -54,9 +54,9 @@ class Console:
             self.result(values, *shown)
 
     @contextmanager
-    def progress(self, unit: str = "rows") -> Iterator[Bar]:
+    def progress(self) -> Iterator[Bar]:
         """Show a bar on a terminal, if it takes longer than a second."""
-        bar = Bar(self.err, unit, enabled=self.err.is_terminal and not self.quiet)
+        bar = Bar(self.err, enabled=self.err.is_terminal and not self.quiet)
         try:
             yield bar
         finally:
@@ -66,38 +66,27 @@ class Console:
 class Bar:
     """A progress bar that appears when a second has passed: what is being done, how far it is, time left."""
 
-    def __init__(self, console: RichConsole, unit: str, enabled: bool) -> None:
+    def __init__(self, console: RichConsole, enabled: bool) -> None:
         self.progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=20),
             TextColumn("{task.fields[amount]}"),
             TimeElapsedColumn(),
+            TextColumn("left:"),
             TimeRemainingColumn(),
             console=console,
             transient=True,
             disable=not enabled,
         )
-        self.unit, self.name, self.count = unit, "", 0
         self.task = self.progress.add_task("", total=None, amount="")
         self.timer = threading.Timer(PATIENCE, self.progress.start)
         self.timer.daemon = True
         if enabled:
             self.timer.start()
 
-    def begin(self, name: str) -> None:
-        """Say what is being done, not knowing how long it takes."""
-        self.name, self.count = name, 0
-        self.progress.reset(self.task, total=None, description=name, amount="")
-
-    def update(self, name: str, completed: float, total: float, more: int = 1, of_bytes: bool = False) -> None:
-        """Say what is being done, how far it is and how many more units that were."""
-        if name != self.name:
-            self.begin(name)
-        self.count += more
-        amount = f"{self.count:,} {self.unit}"
-        if of_bytes:
-            amount += f", {format_bytes(completed)} of {format_bytes(total)}"
-        self.progress.update(self.task, completed=completed, total=total, amount=amount)
+    def update(self, name: str, completed: float, total: float | None, amount: str = "") -> None:
+        """Say what is being done and how far it is; a total of None is not known."""
+        self.progress.update(self.task, description=name, completed=completed, total=total, amount=amount)
 
     def stop(self) -> None:
         """Take the bar away."""
@@ -109,12 +98,11 @@ class FitProgress:
     """A callback of scikit-learn's that moves a bar on after each step of a fit."""
 
     def __init__(self, bar: Bar) -> None:
-        self.bar = bar
+        self.bar, self.count = bar, 0
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Begin a fit."""
-        self.bar.unit = "steps"
-        self.bar.begin("fitting")
+        self.bar.update("fitting", 0, None)
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Do nothing: a step counts when it is done."""
@@ -122,7 +110,9 @@ class FitProgress:
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Count a step of the fit."""
         if context.parent is not None and context.parent.parent is None:
-            self.bar.update("fitting", self.bar.count + 1, context.parent.max_subtasks)
+            self.count += 1
+            total = context.parent.max_subtasks
+            self.bar.update("fitting", self.count, total, f"{self.count} of {total} steps")
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """End a fit."""

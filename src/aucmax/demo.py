@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .persistence import ModelFile, versions
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
-    from .experiment import Comparison
+    from .experiment import Comparison, Fit
 
 METHODS = (
     "AUCClassifier",
@@ -21,7 +22,7 @@ METHODS = (
 N_SPLITS, N_REPEATS = 5, 2
 
 
-def run_demo(n_jobs: int, bar: Any) -> tuple[ModelFile, Evaluation, Any, Comparison]:
+def run_demo(n_jobs: int, on_progress: Callable[[Fit], None]) -> tuple[ModelFile, Evaluation, Any, Comparison]:
     """Fit half of the rows, evaluate on the other half, and compare methods on folds of all of them.
 
     Returns
@@ -53,11 +54,15 @@ def run_demo(n_jobs: int, bar: Any) -> tuple[ModelFile, Evaluation, Any, Compari
     notes = {"training": training, "classes": Classes("other", "8")._asdict(), "spreads": spreads}
     scores = X_test @ clf.coef_[0] + clf.intercept_[0]
 
-    def moved(fit: Any) -> None:
-        bar.update(fit.method, bar.count + 1, len(METHODS) * N_SPLITS * N_REPEATS)
-
     comparison = compare(
-        digits.data, y, METHODS, data="digits", n_splits=N_SPLITS, n_repeats=N_REPEATS, n_jobs=n_jobs, on_progress=moved
+        digits.data,
+        y,
+        METHODS,
+        data="digits",
+        n_splits=N_SPLITS,
+        n_repeats=N_REPEATS,
+        n_jobs=n_jobs,
+        on_progress=on_progress,
     )
     file = ModelFile(clf, notes, versions())
     return file, evaluate(y_test, scores), (scores[~y_test], scores[y_test]), comparison

@@ -159,7 +159,8 @@ def show_comparison(comparison: Comparison) -> list[Any]:
             )
         )
     n_fits = comparison.auc.shape[1]
-    title = f"{comparison.data}: test AUC over {n_fits} splits, {comparison.methods[0]} against the others"
+    against = f", {comparison.methods[0]} against the others" if len(comparison.methods) > 1 else ""
+    title = f"{comparison.data}: test AUC over {n_fits} splits{against}"
     header = ("", "AUC", "std", "fit", "with tuning", "p", "p (corrected)", "")
     failures = [f"{name}: {reason}" for name, reason in comparison.failures.items()]
     return [make_table(title, header, rows, right=range(1, 7)), *failures]
@@ -168,8 +169,16 @@ def show_comparison(comparison: Comparison) -> list[Any]:
 # Reports
 
 
-def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores: Any, where: str) -> Report:
-    """Return the report of a model and of its evaluation."""
+NOTES = {
+    "": "",
+    "test": "Measured on rows that the model has not seen.",
+    "training": "Measured on the training rows, on which every model looks better than it is.",
+}
+UNSEEN = "The training rows were read by blocks and not kept: `aucmax evaluate` measures the model on rows of a file."
+
+
+def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores: Any, rows: str) -> Report:
+    """Return the report of a model and of its evaluation, on "test" or "training" rows or on others ("")."""
     import numpy as np
 
     from .report import Report
@@ -178,12 +187,11 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
     model, spreads = file.model, file.notes.get("spreads")
     results = getattr(model, "cv_results_", None)
     weights = largest_weights(model, spreads)
-    summary = [("data", data)]
-    if evaluation is not None:
-        summary.append(("measured on", f"{evaluation.n_rows:,} {where}"))
+    summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
     return Report(
         title=f"{describe_model(file)['algorithm']} on {Path(data).name}",
+        note=NOTES[rows] if evaluation is not None else UNSEEN,
         summary=summary,
         evaluation=evaluation,
         scores=scores,
@@ -191,7 +199,7 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
         path=results,
         best_index=None if results is None else best_index(model),
         weights=weights,
-        weights_note="" if spreads is None else "Weights of the columns divided by their standard deviations.",
+        weights_note="" if spreads is None else "Each is the weight times the standard deviation of its column.",
         convergence=np.asarray(model.convergence_) if len(getattr(model, "convergence_", ())) else None,
     )
 

@@ -73,8 +73,20 @@ class Comparison(Protocol):
         """Time of each fit."""
 
     @property
+    def tuning_seconds(self) -> np.ndarray:
+        """Time of the choice of parameters before each fit."""
+
+    @property
     def pvalues(self) -> Sequence[float | None]:
         """Of the first method against each."""
+
+    @property
+    def corrected_pvalues(self) -> Sequence[float | None]:
+        """The same, corrected for training parts that overlap."""
+
+    @property
+    def failures(self) -> Mapping[str, str]:
+        """Why methods failed."""
 
     @property
     def verdicts(self) -> Sequence[str]:

@@ -90,11 +90,22 @@ def sum_below(values, chosen, weights, knots, below):
 
 @jit
 def count_cells(scores, positive, center, scale, counts):
-    """Add each score to its cell of :class:`aucmax.streaming.cells.Cells`."""
+    """Add each score to its cell of :class:`aucmax.streaming.cells.Cells`; they are finite."""
     n_cells = counts.shape[2]
     for i in range(scores.shape[0]):
         c = np.uint64(positive[i])
         for k in range(scores.shape[1]):
-            z = (scores[i, k] - center[k]) / scale[k]
+            z = min(max((scores[i, k] - center[k]) / scale[k], -1e300), 1e300)
             u = z / (1.0 + abs(z))
             counts[k, c, np.uint64(min(int((u + 1.0) * 0.5 * n_cells), n_cells - 1))] += 1
+
+
+@jit(fastmath={"reassoc", "contract"})
+def score_rows(X, W, scores):
+    """Fill `scores` with X @ W.T, each row by the same sequence of operations."""
+    for i in range(X.shape[0]):
+        for k in range(W.shape[0]):
+            total = 0.0
+            for j in range(X.shape[1]):
+                total += X[i, j] * W[k, j]
+            scores[i, k] = total

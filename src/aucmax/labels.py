@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-REST = "other"
+REST = ("other", "rest")  # names of the other labels; the second where the positive one has the first
 
 
 class Classes(NamedTuple):
@@ -101,7 +101,7 @@ class Labels:
 
     def _meet(self, y: np.ndarray, members: np.ndarray, label: str | None) -> None:
         """Note the label of some rows: the named one, or up to two others."""
-        for value in {label_value(v) for v in _few(y[members])}:
+        for value in map(label_value, _few(y[members])):
             if value not in self.found and (label is not None or len(self._others()) < 2):
                 self.found.append(value)
 
@@ -120,7 +120,7 @@ class Labels:
             if not others:
                 raise ValueError(f"{self.name}: AUC needs two classes, but every row has the label {named[0]!r}.")
             if len(others) > 1:
-                return Classes(REST, str(named[0]), rest=True), False
+                return Classes(REST[str(named[0]) == REST[0]], str(named[0]), rest=True), False
             return Classes(others[0], named[0]), False
         if len(self.found) < 2:
             raise ValueError(f"{self.name}: AUC needs two classes, but every row has the label {self.found[0]!r}.")

@@ -117,11 +117,12 @@ def find_method(text: str) -> Method:
     ('OPAUC(alpha=0.1)', ['eta0'], OPAUC(alpha=0.1))
     """
     name = text.partition("(")[0].strip()
-    if name not in METHODS:
-        lower = {known.lower(): known for known in METHODS}
+    lower = {known.lower(): known for known in METHODS}
+    if name.lower() not in lower:
         close = [lower[match] for match in difflib.get_close_matches(name.lower(), lower)]
         closest = f" (closest: {', '.join(close)})" if close else ""
         raise ValueError(f"There is no method {name!r}{closest}; `aucmax algorithms` lists them all.")
+    name = lower[name.lower()]
     method, parameters = METHODS[name], _read_parameters(text)
     if not parameters:
         return method

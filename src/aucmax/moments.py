@@ -68,11 +68,7 @@ class ClassMoments:
     """
 
     def __init__(self, n_features: int, classes: Any = (0, 1)) -> None:
-        self.classes = np.asarray(classes)
-        if self.classes.dtype == object:  # a file could only hold these as a pickle
-            self.classes = np.array(self.classes.tolist())
-        if self.classes.shape != (2,) or self.classes[0] == self.classes[1]:
-            raise ValueError(f"classes must be two different labels, negative and positive; got {classes!r}.")
+        self.classes = check_classes(classes)
         check_memory(n_features)
         self.weight = np.zeros(2)
         self.mean = np.zeros((2, n_features))
@@ -167,7 +163,7 @@ class ClassMoments:
         """Return the same moments under other labels; `swapped` makes the negative class the positive one."""
         turn = -1 if swapped else 1
         new = self._with(self.weight[::turn], self.mean[::turn], self.scatter[::turn])
-        new.classes = np.asarray(classes)
+        new.classes = check_classes(classes)
         return new
 
     def merge(self, *others: ClassMoments) -> ClassMoments:
@@ -291,6 +287,16 @@ class ClassMoments:
             except Exception as error:  # NumPy and zipfile have many, from KeyError to BadZipFile
                 raise ValueError(f"{os.fspath(path)} is not a whole file of class moments.") from error
         return new
+
+
+def check_classes(classes: Any) -> np.ndarray:
+    """Return two different labels as an array."""
+    labels = np.asarray(classes)
+    if labels.dtype == object:  # a file could only hold these as a pickle
+        labels = np.array(labels.tolist())
+    if labels.shape != (2,) or labels[0] == labels[1]:
+        raise ValueError(f"classes must be two different labels, negative and positive; got {classes!r}.")
+    return labels
 
 
 def check_memory(n_features: int, advice: str = "fit all rows at once with AUCClassifier(solver='cg')") -> None:

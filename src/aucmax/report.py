@@ -38,6 +38,8 @@ class Report(NamedTuple):
     ----------
     title : str
         Its heading.
+    note : str
+        What is to be known before all else.
     summary : sequence of (name, value)
         What was fitted, on what, when, by which versions.
     evaluation : Evaluation or None
@@ -61,6 +63,7 @@ class Report(NamedTuple):
     """
 
     title: str
+    note: str = ""
     summary: Sequence[tuple[str, str]] = ()
     evaluation: Evaluation | None = None
     scores: tuple[np.ndarray, np.ndarray] | None = None
@@ -168,7 +171,9 @@ class Row(NamedTuple):
     auc: str
     spread: str
     seconds: str
+    with_tuning: str
     pvalue: str
+    corrected: str
     verdict: str
 
 
@@ -176,16 +181,21 @@ def _rows(comparison: Comparison) -> list[Row]:
     def text(value: float | None, form: str) -> str:
         return format(value, form) if value is not None and np.isfinite(value) else NONE
 
+    def chance(pvalue: float | None) -> str:
+        return "< 0.001" if pvalue is not None and pvalue < 0.001 else text(pvalue, ".3f")
+
     rows = []
     for k, method in enumerate(comparison.methods):
-        aucs, pvalue = comparison.auc[k], comparison.pvalues[k]
+        aucs, seconds = comparison.auc[k], comparison.seconds[k].mean()
         rows.append(
             Row(
                 method,
                 auc=text(aucs.mean(), ".4f"),
                 spread=f"± {aucs.std():.4f}" if len(aucs) > 1 and np.isfinite(aucs).all() else "",
-                seconds=text(comparison.seconds[k].mean(), ".3g"),
-                pvalue="< 0.001" if pvalue is not None and pvalue < 0.001 else text(pvalue, ".3f"),
+                seconds=text(seconds, ".3g"),
+                with_tuning=text(seconds + comparison.tuning_seconds[k].mean(), ".3g"),
+                pvalue=chance(comparison.pvalues[k]),
+                corrected=chance(comparison.corrected_pvalues[k]),
                 verdict=comparison.verdicts[k] or NONE,
             )
         )

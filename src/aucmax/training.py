@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,6 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from . import __version__
 from .algorithms import ALGORITHMS
 from .base import LinearAUCClassifier
 from .classifier import AUCClassifier
@@ -22,11 +22,9 @@ from .labels import Classes, Labels
 from .persistence import ModelFile, versions
 from .sources import Block, Encoding, Source, open_source
 from .stochastic import StochasticClassifier
-from .streaming import block_bytes, can_stream, fit_blocks
-from .streaming.block_rows import BlockRows
-from .streaming.passes import Passes
+from .streaming import can_stream, fit_blocks
+from .streaming.block_rows import INTERPRETER, BlockRows
 
-INTERPRETER = 300 << 20  # bytes that Python and the libraries take before the first row
 TOP = 20  # weights that are shown
 
 DENSE_FROM = 0.6  # share of nonzeros
@@ -104,7 +102,8 @@ def fit_in_memory(
     classes, mask = find_classes_of(source, y, positive)
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     last.set_callbacks(*callbacks)
-    estimator.fit(X, mask)
+    with naming(source.name):
+        estimator.fit(X, mask)
     last.set_callbacks()
     scores = estimator.decision_function(X)
     describe(estimator, classes, source)
@@ -114,10 +113,10 @@ def fit_in_memory(
     return Training(ModelFile(estimator, notes, versions()), scores, mask)
 
 
-def fit_by_blocks(
-    estimator: Any, source: Source, positive: str | None, how: Streaming, on_block: OnBlock = ignore
-) -> tuple[Training, Passes]:
-    """Fit an estimator to a file that need not fit into memory.
+def open_blocks(
+    estimator: Any, source: Source, positive: str | None, how: Streaming, on_block: OnBlock, command: dict[str, Any]
+) -> BlockRows:
+    """Return the rows of a file that need not fit into memory, at the checkpoint if there is one.
 
     Parameters
     ----------
@@ -127,30 +126,31 @@ def fit_by_blocks(
         What may be used.
     on_block : callable
         Called with the name of a pass and each block.
-
-    Returns
-    -------
-    training : Training
-        The model and what is known of it.
-    passes : Passes
-        The passes, whose checkpoint is to be cleared when the model is safe.
+    command : dict
+        What else the checkpoint must have been made with.
     """
-    command = {
-        "version": __version__,
-        "estimator": repr(estimator),
-        "file": source.name,
-        "time of the file": os.stat(source.name).st_mtime_ns if os.path.exists(source.name) else None,
-        "format": source.format,
-        "target": source.target,
-        "columns": source.feature_names,
-        "positive label": positive,
-    }
-    n_bytes = block_bytes(how.memory)
-    passes = Passes(source, n_bytes, checkpoint=how.checkpoint, every=how.every, command=command, on_block=on_block)
-    rows = BlockRows(passes, positive, how.memory)
-    fit_blocks(estimator, rows)
+    rest = {name: str(value) for name, value in command.items()}
+    return BlockRows.open(estimator, source, positive, how.memory, how.checkpoint, how.every, on_block, **rest)
+
+
+def fit_by_blocks(estimator: Any, rows: BlockRows) -> Training:
+    """Fit an estimator to rows that are read by blocks."""
+    source = rows.passes.source
+    with naming(source.name):
+        fit_blocks(estimator, rows)
     notes = _notes(source, rows.classes, rows.counts, rows.n_features, _spreads(estimator), streamed=True)
-    return Training(ModelFile(estimator, notes, versions()), None, None), passes
+    return Training(ModelFile(estimator, notes, versions()), None, None)
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Put the name of a file before what is wrong with its rows."""
+    try:
+        yield
+    except (ValueError, MemoryError) as error:
+        if name in str(error):
+            raise
+        raise ValueError(f"{name}: {error}") from error
 
 
 def read_rows(source: Source, on_block: OnBlock = ignore) -> tuple[Any, np.ndarray]:
@@ -289,14 +289,18 @@ def make_estimator(algorithm: str | None, seed: int, streamed: bool, **parameter
     """
     from .methods import METHODS, find_method
 
-    estimator = find_method(algorithm or "AUCClassifier").seeded(seed)
+    estimator = find_method("AUCClassifier" if algorithm is None else algorithm).seeded(seed)
     inner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(inner, LinearAUCClassifier):
         fitted = ", ".join(name for name in METHODS if name in {"AUCClassifier", *ALGORITHMS})
         raise ValueError(f"{algorithm} can be compared with, not fitted here: --algorithm takes one of {fitted}.")
     wanted = {name: value for name, value in parameters.items() if value is not None}
-    for name in wanted.keys() - inner.get_params().keys():
-        raise ValueError(f"{type(inner).__name__} has no parameter for --{name.replace('_', '-')}.")
+    for name in wanted:
+        option = f"--{name.replace('_', '-')}"
+        if name not in inner.get_params():
+            raise ValueError(f"{type(inner).__name__} has no parameter for {option}.")
+        if re.search(rf"\b{name}\s*=", algorithm or ""):
+            raise ValueError(f"{name} is given twice, by --algorithm and by {option}.")
     inner.set_params(**wanted)
     if streamed and not can_stream(estimator):
         what = f"--loss {inner.loss}" if isinstance(inner, AUCClassifier) else type(inner).__name__

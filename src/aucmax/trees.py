@@ -48,7 +48,8 @@ FUNCTIONS = {"_random_scores": "aucmax.algorithms.pipelines"}
 SPARSE = {"csr_array": "scipy.sparse", "csr_matrix": "scipy.sparse"}
 # Where named tuples live.
 STATES = {
-    *(f"aucmax.{module}" for module in ("buffers", "calibration", "stochastic", "streaming.cells", "weights")),
+    *(f"aucmax.{module}" for module in ("buffers", "calibration", "stochastic", "weights")),
+    *(f"aucmax.streaming.{module}" for module in ("block_selection", "cells")),
     *(f"aucmax.algorithms.{algorithm.module}" for algorithm in ALGORITHMS.values()),
 }
 # What belongs to a fit under way and not to its result.

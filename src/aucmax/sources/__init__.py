@@ -27,6 +27,7 @@ SUFFIXES = {
     ".pq": "parquet",
     ".npz": "npz",
 }
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 COMPRESSED = (".gz", ".bz2", ".xz")
 ACCEPTED = "LIBSVM text, CSV (both also in gzip, bzip2 or xz), Parquet and .npz are read"
 # A label, then index:value pairs or, to be refused where the line is known, something like them.
@@ -117,6 +118,8 @@ def _make(format: str, file: File, lines: Lines, options: Options) -> Source:
         from .parquet import ParquetSource
 
         return ParquetSource(file, options)
+    if lines.head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise ValueError(f"{file.name} is text in UTF-16: save it in UTF-8.")
     if b"\0" in lines.head:
         raise ValueError(f"{file.name} is not text: {ACCEPTED}; --format says which.")
     if format == "libsvm":
@@ -142,6 +145,12 @@ def find_format(file: File, lines: Lines) -> str:
         return SUFFIXES[suffix]
     if lines.head.startswith(b"PAR1"):
         return "parquet"
+    if suffix in SPREADSHEETS:
+        raise ValueError(f"{file.name} is a spreadsheet: save it as CSV.")
+    if lines.head.startswith(b"\x93NUMPY"):
+        raise ValueError(f"{file.name} holds one array: save X and y together with numpy.savez.")
+    if lines.head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "csv"  # to be refused as UTF-16
     if lines.head.startswith(b"PK\x03\x04"):
         return "npz"
     found = find_text_format(lines.head)

@@ -43,7 +43,7 @@ class TableSource(Source):
     def _choose(self, kinds: dict[str, str], options: Options) -> None:
         """Set target, encoding and what follows from them, from the columns and their kinds."""
         known = options.encoding
-        target = find_target(self.name, [c for c in kinds if known is None or c not in known.columns], options)
+        target = find_target(self.name, list(kinds), known.columns if known is not None else [], options)
         if options.with_target is not False:
             self.target = target
         columns = [c for c in kinds if c != target] if known is None else known.columns
@@ -90,15 +90,17 @@ class TableSource(Source):
         return X, None if self.target is None else labels(table.column(self.target))
 
 
-def find_target(name: str, columns: list[str], options: Options) -> str | None:
-    """Return the column asked for, or the only one with the name of a target."""
+def find_target(name: str, columns: list[str], taken: Collection[str], options: Options) -> str | None:
+    """Return the column asked for, or the only one with the name of a target; not one `taken` by the model."""
     if options.target is not None:
-        if options.target in columns:
+        if options.target in columns and options.target not in taken:
             return options.target
+        if options.with_target and options.target in taken:
+            raise ValueError(f"{name}: the column {options.target!r} is one that the model uses, not the target.")
         if options.with_target:
             raise ValueError(f"{name} has no column {options.target!r} to be the target; {listed(columns)}.")
         return None
-    found = [column for column in columns if column.lower() in TARGETS]
+    found = [column for column in columns if column.lower() in TARGETS and column not in taken]
     if len(found) == 1:
         return found[0]
     if options.with_target:

@@ -145,11 +145,11 @@ class DelimitedSource(TableSource):
         if len(cells) != len(self._names):
             raise ValueError(f"{self.name}, line {line}: {len(cells)} cells, but there are {len(self._names)} columns.")
         for column, cell in zip(self._names, cells, strict=True):
-            problem = self._problem(kinds[column], cell) if column in kinds else None
+            problem = self._problem(kinds[column], cell, column == self.target) if column in kinds else None
             if problem:
                 raise ValueError(f"{self.name}, line {line}, column {column!r}: {problem}.")
 
-    def _problem(self, kind: str, cell: str) -> str | None:
+    def _problem(self, kind: str, cell: str, is_target: bool) -> str | None:
         if not cell.strip():
             return "the cell is empty: fill it or drop the row"
         if kind == "bool" and cell.strip().lower() not in ("true", "false", "0", "1"):
@@ -158,7 +158,9 @@ class DelimitedSource(TableSource):
             return None
         value = _number(cell)
         if value is None:
-            advice = f"{ADVICE}, or encode text with --one-hot" if self._may_encode else ADVICE
+            advice = f"{ADVICE}, or encode text with --one-hot" if self._may_encode and not is_target else ADVICE
+            if re.fullmatch(r"\s*[-+]?\d*,\d+\s*", cell):
+                advice = "write it with a decimal point"
             return f"found the text {cell[:40]!r} where a number is expected: {advice}"
         return None if math.isfinite(value) else f"{cell.strip()} is not a finite number: fill it or drop the row"
 

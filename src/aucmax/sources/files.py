@@ -32,6 +32,8 @@ def find_file(path: str | os.PathLike[str]) -> File:
     """Return the file at `path`; "-" is standard input. An OSError says why a path cannot be read."""
     name = os.fspath(path)
     if name == "-":
+        if sys.stdin is None:
+            raise ValueError("standard input is closed.")
         return spool(sys.stdin.buffer, "standard input")
     with open(name, "rb") as file:
         status = os.fstat(file.fileno())
@@ -43,7 +45,12 @@ def find_file(path: str | os.PathLike[str]) -> File:
 def spool(stream: BinaryIO, name: str) -> File:
     """Copy what can be read only once into a temporary file without a name, which goes when nothing refers to it."""
     copy = tempfile.TemporaryFile()  # noqa: SIM115
-    shutil.copyfileobj(stream, copy)
+    try:
+        shutil.copyfileobj(stream, copy)
+        copy.flush()
+    except OSError as error:
+        where = f"{tempfile.gettempdir()} (where {name} is kept; TMPDIR names another folder)"
+        raise OSError(error.errno, error.strerror, where) from error
     lock = threading.Lock()
 
     def open_copy() -> BinaryIO:

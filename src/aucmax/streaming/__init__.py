@@ -27,10 +27,7 @@ from ..sources import Block, Source, open_source
 from ..stochastic import OnlineClassifier, Sample, Stream, relative_change
 from .block_rows import MEMORY, BlockRows
 from .block_selection import cross_validate_blocks
-from .passes import Passes, Tree
-
-# A block of text becomes a table, an array, rows of a class: this many times its size at once, as measured for CSV.
-BLOCK_SHARE, LARGEST_BLOCK = 64, 32 << 20
+from .passes import Tree
 
 
 def fit_stream(
@@ -80,16 +77,10 @@ def fit_stream(
     0.997
     """
     source = source if isinstance(source, Source) else open_source(source, with_target=True)
-    command = {"estimator": repr(estimator), "file": source.name, "positive label": positive}
-    passes = Passes(source, block_bytes(memory), checkpoint=checkpoint, every=checkpoint_every, command=command)
-    fit_blocks(estimator, BlockRows(passes, positive, memory))
-    passes.clear()
+    rows = BlockRows.open(estimator, source, positive, memory, checkpoint, checkpoint_every)
+    fit_blocks(estimator, rows)
+    rows.passes.clear()
     return estimator
-
-
-def block_bytes(memory: int) -> int:
-    """Return the size of a block of text for so much memory."""
-    return max(min(memory // BLOCK_SHARE, LARGEST_BLOCK), 1 << 16)
 
 
 def can_stream(estimator: Any) -> bool:
@@ -122,7 +113,7 @@ def _fit_squared(clf: AUCClassifier, rows: BlockRows) -> None:
     chosen = clf.alpha is None or (clf.n_nonzero is not None and np.size(clf.n_nonzero) > 1)
     if chosen and not isinstance(clf.cv, Integral | None):
         raise ValueError(f"A file that is read by blocks is cross-validated in a number of folds, got cv={clf.cv!r}.")
-    rows.gather(5 if clf.cv is None else int(clf.cv) if chosen else 1)
+    rows.gather((5 if clf.cv is None else int(clf.cv)) if chosen else 1)
     clf._forget("moments_", "alphas_", "cv_results_", "dual_gap_")
     rows.describe(clf)
     fitting = clf._fitting(rows.n_features, "moments")._replace(loss="squared")
@@ -137,13 +128,15 @@ def _fit_moments(clf: MomentClassifier, rows: BlockRows) -> None:
 
 def _fit_epochs(clf: OnlineClassifier, rows: BlockRows) -> None:
     """Do what `OnlineClassifier.fit` does with ``shuffle=False``."""
-    if clf.shuffle:
-        raise ValueError(f"A file is read in its own order: set shuffle=False in {type(clf).__name__}.")
+    for parameter in ("shuffle", "warm_start"):
+        if getattr(clf, parameter):
+            raise ValueError(f"A file is read in its own order, from the start: set {parameter}=False.")
     means, variances = rows.column_statistics()
     rows.describe(clf)
     clf._check_parameters(rows.n_rows, rows.n_features)
     scaling = clf._scaling(rows.counts, means, variances)
     start = clf._start(row_width(rows.n_features), rows.n_rows)
+    rows.check_state(clf, start)
     rng = check_random_state(clf.random_state)
 
     def step(tree: Tree, block: Block) -> None:
@@ -165,7 +158,8 @@ def _fit_epochs(clf: OnlineClassifier, rows: BlockRows) -> None:
     if clf.tol is not None and not converged(epochs):
         clf._warn_not_converged(epochs["measures"][-1])
     coef = coefficients(epochs["weights"], *scaling)
-    calibration, stream = rows.calibrate(coef, Stream.begin(scaling, epochs["rng"]))
+    center, scale = scaling.shift @ coef, float(np.linalg.norm(coef * np.sqrt(variances.sum(axis=0))))
+    calibration, stream = rows.calibrate(coef, center, scale, Stream.begin(scaling, epochs["rng"]))
     clf._set_fitted(clf._attributes(coef, calibration))
     clf.state_, clf._stream = epochs["state"], stream
     clf.n_iter_, clf.convergence_ = len(epochs["measures"]), np.array(epochs["measures"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -14,14 +15,19 @@ from ..folds import deal
 from ..labels import Classes, Labels
 from ..model_selection import merge
 from ..moments import ClassMoments, check_no_overflow, grouped_moments
-from ..sources import Block
+from ..persistence import versions
+from ..sources import Block, Source
 from ..sources.source import stack
 from ..stochastic import Stream
 from .cells import Cells
 from .passes import Passes, Tree
 
 MEMORY = 2 << 30
-KEPT_SHARE = 8  # one part in so many of the memory is for rows of the rarer class, one for cells
+INTERPRETER = 300 << 20  # bytes that Python and the libraries take before the first row
+# Of the rest, one part in so many is for rows of the rarer class, and one for cells.
+KEPT_SHARE = 16
+# A block of text becomes a table, an array, rows of a class: it takes up to so many times its size.
+BLOCK_SHARE, LARGEST_BLOCK, SMALLEST_BLOCK = 32, 32 << 20, 1 << 16
 CODES = np.array([False, True])
 
 
@@ -51,6 +57,8 @@ class BlockRows:
         The moments of each fold, after `gather`.
     rare : ndarray or csr_array or None
         The rows of the rarer class, after `gather`; None where they take more than their share of the memory.
+    rare_is_positive : bool
+        Which class that is.
     """
 
     X = y = None  # what callbacks are told
@@ -59,9 +67,46 @@ class BlockRows:
     n_features: int
     parts: list[ClassMoments]
     rare: Any
+    rare_is_positive: bool
 
-    def __init__(self, passes: Passes, positive: str | None = None, memory: int = MEMORY) -> None:
+    def __init__(self, passes: Passes, positive: str | None = None, memory: float = MEMORY) -> None:
         self.passes, self.positive, self.memory = passes, positive, memory
+
+    @classmethod
+    def open(
+        cls,
+        estimator: Any,
+        source: Source,
+        positive: str | None = None,
+        memory: int = MEMORY,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = 30.0,
+        on_block: Callable[[str, Block], None] | None = None,
+        **command: str,
+    ) -> BlockRows:
+        """Return the rows of a source for a fit in so much memory, at its checkpoint if there is one.
+
+        A checkpoint is refused if anything that the model depends on has changed; `command` is what only the caller
+        knows of that.
+        """
+        parameters = estimator.get_params().items()
+        fit = {
+            "the estimator": type(estimator).__name__,
+            **{name: repr(v.tolist() if isinstance(v, np.ndarray) else v) for name, v in parameters},
+            "the file": os.path.realpath(source.name),
+            "the time of the file": os.stat(source.name).st_mtime_ns if os.path.exists(source.name) else None,
+            "the format": source.format,
+            "the target": source.target,
+            "the names of the columns": source.feature_names,
+            "the positive label": positive,
+            "the memory": memory,
+            **{f"the version of {library}": version for library, version in versions().items()},
+            **command,
+        }
+        available = max(memory - INTERPRETER, memory / 8)
+        n_bytes = int(np.clip(available / BLOCK_SHARE, SMALLEST_BLOCK, LARGEST_BLOCK))
+        passes = Passes(source, n_bytes, checkpoint=checkpoint, every=every, command=fit, on_block=on_block)
+        return cls(passes, positive, available)
 
     @property
     def n_rows(self) -> int:
@@ -94,10 +139,14 @@ class BlockRows:
                 self._keep(tree, c, block.X[members])
 
         empty = {"parts": [], "kept": [[], []], "kept_bytes": [0, 0]}
-        tree, swapped = self._first_pass(f"moments of {n_folds}", empty, step)
+        name = f"class moments in {n_folds} folds" if n_folds > 1 else "class moments"
+        tree, swapped = self._first_pass(name, empty, step)
+        rare = int(np.argmin(tree["counts"]))
+        if "rare" not in tree:  # what checkpoints keep from here on
+            kept = tree.pop("kept")[rare]
+            tree["rare"] = widen(stack(kept), self.n_features) if kept else None
+        self.rare, self.rare_is_positive = tree["rare"], bool(rare) ^ swapped
         self.parts = [part.relabelled(self.classes.array(), swapped) for part in tree["parts"]]
-        kept = tree["kept"][int(np.argmin(tree["counts"]))] if n_folds > 1 else None
-        self.rare = widen(stack(kept), self.n_features) if kept else None
 
     def _keep(self, tree: Tree, c: int, X: Any) -> None:
         """Keep rows of a class, or drop it where there are too many."""
@@ -126,7 +175,7 @@ class BlockRows:
 
         empty = {"means": np.zeros((2, 0)), "squares": np.zeros((2, 0))}
         with np.errstate(over="ignore", invalid="ignore"):
-            tree, swapped = self._first_pass("columns", empty, step)
+            tree, swapped = self._first_pass("column statistics", empty, step)
         check_no_overflow(tree["squares"])
         turn = -1 if swapped else 1
         return tree["means"][::turn], tree["squares"][::turn] / self.counts[:, None]
@@ -154,9 +203,20 @@ class BlockRows:
         if needed > self.memory / 2:
             raise ValueError(
                 f"{self.passes.source.name}: the class moments of {n_features:,} columns in {n_folds} "
-                f"fold{'s' if n_folds > 1 else ''} take {needed / 1e9:.1f} GB, more than half of the "
-                f"{self.memory / 1e9:.1f} GB allowed: raise --memory, {'give --alpha, ' if n_folds > 1 else ''}"
-                "or take an online algorithm such as SOLAM."
+                f"fold{'s' if n_folds > 1 else ''} take {needed / 1e9:.2g} GB, more than half of the "
+                f"{self.memory / 1e9:.2g} GB that --memory leaves for them: raise --memory, "
+                f"{'give --alpha, ' if n_folds > 1 and needed / n_folds <= self.memory / 2 else ''}or take an online "
+                "algorithm such as SOLAM."
+            )
+
+    def check_state(self, clf: Any, state: Any) -> None:
+        """Raise a ValueError where the state of an algorithm would take more than half of the memory."""
+        needed = 3 * n_bytes_in(state)  # it, and what a checkpoint makes of it
+        if needed > self.memory / 2:
+            raise ValueError(
+                f"{self.passes.source.name}: {type(clf).__name__} takes {needed / 1e9:.2g} GB for {self.n_features:,} "
+                f"columns, more than half of the {self.memory / 1e9:.2g} GB that --memory leaves for it: raise "
+                "--memory or take an algorithm that is linear in the columns, such as SOLAM."
             )
 
     # Later passes
@@ -174,18 +234,17 @@ class BlockRows:
 
         return self.passes.run("scores", {"sum": np.zeros(())}, step)["sum"]
 
-    def calibrate(self, w: np.ndarray, stream: Stream) -> tuple[Calibration, Stream]:
-        """Return the curve of the scores, and the stream after it has seen them."""
+    def calibrate(self, w: np.ndarray, center: float, scale: float, stream: Stream) -> tuple[Calibration, Stream]:
+        """Return the curve of scores that lie around `center`, and the stream after it has seen them."""
 
         def step(tree: Tree, block: Block) -> None:
             X, positive = self.take(block)
             scores = X @ w
-            if tree["cells"] is None:
-                tree["cells"] = Cells.around(scores.mean(keepdims=True), scores.std(keepdims=True))
             tree["cells"].add(scores[:, None], positive)
             tree["stream"] = tree["stream"].watch(scores, positive)
 
-        tree = self.passes.run("scores", {"cells": None, "stream": stream}, step)
+        cells = Cells.around(np.array([center]), np.array([scale]))
+        tree = self.passes.run("scores", {"cells": cells, "stream": stream}, step)
         return tree["cells"].calibrate(), tree["stream"]
 
 
@@ -194,6 +253,11 @@ def widen(X: Any, n_features: int) -> Any:
     if X.shape[1] == n_features:
         return X
     return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+
+
+def n_bytes_in(state: Any) -> int:
+    """Return the size of the arrays of a named tuple, and of those in it."""
+    return sum(n_bytes_in(part) for part in state) if isinstance(state, tuple) else getattr(state, "nbytes", 0)
 
 
 def deal_block(codes: np.ndarray, seen: np.ndarray, n_folds: int, number: int) -> np.ndarray:

@@ -57,6 +57,8 @@ class Cells(NamedTuple):
         """Count the scores of new rows, of shape (n, L), in place."""
         from ..kernels import count_cells
 
+        if not np.isfinite(scores).all():
+            raise ValueError("The scores overflow: divide the largest columns of X by a power of ten.")
         count_cells(np.ascontiguousarray(scores), positive, self.center, self.scale, self.counts)
 
     def of_model(self, k: int) -> Cells:

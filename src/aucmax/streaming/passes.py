@@ -49,7 +49,7 @@ class Passes:
     ) -> None:
         self.source, self.n_bytes, self.every, self.on_block = source, n_bytes, every, on_block
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
-        self.command = {**(command or {}), "bytes in a block": n_bytes, "size of the file": source.size}
+        self.command = {**(command or {}), "the size of a block": n_bytes, "the size of the file": source.size}
         self._before: Tree = self._load()
         self._finished: Tree = dict(self._before.get("finished", {}))
         self._saved = time.monotonic()
@@ -118,9 +118,10 @@ class Passes:
 
         tree = read_tree(self.checkpoint, "checkpoint")
         for key in {**self.command, **tree["command"]}:
-            if self.command.get(key) != tree["command"].get(key):
+            there, here = tree["command"].get(key), self.command.get(key)
+            if there != here:
                 raise ValueError(
-                    f"{self.checkpoint} is the checkpoint of another fit: {key} was {tree['command'].get(key)!r} there "
-                    f"and is {self.command.get(key)!r} here; remove the file to start anew."
+                    f"{self.checkpoint} is the checkpoint of another fit: {key} was {there!s:.60} there and is "
+                    f"{here!s:.60} here; remove the file to start anew."
                 )
         return tree
