@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -216,7 +218,7 @@ def compare(
         for method, grid in zip(chosen, candidates, strict=True)
     )
     cells = {}
-    for fit in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
+    for fit in Parallel(n_jobs=n_jobs, return_as="generator_unordered", **_quiet_workers(n_jobs))(tasks):
         cells[fit.method, fit.split] = fit
         if on_progress is not None:
             on_progress(fit)
@@ -296,6 +298,11 @@ def _fit_split(
             return Fit(method.name, number, failure=_reason(error))
     plain = {leaf(name): value for name, value in parameters.items()}
     return Fit(method.name, number, auc, seconds, tuned - start, plain)
+
+
+def _quiet_workers(n_jobs: int) -> dict[str, Any]:
+    """Return what leaves an interrupt from the keyboard, which reaches all processes, to the first of them."""
+    return {"initializer": partial(signal.signal, signal.SIGINT, signal.SIG_IGN)} if n_jobs > 1 else {}
 
 
 def _make(method: Method, seed: int, is_sparse: bool) -> Any:

@@ -28,6 +28,7 @@ from .streaming.block_rows import INTERPRETER, BlockRows
 TOP = 20  # weights that are shown
 
 DENSE_FROM = 0.6  # share of nonzeros
+FIT_SHARE = 1.5  # of what reading takes, for the fit
 
 OnBlock = Callable[[str, Block], None]
 
@@ -77,7 +78,7 @@ def default_memory() -> int:
 
 def must_stream(source: Source, how: Streaming) -> bool:
     """Return whether a file has to be read by blocks: it is large, or a checkpoint is asked for."""
-    return how.checkpoint is not None or source.memory() + INTERPRETER > how.memory
+    return how.checkpoint is not None or FIT_SHARE * source.memory() + INTERPRETER > how.memory
 
 
 def fit_in_memory(
