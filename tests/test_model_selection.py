@@ -16,8 +16,9 @@ from sklearn.model_selection import (
 
 from aucmax import AUCClassifier, cross_validate_path
 from aucmax.data import Rows
-from aucmax.folds import deal_folds, make_rounds
+from aucmax.folds import deal_folds, make_rounds, permute
 from aucmax.model_selection import PathCV, information_criterion
+from aucmax.streaming.block_rows import deal_block
 
 ALPHAS = [1e2, 1.0, 1e-2, 1e-4]
 
@@ -221,3 +222,30 @@ def test_bad_input():
 def test_aucs_that_differ_by_less_than_a_millionth_are_a_tie():
     auc = np.array([[0.8, 0.9 - 2e-6, 0.9 - 5e-7, 0.9, 0.9]])
     assert PathCV(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), auc).best_alpha == 3.0
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 64, 65, 1000])
+def test_permute_permutes_otherwise_for_each_number(count):
+    places = [permute(np.arange(count), count, number) for number in range(1, 6)]
+    for place in places:
+        assert np.array_equal(np.sort(place), np.arange(count))
+    if count == 1000:
+        shuffled = np.corrcoef([np.arange(count), *places])
+        assert np.abs(shuffled - np.eye(6)).max() < 0.12
+        together = [np.mean(np.diff(place % 5) == 0) for place in places]  # neighbours may share a fold
+        assert 0.15 < np.mean(together) < 0.25
+
+
+def test_a_file_is_dealt_block_by_block_as_all_rows_are():
+    rng = np.random.default_rng(0)
+    positive = rng.random(500) < 0.3
+    counts = np.array([np.sum(~positive), np.sum(positive)])
+    for number in (0, 1, 7):
+        whole = deal_folds(positive, np.ones(500, dtype=bool), 5, number)
+        for side in (positive, ~positive):
+            assert np.ptp(np.bincount(whole[side], minlength=5)) <= 1
+        seen, parts = np.zeros(2, dtype=int), []
+        for block in np.array_split(positive, [7, 8, 100, 330]):
+            parts.append(deal_block(block, seen, counts, 5, number))
+            seen += np.array([np.sum(~block), np.sum(block)])
+        assert np.array_equal(np.concatenate(parts), whole)

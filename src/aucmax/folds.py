@@ -69,7 +69,7 @@ def deal_folds(positive: np.ndarray, usable: np.ndarray, n_folds: int, number: i
     n_folds = check_folds(counts, n_folds, quiet=number > 0)
     folds = np.zeros(len(positive), dtype=np.int16)  # rows without weight go anywhere
     for members, count in zip((usable & ~positive, usable & positive), counts, strict=True):
-        folds[members] = deal(0, count, n_folds, number)
+        folds[members] = deal(np.arange(count), count, n_folds, number)
     return folds
 
 
@@ -93,24 +93,36 @@ def check_folds(counts: Sequence[int], n_folds: int, quiet: bool = False) -> int
     return min(n_folds, *counts)
 
 
-def deal(start: int, stop: int, n_folds: int, number: int) -> np.ndarray:
-    """Return the folds of the rows start..stop-1 of a class: each `n_folds` rows in a row go one to each fold.
+def deal(ranks: np.ndarray, count: int, n_folds: int, number: int) -> np.ndarray:
+    """Return the folds of rows with these ranks in their class, of `count` rows: each fold in turn gets one.
 
-    Which of them begins moves on by steps of the golden ratio. Without randomness, so, neither a sorted file nor a
+    Who begins a turn moves on by steps of the golden ratio. Without randomness, so, neither a sorted file nor a
     periodic one puts what belongs together into one fold. Contiguous folds fail on the first (``docs/defaults.md``: up
-    to 0.007 of test AUC lost), dealing without the steps on the second (news20 comes in the order of its 20 groups,
-    1 to 20, again and again). Further rounds put each `n_folds` rows into an order that their `number` fixes. The fold
-    of a row depends on nothing but its rank in its class, so that a file can be dealt out block by block.
+    to 0.007 of test AUC lost), dealing without the steps on the second (news20 comes in the order of its 20 groups, 1
+    to 20, again and again). Further rounds put the rows of a class into an order that their `number` fixes. The fold of
+    a row depends on nothing but its rank, the count and the number: a file can be dealt out block by block.
     """
-    groups = np.arange(start // n_folds, -(-stop // n_folds))
-    if number == 0:
-        first = np.floor(n_folds * (GOLDEN_RATIO * groups % 1)).astype(np.int16)
-        folds = (first[:, None] + np.arange(n_folds, dtype=np.int16)) % n_folds
-    else:
-        ranks = groups[:, None] * n_folds + np.arange(n_folds)
-        folds = np.argsort(_scramble(ranks.astype(np.uint64), number), axis=1).astype(np.int16)
-    offset = start - start // n_folds * n_folds
-    return folds.ravel()[offset : offset + stop - start]
+    if number:
+        ranks = permute(ranks, count, number)
+    start = np.floor(n_folds * (GOLDEN_RATIO * (ranks // n_folds) % 1)).astype(np.int64)
+    return ((ranks + start) % n_folds).astype(np.int16)
+
+
+def permute(ranks: np.ndarray, count: int, number: int) -> np.ndarray:
+    """Return where a permutation of 0..count-1, which `number` fixes, takes each of the ranks.
+
+    A Feistel network permutes the numbers of an even number of bits, and is gone through again where it leaves the
+    range: no table of the permutation is needed.
+    """
+    half = max(1, -(-int(count - 1).bit_length() // 2))
+    places, outside = ranks.astype(np.uint64), np.ones(len(ranks), dtype=bool)
+    while outside.any():
+        left, right = places[outside] >> np.uint64(half), places[outside] & np.uint64((1 << half) - 1)
+        for key in range(4 * number, 4 * number + 4):
+            left, right = right, left ^ (_scramble(right, key) & np.uint64((1 << half) - 1))
+        places[outside] = (left << np.uint64(half)) | right
+        outside = places >= count
+    return places.astype(np.int64)
 
 
 def _scramble(keys: np.ndarray, number: int) -> np.ndarray:

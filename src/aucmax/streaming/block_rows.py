@@ -134,7 +134,7 @@ class BlockRows:
             self.check_moments(width, n_folds)
             parts = tree["parts"] or [ClassMoments(width, CODES) for _ in range(n_folds)]
             tree["parts"] = [part.widened(width) for part in parts]
-            add_moments(tree["parts"], widen(block.X, width), codes, tree["counts"], 0)
+            add_moments(tree["parts"], widen(block.X, width), codes, tree["counts"], tree["counts"], 0)
             for c, members in enumerate((~codes, codes) if n_folds > 1 else ()):
                 self._keep(tree, c, block.X[members])
 
@@ -260,16 +260,21 @@ def n_bytes_in(state: Any) -> int:
     return sum(n_bytes_in(part) for part in state) if isinstance(state, tuple) else getattr(state, "nbytes", 0)
 
 
-def deal_block(codes: np.ndarray, seen: np.ndarray, n_folds: int, number: int) -> np.ndarray:
-    """Return the folds of rows that come after so many of each class, as `deal_folds` deals all of them."""
+def deal_block(codes: np.ndarray, seen: np.ndarray, counts: np.ndarray, n_folds: int, number: int) -> np.ndarray:
+    """Return the folds of rows that come after so many of each class, as `deal_folds` deals all of them.
+
+    The first round does without the counts of the classes.
+    """
     folds = np.empty(len(codes), dtype=np.int16)
-    for members, start in zip((~codes, codes), seen.tolist(), strict=True):
-        folds[members] = deal(start, start + np.count_nonzero(members), n_folds, number)
+    for members, start, count in zip((~codes, codes), seen.tolist(), counts.tolist(), strict=True):
+        folds[members] = deal(start + np.arange(np.count_nonzero(members)), count, n_folds, number)
     return folds
 
 
-def add_moments(parts: list[ClassMoments], X: Any, codes: np.ndarray, seen: np.ndarray, number: int) -> None:
+def add_moments(
+    parts: list[ClassMoments], X: Any, codes: np.ndarray, seen: np.ndarray, counts: np.ndarray, number: int
+) -> None:
     """Add rows to the moments of their folds, in place."""
-    folds = None if len(parts) == 1 else deal_block(codes, seen, len(parts), number)
+    folds = None if len(parts) == 1 else deal_block(codes, seen, counts, len(parts), number)
     for part, new in zip(parts, grouped_moments(X, codes, CODES, None, folds, len(parts)), strict=True):
         part.absorb(new)

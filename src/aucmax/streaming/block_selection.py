@@ -91,7 +91,8 @@ class RareScores:
     """
 
     def __init__(self, rows: BlockRows, models: FoldModels, number: int) -> None:
-        folds = deal(0, rows.rare.shape[0], len(models.weights), number)
+        count = rows.rare.shape[0]
+        folds = deal(np.arange(count), count, len(models.weights), number)
         self.are_positive = rows.rare_is_positive
         self.sorted = []
         for k, W in enumerate(models.weights):
@@ -119,7 +120,7 @@ def score_round(rows: BlockRows, models: FoldModels, number: int, last: bool) ->
 
     def step(tree: Tree, block: Block) -> None:
         X, positive = rows.take(block)
-        folds = deal_block(positive, tree["counts"], n_folds, number)
+        folds = deal_block(positive, tree["counts"], rows.counts, n_folds, number)
         for k, cells in enumerate(tree["cells"]):
             members = np.flatnonzero(folds == k)
             scores = scores_of(X[members], models.weights[k])
@@ -127,7 +128,7 @@ def score_round(rows: BlockRows, models: FoldModels, number: int, last: bool) ->
             if rare is not None:
                 tree["wins"][k] += rare.wins(k, scores, positive[members])
         if not last:
-            add_moments(tree["parts"], X, positive, tree["counts"], number + 1)
+            add_moments(tree["parts"], X, positive, tree["counts"], rows.counts, number + 1)
         tree["counts"] = tree["counts"] + [np.count_nonzero(~positive), np.count_nonzero(positive)]
 
     affordable = count_of_cells(models.midpoints.size, rows.memory / KEPT_SHARE)
@@ -151,7 +152,7 @@ def mean_scores(rows: BlockRows, models: list[FoldModels], best: int) -> Cells:
         X, positive = rows.take(block)
         means = np.zeros(len(positive))
         for number, of_round in enumerate(models):
-            folds = deal_block(positive, tree["counts"], len(of_round.weights), number)
+            folds = deal_block(positive, tree["counts"], rows.counts, len(of_round.weights), number)
             for k, W in enumerate(of_round.weights):
                 members = np.flatnonzero(folds == k)
                 means[members] += (X[members] @ W[best] - of_round.midpoints[k, best]) / len(models)
