@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 import pyarrow as pa
@@ -23,14 +22,20 @@ import pyarrow.parquet
 from realdata import DATA_DIR, SOURCES, available
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
-from timing import Table, seconds, side_by_side
+from timing import Table, side_by_side
 
 from aucmax import OPAUC, SOLAM, AUCClassifier
 from aucmax.sources import open_source
-from aucmax.streaming import block_bytes, fit_stream
+from aucmax.streaming import fit_stream
+from aucmax.streaming.block_rows import BlockRows
 
 N_FEATURES = 30
 MEMORY = 1 << 30
+FITTED = {
+    "alpha given": ["--alpha", "1"],
+    "cross-validated": ["--loss", "squared"],
+    "SOLAM": ["--algorithm", "SOLAM(max_iter=1)"],
+}
 PEAK = """
 import resource, subprocess, sys
 subprocess.run([sys.executable, "-m", "aucmax", *sys.argv[1:]], check=True)
@@ -58,7 +63,9 @@ def read_all(path: Path) -> tuple[sparse.csr_array, np.ndarray]:
 
 
 def read_blocks(path: Path) -> int:
-    return sum(block.X.shape[0] for block in open_source(path, with_target=True).blocks(block_bytes(MEMORY)))
+    source = open_source(path, with_target=True)
+    n_bytes = BlockRows.open(AUCClassifier(), source, memory=MEMORY).passes.n_bytes  # as the fits do
+    return sum(block.X.shape[0] for block in source.blocks(n_bytes))
 
 
 # The LIBSVM reader
@@ -108,15 +115,11 @@ def fits() -> Iterator[tuple[str, int, Callable[[Path], object]]]:
 def measure_fits(table: Table, folder: Path, n_rows: int, repeats: int) -> None:
     for suffix in ("csv", "parquet", "libsvm"):
         path = folder / f"rows.{suffix}"
-        read_blocks(path)
-        alone = median(seconds(lambda path=path: read_blocks(path)) for _ in range(repeats))
-        size = path.stat().st_size / 1e6
-        table.report(f"{suffix}, {size:.0f} MB: reading alone", f"{n_rows / alone:,.0f} rows/s", "none set", True)
+        size = f"{path.stat().st_size / 1e6:.0f} MB"
         for name, n_passes, fit in fits():
-            fit(path)
-            time = median(seconds(lambda path=path, fit=fit: fit(path)) for _ in range(repeats))
-            value = f"{n_rows / time:,.0f} rows/s; {time / alone:.1f} times reading, {n_passes} passes"
-            table.report(f"  fit, {name}", value, "none set", True)
+            time, alone = side_by_side(partial(fit, path), partial(read_blocks, path), repeats)
+            value = f"{time / alone:.1f} ({n_rows / time:,.0f} to {n_rows / alone:,.0f} rows/s)"
+            table.report(f"{suffix} of {size}, {name}, {n_passes} passes: times one reading", value, "none set", True)
 
 
 # Memory
@@ -133,7 +136,7 @@ def measure_memory(table: Table, folder: Path, n_small: int, growth: int) -> Non
                 file.write(head)
                 for _ in range(times):
                     file.write(text)
-        for name, options in {"alpha given": ["--alpha", "1"], "SOLAM": ["--algorithm", "SOLAM(max_iter=1)"]}.items():
+        for name, options in FITTED.items():
             peaks = []
             for path in paths:
                 arguments = ["fit", str(path), "-o", str(folder / "model"), "--force", "--quiet", "--memory", "1GiB"]
