@@ -46,7 +46,7 @@ def make_comparison(methods=("OPAUC", "SOLAM", "broken"), n_splits=10, data="mic
         tuning_seconds=np.full((len(methods), n_splits), 0.5),
         pvalues=[None, 1e-9, *[0.0512] * others, None],
         corrected_pvalues=[None, 0.0123, *[0.4] * others, None],
-        failures={"broken": "it has <no> reason"},
+        failures={"broken": "it has <no> reason" + ", and says so at length" * 9},
         verdicts=["", "win", *["tie"] * others, ""],
     )
 

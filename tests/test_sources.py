@@ -687,3 +687,13 @@ def test_mutated_files(number_file, places):
         survives(write(number_file, bytes(damaged)))
     finally:
         number_file.write_bytes(whole)
+
+
+def test_labels_that_would_be_rounded_into_one_are_refused(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    path = tmp_path / "rows.parquet"
+    pa.parquet.write_table(pa.table({"a": [1.0, 2.0], "y": [2**60, 2**60 + 1]}), path)
+    with pytest.raises(ValueError, match=r"rows\.parquet, column 'y': labels beyond 2\^53"):
+        open_source(path).read()

@@ -64,8 +64,15 @@ class ParquetSource(TableSource):
 
     def _cast(self, table: Any, kinds: dict[str, str]) -> Any:
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         types = {"number": pa.float64(), "bool": pa.bool_(), "text": pa.string()}
+        if self.target in table.column_names and pa.types.is_integer(table.schema.field(self.target).type):
+            extremes = pc.min_max(table.column(self.target)).as_py().values()
+            if any(value is not None and abs(value) > 2**53 for value in extremes):
+                raise ValueError(
+                    f"{self.name}, column {self.target!r}: labels beyond 2^53 are rounded: make them text."
+                )
         # Not safe: integers beyond 2^53 are rounded, as they are in every other format.
         return table.cast(pa.schema([(column, types[kinds[column]]) for column in table.column_names]), safe=False)
 
