@@ -18,7 +18,7 @@ import pytest
 from rich.console import Console as RichConsole
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_digits
 
-from aucmax import OPAUC, AUCClassifier, cli, console, load_model, roc_auc
+from aucmax import OPAUC, AUCClassifier, console, load_model, roc_auc
 from aucmax.cli import main, split_names
 from aucmax.sources import Block
 
@@ -612,7 +612,7 @@ def terminal(monkeypatch):
 
 def test_progress_tells_rows_and_bytes_on_a_terminal(terminal):
     with console.Console().progress() as bar:
-        update = cli.on_block(bar, SimpleNamespace(size=1_000_000_000))
+        update = console.on_block(bar, SimpleNamespace(size=1_000_000_000))
         for n_rows, n_read in ((1234, 500_000_000), (1000, 600_000_000)):
             update("moments", Block(np.empty((n_rows, 1)), None, 0, n_read))
         bar.timer.join()
@@ -635,7 +635,7 @@ def test_progress_of_a_fit_counts_its_steps(terminal):
 def test_progress_of_a_comparison_counts_its_fits(terminal):
     with console.Console().progress() as bar:
         bar.timer.join()
-        update = cli.on_fit(bar, 10)
+        update = console.on_fit(bar, 10)
         for method in ("A", "B", "A"):
             update(SimpleNamespace(method=method))
         bar.progress.refresh()

@@ -6,22 +6,22 @@ with --debug alone. Results go to standard output, as JSON with --json; notes an
 
 from __future__ import annotations
 
-import itertools
+import csv
+import io
 import os
 import re
 import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import __version__
-from .console import Bar, Console, FitProgress, format_bytes, make_table, parse_bytes
+from .console import Console, FitProgress, format_bytes, make_table, on_block, on_fit, parse_bytes
 from .display import (
     comparison_report,
     describe_fit,
@@ -57,10 +57,10 @@ from .options import (
     Train,
     ZeroBased,
 )
+from .outputs import after_writing, check_outputs
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
-    from .experiment import Fit
     from .persistence import ModelFile
     from .report import Report
     from .sources import Block, Source
@@ -258,7 +258,9 @@ def fit(
     begun, rows = time.perf_counter(), None
     with console.progress() as bar:
         if streamed:
-            rows = open_blocks(estimator, source, positive, how, on_block(bar, source), {**options, "output": output})
+            rows = open_blocks(
+                estimator, source, positive, how, on_block(bar, source), {**options, "output": output, "report": report}
+            )
             console.note(streaming_note(source, estimator, resumed))
             training = fit_by_blocks(estimator, rows)
         else:
@@ -527,70 +529,12 @@ def demo(
 # What the commands share
 
 
-def check_outputs(
-    outputs: dict[str, Path | None], force: bool, inputs: Sequence[str | Path | None], checkpoint: Path | None = None
-) -> None:
-    """Raise a ValueError before anything is done if a file would be lost, or cannot be written."""
-    if sum(path is not None and str(path) == "-" for path in inputs) > 1:
-        raise ValueError("standard input (-) can be read once only.")
-    taken = {os.path.realpath(path): f"{path} is read by this command" for path in inputs if path is not None}
-    for name, path in {"--checkpoint": checkpoint, **outputs}.items():
-        if path is None:
-            continue
-        if path.is_dir():
-            raise ValueError(f"{path} is a directory.")
-        if path.is_file() and not force and path is not checkpoint:
-            raise ValueError(f"{path} exists: give another name, or --force to replace it.")
-        place = os.path.realpath(path)
-        if place in taken:
-            raise ValueError(f"{taken[place]}, so {name} needs another name.")
-        taken[place] = f"{path} is written as {name}"
-        folder = Path(place).parent
-        if not folder.is_dir() or not os.access(folder, os.W_OK):
-            what = "cannot be written to" if folder.is_dir() else "is not a directory"
-            raise ValueError(f"{folder} {what}, so {path.name} cannot be written there.")
-
-
-@contextmanager
-def after_writing(path: Path) -> Iterator[None]:
-    """Say, where what follows fails, that the model is safe."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        text = f"{error.filename}: {error.strerror}." if isinstance(error, OSError) and error.strerror else str(error)
-        raise ValueError(f"{text} (The model was written to {path}.)") from error
-
-
 def split_names(text: str) -> list[str]:
     """Return the names of a list, parted by the commas outside of brackets."""
     names = [name.strip() for name in re.split(r",(?![^(]*\))", text) if name.strip()]
     if not names:
         raise ValueError("--methods names no method; `aucmax algorithms` lists them.")
     return names
-
-
-def on_block(bar: Bar, source: Source) -> Callable[[str, Block], None]:
-    """Return what moves a bar on after each block."""
-    counts: dict[str, int] = {}
-
-    def update(name: str, block: Block) -> None:
-        counts[name] = counts.get(name, 0) + block.X.shape[0]
-        done = min(block.n_read, source.size)
-        amount = f"{counts[name]:,} rows, {format_bytes(done)} of {format_bytes(source.size)}"
-        bar.update(name, done, source.size, amount)
-
-    return update
-
-
-def on_fit(bar: Bar, total: int) -> Callable[[Fit], None]:
-    """Return what moves a bar on after each fit of a comparison."""
-    numbers = itertools.count(1)
-
-    def update(fit: Fit) -> None:
-        number = next(numbers)
-        bar.update("comparing", number, total, f"{number:,} of {total:,} fits, {fit.method}")
-
-    return update
 
 
 def streaming_note(source: Source, estimator: Any, resumed: bool) -> str:
@@ -647,23 +591,22 @@ def evaluate_training(training: Training) -> tuple[Evaluation, Any]:
     return evaluate(positive, scores), (scores[~positive], scores[positive])
 
 
-def prediction_lines(file: ModelFile, source: Source, proba: bool, labels: bool, update: Any) -> Iterator[str]:
+def prediction_lines(
+    file: ModelFile, source: Source, proba: bool, labels: bool, update: Callable[[str, Block], None]
+) -> Iterator[str]:
     """Yield the lines of the output of predict, by blocks."""
     from .training import nameless
 
     yield ",".join(["score"] + ["probability"] * proba + ["label"] * labels) + "\n"
     with nameless():
         for block in source.blocks():
-            columns = [map(repr, file.model.decision_function(block.X).tolist())]
+            scores = file.model.decision_function(block.X)
+            columns = [scores.tolist()]
             if proba:
-                columns.append(map(repr, file.model.predict_proba(block.X)[:, 1].tolist()))
+                columns.append(file.model.predict_proba(block.X)[:, 1].tolist())
             if labels:
-                columns.append(map(csv_text, file.model.predict(block.X).tolist()))
-            yield "".join(f"{line}\n" for line in map(",".join, zip(*columns, strict=True)))
+                columns.append(file.model.classes_[(scores > 0).astype(int)].tolist())
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerows(zip(*columns, strict=True))
+            yield text.getvalue()
             update("scoring", block)
-
-
-def csv_text(value: Any) -> str:
-    """Return a value as a field of a CSV file."""
-    text = str(value)
-    return '"' + text.replace('"', '""') + '"' if re.search(r'[",\r\n]', text) else text

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console as RichConsole
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from .experiment import Fit
+    from .sources import Block, Source
 
 PATIENCE = 1.0  # seconds: what is done by then shows no progress
 WIDE = 200  # columns, where no terminal says how many
@@ -116,6 +121,30 @@ class FitProgress:
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """End a fit."""
+
+
+def on_block(bar: Bar, source: Source) -> Callable[[str, Block], None]:
+    """Return what moves a bar on after each block."""
+    counts: dict[str, int] = {}
+
+    def update(name: str, block: Block) -> None:
+        counts[name] = counts.get(name, 0) + block.X.shape[0]
+        done = min(block.n_read, source.size)
+        amount = f"{counts[name]:,} rows, {format_bytes(done)} of {format_bytes(source.size)}"
+        bar.update(name, done, source.size, amount)
+
+    return update
+
+
+def on_fit(bar: Bar, total: int) -> Callable[[Fit], None]:
+    """Return what moves a bar on after each fit of a comparison."""
+    numbers = itertools.count(1)
+
+    def update(fit: Fit) -> None:
+        number = next(numbers)
+        bar.update("comparing", number, total, f"{number:,} of {total:,} fits, {fit.method}")
+
+    return update
 
 
 def make_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Table:

@@ -154,7 +154,7 @@ class Source(ABC):
     def memory(self) -> int:
         """Return an upper estimate of the bytes that `read` takes at its peak, from the first rows and the size."""
         first, *more = islice(self.blocks(), 2)
-        total = n_bytes_of(first)
+        total = n_bytes_of(first.X) + (0 if first.y is None else first.y.nbytes)
         if more:
             # The rest may hold more rows to the byte, and bzip2, which unpacks 900 kB at a time, has read ahead.
             total = int(1.25 * total * max(1.0, self.size / max(1, first.n_read)))
@@ -162,10 +162,9 @@ class Source(ABC):
         return 2 * total + 8 * min(total, BLOCK_BYTES)
 
 
-def n_bytes_of(block: Block) -> int:
-    """Return the size of a block's arrays."""
-    arrays = [block.X.data, block.X.indices, block.X.indptr] if sparse.issparse(block.X) else [block.X]
-    return sum(array.nbytes for array in arrays) + (0 if block.y is None else block.y.nbytes)
+def n_bytes_of(X: Any) -> int:
+    """Return the size of rows in memory."""
+    return sum(array.nbytes for array in ((X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)))
 
 
 def stack(parts: list[Any]) -> Any:

@@ -17,7 +17,7 @@ from ..model_selection import merge
 from ..moments import ClassMoments, check_no_overflow, grouped_moments
 from ..persistence import versions
 from ..sources import Block, Source
-from ..sources.source import stack
+from ..sources.source import n_bytes_of, stack
 from ..stochastic import Stream
 from .cells import Cells
 from .passes import Passes, Tree
@@ -152,7 +152,7 @@ class BlockRows:
         """Keep rows of a class, or drop it where there are too many."""
         if tree["kept"][c] is not None:
             tree["kept"][c].append(X)
-            tree["kept_bytes"][c] += X.data.nbytes + (X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else 0)
+            tree["kept_bytes"][c] += n_bytes_of(X)
             if tree["kept_bytes"][c] > self.memory / KEPT_SHARE:
                 tree["kept"][c] = None
 

@@ -1,0 +1,42 @@
+"""What a command would write: checked before it begins, so that nothing is lost and no long fit is for nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def check_outputs(
+    outputs: dict[str, Path | None], force: bool, inputs: Sequence[str | Path | None], checkpoint: Path | None = None
+) -> None:
+    """Raise a ValueError before anything is done if a file would be lost, or cannot be written."""
+    if sum(path is not None and str(path) == "-" for path in inputs) > 1:
+        raise ValueError("standard input (-) can be read once only.")
+    taken = {os.path.realpath(path): f"{path} is read by this command" for path in inputs if path is not None}
+    for name, path in {"--checkpoint": checkpoint, **outputs}.items():
+        if path is None:
+            continue
+        if path.is_dir():
+            raise ValueError(f"{path} is a directory.")
+        if path.is_file() and not force and path is not checkpoint:
+            raise ValueError(f"{path} exists: give another name, or --force to replace it.")
+        place = os.path.realpath(path)
+        if place in taken:
+            raise ValueError(f"{taken[place]}, so {name} needs another name.")
+        taken[place] = f"{path} is written as {name}"
+        folder = Path(place).parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            what = "cannot be written to" if folder.is_dir() else "is not a directory"
+            raise ValueError(f"{folder} {what}, so {path.name} cannot be written there.")
+
+
+@contextmanager
+def after_writing(path: Path) -> Iterator[None]:
+    """Say, where what follows fails, that the model is safe."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        text = f"{error.filename}: {error.strerror}." if isinstance(error, OSError) and error.strerror else str(error)
+        raise ValueError(f"{text} (The model was written to {path}.)") from error
