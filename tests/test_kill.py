@@ -94,20 +94,28 @@ def test_killed_at_random_moments_it_ends_at_bitwise_the_same_model(server, data
     whole = time.monotonic() - begun
     model, checkpoint = tmp_path / "model", tmp_path / "checkpoint"
     arguments += ["--checkpoint", checkpoint, "-o", model]
+    n_killed, seen, share = 0, set(), 0.05
+    while n_killed < 3:  # where the machine was slow when `whole` was measured, once more with shorter lives
+        model.unlink(missing_ok=True)
+        n_killed, seen = fit_and_kill(server, arguments, model, checkpoint, longest=share * whole)
+        share /= 4
+    assert len(seen) > 2, "no checkpoint was gone on from"
+    assert model.read_bytes() == (tmp_path / "whole").read_bytes()
+    left = {path for path in os.listdir(tmp_path) if not path.startswith(".")}
+    assert left == {"model", "warm", "whole"}
+
+
+def fit_and_kill(server, arguments, model, checkpoint, longest):
+    """Kill the command at random moments until it ends by itself; return how often, and the checkpoints seen."""
     rng, n_killed, seen = random.Random(0), 0, set()
     for _ in range(500):
-        status = server.run(*arguments, kill_after=rng.uniform(0, 0.15 * whole))
+        status = server.run(*arguments, kill_after=rng.uniform(0, longest))
         assert status in (0, -signal.SIGKILL)
         n_killed += status != 0
         if model.exists():
             load_model(model)  # whole, whenever it is there
             if not checkpoint.exists():
-                break
+                return n_killed, seen
         seen.add(checkpoint.read_bytes() if checkpoint.exists() else b"")
-    else:
-        pytest.fail("it never ended")
-    assert n_killed >= 3
-    assert len(seen) > 2, "no checkpoint was gone on from"
-    assert model.read_bytes() == (tmp_path / "whole").read_bytes()
-    left = {path for path in os.listdir(tmp_path) if not path.startswith(".")}
-    assert left == {"model", "warm", "whole"}
+        longest *= 1.02  # however slow the machine has become since, it gets to the end
+    pytest.fail("it never ended")
