@@ -18,15 +18,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from aucmax import OPAUC, experiment, roc_auc
 from aucmax.algorithms import ALGORITHMS
-from aucmax.experiment import (
-    Comparison,
-    _candidates,
-    _make,
-    compare,
-    paired_t_test,
-    win_tie_loss,
-)
+from aucmax.experiment import Comparison, compare, paired_t_test, win_tie_loss
 from aucmax.methods import METHODS, Method, describe_methods, find_method
+from aucmax.tuning import list_candidates, seeded_estimator
 
 SCIKIT_LEARN = [name for name in METHODS if name not in {"AUCClassifier", *ALGORITHMS}]
 FEW = {"n_splits": 3, "n_repeats": 2, "inner_splits": 3}
@@ -253,10 +247,10 @@ def test_sparse_rows_and_labels_of_any_kind_give_the_same_figures(data):
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_is_seeded_and_its_grid_fits_its_estimator(name):
     method = METHODS[name]
-    estimator = _make(method, 7, is_sparse=False)
+    estimator = seeded_estimator(method, 7, is_sparse=False)
     seeds = [value for key, value in estimator.get_params().items() if key.endswith("random_state")]
     assert set(seeds) <= {7}
-    candidates = _candidates(method.grid, 1000, None, 0)
+    candidates = list_candidates(method.grid, 1000, None, 0)
     assert len(candidates) == math.prod(map(len, method.grid.values()))
     clone(estimator).set_params(**candidates[-1])
     assert hasattr(estimator, "decision_function") or hasattr(estimator[-1], "decision_function")
@@ -265,16 +259,16 @@ def test_every_method_is_seeded_and_its_grid_fits_its_estimator(name):
 
 def test_grids_are_cut_to_the_columns_and_drawn_from_by_the_seed(data):
     grid = METHODS["SHTAUC"].grid
-    assert {point["n_nonzero"] for point in _candidates(grid, 35, None, 0)} == {10, 20, 30}
-    assert _candidates(grid, 6, None, 0) == [{"n_blocks": n} for n in grid["n_blocks"]]
-    drawn = _candidates(grid, 1000, 7, 0)
+    assert {point["n_nonzero"] for point in list_candidates(grid, 35, None, 0)} == {10, 20, 30}
+    assert list_candidates(grid, 6, None, 0) == [{"n_blocks": n} for n in grid["n_blocks"]]
+    drawn = list_candidates(grid, 1000, 7, 0)
     whole = list(ParameterGrid(grid))
     places = [whole.index(point) for point in drawn]
     assert len(set(places)) == 7
     assert places == sorted(places)
-    assert drawn == _candidates(grid, 1000, 7, 0) != _candidates(grid, 1000, 7, 1)
+    assert drawn == list_candidates(grid, 1000, 7, 0) != list_candidates(grid, 1000, 7, 1)
     table = compare(*data, [Method("a", Spy, {"column": [0, 1, 2, 3, 4, 5]})], max_candidates=2, **FEW)
-    points = _candidates({"column": [0, 1, 2, 3, 4, 5]}, 6, 2, 0)
+    points = list_candidates({"column": [0, 1, 2, 3, 4, 5]}, 6, 2, 0)
     assert all(chosen in points for chosen in table.parameters[0])
 
 

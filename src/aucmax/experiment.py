@@ -15,29 +15,22 @@ from __future__ import annotations
 
 import itertools
 import math
-import signal
-import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.special import stdtr
-from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, StratifiedKFold
-from sklearn.utils import assert_all_finite, get_tags
-from threadpoolctl import threadpool_limits
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.utils import assert_all_finite
 
-from .methods import Method, find_method, leaf
+from .methods import Method, find_method
 from .metrics import roc_auc
+from .tuning import FAILURES, list_candidates, on_one_core, quiet_workers, reason_of, tune_and_fit
 from .validation import check_rows, find_classes
 
 SIGNIFICANCE = 0.05
-# What a fit raises that does not work out: parameters the data do not allow, steps that diverge, too many columns.
-FAILURES = (ValueError, ArithmeticError, MemoryError)
 
 
 class Fit(NamedTuple):
@@ -206,7 +199,7 @@ def compare(
     names = [method.name for method in chosen]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"methods must be one or more, all different; got {names}.")
-    candidates = [_candidates(method.grid, X.shape[1], max_candidates, random_state) for method in chosen]
+    candidates = [list_candidates(method.grid, X.shape[1], max_candidates, random_state) for method in chosen]
     _check_folds(y, n_splits, inner_splits if max(map(len, candidates)) > 1 else 0)
 
     folds = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=random_state)
@@ -218,7 +211,7 @@ def compare(
         for method, grid in zip(chosen, candidates, strict=True)
     )
     cells = {}
-    for fit in Parallel(n_jobs=n_jobs, return_as="generator_unordered", **_quiet_workers(n_jobs))(tasks):
+    for fit in Parallel(n_jobs=n_jobs, return_as="generator_unordered", **quiet_workers(n_jobs))(tasks):
         cells[fit.method, fit.split] = fit
         if on_progress is not None:
             on_progress(fit)
@@ -250,21 +243,6 @@ def _check_folds(y: np.ndarray, n_splits: int, inner_splits: int) -> None:
         )
 
 
-def _candidates(
-    grid: Mapping[str, Sequence[Any]], n_features: int, most: int | None, seed: int
-) -> list[dict[str, Any]]:
-    """Return the points of a grid that data of so many columns allow, or some of them."""
-    allowed = {
-        name: [value for value in values if leaf(name) != "n_nonzero" or value <= n_features]
-        for name, values in grid.items()
-    }
-    points = list(ParameterGrid({name: values for name, values in allowed.items() if values}))
-    if most is None or len(points) <= most:
-        return points
-    drawn = np.random.RandomState(seed).permutation(len(points))[:most]
-    return [points[k] for k in np.sort(drawn)]
-
-
 def _fit_split(
     method: Method,
     candidates: Sequence[Mapping[str, Any]],
@@ -277,67 +255,13 @@ def _fit_split(
 ) -> Fit:
     """Tune and fit a method on the training part of a split, and score it on the test part."""
     train, test = split
-    # Thousands of fits would each warn that they stopped early or overflowed. With one thread, sums are grouped alike
-    # in all processes, and times are those of one core.
-    with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore")
+    with on_one_core():
         try:
-            estimator = _make(method, seed, sparse.issparse(X))
-            X_train, y_train = X[train], y[train]
-            start = time.perf_counter()
-            parameters = _tune(estimator, candidates, X_train, y_train, inner_folds)
-            estimator.set_params(**parameters)
-            tuned = time.perf_counter()
-            if number == 0 and len(candidates) == 1:  # loads and compiles what tuning would have
-                clone(estimator).fit(X_train, y_train)
-            begun = time.perf_counter()
-            estimator.fit(X_train, y_train)
-            seconds = time.perf_counter() - begun
-            auc = float(roc_auc(y[test], estimator.decision_function(X[test])))
+            fitted = tune_and_fit(method, candidates, X[train], y[train], inner_folds, seed, warm_up=number == 0)
+            auc = float(roc_auc(y[test], fitted.estimator.decision_function(X[test])))
         except FAILURES as error:
-            return Fit(method.name, number, failure=_reason(error))
-    plain = {leaf(name): value for name, value in parameters.items()}
-    return Fit(method.name, number, auc, seconds, tuned - start, plain)
-
-
-def _quiet_workers(n_jobs: int) -> dict[str, Any]:
-    """Return what leaves an interrupt from the keyboard, which reaches all processes, to the first of them."""
-    return {"initializer": partial(signal.signal, signal.SIGINT, signal.SIG_IGN)} if n_jobs > 1 else {}
-
-
-def _make(method: Method, seed: int, is_sparse: bool) -> Any:
-    """Return the estimator, its randomness drawn from the seed."""
-    estimator = method.seeded(seed)
-    if is_sparse:
-        centring = {name: False for name in estimator.get_params() if leaf(name) == "with_mean"}
-        estimator.set_params(**centring)
-        if not get_tags(estimator).input_tags.sparse:
-            raise ValueError(f"{method.name} takes dense rows only, and these are sparse.")
-    return estimator
-
-
-def _tune(
-    estimator: Any, candidates: Sequence[Mapping[str, Any]], X: Any, y: np.ndarray, folds: StratifiedKFold
-) -> Mapping[str, Any]:
-    """Return the candidate of the highest mean AUC over the folds, the first of equal ones."""
-    if len(candidates) == 1:
-        return candidates[0]
-    totals, reason = np.zeros(len(candidates)), ""
-    for train, test in folds.split(np.zeros(len(y)), y):
-        X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]  # once for all candidates
-        for k in np.flatnonzero(np.isfinite(totals)).tolist():
-            try:
-                fitted = clone(estimator).set_params(**candidates[k]).fit(X_train, y_train)
-                totals[k] += roc_auc(y_test, fitted.decision_function(X_test))
-            except FAILURES as error:
-                totals[k], reason = -np.inf, _reason(error)
-    if not np.isfinite(totals).any():
-        raise ValueError(f"None of the {len(candidates)} candidates could be fitted, the last because: {reason}")
-    return candidates[int(totals.argmax())]
-
-
-def _reason(error: BaseException) -> str:
-    return str(error) or type(error).__name__
+            return Fit(method.name, number, failure=reason_of(error))
+    return Fit(method.name, number, auc, fitted.seconds, fitted.tuning_seconds, fitted.parameters)
 
 
 # What the splits say
