@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from published import source
-from realdata import available, load
+from published import load_grouped
+from realdata import available
 from sklearn.model_selection import train_test_split
 from timing import Table
 
@@ -28,7 +28,7 @@ SEEDS = range(3)
 
 def split(name: str) -> list[Any]:
     """Return training and test rows and labels."""
-    X, y = load(source(name))
+    X, y = load_grouped(name)
     return train_test_split(X, y, test_size=0.2, stratify=y, random_state=0)
 
 

@@ -76,10 +76,10 @@ def libsvm_files(folder: Path) -> Iterator[tuple[str, Path]]:
     import bz2
 
     if "a9a" in available():
-        (folder / "a9a").write_bytes(10 * bz2.decompress((DATA_DIR / SOURCES["a9a"].file).read_bytes()))
+        (folder / "a9a").write_bytes(10 * bz2.decompress((DATA_DIR / SOURCES["a9a"].files[0]).read_bytes()))
         yield "a9a, ten times over", folder / "a9a"
     if "covtype" in available():
-        with np.load(DATA_DIR / SOURCES["covtype"].file) as file:
+        with np.load(DATA_DIR / SOURCES["covtype"].files[0]) as file:
             X = sparse.csr_array(file["X"][:100_000].astype(np.float64))
             dump_svmlight_file(X, file["y"][:100_000], str(folder / "covtype"), zero_based=False)
         yield "covtype, 100,000 rows", folder / "covtype"

@@ -55,7 +55,7 @@ def measure(X: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    few_columns = [name for name in available() if SOURCES[name].n_features < 1000 and name != "mnist-8"]
+    few_columns = [name for name in available() if SOURCES[name].columns < 1000 and name != "mnist-8"]
     parser.add_argument("names", nargs="*", default=few_columns)
     parser.add_argument("--max-rows", type=int, default=20_000)
     parser.add_argument("--write", type=Path, help="put the tables into this file, between its marks")

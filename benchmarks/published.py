@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from realdata import DATA_DIR, SOURCES, Source, load, read
+from realdata import is_there, load, read
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, StratifiedShuffleSplit, cross_val_score
 from timing import Table
@@ -73,20 +73,14 @@ SUPPORT_PUBLISHED = {20: (0.209, 0.126), 40: (0.365, 0.200), 60: (0.382, 0.275),
 NONZEROS = list(range(10, 101, 10))
 
 
-def source(name: str) -> Source:
-    """Return the data of a name, with the classes in the groups above; of mnist the digits 5 to 9 are positive."""
-    if name == "mnist":
-        return SOURCES["mnist-8"]._replace(positive=(5, 6, 7, 8, 9))
-    return SOURCES[name]._replace(positive=(1,)) if name == "connect-4" else SOURCES[name]
-
-
-def is_there(name: str) -> bool:
-    return (DATA_DIR / SOURCES[name].file).exists()
+def load_grouped(name: str, max_rows: int | None = None) -> tuple[Any, np.ndarray]:
+    """Return X and y of a name, with the classes in the groups above."""
+    return load(name, max_rows, positive=(1,) if name == "connect-4" else None)
 
 
 def mean_auc(estimator: Any, name: str, n_repeats: int | None = None) -> float:
     """Return the mean test AUC over repeated stratified folds."""
-    X, y = load(source(name))
+    X, y = load_grouped(name)
     if n_repeats is None:
         n_repeats = 5 if len(y) < 2000 else 1
     folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=n_repeats, random_state=0)
@@ -130,13 +124,12 @@ def supports_found(n_informative: int, n_draws: int = 10) -> dict[str, np.ndarra
 
 def usps_groups() -> np.ndarray:
     """Return the test AUC of the exact fit for each of the 126 ways to halve the ten digits of usps."""
-    X, digits = read(SOURCES["usps"])
-    X_test, digits_test = read(SOURCES["usps"]._replace(file="usps.t.bz2"))
+    train, test = read("usps"), read("usps.t")
     aucs = []
     for group in itertools.combinations(range(1, 11), 5):
         if 1 in group:  # the rest are the other halves of these
-            clf = AUCClassifier(alpha=0.1).fit(X, np.isin(digits, group))
-            aucs.append(roc_auc(np.isin(digits_test, group), clf.decision_function(X_test)))
+            clf = AUCClassifier(alpha=0.1).fit(train.X, np.isin(train.labels, group))
+            aucs.append(roc_auc(np.isin(test.labels, group), clf.decision_function(test.X)))
     return np.array(aucs)
 
 

@@ -139,7 +139,7 @@ def test_decimals_a_hair_from_a_tie(folder):
 
 @pytest.mark.parametrize("name", ["a9a", "svmguide3", "leukemia"])
 def test_real_files(name):
-    path = realdata.DATA_DIR / realdata.SOURCES[name].file
+    path = realdata.DATA_DIR / realdata.SOURCES[name].files[0]
     if not path.exists():
         pytest.skip("no data")
     X, y = load_svmlight_file(str(path))

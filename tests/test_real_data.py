@@ -11,14 +11,13 @@ from published import (
     SHT_PUBLISHED,
     SPDAM_PUBLISHED,
     SUPPORT_PUBLISHED,
-    is_there,
+    load_grouped,
     margin_family,
     mean_auc,
     sht_auc,
-    source,
     supports_found,
 )
-from realdata import available, load
+from realdata import available, is_there, load
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score, train_test_split
 
@@ -178,7 +177,7 @@ def test_margin_family(estimator, name, published):
 
 
 def one_split(name, rows=None):
-    X, y = load(source(name), rows)
+    X, y = load_grouped(name, rows)
     return train_test_split(X, y, test_size=0.2, stratify=y, random_state=0)
 
 
@@ -188,7 +187,7 @@ GROUPED = ("letter", "connect-4", "covtype", "mnist")
 @pytest.mark.parametrize("name", GROUPED)
 @pytest.mark.parametrize("estimator", [PSAM(random_state=0), CBR(random_state=0)], ids=str)
 def test_close_to_bam_where_the_classes_were_grouped_at_random(estimator, name):
-    skip_unless("mnist-8" if name == "mnist" else name)
+    skip_unless(name)
     X, X_test, y, y_test = one_split(name)
     bam = batch_optimum(name)
     auc = estimator.fit(X, y).score(X_test, y_test)

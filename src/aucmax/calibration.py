@@ -11,6 +11,9 @@ steadier on new rows than the best cut of the training scores (``docs/defaults.m
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 
 N_BINS = 1024
 REACH = 8  # standard deviations
+_wanted = ContextVar("calibration is wanted", default=True)
 
 
 class Calibration(NamedTuple):
@@ -78,12 +82,24 @@ class ScoreGrid(NamedTuple):
         return mass.reshape(2, -1)
 
 
+@contextmanager
+def no_calibration() -> Iterator[None]:
+    """Leave out what only labels and probabilities need: for fits of which nothing but the ranking is asked."""
+    token = _wanted.set(False)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
 def calibrate(scores: np.ndarray, positive: np.ndarray, sample_weight: np.ndarray | None = None) -> Calibration:
     """Return the logistic curve fitted to scores that are at hand."""
     with np.errstate(over="ignore", invalid="ignore"):
         statistics = class_statistics(scores, positive, sample_weight)
     if not np.isfinite(statistics).all():
         raise ValueError("The squares of the scores overflow: the weights have diverged, or X needs smaller columns.")
+    if not _wanted.get():
+        return Calibration(0.0, 1.0, 0.0)
     grid = ScoreGrid.around(*statistics)
     return calibrate_scores(grid, grid.lay(scores, positive, sample_weight), *statistics)
 

@@ -1,4 +1,4 @@
-"""The command line: `aucmax fit`, `predict`, `evaluate`, `compare`, `algorithms`, `inspect`, `export` and `demo`.
+"""The command line: one function for each command of `aucmax`.
 
 What users can fix ends with exit status 2 and one line on standard error, anything else with 1; a traceback is shown
 with --debug alone. Results go to standard output, as JSON with --json; notes and progress to standard error.
@@ -437,6 +437,95 @@ def compare(
         title = f"{found[0].methods[0]} against, over {len(found)} data sets"
         shown.append(make_table(title, ("", "win", "tie", "loss"), rows, right=(1, 2, 3)))
     console.result(values, *shown, *wrote(report))
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...", help="Published tables and figures, as --list names them, or TOML files."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="List them and do nothing.")] = False,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the data sets; by default, AUCMAX_DATA. The rest is downloaded.", rich_help_panel=DATA
+        ),
+    ] = None,
+    no_download: Annotated[
+        bool, typer.Option("--no-download", help="Leave out data that are not in the folder.", rich_help_panel=DATA)
+    ] = False,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="A trial: few rows, runs and candidates, not to be compared.", rich_help_panel=MODEL
+        ),
+    ] = False,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="All runs and candidates of the papers; takes days.", rich_help_panel=MODEL),
+    ] = False,
+    jobs: Jobs = 1,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Where results are kept, and gone on from; by default, aucmax-results and the effort.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    pages: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Where pages and figures go; by default, pages in --output.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    no_run: Annotated[
+        bool, typer.Option("--no-run", help="Only write the pages from results that are kept.", rich_help_panel=OUTPUT)
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Measure the papers' tables and figures again, and set published and measured figures side by side."""
+    from .studies.command import describe_studies, reproduce_studies
+    from .studies.study import list_studies, read_study
+
+    console = Console(quiet, as_json)
+    if listing:
+        found = describe_studies()
+        table = make_table("", ("name", "paper", "", "what it shows"), [[*row.values()] for row in found])
+        console.result({"studies": found}, table)
+        return
+    if bool(names) == everything:
+        raise ValueError("name what to reproduce, or say --all; --list lists it.")
+    if quick and full:
+        raise ValueError("--quick and --full exclude each other.")
+    effort = "quick" if quick else "full" if full else "standard"
+    studies = [read_study(name) for name in (list_studies() if everything else names or [])]
+    folder = output or Path("aucmax-results", effort)
+    with console.progress() as bar:
+        values, rows = reproduce_studies(
+            studies,
+            folder,
+            pages or folder / "pages",
+            effort="" if no_run else effort,
+            data_dir=data_dir,
+            download=not no_download,
+            n_jobs=jobs,
+            on_progress=bar.update,
+        )
+    header = ("", "published", "measured", "within one std", "beyond, explained", "beyond", "no data", "failed")
+    note = "A quick run: rows, runs and candidates were capped, so these figures are not to be compared."
+    console.result(
+        values,
+        make_table("", header, rows, right=range(1, len(header))),
+        *([note] if effort == "quick" else []),
+        f"wrote {pages or folder / 'pages'}",
+    )
 
 
 @app.command()

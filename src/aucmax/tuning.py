@@ -17,6 +17,7 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
+from .calibration import no_calibration
 from .methods import Method, leaf
 from .metrics import roc_auc
 
@@ -128,7 +129,8 @@ def _tune(
         X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]  # once for all candidates
         for k in np.flatnonzero(np.isfinite(totals)).tolist():
             try:
-                fitted = clone(estimator).set_params(**candidates[k]).fit(X_train, y_train)
+                with no_calibration():
+                    fitted = clone(estimator).set_params(**candidates[k]).fit(X_train, y_train)
                 totals[k] += roc_auc(y_test, fitted.decision_function(X_test))
             except FAILURES as error:
                 totals[k], reason = -np.inf, reason_of(error)

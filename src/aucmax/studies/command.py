@@ -1,0 +1,96 @@
+"""What `aucmax reproduce` does: measures studies, keeps their results, writes their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..algorithms import PAPERS
+from .pages import write_pages
+from .running import run_study
+from .store import Record, gather_results, results_file
+from .study import Study, list_studies, read_study
+from .tables import MEASURED, count_verdicts, tabulate
+
+
+def describe_studies() -> list[dict[str, str]]:
+    """Return name, paper, label and title of the studies that come with the package.
+
+    Returns
+    -------
+    rows : list of dict
+        One for each.
+
+    Examples
+    --------
+    >>> from aucmax.studies.command import describe_studies
+    >>> describe_studies()[0]["label"]
+    'Table 3'
+    """
+    studies = [read_study(name) for name in list_studies()]
+    return [
+        {
+            "name": study.name,
+            "paper": PAPERS[study.paper].partition("),")[0] + ")",
+            "label": study.label,
+            "title": study.title,
+        }
+        for study in studies
+    ]
+
+
+def reproduce_studies(
+    studies: Sequence[Study],
+    folder: Path,
+    pages: Path,
+    *,
+    effort: str,
+    data_dir: Path | None,
+    download: bool,
+    n_jobs: int,
+    on_progress: Callable[[str, float, float | None, str], None],
+) -> tuple[dict[str, Any], list[list[str]]]:
+    """Measure studies, unless `effort` is empty, and write pages of all that have results in the folder.
+
+    Returns
+    -------
+    values : dict
+        The counts of published figures by what became of them, for each study and in all.
+    rows : list of list of str
+        The same as lines of a table.
+    """
+    for study in studies if effort else ():
+
+        def update(record: Record, count: int, total: int, name: str = study.name) -> None:
+            on_progress(name, count, total, f"{record.data}, {record.method}: {count:,} of {total:,} fits")
+
+        run_study(
+            study,
+            results_file(folder, study.name),
+            effort=effort,
+            data_dir=data_dir,
+            download=download,
+            n_jobs=n_jobs,
+            on_progress=update,
+        )
+    kept = {study.name: study for study in (*map(read_study, list_studies()), *studies)}
+    written = [study for study in kept.values() if results_file(folder, study.name).exists()]
+    if not written:
+        raise ValueError(f"{folder} holds no results: leave out --no-run to measure them.")
+    write_pages(pages, folder, written)
+    tables = {study.name: tabulate(study, gather_results(folder, study)) for study in written}
+    counts = {name: count_verdicts([table]) for name, table in tables.items()} | {
+        "all": count_verdicts(tables.values())
+    }
+    return {"counts": {name: dict(each) for name, each in counts.items()}}, [
+        [name, *map(str, _summary(each))] for name, each in counts.items()
+    ]
+
+
+def _summary(verdicts: Any) -> list[int]:
+    """Return counts of published figures: all, measured, within, beyond with a reason and without, absent."""
+    measured = sum(verdicts[name] for name in MEASURED)
+    within, unexplained = verdicts["within"] + verdicts["undecided"], verdicts["unexplained"]
+    explained = measured - within - unexplained
+    return [verdicts.total(), measured, within, explained, unexplained, verdicts["no data"], verdicts["failed"]]

@@ -1,0 +1,93 @@
+"""What a study is measured on: splits of real data, scaled as the paper says, or draws of generated data."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import RepeatedStratifiedKFold, train_test_split
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler, normalize
+
+from .. import datasets
+from .catalogue import Unavailable
+from .study import Protocol, Subject
+
+
+class Part(NamedTuple):
+    """Rows to train and to test on, and what is known of generated ones."""
+
+    X: Any
+    y: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+    truth: Any = None
+
+
+class Folds:
+    """Splits of a data set by repeated stratified k-fold."""
+
+    def __init__(self, X: Any, y: np.ndarray, protocol: Protocol) -> None:
+        rarer = int(min(np.count_nonzero(y), np.count_nonzero(y == 0)))
+        if rarer < protocol.folds:
+            raise Unavailable(f"the rarer class has {rarer} rows, too few for {protocol.folds} folds.")
+        folds = RepeatedStratifiedKFold(n_splits=protocol.folds, n_repeats=protocol.repeats, random_state=0)
+        self.X, self.y, self.splits = X, y, list(folds.split(np.zeros(len(y)), y))
+
+    @property
+    def n_runs(self) -> int:
+        """Number of splits."""
+        return len(self.splits)
+
+    @property
+    def shape(self) -> tuple[int, int, float, int]:
+        """Rows, columns, share of the positives, and values of a row that are not zero."""
+        width = self.X.nnz / len(self.y) if sparse.issparse(self.X) else self.X.shape[1]
+        return len(self.y), self.X.shape[1], float(self.y.mean()), math.ceil(width)
+
+    def part(self, run: int, options: Mapping[str, Any]) -> Part:
+        """Return a split."""
+        train, test = self.splits[run]
+        return Part(self.X[train], self.y[train], self.X[test], self.y[test])
+
+
+class Draws:
+    """Generated data, drawn anew for each run; Gaussian ones always from the same moments."""
+
+    def __init__(self, subject: Subject, protocol: Protocol, max_rows: int | None) -> None:
+        self.generate = getattr(datasets, subject.generator)
+        self.options, self.n_runs, self.test_size = dict(subject.options), protocol.runs, protocol.test_size
+        if max_rows is not None:
+            self.options["n_samples"] = max_rows
+        self.is_gaussian = "moments" in inspect.signature(self.generate).parameters
+        if self.is_gaussian:
+            self.options["moments"] = self.generate(**{**self.options, "n_samples": 2}, random_state=0)[2]
+
+    @property
+    def shape(self) -> tuple[int, int, float, int]:
+        """Rows, columns, share of the positives, and values of a row."""
+        X, y, _ = self.generate(**self.options, random_state=0)
+        return *X.shape, float(y.mean()), X.shape[1]
+
+    def part(self, run: int, options: Mapping[str, Any]) -> Part:
+        """Return a draw; the last rows of Gaussian ones have no outliers and are tested on."""
+        X, y, truth = self.generate(**{**self.options, **options}, random_state=run + 1)
+        if self.is_gaussian:
+            n_train = len(y) - round(self.test_size * len(y))
+            return Part(X[:n_train], y[:n_train], X[n_train:], y[n_train:], truth)
+        X, X_test, y, y_test = train_test_split(X, y, test_size=self.test_size, stratify=y, random_state=run)
+        return Part(X, y, X_test, y_test, truth)
+
+
+def scale(X: Any, scaling: str) -> Any:
+    """Return the rows scaled as a paper says; sparse ones keep their zeros."""
+    if scaling.startswith("minmax"):
+        X = (MaxAbsScaler() if sparse.issparse(X) else MinMaxScaler((-1, 1))).fit_transform(X)
+    if scaling == "standard":
+        return StandardScaler(with_mean=not sparse.issparse(X)).fit_transform(X)
+    if scaling == "centred unit" and not sparse.issparse(X):
+        X = X - X.mean(axis=0)
+    return normalize(X) if scaling.endswith("unit") else X
