@@ -1,9 +1,11 @@
-"""Set before anything else is imported: where kernels are cached, and that no check of scikit-learn is skipped."""
+"""Where kernels are cached, set before anything else is imported, and fixtures for commands."""
 
 import hashlib
 import os
 import tempfile
 from pathlib import Path
+
+import pytest
 
 # scikit-learn's check of array API input runs only with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -14,3 +16,34 @@ _names = ("kernels.py", "rows.py", "weights.py", "penalties.py", "buffers.py")
 _shared = b"".join((_folder / name).read_bytes() for name in _names)
 _key = hashlib.sha256(_shared).hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"aucmax-kernels-{_key}"))
+
+
+@pytest.fixture
+def run(capsys):
+    """Return a function that runs a command and returns its exit status, standard output and standard error."""
+
+    def run(*arguments):
+        from aucmax.cli import main
+
+        with pytest.raises(SystemExit) as leaving:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return leaving.value.code, out, err
+
+    return run
+
+
+@pytest.fixture
+def refused(run):
+    """Return a function that runs a command, which must end with status 2 and one line, and returns that line."""
+
+    def refused(*arguments):
+        status, out, err = run(*arguments)
+        assert status == 2, err
+        assert out == ""
+        assert err.startswith("aucmax: ")
+        assert err.count("\n") == 1
+        assert "Traceback" not in err
+        return err.removeprefix("aucmax: ").rstrip("\n")
+
+    return refused

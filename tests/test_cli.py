@@ -27,35 +27,6 @@ TRAIN, TEST = slice(0, 400), slice(400, None)
 NAMES = [name.replace(" ", "_") for name in load_breast_cancer().feature_names]
 
 
-@pytest.fixture
-def run(capsys):
-    """Return a function that runs a command and returns its exit status, standard output and standard error."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as leaving:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return leaving.value.code, out, err
-
-    return run
-
-
-@pytest.fixture
-def refused(run):
-    """Return a function that runs a command, which must end with status 2 and one line, and returns that line."""
-
-    def refused(*arguments):
-        status, out, err = run(*arguments)
-        assert status == 2, err
-        assert out == ""
-        assert err.startswith("aucmax: ")
-        assert err.count("\n") == 1
-        assert "Traceback" not in err
-        return err.removeprefix("aucmax: ").rstrip("\n")
-
-    return refused
-
-
 def write_csv(path, rows, labels=("malignant", "benign"), columns=NAMES, target="diagnosis"):
     lines = [",".join([*columns, target])]
     lines += [",".join([*map(repr, x.tolist()), labels[c]]) for x, c in zip(X[rows], Y[rows], strict=True)]

@@ -1,0 +1,104 @@
+"""`aucmax reproduce`: what it measures, keeps, writes and prints."""
+
+import json
+
+import pytest
+from sklearn.datasets import dump_svmlight_file, load_breast_cancer
+
+from aucmax.studies.study import list_studies
+
+STUDY = """
+paper = "OPAUC"
+label = "Table 9"
+title = "A study"
+claim = "One is better."
+[protocol]
+folds = 3
+[methods.ours]
+method = "GaussianAUC"
+[methods.theirs]
+method = "UniSqu(max_iter=1)"
+[data.diabetes]
+[data.epsilon]
+[published]
+auc = '''
+data     | ours     | theirs
+diabetes | .99±.05  | .20±.02•
+epsilon  | .5       | .5
+'''
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Return the path of a study, beside a folder of data that has another set under the name of diabetes."""
+    X, y = load_breast_cancer(return_X_y=True)
+    (tmp_path / "data").mkdir()
+    dump_svmlight_file(X[:, :8], y, str(tmp_path / "data" / "diabetes"), zero_based=False)
+    path = tmp_path / "own.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    return path
+
+
+def test_it_lists_every_study(run):
+    status, out, _ = run("reproduce", "--list")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()[1:]] == list_studies()
+    status, out, _ = run("reproduce", "--list", "--json")
+    assert [row["name"] for row in json.loads(out)["studies"]] == list_studies()
+
+
+def test_it_measures_keeps_and_writes_pages_and_goes_on(run, study, tmp_path):
+    arguments = ["reproduce", study, "--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
+    status, out, _ = run(*arguments)
+    assert status == 0
+    assert out.splitlines()[1].split() == ["own", "4", "2", "1", "0", "1", "2", "0"]
+    assert f"wrote {tmp_path / 'kept' / 'pages'}" in out
+    assert "quick" not in out
+    page = (tmp_path / "kept" / "pages" / "opauc.md").read_text(encoding="utf-8")
+    assert ".20" in page
+    assert "epsilon is not in" in page
+    kept = (tmp_path / "kept" / "own.jsonl").read_bytes()
+    assert kept.count(b'"auc"') == 6
+    status, again, _ = run(*arguments, "--json")
+    assert json.loads(again)["counts"]["own"]["within"] == 1
+    assert (tmp_path / "kept" / "own.jsonl").read_bytes() == kept, "there was nothing left to do"
+
+
+def test_pages_are_written_without_measuring(run, refused, study, tmp_path):
+    options = ["--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
+    assert "holds no results: leave out --no-run" in refused("reproduce", study, *options, "--no-run")
+    run("reproduce", study, *options, "--pages", tmp_path / "a")
+    (tmp_path / "data" / "diabetes").unlink()
+    status, _, _ = run("reproduce", study, *options, "--no-run", "--pages", tmp_path / "b")
+    assert status == 0
+    for name in ("README.md", "opauc.md", "figures/own.svg"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_quick_run_says_so_and_is_kept_apart(run, refused, study, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--data-dir", tmp_path / "data", "--no-download"]
+    status, out, _ = run("reproduce", study, *options, "--quick")
+    assert status == 0
+    assert "A quick run: rows, runs and candidates were capped" in out
+    assert (tmp_path / "aucmax-results" / "quick" / "own.jsonl").exists()
+    assert "quick run" in (tmp_path / "aucmax-results" / "quick" / "pages" / "opauc.md").read_text(encoding="utf-8")
+    message = refused("reproduce", study, *options, "-o", tmp_path / "aucmax-results" / "quick")
+    assert "holds results of a quick run: a standard one needs another folder" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name what to reproduce, or say --all; --list lists it."),
+        (["opauc-table-2", "--all"], "name what to reproduce, or say --all; --list lists it."),
+        (["opauc-table-2", "--quick", "--full"], "--quick and --full exclude each other."),
+        (["opauc-table-7"], "There is no study 'opauc-table-7'; `aucmax reproduce --list` lists them all."),
+        (["none.toml"], "none.toml: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(refused, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert refused("reproduce", *arguments).startswith(message)
+    assert list(tmp_path.iterdir()) == []
