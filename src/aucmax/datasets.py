@@ -182,7 +182,7 @@ def make_gaussian(
     eigenvectors drawn uniformly from all rotations and eigenvalues uniform in [0.5, 1.5], times 2 for the positives;
     the mean of the negatives is standard normal, and the positives are shifted from it in a uniformly random
     direction, as far as the AUC asks. Covariances that are nearly spherical, and a little larger for the positives, are
-    what the published figures point to: see ``docs/gaussian.md``.
+    what the published figures point to: see ``docs/papers/gaussian.md``.
 
     The paper tests at accuracies of 0.99 with 10% of outliers, so its test rows have none.
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
 from ..methods import leaf
@@ -194,7 +195,8 @@ def _open(
         download=download,
     )
     rows = take_rows(len(whole.y), effort.max_rows, 0)
-    return Folds(scale(whole.X[rows], subject.scaling or study.protocol.scaling), whole.y[rows], study.protocol), whole
+    X = whole.X[rows].toarray() if subject.dense and sparse.issparse(whole.X) else whole.X[rows]
+    return Folds(scale(X, subject.scaling or study.protocol.scaling), whole.y[rows], study.protocol), whole
 
 
 def _setting(sample: Folds | Draws, label: str, effort: Effort, all_rows: int) -> Setting:

@@ -60,6 +60,7 @@ class Draws:
     def __init__(self, subject: Subject, protocol: Protocol, max_rows: int | None) -> None:
         self.generate = getattr(datasets, subject.generator)
         self.options, self.n_runs, self.test_size = dict(subject.options), protocol.runs, protocol.test_size
+        self.scaling = subject.scaling or protocol.scaling
         if max_rows is not None:
             self.options["n_samples"] = max_rows
         self.is_gaussian = "moments" in inspect.signature(self.generate).parameters
@@ -75,6 +76,7 @@ class Draws:
     def part(self, run: int, options: Mapping[str, Any]) -> Part:
         """Return a draw; the last rows of Gaussian ones have no outliers and are tested on."""
         X, y, truth = self.generate(**{**self.options, **options}, random_state=run + 1)
+        X = scale(X, self.scaling)
         if self.is_gaussian:
             n_train = len(y) - round(self.test_size * len(y))
             return Part(X[:n_train], y[:n_train], X[n_train:], y[n_train:], truth)

@@ -90,6 +90,8 @@ class Subject(NamedTuple):
         Columns left out.
     scaling : str
         As in the protocol, where it is another one.
+    dense : bool
+        Whether sparse rows are made dense, for methods that take no others.
     grouping : str
         "halves" or "one" where the paper's choice of classes is not known: half of them, or one against the rest.
     generator : str
@@ -105,6 +107,7 @@ class Subject(NamedTuple):
     positive: Sequence[Any] = ()
     drop_columns: Sequence[int] = ()
     scaling: str = ""
+    dense: bool = False
     grouping: str = ""
     generator: str = ""
     options: Mapping[str, Any] = {}
