@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults losses algorithms stochastic margin epochs nystroem published gaussian io constraints clean
+.PHONY: demo test test-data lint types check bench defaults losses algorithms stochastic margin nystroem io papers peers scaling constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -48,25 +48,28 @@ stochastic: $(VENV)/.installed
 margin: $(VENV)/.installed
 	$(BIN)/python benchmarks/margin.py --write docs/margin.md
 
-# Measures AUC by epochs, draws it and writes docs/epochs.md.
-epochs: $(VENV)/.installed
-	$(BIN)/python benchmarks/epochs.py --write docs/epochs.md
-
-# Measures kernel features and writes docs/nystroem.md.
+# Measures what kernel features cost and writes docs/nystroem.md.
 nystroem: $(VENV)/.installed
 	$(BIN)/python benchmarks/nystroem.py --write docs/nystroem.md
-
-# Measures beside the papers' figures and writes docs/published.md; takes some ten minutes.
-published: $(VENV)/.installed
-	$(BIN)/python benchmarks/published.py --write docs/published.md
-
-# The same for Ghanbari and Scheinberg (2018): docs/gaussian.md.
-gaussian: $(VENV)/.installed
-	$(BIN)/python benchmarks/gaussian.py --write docs/gaussian.md
 
 # Measures reading, fits by blocks and their memory, and writes docs/files.md; takes some five minutes.
 io: $(VENV)/.installed
 	$(BIN)/python benchmarks/io.py --write docs/files.md
+
+# The papers' tables and figures: measures what benchmarks/results/papers lacks, which from nothing takes hours, and
+# writes docs/papers. AUCMAX_DATA names the folder of the data sets; what is not there is downloaded.
+papers: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[reproduce]'
+	$(BIN)/aucmax reproduce --all --output benchmarks/results/papers --pages docs/papers
+
+# Other libraries beside ours: measures what benchmarks/results/peers.json lacks, and writes docs/peers.md and the README.
+peers: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
+	$(BIN)/python benchmarks/peers.py --write docs/peers.md
+
+# Time and memory as rows and columns grow: measures what benchmarks/results/scaling.json lacks, and writes docs/scaling.md.
+scaling: $(VENV)/.installed
+	$(BIN)/python benchmarks/scaling.py --write docs/scaling.md
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -1,7 +1,6 @@
 """The data sets the benchmarks measure on: those of the catalogue whose files are in the folder of data."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,7 @@ def read(name: str, **options: Any) -> Dataset:
     return catalogue.load(name, data_dir=DATA_DIR, download=False, **options)
 
 
-def load(
-    name: str, max_rows: int | None = None, seed: int = 0, positive: Sequence[int] | None = None
-) -> tuple[Any, np.ndarray]:
+def load(name: str, max_rows: int | None = None) -> tuple[Any, np.ndarray]:
     """Return X as float64, dense or CSR, and y in {0, 1}; a seeded sample of at most `max_rows` rows."""
-    data = read(name, max_rows=max_rows, seed=seed, positive=positive)
+    data = read(name, max_rows=max_rows)
     return data.X, data.y
