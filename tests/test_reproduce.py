@@ -1,11 +1,18 @@
 """`aucmax reproduce`: what it measures, keeps, writes and prints."""
 
 import json
+from pathlib import Path
 
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer
 
-from aucmax.studies.study import list_studies
+from aucmax.studies.pages import write_pages
+from aucmax.studies.store import gather_results
+from aucmax.studies.study import list_studies, read_study
+from aucmax.studies.tables import count_verdicts, tabulate
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "papers"
 
 STUDY = """
 paper = "OPAUC"
@@ -50,8 +57,10 @@ def test_it_lists_every_study(run):
 
 def test_it_measures_keeps_and_writes_pages_and_goes_on(run, study, tmp_path):
     arguments = ["reproduce", study, "--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
-    status, out, _ = run(*arguments)
+    status, out, err = run(*arguments)
     assert status == 0
+    assert err.startswith("own: epsilon is not in ")
+    assert err.count("\n") == 1
     assert out.splitlines()[1].split() == ["own", "4", "2", "1", "0", "1", "2", "0"]
     assert f"wrote {tmp_path / 'kept' / 'pages'}" in out
     assert "quick" not in out
@@ -102,3 +111,33 @@ def test_what_cannot_be_done_is_said_in_a_line(refused, arguments, message, tmp_
     monkeypatch.chdir(tmp_path)
     assert refused("reproduce", *arguments).startswith(message)
     assert list(tmp_path.iterdir()) == []
+
+
+# The results that are kept in the repository
+
+
+def test_no_difference_to_a_published_figure_is_left_without_a_reason():
+    tables = [tabulate(study, gather_results(RESULTS, study)) for study in map(read_study, list_studies())]
+    unexplained = [
+        (table.study.name, cell.data, cell.method, cell.metric, cell.published.mean, round(cell.measured.mean, 4))
+        for table in tables
+        for cell in table.cells.values()
+        if cell.verdict == "unexplained"
+    ]
+    assert unexplained == []
+
+
+def test_every_published_figure_whose_data_are_at_hand_is_measured():
+    for study in map(read_study, list_studies()):
+        verdicts = count_verdicts([tabulate(study, gather_results(RESULTS, study))])
+        assert verdicts["not run"] == 0, study.name
+
+
+def test_the_pages_are_those_of_the_results(tmp_path):
+    studies = [read_study(name) for name in list_studies()]
+    for path in write_pages(tmp_path, RESULTS, studies):
+        if path.suffix == ".md":
+            kept = ROOT / "docs" / "papers" / path.relative_to(tmp_path)
+            assert kept.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), (
+                f"make papers writes {path.name}"
+            )

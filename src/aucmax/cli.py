@@ -517,6 +517,7 @@ def reproduce(
             download=not no_download,
             n_jobs=jobs,
             on_progress=bar.update,
+            on_note=console.note,
         )
     header = ("", "published", "measured", "within one std", "beyond, explained", "beyond", "no data", "failed")
     note = "A quick run: rows, runs and candidates were capped, so these figures are not to be compared."

@@ -50,6 +50,7 @@ def reproduce_studies(
     download: bool,
     n_jobs: int,
     on_progress: Callable[[str, float, float | None, str], None],
+    on_note: Callable[[str], None],
 ) -> tuple[dict[str, Any], list[list[str]]]:
     """Measure studies, unless `effort` is empty, and write pages of all that have results in the folder.
 
@@ -65,7 +66,7 @@ def reproduce_studies(
         def update(record: Record, count: int, total: int, name: str = study.name) -> None:
             on_progress(name, count, total, f"{record.data}, {record.method}: {count:,} of {total:,} fits")
 
-        run_study(
+        results = run_study(
             study,
             results_file(folder, study.name),
             effort=effort,
@@ -74,6 +75,9 @@ def reproduce_studies(
             n_jobs=n_jobs,
             on_progress=update,
         )
+        for subject in study.subjects.values():
+            if not subject.missing and results.settings[subject.label].missing:
+                on_note(f"{study.name}: {results.settings[subject.label].missing}")
     kept = {study.name: study for study in (*map(read_study, list_studies()), *studies)}
     written = [study for study in kept.values() if results_file(folder, study.name).exists()]
     if not written:
