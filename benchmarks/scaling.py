@@ -28,8 +28,6 @@ import ctypes
 import gc
 import json
 import math
-import os
-import platform
 import resource
 import signal
 import subprocess
@@ -47,6 +45,7 @@ from scipy import sparse
 from timing import seconds
 
 from aucmax.atomic import write_atomically
+from aucmax.studies.machine import describe_machine, find_versions
 
 RESULTS = Path(__file__).parent / "results" / "scaling.json"
 LIMIT = 60.0  # seconds that a fit may take
@@ -231,17 +230,8 @@ def measure_apart(folder: Path, method: str, limit: float) -> Cell:
 
 def environment() -> dict[str, str]:
     """Return versions and machine."""
-    from importlib.metadata import version
-
-    names = ("aucmax", "scikit-learn", "numpy", "scipy", "numba")
-    cpu = platform.processor() or platform.machine()
-    with suppress(OSError):
-        cpu = Path("/proc/cpuinfo").read_text().partition("model name")[2].partition("\n")[0].strip("\t :") or cpu
-    gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {
-        "versions": ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)]),
-        "machine": f"{cpu}, {os.cpu_count()} cores, {gigabytes:.0f} GiB of memory",
-    }
+    versions = ", ".join(f"{name} {number}" for name, number in find_versions().items())
+    return {"versions": versions, "machine": describe_machine()}
 
 
 class Results:

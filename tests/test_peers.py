@@ -176,8 +176,8 @@ def test_what_is_kept_has_date_versions_and_machine(data, tmp_path):
     peers.run(results, ["x"], [fake("A")], 1)
     kept = json.loads(results.path.read_text())
     (environment,) = kept["environments"]
-    assert {"python", "aucmax", "numpy", "scipy", "scikit-learn", "numba"} <= set(environment["versions"])
-    assert set(environment["machine"]) == {"cpu", "cores", "memory_gb"}
+    assert {"aucmax", "numpy", "scipy", "scikit-learn", "numba"} <= set(environment["versions"])
+    assert "cores" in environment["machine"]
     (cell,) = kept["cells"]
     assert cell["date"] == time.strftime("%Y-%m-%d")
     assert kept["environments"][cell["environment"]] == environment
@@ -351,7 +351,7 @@ def kept_results():
     return {
         "protocol": peers.PROTOCOL,
         "environments": [
-            {"versions": {"python": "3.x"}, "machine": {"cpu": "abacus", "cores": 2, "memory_gb": 8}},
+            {"versions": {"python": "3.x"}, "machine": "abacus, 2 cores, 8 GB"},
         ],
         "data": {
             name: {"rows": 1000 * len(name), "columns": 7, "sparse": name == "two", "positive": 0.25}
@@ -411,6 +411,7 @@ def test_pages_are_made_from_the_file_alone(tmp_path, monkeypatch):
         "| two | **0.7065** | - | 0.7095 |",
         "| one | 2 (0.5) | 4 (0.5) | 6 (0.5) |",
         "- B on two: too wide",
+        "by the AUC of 3 folds of at most 10,000 training rows",
         "Not complete, and left out: late.",
         "| two | 3,000 | 7 | sparse | 25% | 2 |",
         "- B: 2 candidates of C.",

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import time
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .machine import describe_machine, find_versions
+
 if TYPE_CHECKING:
     from .study import Study
-
-PACKAGES = ("aucmax", "scikit-learn", "numpy", "scipy", "numba")
 
 
 class Record(NamedTuple):
@@ -231,29 +229,4 @@ def results_file(folder: Path, study: str) -> Path:
 
 def new_session(jobs: int, effort: str) -> Session:
     """Return what is known of this machine and the packages, and the date."""
-    versions = {name: metadata.version(name) for name in PACKAGES}
-    return Session(time.strftime("%Y-%m-%d"), describe_machine(), versions, jobs, effort)
-
-
-def describe_machine() -> str:
-    """Return the processor, the number of cores and the memory of this machine in a line.
-
-    Examples
-    --------
-    >>> from aucmax.studies.store import describe_machine
-    >>> "Python" in describe_machine()
-    True
-    """
-    parts = [_processor(), f"{os.cpu_count()} cores"]
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        parts.append(f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GiB of memory")
-    return ", ".join([*parts, f"{platform.system()}, Python {platform.python_version()}"])
-
-
-def _processor() -> str:
-    """Return the model of the processor, as far as the system tells."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+    return Session(time.strftime("%Y-%m-%d"), describe_machine(), find_versions(), jobs, effort)

@@ -1,0 +1,324 @@
+"""The peers: test AUC and training time of AUCClassifier and published algorithms beside other libraries' classifiers.
+
+    python benchmarks/peers.py [--names german,a9a] [--write docs/peers.md] [--readme README.md] [--write-only]
+
+Competitors are the files of benchmarks/competitors; one that is not installed is skipped by name. All are tuned in the
+same way, but for those that tune themselves:
+
+1. A seed splits the rows, 80% to train and 20% to test, by class.
+2. The candidates of a competitor are compared by their mean AUC over three folds of the training rows, of at most
+   10,000 of them drawn at random. Those that tune themselves do so on all training rows.
+3. The best is fitted to all training rows. What is timed is 2 and 3, standardisation of columns included.
+
+Each cell, one competitor on one split, has a process of its own, one thread, a limit of time, and a fit to a few rows
+before the clock starts, which loads and compiles. Results are kept in benchmarks/results/peers.json as they come: a
+run that was stopped goes on where it was, and pages are made from that file alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import multiprocessing
+import os
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from competitors import Competitor, find_competitors
+from peers_page import write_page, write_readme
+from realdata import SOURCES, available, load
+from scipy import sparse
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from stochastic import narrow_indices
+from threadpoolctl import threadpool_limits
+
+from aucmax import roc_auc
+from aucmax.atomic import write_atomically
+from aucmax.studies.machine import describe_machine, find_versions
+
+RESULTS = Path(__file__).parent / "results" / "peers.json"
+NAMES = (
+    *("fourclass", "diabetes", "german", "svmguide3", "spambase", "usps", "magic04", "susy"),
+    *("ijcnn1", "shuttle", "a9a", "w8a", "connect-4", "farm-ads", "news20", "covtype"),
+)
+PROTOCOL = {"test_size": 0.2, "folds": 3, "max_tuning_rows": 10_000, "limit_seconds": 120, "max_dense_gb": 1.0}
+WARM_UP_ROWS = 500
+
+
+def n_splits(n_rows: int, n_columns: int) -> int:
+    """Return how many splits data are measured on: the fewer rows, the noisier is one; wide data take too long."""
+    return 3 if n_rows < 10_000 and n_columns < 1000 else 1
+
+
+# One cell
+
+
+def measure(competitor: Competitor, X: Any, y: np.ndarray, seed: int) -> dict[str, Any]:
+    """Tune, fit and test a competitor on one split, with one thread."""
+    if sparse.issparse(X) and not competitor.takes_sparse:
+        size = math.prod(X.shape) * 8 / 2**30
+        if size > PROTOCOL["max_dense_gb"]:
+            raise MemoryError(f"it takes dense rows only, and these would fill {size:.1f} GB")
+        X = X.toarray()
+    train, test = train_test_split(np.arange(len(y)), test_size=PROTOCOL["test_size"], stratify=y, random_state=seed)
+    X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
+    warm_up(competitor, X_train, y_train, seed)
+    start = time.perf_counter()
+    parameters = tune(competitor, X_train, y_train, seed)
+    tuned = time.perf_counter()
+    fitted = build(competitor, X, seed, parameters).fit(X_train, y_train)
+    end = time.perf_counter()
+    return {
+        "auc": auc(fitted, X_test, y_test),
+        "tuning_seconds": tuned - start,
+        "fit_seconds": end - tuned,
+        "parameters": dict(parameters),
+    }
+
+
+def build(competitor: Competitor, X: Any, seed: int, parameters: Any) -> Any:
+    """Return the estimator, behind a standardisation of columns where it needs one."""
+    estimator = competitor.make(seed, X.shape[1], **parameters)
+    scaler = StandardScaler(with_mean=not sparse.issparse(X))
+    return make_pipeline(scaler, estimator) if competitor.standardize else estimator
+
+
+def auc(fitted: Any, X: Any, y: np.ndarray) -> float:
+    """Return the AUC of an estimator's scores, or of its probabilities where it has no scores."""
+    by_scores = hasattr(fitted, "decision_function")
+    return float(roc_auc(y, fitted.decision_function(X) if by_scores else fitted.predict_proba(X)[:, 1]))
+
+
+def draw(y: np.ndarray, n_rows: int, seed: int) -> np.ndarray:
+    """Return at most so many rows, drawn at random by class."""
+    rows = np.arange(len(y))
+    return rows if len(y) <= n_rows else train_test_split(rows, train_size=n_rows, stratify=y, random_state=seed)[0]
+
+
+def warm_up(competitor: Competitor, X: Any, y: np.ndarray, seed: int) -> None:
+    """Fit to a few rows, whatever comes of it: libraries are loaded and kernels compiled."""
+    rows = draw(y, WARM_UP_ROWS, seed)
+    try:
+        auc(build(competitor, X, seed, competitor.candidates[0]).fit(X[rows], y[rows]), X[rows], y[rows])
+    except Exception:  # the fit that counts says what is wrong
+        return
+
+
+def tune(competitor: Competitor, X: Any, y: np.ndarray, seed: int) -> Any:
+    """Return the candidate of the highest mean AUC over folds, the first of equal ones."""
+    candidates = competitor.candidates
+    if len(candidates) == 1:
+        return candidates[0]
+    rows = draw(y, PROTOCOL["max_tuning_rows"], seed)
+    X, y = X[rows], y[rows]
+    totals, reason = np.zeros(len(candidates)), None
+    for train, test in StratifiedKFold(PROTOCOL["folds"], shuffle=True, random_state=seed).split(np.zeros(len(y)), y):
+        X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
+        for k in np.flatnonzero(np.isfinite(totals)).tolist():
+            try:
+                totals[k] += auc(build(competitor, X, seed, candidates[k]).fit(X_train, y_train), X_test, y_test)
+            except Exception as error:  # libraries have errors of their own, and one candidate may well diverge
+                totals[k], reason = -np.inf, error
+    if reason is not None and not np.isfinite(totals).any():
+        raise reason
+    return candidates[int(totals.argmax())]
+
+
+def in_a_process(function: Callable[[], dict[str, Any]], limit: float) -> dict[str, Any]:
+    """Return what a function returns in a process of its own, or why it did not, as its "failure"."""
+    context = multiprocessing.get_context("fork")  # the data are there without a copy
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_answer, args=(function, theirs))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of threads, which only BLAS has here
+        process.start()
+    theirs.close()
+    try:
+        return ours.recv() if ours.poll(limit) else {"failure": f"not done after {limit:g} seconds"}
+    except EOFError:
+        process.join()
+        return {"failure": f"its process ended with exit code {process.exitcode}"}
+    finally:
+        process.kill()
+        process.join()
+
+
+def _answer(function: Callable[[], dict[str, Any]], connection: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits, which ends this one
+    os.environ["OMP_NUM_THREADS"] = "1"  # for libraries that are loaded from now on
+    warnings.simplefilter("ignore")
+    try:
+        with threadpool_limits(1):
+            result = function()
+    except Exception as error:
+        result = {"failure": " ".join(str(error).split()) or type(error).__name__}
+    connection.send(result)
+
+
+# What is kept
+
+
+class Results:
+    """The file of what was measured: saved after each cell, so that a run that was stopped goes on where it was."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.kept: dict[str, Any] = {"protocol": PROTOCOL, "environments": [], "data": {}, "competitors": {}}
+        self.kept["cells"] = []
+        if path.exists():
+            self.kept = read_results(path)
+        if self.kept["protocol"] != PROTOCOL:
+            raise ValueError(f"{path} was measured by another protocol, {self.kept['protocol']}: move it away.")
+
+    def register(self, competitors: Iterable[Competitor]) -> None:
+        """Note what the competitors are; one that is not as it was is measured anew."""
+        for each in competitors:
+            record = {
+                "family": each.family,
+                "candidates": [dict(parameters) for parameters in each.candidates],
+                "note": each.note,
+            }
+            before = self.kept["competitors"].get(each.name, record)
+            if before["candidates"] != record["candidates"]:
+                self.forget([each.name])
+            missing = {"missing": each.missing} if each.missing else {}
+            self.kept["competitors"][each.name] = record | missing
+        self.save()
+
+    def forget(self, competitors: Sequence[str]) -> None:
+        """Drop the cells of some competitors."""
+        self.kept["cells"] = [cell for cell in self.kept["cells"] if cell["competitor"] not in competitors]
+
+    def has(self, data: str, competitor: str, seed: int) -> bool:
+        """Tell whether a cell is there."""
+        key = (data, competitor, seed)
+        return any((cell["data"], cell["competitor"], cell["seed"]) == key for cell in self.kept["cells"])
+
+    def add(self, cell: dict[str, Any]) -> None:
+        """Keep a cell, with its date and what it was measured with, and save all."""
+        environments, current = self.kept["environments"], environment()
+        if current not in environments:
+            environments.append(current)
+        stamp = {"date": time.strftime("%Y-%m-%d"), "environment": environments.index(current)}
+        self.kept["cells"].append(cell | stamp)
+        self.save()
+
+    def save(self) -> None:
+        """Write the file, a line for each cell."""
+        head = json.dumps({key: value for key, value in self.kept.items() if key != "cells"}, indent=1)
+        cells = ",\n  ".join(json.dumps(cell) for cell in self.kept["cells"])
+        text = f'{head[:-2]},\n "cells": [\n  {cells}\n ]\n}}\n'
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.path, lambda file: file.write(text.encode()))
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """Return what a file of results keeps."""
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if {"protocol", "environments", "data", "competitors", "cells"} <= set(kept):
+            return kept
+    except (ValueError, TypeError):
+        pass
+    raise ValueError(f"{path} is no file of results of benchmarks/peers.py: move it away, or measure into another.")
+
+
+def environment() -> dict[str, Any]:
+    """Return the versions of all packages and the machine."""
+    required = sorted({module for each in find_competitors() if not each.missing for module in each.requires})
+    return {"versions": find_versions(*required), "machine": describe_machine()}
+
+
+# All cells
+
+
+def run(results: Results, names: Sequence[str], competitors: Sequence[Competitor], splits: int | None) -> None:
+    """Measure the cells that are not there yet."""
+    results.register(competitors)
+    for each in competitors:
+        if each.missing:
+            print(f"{each.name} is skipped: {', '.join(each.missing)} not installed", file=sys.stderr)
+    there = [each for each in competitors if not each.missing]
+    for name in names:
+        X, y = load(name)
+        X = narrow_indices(X) if sparse.issparse(X) else X
+        results.kept["data"][name] = {
+            "rows": X.shape[0],
+            "columns": X.shape[1],
+            "sparse": bool(sparse.issparse(X)),
+            "positive": float(y.mean()),
+        }
+        for seed in range(splits or n_splits(*X.shape)):
+            for each in there:
+                if not results.has(name, each.name, seed):
+                    cell = in_a_process(partial(measure, each, X, y, seed), PROTOCOL["limit_seconds"])
+                    results.add({"data": name, "competitor": each.name, "seed": seed} | cell)
+                    print(line(name, each.name, seed, cell), file=sys.stderr, flush=True)
+
+
+def line(data: str, competitor: str, seed: int, cell: dict[str, Any]) -> str:
+    """Return a cell as a line of the log."""
+    head = f"{data:10} {seed} {competitor:26}"
+    if "failure" in cell:
+        return f"{head} {cell['failure']}"
+    return f"{head} {cell['auc']:.4f} {cell['tuning_seconds']:7.2f} + {cell['fit_seconds']:.2f} s {cell['parameters']}"
+
+
+def listed(text: str) -> list[str]:
+    """Return the parts of a text with commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def check_known(kind: str, names: Sequence[str], known: Iterable[str]) -> None:
+    """Raise a ValueError for a name that is not known."""
+    known = list(known)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"There is no {kind} {name!r}; there are {', '.join(known)}.")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--names", type=listed, help="data sets, with commas between them")
+    parser.add_argument("--competitors", type=listed, help="with commas between them; all if left out")
+    parser.add_argument("--again", type=listed, default=[], help="competitors whose results are dropped first")
+    parser.add_argument("--splits", type=int, help="number of splits of each data set; by its rows if left out")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the file of what was measured")
+    parser.add_argument("--write", type=Path, help="put the tables into this page, and the figure beside it")
+    parser.add_argument("--readme", type=Path, help="put the short table into this page")
+    parser.add_argument("--write-only", action="store_true", help="measure nothing")
+    chosen = parser.parse_args(arguments)
+    try:
+        if not chosen.write_only:
+            competitors = find_competitors()
+            known = [each.name for each in competitors]
+            names = chosen.names or [name for name in NAMES if name in available()]
+            check_known("data set", names, SOURCES)
+            check_known("competitor", [*(chosen.competitors or ()), *chosen.again], known)
+            wanted = [each for each in competitors if each.name in (chosen.competitors or known)]
+            results = Results(chosen.results)
+            results.forget(chosen.again)
+            run(results, names, wanted, chosen.splits)
+        kept = read_results(chosen.results)
+        if chosen.write:
+            write_page(chosen.write, kept)
+        if chosen.readme:
+            write_readme(chosen.readme, kept)
+    except (ValueError, OSError) as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("Stopped; the next run goes on from here.")
+
+
+if __name__ == "__main__":
+    main()
