@@ -341,7 +341,7 @@ def test_a_stopped_run_goes_on_where_it_was(write, cancer, tmp_path):
     study, path = read_study(write(STUDY)), tmp_path / "r.jsonl"
     whole = run_study(study, path, effort="full")
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:6]) + lines[6][:20])  # killed while writing
+    path.write_bytes(b"".join(lines[:-5]) + lines[-5][:20])  # killed while writing
     kept = {(record.method, record.run) for record in read_results(path).records}
     assert 0 < len(kept) < 12
     fitted, counts = [], []
@@ -363,6 +363,32 @@ def test_a_stopped_run_goes_on_where_it_was(write, cancer, tmp_path):
     run_study(study, path, effort="full", on_progress=watch)  # nothing to do: not even the data are read
     assert cancer == []
     assert len(read_results(path).sessions) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "again"),
+    [
+        ("[0.01, 0.1]", "[0.01, 0.2]", {"ours"}),
+        ('"GaussianAUC"', '"UniSqu"', {"fast"}),
+        ('scaling = "minmax"', 'scaling = "standard"', {"ours", "fast"}),
+        ("[data.cancer]", "[data.cancer]\npositive = [2]", {"ours", "fast"}),
+        ("A study", "The same study", set()),
+        (".99±.01", ".98±.01", set()),
+    ],
+)
+def test_what_has_changed_in_a_study_is_measured_again(write, cancer, tmp_path, old, new, again):
+    path = tmp_path / "r.jsonl"
+    run_study(read_study(write(STUDY)), path, effort="quick")
+    fitted = []
+    study = read_study(write(STUDY.replace(old, new)))
+    results = run_study(study, path, effort="quick", on_progress=lambda record, *_: fitted.append(record.method))
+    assert set(fitted) == again
+    assert len(results.records) == 4
+    assert run_study(study, path, effort="quick") == results
+    fresh = run_study(study, tmp_path / "fresh.jsonl", effort="quick")
+    assert {(r.method, r.run, r.metrics["auc"]) for r in results.records} == {
+        (r.method, r.run, r.metrics["auc"]) for r in fresh.records
+    }
 
 
 def test_processes_change_nothing_but_times(write, tmp_path):

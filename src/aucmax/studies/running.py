@@ -19,7 +19,7 @@ from ..tuning import FAILURES, Fitted, list_candidates, on_one_core, quiet_worke
 from .catalogue import Dataset, Unavailable, load
 from .groupings import measure_groupings
 from .samples import Draws, Folds, Part, scale
-from .store import Grouping, Record, Results, Setting, Store, new_session, read_results
+from .store import Grouping, Recipe, Record, Results, Setting, Store, new_session, read_results
 from .study import Contender, Curve, Protocol, Study, Subject
 
 # Weights of the algorithms that are not sparse by themselves count as zero below this, as in the paper on SHT-AUC.
@@ -88,7 +88,8 @@ def run_study(
     study : Study
         The study.
     path : path
-        The file that holds the results; what it has already, from a run of the same effort, is not done again.
+        The file that holds the results; what it has already, from a run of the same effort, is not done again unless
+        the study has changed.
     effort : {"quick", "standard", "full"}, default="standard"
         How much of the paper's protocol: all of it ("full"); on larger data one round of folds, some of the
         candidates, chosen on some of the rows ("standard"); or just enough to see that everything works ("quick").
@@ -110,8 +111,12 @@ def run_study(
     others = {session.effort for session in known.sessions} - {effort}
     if others:
         raise ValueError(f"{path} holds results of a {min(others)} run: a {effort} one needs another folder.")
-    done = {(record.data, record.method, record.run, record.x) for record in known.records}
     with Store(path) as store:
+        for recipe in _recipes(study):
+            if known.recipes.get((recipe.data, recipe.method)) != recipe.text:
+                store.add(recipe)
+        known = read_results(path)
+        done = {(record.data, record.method, record.run, record.x) for record in known.records}
         is_new = False
         for subject in study.subjects.values():
             for entry in _measure(study, subject, level, done, known, data_dir, download, n_jobs, on_progress):
@@ -120,6 +125,17 @@ def run_study(
                     is_new = True
                 store.add(entry)
     return read_results(path)
+
+
+def _recipes(study: Study) -> Iterator[Recipe]:
+    """Yield what the results of each data set and of each method hang on."""
+    for subject in study.subjects.values():
+        measured = subject._replace(label="", missing="", grouping="")
+        yield Recipe(subject.label, "", f"{measured!r}, {study.protocol!r}, {study.curve!r}")
+    for contender in study.contenders.values():
+        if not contender.same_as:
+            _, method, *how = contender
+            yield Recipe("", contender.label, f"{method.name}, {dict(method.grid)!r}, {how!r}")
 
 
 def _measure(

@@ -88,6 +88,14 @@ class Grouping(NamedTuple):
     here: float
 
 
+class Recipe(NamedTuple):
+    """How a method or a data set is measured: what was measured by another recipe before does not count."""
+
+    data: str
+    method: str
+    text: str
+
+
 class Session(NamedTuple):
     """A time that the command ran."""
 
@@ -105,9 +113,10 @@ class Results(NamedTuple):
     settings: dict[str, Setting]
     groupings: dict[str, Grouping]
     sessions: list[Session]
+    recipes: dict[tuple[str, str], str] = {}  # noqa: RUF012
 
 
-_KINDS = {kind.__name__.lower(): kind for kind in (Record, Setting, Grouping, Session)}
+_KINDS = {kind.__name__.lower(): kind for kind in (Record, Setting, Grouping, Recipe, Session)}
 
 
 class Store:
@@ -131,7 +140,7 @@ class Store:
             if self.file.read(1) != b"\n":
                 self.file.write(b"\n")
 
-    def add(self, entry: Record | Setting | Grouping | Session) -> None:
+    def add(self, entry: Record | Setting | Grouping | Recipe | Session) -> None:
         """Write a line, at once."""
         values = {name: value for name, value in entry._asdict().items() if value != entry._field_defaults.get(name)}
         line = {type(entry).__name__.lower(): values}
@@ -186,13 +195,25 @@ def read_results(path: Path) -> Results:
         except (AttributeError, KeyError, TypeError, ValueError):
             raise ValueError(f"{path}, line {number}, is no result of a study.") from None
         key = tuple(getattr(entry, name, None) for name in ("data", "method", "run", "x"))
+        if isinstance(entry, Recipe) and found[kind].get(key, entry) != entry:
+            _forget(found, entry)
         found[kind][number if kind == "session" else key] = entry
     return Results(
         list(found["record"].values()),
         {entry.data: entry for entry in found["setting"].values()},
         {entry.data: entry for entry in found["grouping"].values()},
         list(found["session"].values()),
+        {(entry.data, entry.method): entry.text for entry in found["recipe"].values()},
     )
+
+
+def _forget(found: dict[str, dict[Any, Any]], recipe: Recipe) -> None:
+    """Drop what was measured of a data set or a method."""
+    for kind in ("record", "setting", "grouping"):
+        for key in list(found[kind]):
+            data, method, *_ = key
+            if data == recipe.data or (recipe.method and method == recipe.method):
+                del found[kind][key]
 
 
 def gather_results(folder: Path, study: Study) -> Results:
