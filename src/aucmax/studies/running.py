@@ -63,7 +63,7 @@ EFFORTS = {
     effort.name: effort
     for effort in (
         Effort("quick", 1_000, 0, None, 2, 2, 3, 500, 20_000, 4),
-        Effort("standard", 70_000, 2_000, 25, 5, 10, 30, 4_000, 500_000),
+        Effort("standard", 70_000, 2_000, 25, 5, 10, 16, 3_000, 400_000),
         Effort("full"),
     )
 }
