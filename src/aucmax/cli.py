@@ -367,7 +367,7 @@ def compare(
     inner_folds: Annotated[int, typer.Option(min=2, help="Folds that tune the parameters.", rich_help_panel=MODEL)] = 5,
     candidates: Annotated[
         int | None,
-        typer.Option(min=1, help="Try so many candidates of larger grids, drawn at random.", rich_help_panel=MODEL),
+        typer.Option(min=1, help="Try at most so many candidates of a grid, evenly spaced.", rich_help_panel=MODEL),
     ] = None,
     jobs: Jobs = 1,
     seed: Seed = 0,

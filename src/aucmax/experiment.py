@@ -161,9 +161,9 @@ def compare(
     inner_splits : int, default=5
         Number of folds of each training part that parameters are chosen by.
     max_candidates : int, default=None
-        Where a grid has more candidates, this many are drawn from it at random, the same ones for all splits.
+        Where a grid has more candidates, its axes are thinned evenly to at most this many.
     random_state : int, default=0
-        What the folds, the candidates and all randomness of the methods are drawn from.
+        What the folds and all randomness of the methods are drawn from.
     n_jobs : int, default=1
         Number of processes; -1 for one on each core. Each fit has one thread. Times can only be compared with 1: side
         by side, fits wait for each other's memory.
@@ -199,7 +199,7 @@ def compare(
     names = [method.name for method in chosen]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"methods must be one or more, all different; got {names}.")
-    candidates = [list_candidates(method.grid, X.shape[1], max_candidates, random_state) for method in chosen]
+    candidates = [list_candidates(method.grid, X.shape[1], max_candidates) for method in chosen]
     _check_folds(y, n_splits, inner_splits if max(map(len, candidates)) > 1 else 0)
 
     folds = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=random_state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 import warnings
@@ -34,19 +35,35 @@ class Fitted(NamedTuple):
     tuning_seconds: float
 
 
-def list_candidates(
-    grid: Mapping[str, Sequence[Any]], n_features: int, most: int | None, seed: int
-) -> list[dict[str, Any]]:
-    """Return the points of a grid that data of so many columns allow, or some of them."""
+def list_candidates(grid: Mapping[str, Sequence[Any]], n_features: int, most: int | None) -> list[dict[str, Any]]:
+    """Return the points of a grid that data of so many columns allow, at most so many.
+
+    Where there are more, each axis is thinned evenly, in proportion to its length, with its ends kept.
+    """
     allowed = {
         name: [value for value in values if leaf(name) != "n_nonzero" or value <= n_features]
         for name, values in grid.items()
     }
-    points = list(ParameterGrid({name: values for name, values in allowed.items() if values}))
-    if most is None or len(points) <= most:
-        return points
-    drawn = np.random.RandomState(seed).permutation(len(points))[:most]
-    return [points[k] for k in np.sort(drawn)]
+    axes = {name: values for name, values in allowed.items() if values}
+    counts = {name: len(values) for name, values in axes.items()}
+    while most is not None and math.prod(counts.values()) > most:
+        long = [name for name in counts if counts[name] > 2] or [name for name in counts if counts[name] > 1]
+        counts[max(long, key=lambda name: (counts[name] / len(axes[name]), counts[name]))] -= 1
+    return list(ParameterGrid({name: thin(values, counts[name]) for name, values in axes.items()}))
+
+
+def thin(values: Sequence[Any], count: int) -> list[Any]:
+    """Return so many of the values, evenly spaced, the ends among them; a single one is that in the middle.
+
+    Examples
+    --------
+    >>> from aucmax.tuning import thin
+    >>> thin(range(10), 4), thin("abc", 1)
+    ([0, 3, 6, 9], ['b'])
+    """
+    if count == 1:
+        return [values[len(values) // 2]]
+    return [values[round(k * (len(values) - 1) / (count - 1))] for k in range(count)]
 
 
 def tune_and_fit(

@@ -15,7 +15,17 @@ from sklearn.model_selection import StratifiedKFold
 
 from ..methods import leaf
 from ..metrics import roc_auc, support_f1, support_jaccard
-from ..tuning import FAILURES, Fitted, list_candidates, on_one_core, quiet_workers, reason_of, take_rows, tune_and_fit
+from ..tuning import (
+    FAILURES,
+    Fitted,
+    list_candidates,
+    on_one_core,
+    quiet_workers,
+    reason_of,
+    take_rows,
+    thin,
+    tune_and_fit,
+)
 from .catalogue import Dataset, Unavailable, load
 from .groupings import measure_groupings
 from .samples import Draws, Folds, Part, scale
@@ -40,7 +50,7 @@ class Effort(NamedTuple):
     runs_of_few, runs, draws : int or None
         The most splits of data of few rows, of other data, and draws of generated data.
     candidates : int or None
-        The most candidates of a grid, drawn at random.
+        The most candidates of a grid, evenly spaced.
     tuning_rows, tuning_values : int or None
         The most rows, and values that are not zero, of a training part that parameters are chosen on.
     points : int or None
@@ -63,12 +73,14 @@ EFFORTS = {
     effort.name: effort
     for effort in (
         Effort("quick", 1_000, 0, None, 2, 2, 3, 500, 20_000, 4),
-        Effort("standard", 70_000, 2_000, 25, 5, 10, 16, 3_000, 400_000),
+        Effort("standard", 70_000, 2_000, 25, 5, 8, 30, 4_000, 500_000),
         Effort("full"),
     )
 }
 # The fewest rows that parameters are chosen on.
 MIN_TUNING_ROWS = 300
+# Methods that this process has fitted: what they load and compile is in no time any more.
+_warm: set[str] = set()
 
 
 def run_study(
@@ -116,7 +128,8 @@ def run_study(
             if known.recipes.get((recipe.data, recipe.method)) != recipe.text:
                 store.add(recipe)
         known = read_results(path)
-        done = {(record.data, record.method, record.run, record.x) for record in known.records}
+        # A fit that failed is tried again: there may be more memory now, or the defect may be gone.
+        done = {(record.data, record.method, record.run, record.x) for record in known.records if not record.failure}
         is_new = False
         for subject in study.subjects.values():
             for entry in _measure(study, subject, level, done, known, data_dir, download, n_jobs, on_progress):
@@ -130,8 +143,8 @@ def run_study(
 def _recipes(study: Study) -> Iterator[Recipe]:
     """Yield what the results of each data set and of each method hang on."""
     for subject in study.subjects.values():
-        measured = subject._replace(label="", missing="", grouping="")
-        yield Recipe(subject.label, "", f"{measured!r}, {study.protocol!r}, {study.curve!r}")
+        measured = subject._replace(label="", missing="")
+        yield Recipe(subject.label, "", f"{measured!r}, {study.protocol!r}, {study.curve!r}, {study.metrics!r}")
     for contender in study.contenders.values():
         if not contender.same_as:
             _, method, *how = contender
@@ -160,12 +173,14 @@ def _measure(
     try:
         sample, whole = _open(study, subject, effort, data_dir, download)
     except Unavailable as error:
-        if before is None or before.missing != str(error):
+        if before is None or before.missing not in ("", str(error)):
             yield Setting(subject.label, missing=str(error))
         return
     setting = _setting(sample, subject.label, effort, len(whole.y) if whole else 0)
     if setting != before:
         yield setting
+    if before is not None and setting.is_other_than(before):
+        done = set()
     cells = list(_cells(study, subject, setting.runs, effort))
     left = [cell for cell in cells if (subject.label, cell[0].label, cell[1], cell[2]) not in done]
     tasks = (
@@ -178,7 +193,7 @@ def _measure(
         if on_progress is not None:
             on_progress(record, count, len(cells))
         yield record
-    if subject.grouping and whole is not None and subject.label not in known.groupings:
+    if _wants_grouping(study, subject, known) and whole is not None:
         yield measure_groupings(subject, whole, **({"most": 4, "max_rows": 2_000} if effort.name == "quick" else {}))
 
 
@@ -191,10 +206,14 @@ def _is_complete(
     known: Results,
 ) -> bool:
     """Return whether nothing is left to do, so that the data need not be read."""
-    if subject.grouping and subject.label not in known.groupings:
+    if _wants_grouping(study, subject, known):
         return False
     cells = _cells(study, subject, setting.runs, effort)
     return all((subject.label, contender.label, run, x) in done for contender, run, x in cells)
+
+
+def _wants_grouping(study: Study, subject: Subject, known: Results) -> bool:
+    return bool(subject.grouping and study.published) and subject.label not in known.groupings
 
 
 def _open(
@@ -238,17 +257,12 @@ def _cells(study: Study, subject: Subject, runs: int, effort: Effort) -> Iterato
     """Yield the methods, runs and points of a curve that are to be measured on a data set."""
     own = [contender for contender in study.contenders.values() if not contender.same_as]
     contenders = [contender for contender in own if subject.generator or not contender.from_moments]
-    points: Sequence[float | None] = [None] if study.curve is None else _some(study.curve.values, effort.points)
+    points: Sequence[float | None] = [None]
+    if study.curve is not None:
+        points = thin(study.curve.values, min(len(study.curve.values), effort.points or len(study.curve.values)))
     for run, contender in itertools.product(range(runs), contenders):
         for x in [None] if contender.constant and study.curve and study.curve.of == "method" else points:
             yield contender, run, x
-
-
-def _some(values: Sequence[float], most: int | None) -> Sequence[float]:
-    """Return so many of the values, the ends among them."""
-    if most is None or len(values) <= most:
-        return values
-    return [values[round(k * (len(values) - 1) / (most - 1))] for k in range(most)]
 
 
 def _fit(
@@ -291,7 +305,8 @@ def _fit_part(
     part: Part, protocol: Protocol, contender: Contender, fixed: Mapping[str, Any], run: int, setting: Setting
 ) -> Fitted:
     if contender.from_moments:
-        estimator, start = contender.method.seeded(run), perf_counter()
+        estimator = contender.method.seeded(run).fit_moments(part.truth)  # loads and compiles
+        start = perf_counter()
         estimator.fit_moments(part.truth)
         return Fitted(estimator, {}, perf_counter() - start, 0.0)
     estimator = contender.method.make()
@@ -299,19 +314,21 @@ def _fit_part(
     grid = {name: values for name, values in contender.method.grid.items() if name not in names.values()}
     candidates = [
         {**candidate, **{names[name]: value for name, value in fixed.items()}}
-        for candidate in list_candidates(grid, part.X.shape[1], setting.candidates or None, 0)
+        for candidate in list_candidates(grid, part.X.shape[1], setting.candidates or None)
     ]
     folds = StratifiedKFold(protocol.inner_folds, shuffle=True, random_state=run)
-    return tune_and_fit(
+    fitted = tune_and_fit(
         contender.method,
         candidates,
         part.X,
         part.y,
         folds,
         run,
-        warm_up=run == 0,
+        warm_up=contender.method.name not in _warm,
         tuning_rows=setting.tuning_rows or None,
     )
+    _warm.add(contender.method.name)
+    return fitted
 
 
 def _full_name(name: str, names: Iterable[str]) -> str:

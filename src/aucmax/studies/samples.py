@@ -65,6 +65,7 @@ class Draws:
             self.options["n_samples"] = max_rows
         self.is_gaussian = "moments" in inspect.signature(self.generate).parameters
         if self.is_gaussian:
+            self.options["train_size"] = 1 - self.test_size
             self.options["moments"] = self.generate(**{**self.options, "n_samples": 2}, random_state=0)[2]
 
     @property

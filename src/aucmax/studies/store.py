@@ -59,7 +59,7 @@ class Setting(NamedTuple):
     runs : int
         Number of splits or draws.
     candidates : int
-        The most candidates of a grid that were tried; 0 for whole grids.
+        The most candidates of a grid that were tried, evenly spaced; 0 for whole grids.
     tuning_rows : int
         The most rows that parameters were chosen on; 0 for all.
     missing : str
@@ -75,6 +75,10 @@ class Setting(NamedTuple):
     candidates: int = 0
     tuning_rows: int = 0
     missing: str = ""
+
+    def is_other_than(self, before: Setting) -> bool:
+        """Return whether what was measured by the setting before cannot stand beside what is measured now."""
+        return not before.missing and before._replace(runs=0) != self._replace(runs=0)
 
 
 class Grouping(NamedTuple):
@@ -195,8 +199,11 @@ def read_results(path: Path) -> Results:
         except (AttributeError, KeyError, TypeError, ValueError):
             raise ValueError(f"{path}, line {number}, is no result of a study.") from None
         key = tuple(getattr(entry, name, None) for name in ("data", "method", "run", "x"))
-        if isinstance(entry, Recipe) and found[kind].get(key, entry) != entry:
-            _forget(found, entry)
+        before = found[kind].get(key, entry)
+        if isinstance(entry, Recipe) and entry != before:
+            _forget(found, entry.data, entry.method)
+        if isinstance(entry, Setting) and entry.is_other_than(before):
+            _forget(found, entry.data, "")
         found[kind][number if kind == "session" else key] = entry
     return Results(
         list(found["record"].values()),
@@ -207,12 +214,12 @@ def read_results(path: Path) -> Results:
     )
 
 
-def _forget(found: dict[str, dict[Any, Any]], recipe: Recipe) -> None:
+def _forget(found: dict[str, dict[Any, Any]], of_data: str, of_method: str) -> None:
     """Drop what was measured of a data set or a method."""
     for kind in ("record", "setting", "grouping"):
         for key in list(found[kind]):
             data, method, *_ = key
-            if data == recipe.data or (recipe.method and method == recipe.method):
+            if data == of_data or (of_method and method == of_method):
                 del found[kind][key]
 
 
