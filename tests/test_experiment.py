@@ -250,26 +250,29 @@ def test_every_method_is_seeded_and_its_grid_fits_its_estimator(name):
     estimator = seeded_estimator(method, 7, is_sparse=False)
     seeds = [value for key, value in estimator.get_params().items() if key.endswith("random_state")]
     assert set(seeds) <= {7}
-    candidates = list_candidates(method.grid, 1000, None, 0)
+    candidates = list_candidates(method.grid, 1000, None)
     assert len(candidates) == math.prod(map(len, method.grid.values()))
     clone(estimator).set_params(**candidates[-1])
     assert hasattr(estimator, "decision_function") or hasattr(estimator[-1], "decision_function")
     assert method.description
 
 
-def test_grids_are_cut_to_the_columns_and_drawn_from_by_the_seed(data):
+def test_grids_are_cut_to_the_columns_and_thinned_evenly(data):
     grid = METHODS["SHTAUC"].grid
-    assert {point["n_nonzero"] for point in list_candidates(grid, 35, None, 0)} == {10, 20, 30}
-    assert list_candidates(grid, 6, None, 0) == [{"n_blocks": n} for n in grid["n_blocks"]]
-    drawn = list_candidates(grid, 1000, 7, 0)
-    whole = list(ParameterGrid(grid))
-    places = [whole.index(point) for point in drawn]
-    assert len(set(places)) == 7
-    assert places == sorted(places)
-    assert drawn == list_candidates(grid, 1000, 7, 0) != list_candidates(grid, 1000, 7, 1)
+    assert {point["n_nonzero"] for point in list_candidates(grid, 35, None)} == {10, 20, 30}
+    assert list_candidates(grid, 6, None) == [{"n_blocks": n} for n in grid["n_blocks"]]
+    thinned = list_candidates(METHODS["OPAUC"].grid, 1000, 30)
+    steps, alphas = (sorted({math.log2(point[name]) for point in thinned}) for name in ("eta0", "alpha"))
+    assert steps == [-12, -8, -5, -1, 3, 6, 10]
+    assert alphas == [-10, -6, -2, 2]
+    assert len(thinned) == 28
+    assert list_candidates({"a": [1, 2, 3, 4, 5, 6, 7], "loss": ["x", "y"]}, 9, 4) == [
+        {"a": a, "loss": loss} for a in (1, 7) for loss in "xy"
+    ]
+    assert list_candidates({"a": [1, 2, 3], "loss": ["x", "y"]}, 9, 1) == [{"a": 2, "loss": "y"}]
+    assert list_candidates(grid, 1000, 50) == list(ParameterGrid(grid))
     table = compare(*data, [Method("a", Spy, {"column": [0, 1, 2, 3, 4, 5]})], max_candidates=2, **FEW)
-    points = list_candidates({"column": [0, 1, 2, 3, 4, 5]}, 6, 2, 0)
-    assert all(chosen in points for chosen in table.parameters[0])
+    assert {chosen["column"] for chosen in table.parameters[0]} <= {0, 5}
 
 
 def test_names_with_parameters():

@@ -302,6 +302,12 @@ def test_a_grouping_explains_what_lies_within_its_range_widened_by_a_deviation(t
         assert f"{lowest:.4f} to {highest:.4f}" in cell.reason.text
 
 
+def test_a_grouping_does_not_explain_a_method_that_fails_on_its_own_classes(table_study):
+    groupings = {"usps": Grouping("usps", 126, 0.90, 0.95, 0.99, 0.97)}
+    found = cells(table_study, records("usps", "OPAUC", spread(0.55, 0.001)), groupings=groupings)
+    assert found["usps", "OPAUC", "auc"].verdict == "unexplained"
+
+
 def test_a_grouping_explains_nothing_where_the_classes_are_known(table_study):
     groupings = {"diabetes": Grouping("diabetes", 2, 0.5, 0.7, 0.9, 0.9)}
     found = cells(table_study, records("diabetes", "OPAUC", spread(0.9, 0.001)), groupings=groupings)
@@ -382,7 +388,7 @@ def test_flagged_cells_are_bold_and_refer_to_their_reasons(pages):
 
 def test_what_was_measured_otherwise_is_said(pages):
     page = text_of(pages, "opauc.md")
-    expected = "4,000 of 5,000 rows, 1 x 5 folds, 60 candidates at random of 299, chosen on 1,065 rows"
+    expected = "4,000 of 5,000 rows, 1 x 5 folds, parameters chosen on 1,065 rows"
     assert f"| diabetes | 4,000 | 8 | 0.350 | {expected} |" in page
     assert "Columns scaled to [-1, 1]; 5 x 5 stratified folds; parameters chosen by 5 inner folds." in page
     assert "1 x 5 folds" not in text_of(pages, "sht.md").replace("1 x 5 stratified", "")

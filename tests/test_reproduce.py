@@ -61,7 +61,7 @@ def test_it_measures_keeps_and_writes_pages_and_goes_on(run, study, tmp_path):
     assert status == 0
     assert err.startswith("own: epsilon is not in ")
     assert err.count("\n") == 1
-    assert out.splitlines()[1].split() == ["own", "4", "2", "1", "0", "1", "2", "0"]
+    assert out.splitlines()[1].split() == ["own", "4", "2", "1", "0", "1", "2", "0", "0"]
     assert f"wrote {tmp_path / 'kept' / 'pages'}" in out
     assert "quick" not in out
     page = (tmp_path / "kept" / "pages" / "opauc.md").read_text(encoding="utf-8")
@@ -111,6 +111,29 @@ def test_what_cannot_be_done_is_said_in_a_line(refused, arguments, message, tmp_
     monkeypatch.chdir(tmp_path)
     assert refused("reproduce", *arguments).startswith(message)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_of_ones_own_does_not_take_the_name_of_another(refused, study, tmp_path):
+    taken = study.rename(study.with_name("opauc-table-2.toml"))
+    options = ["--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
+    message = "opauc-table-2 is the name of another study: give the file another one."
+    assert refused("reproduce", taken, *options) == message
+    assert not (tmp_path / "kept").exists()
+
+
+def test_what_a_page_will_lack_is_said(run, tmp_path):
+    options = ["--no-download", "--data-dir", tmp_path, "-o", tmp_path / "kept", "--quick"]
+    _, _, err = run("reproduce", "spdam-table-3", *options)
+    assert "some of its figures are those of opauc-table-2, which is to be measured too." in err
+    _, _, err = run("reproduce", "spdam-table-3", "opauc-figure-3", *options, "--no-run")
+    assert "opauc-figure-3: " in err
+    assert "holds no results of it." in err
+
+
+def test_where_pages_cannot_be_written_nothing_is_measured(refused, study, tmp_path):
+    options = ["--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
+    assert "own.toml" in refused("reproduce", study, *options, "--pages", study)
+    assert not (tmp_path / "kept").exists()
 
 
 # The results that are kept in the repository

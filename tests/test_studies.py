@@ -152,6 +152,17 @@ def test_ranges_are_those_of_the_papers(values, numbers):
         ("[published]", "[curve]\nparameter = 'x'\nvalues = [1]\nof = 'me'\n[published]", "curve.of is 'me'"),
         ("[published]", "[[reasons]]\ncause = 'luck'\ntext = ''\n[published]", "cause luck is 'luck'"),
         ("[published]", "[[reasons]]\ncause = 'data'\ntext = ''\ndata = ['x']\n[published]", "a reason names 'x'"),
+        ("folds = 3\nrepeats", 'folds = "3"\nrepeats', "folds is '3', which is no int"),
+        ("folds = 3\nrepeats", "folds = 1\nrepeats", "folds and inner_folds are 2 or more"),
+        ('metrics = ["auc", "accuracy"]', "metrics = 3", "metrics is 3, which is no list"),
+        ('metrics = ["auc", "accuracy"]', "metrics = []", "it needs metrics, data and methods"),
+        ("eta0 = [0.01, 0.1]", "eta0 = 3", "3 is no range"),
+        ("eta0 = [0.01, 0.1]", "eta0 = []", "[] is no range"),
+        ("eta0 = [0.01, 0.1]", 'eta0 = "2^[5:1]"', "'2^[5:1]' is no range"),
+        ("[data.gone]", "[data.gone]\npositive = 1", "positive is 1, which is no Sequence[Any]"),
+        ("[published]", "[[reasons]]\ncause = 'data'\n[published]", "a reason needs 'text'"),
+        ("[published]", "[curve]\nparameter = 'depth'\nvalues = [1]\n[published]", "has no parameter 'depth' to vary"),
+        ("[methods.fast]", "[methods.fast]\nmax_rows = 'many'", "max_rows is 'many', which is no int | None"),
         ("[data.gone]\n", "[data.gone]\ngenerator = 'make_gaussian'\n", "generated data need protocol.runs"),
         ('label = "Table 9"', "label = ", "Invalid value"),
     ],
@@ -391,6 +402,78 @@ def test_what_has_changed_in_a_study_is_measured_again(write, cancer, tmp_path, 
     }
 
 
+def drop_last_record(path):
+    """Leave one fit to do."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines.pop(max(k for k, line in enumerate(lines) if b'{"record"' in line))
+    path.write_bytes(b"".join(lines))
+
+
+def test_other_rows_under_the_same_name_are_measured_anew(write, cancer, tmp_path, monkeypatch):
+    study, path = read_study(write(STUDY)), tmp_path / "r.jsonl"
+    run_study(study, path, effort="full")
+    load = running.load
+
+    def fewer(*arguments, **options):
+        data = load(*arguments, **options)
+        return data._replace(X=data.X[:300], y=data.y[:300], labels=data.labels[:300])
+
+    monkeypatch.setattr(running, "load", fewer)
+    drop_last_record(path)
+    results = run_study(study, path, effort="full")
+    assert results.settings["cancer"].rows == 300
+    fresh = run_study(study, tmp_path / "fresh.jsonl", effort="full")
+    assert {(r.method, r.run, r.metrics["auc"]) for r in results.records} == {
+        (r.method, r.run, r.metrics["auc"]) for r in fresh.records
+    }
+
+
+def test_data_that_are_gone_leave_what_was_measured(write, cancer, tmp_path, monkeypatch):
+    study, path = read_study(write(STUDY)), tmp_path / "r.jsonl"
+    before = run_study(study, path, effort="quick")
+    monkeypatch.setattr(running, "load", lambda *_, **__: (_ for _ in ()).throw(Unavailable("gone.")))
+    drop_last_record(path)
+    after = run_study(study, path, effort="quick")
+    assert after.settings == before.settings
+    assert len(after.records) == len(before.records) - 1
+
+
+def test_failed_fits_are_tried_again(write, cancer, tmp_path, monkeypatch):
+    study, path = read_study(write(STUDY)), tmp_path / "r.jsonl"
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "tune_and_fit", lambda *_, **__: (_ for _ in ()).throw(MemoryError("too large")))
+        assert {r.failure for r in run_study(study, path, effort="quick").records} == {"too large"}
+    assert {r.failure for r in run_study(study, path, effort="quick").records} == {""}
+
+
+def test_two_processes_do_not_write_one_file(tmp_path):
+    pytest.importorskip("fcntl")
+    with Store(tmp_path / "r.jsonl"), pytest.raises(ValueError, match=r"r\.jsonl is being written by another process"):
+        Store(tmp_path / "r.jsonl")
+    Store(tmp_path / "r.jsonl").__exit__()
+
+
+def test_results_of_another_recipe_are_left_out_of_pages(write, cancer, tmp_path):
+    study = read_study(write(STUDY))
+    run_study(study, results_file(tmp_path, "own"), effort="quick")
+    assert {r.method for r in gather_results(tmp_path, study).records} == {"ours", "fast"}
+    changed = read_study(write(STUDY.replace("[0.01, 0.1]", "[0.2]")))
+    assert {r.method for r in gather_results(tmp_path, changed).records} == {"fast"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"record": {"data": ["a"], "method": "m", "run": 0}}',
+        '{"record": {"data": "a", "method": "m", "run": 0, "metrics": 3}}',
+    ],
+)
+def test_results_of_wrong_types_are_refused(tmp_path, line):
+    (tmp_path / "r.jsonl").write_text(line)
+    with pytest.raises(ValueError, match=r"r\.jsonl, line 1, is no result of a study"):
+        read_results(tmp_path / "r.jsonl")
+
+
 def test_processes_change_nothing_but_times(write, tmp_path):
     path = write(GENERATED)
     one, two = (run_study(read_study(path), tmp_path / f"{n}", effort="full", n_jobs=n) for n in (1, 2))
@@ -408,7 +491,7 @@ def test_results_of_another_effort_are_not_mixed(write, cancer, tmp_path):
 
 
 def test_efforts_cap_rows_runs_and_candidates(write, cancer, tmp_path, monkeypatch):
-    monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 400, 500, 4, 2, 1, 1, 399, 9_500))
+    monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 400, 500, 4, 2, 1, 1, 1, 399, 9_500))
     study = read_study(write(STUDY.replace("[0.01, 0.1]", '"2^[-9:-2]"')))
     results = run_study(study, tmp_path / "r.jsonl")
     setting = results.settings["cancer"]

@@ -519,7 +519,17 @@ def reproduce(
             on_progress=bar.update,
             on_note=console.note,
         )
-    header = ("", "published", "measured", "within one std", "beyond, explained", "beyond", "no data", "failed")
+    header = (
+        "",
+        "published",
+        "measured",
+        "within one std",
+        "beyond, explained",
+        "beyond",
+        "no data",
+        "failed",
+        "not run",
+    )
     note = "A quick run: rows, runs and candidates were capped, so these figures are not to be compared."
     console.result(
         values,

@@ -11,7 +11,7 @@ from .pages import write_pages
 from .running import run_study
 from .store import Record, gather_results, results_file
 from .study import Study, list_studies, read_study
-from .tables import MEASURED, count_verdicts, tabulate
+from .tables import ABSENT, MEASURED, count_verdicts, tabulate
 
 
 def describe_studies() -> list[dict[str, str]]:
@@ -54,6 +54,8 @@ def reproduce_studies(
 ) -> tuple[dict[str, Any], list[list[str]]]:
     """Measure studies, unless `effort` is empty, and write pages of all that have results in the folder.
 
+    A study of one's own must not have the name of a published one, or of another: their results are files of that name.
+
     Returns
     -------
     values : dict
@@ -61,6 +63,11 @@ def reproduce_studies(
     rows : list of list of str
         The same as lines of a table.
     """
+    names = [study.name for study in studies]
+    for study in studies:
+        if names.count(study.name) > 1 or (study.name in list_studies() and study != read_study(study.name)):
+            raise ValueError(f"{study.name} is the name of another study: give the file another one.")
+    pages.mkdir(parents=True, exist_ok=True)
     for study in studies if effort else ():
 
         def update(record: Record, count: int, total: int, name: str = study.name) -> None:
@@ -82,6 +89,8 @@ def reproduce_studies(
     written = [study for study in kept.values() if results_file(folder, study.name).exists()]
     if not written:
         raise ValueError(f"{folder} holds no results: leave out --no-run to measure them.")
+    for study in studies:
+        _note_absences(study, folder, names, on_note)
     write_pages(pages, folder, written)
     tables = {study.name: tabulate(study, gather_results(folder, study)) for study in written}
     counts = {name: count_verdicts([table]) for name, table in tables.items()} | {
@@ -92,9 +101,20 @@ def reproduce_studies(
     ]
 
 
+def _note_absences(study: Study, folder: Path, names: Sequence[str], on_note: Callable[[str], None]) -> None:
+    """Say what a page of a study will lack."""
+    if not results_file(folder, study.name).exists():
+        on_note(f"{study.name}: {folder} holds no results of it.")
+    others = {contender.same_as[0] for contender in study.contenders.values() if contender.same_as}
+    for other in sorted(others - set(names)):
+        if not results_file(folder, other).exists():
+            on_note(f"{study.name}: some of its figures are those of {other}, which is to be measured too.")
+
+
 def _summary(verdicts: Any) -> list[int]:
     """Return counts of published figures: all, measured, within, beyond with a reason and without, absent."""
     measured = sum(verdicts[name] for name in MEASURED)
-    within, unexplained = verdicts["within"] + verdicts["undecided"], verdicts["unexplained"]
-    explained = measured - within - unexplained
-    return [verdicts.total(), measured, within, explained, unexplained, verdicts["no data"], verdicts["failed"]]
+    within, unexplained, undecided = (verdicts[name] for name in ("within", "unexplained", "undecided"))
+    explained = measured - within - unexplained - undecided
+    absent = [verdicts[name] for name in ABSENT]
+    return [verdicts.total(), measured, within, explained, unexplained, *absent]

@@ -5,16 +5,18 @@ Nothing is typed by hand: the same results give the same bytes.
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..algorithms import PAPERS
 from ..atomic import write_atomically
 from ..methods import leaf
+from ..tuning import list_candidates
 from .plots import METRIC_NAMES, draw
-from .store import Session, Setting, gather_results
+from .store import Record, Session, Setting, gather_results
 from .study import Contender, Curve, Figure, Reason, Study
 from .tables import (
     ABSENT,
@@ -30,7 +32,7 @@ from .tables import (
     tabulate,
 )
 
-COMMAND = "aucmax reproduce --all --data-dir DATA --pages docs/papers"
+COMMAND = "aucmax reproduce"
 QUICK = "A quick run: rows capped, few candidates: not to be compared."
 NONE = "\N{EN DASH}"
 SCALINGS = {
@@ -117,10 +119,16 @@ def _index(tables: Sequence[Table]) -> str:
 def _counts(tables: Sequence[Table]) -> list[str]:
     """Return how many fits and published figures there are, and what became of these; nothing for none."""
     verdicts = count_verdicts(tables)
-    fits = sum(len(table.results.records) for table in tables)
+    fits = sum(len(own_records(table)) for table in tables)
     measured = sum(verdicts[verdict] for verdict in MEASURED)
     counts = fits, verdicts.total(), measured, *(verdicts[verdict] for verdict in (*MEASURED, *ABSENT))
     return [f"{count:,}" if count else "" for count in counts]
+
+
+def own_records(table: Table) -> list[Record]:
+    """Return the records of a study without those that it shares with others."""
+    shared = {label for label, contender in table.study.contenders.items() if contender.same_as}
+    return [record for record in table.results.records if record.method not in shared]
 
 
 def _link(table: Table) -> str:
@@ -163,10 +171,14 @@ def _section(table: Table, drawn: bool) -> Iterator[str]:
     yield f"## {_escape(heading)}"
     yield from _quick_warning(table.quick)
     if study.claim:
-        yield f"**The paper's claim.** {study.claim}"
+        yield f"**The paper's claim.** {_one_line(study.claim)}"
     yield f"**Protocol.** {_protocol(study)}"
     if study.note:
         yield f"**Here.** {study.note}"
+    shared = sorted({contender.same_as[0] for contender in study.contenders.values() if contender.same_as})
+    if shared:
+        labels = [label for label, contender in study.contenders.items() if contender.same_as]
+        yield f"Measured in {' and '.join(shared)}, and shown again here: {_escape(', '.join(labels))}."
     yield from _summary(table)
     yield from _settings(table)
     yield from _curve_tables(table) if study.curve else _tables(table)
@@ -219,6 +231,19 @@ def _settings(table: Table) -> Iterator[str]:
             [_escape(data), *([NONE] * 3 if missing else numbers), _escape(missing) or _otherwise(table, setting)]
         )
     yield _fold("Data", _markdown_table(["data", "rows", "columns", "positive", "what is otherwise here"], rows))
+    yield from _cut_grids(table)
+
+
+def _cut_grids(table: Table) -> Iterator[str]:
+    """Yield in a sentence how many candidates of larger grids were tried."""
+    most = max((setting.candidates for setting in table.results.settings.values()), default=0)
+    cut = []
+    for label, contender in table.study.contenders.items():
+        whole, tried = (len(_candidates(contender, table.study.curve, count)) for count in (None, most or None))
+        if tried < whole:
+            cut.append(f"{_escape(label)} {tried} of {whole}")
+    if cut:
+        yield f"Grids thinned evenly, candidates tried: {', '.join(cut)}."
 
 
 def _otherwise(table: Table, setting: Setting) -> str:
@@ -231,11 +256,9 @@ def _otherwise(table: Table, setting: Setting) -> str:
         measured = {record.x for record in table.results.records if record.data == setting.data} - {None}
         if 0 < len(measured) < len(study.curve.values):
             parts.append(f"{len(measured)} of {len(study.curve.values)} points")
-    largest = max(_grid_size(contender, study.curve) for contender in study.contenders.values())
-    if 0 < setting.candidates < largest:
-        parts.append(f"{setting.candidates:,} candidates at random of {largest:,}")
-    if setting.tuning_rows and largest > 1:
-        parts.append(f"chosen on {setting.tuning_rows:,} rows")
+    own = [contender for contender in study.contenders.values() if not contender.same_as]
+    if setting.tuning_rows and any(len(_candidates(contender, study.curve, None)) > 1 for contender in own):
+        parts.append(f"parameters chosen on {setting.tuning_rows:,} rows")
     if setting.data in table.results.groupings:
         parts.append(describe_grouping(table.results.groupings[setting.data]).rstrip("."))
     return ", ".join(parts)
@@ -253,13 +276,11 @@ def _fewer_runs(study: Study, setting: Setting) -> Iterator[str]:
         yield f"{repeats} x {protocol.folds} folds" if of_folds else f"{setting.runs} of {whole} {what}"
 
 
-def _grid_size(contender: Contender, curve: Curve | None) -> int:
-    """Return the number of candidates of a method, the parameter that a curve goes along left out."""
+def _candidates(contender: Contender, curve: Curve | None, most: int | None) -> list[dict[str, Any]]:
+    """Return the candidates of a method, the parameter that a curve goes along left out."""
     along = leaf(contender.parameter or curve.parameter) if curve and curve.of == "method" else ""
-    return math.prod(len(values) for name, values in contender.method.grid.items() if leaf(name) != along)
-
-
-# Tables
+    grid = {name: values for name, values in contender.method.grid.items() if leaf(name) != along}
+    return list_candidates(grid, sys.maxsize, most)
 
 
 def _tables(table: Table) -> Iterator[str]:
@@ -476,7 +497,7 @@ def _fold(title: str, *parts: str) -> str:
     """Return parts, folded away behind their title where they are long."""
     text = "\n\n".join(parts)
     if text.count("\n") <= LONG:
-        return text
+        return f"*{title}:*\n\n{text}"
     return f"<details>\n<summary>{title}</summary>\n\n{text}\n\n</details>"
 
 

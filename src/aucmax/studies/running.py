@@ -32,7 +32,7 @@ from .samples import Draws, Folds, Part, scale
 from .store import Grouping, Recipe, Record, Results, Setting, Store, new_session, read_results
 from .study import Contender, Curve, Protocol, Study, Subject
 
-# Weights of the algorithms that are not sparse by themselves count as zero below this, as in the paper on SHT-AUC.
+# Weights count as zero below this, as in the paper on SHT-AUC.
 ZERO = 1e-3
 
 
@@ -49,8 +49,8 @@ class Effort(NamedTuple):
         What counts as few rows.
     runs_of_few, runs, draws : int or None
         The most splits of data of few rows, of other data, and draws of generated data.
-    candidates : int or None
-        The most candidates of a grid, evenly spaced.
+    candidates, candidates_of_curves : int or None
+        The most candidates of a grid, evenly spaced, in tables and at each point of a curve.
     tuning_rows, tuning_values : int or None
         The most rows, and values that are not zero, of a training part that parameters are chosen on.
     points : int or None
@@ -64,6 +64,7 @@ class Effort(NamedTuple):
     runs: int | None = None
     draws: int | None = None
     candidates: int | None = None
+    candidates_of_curves: int | None = None
     tuning_rows: int | None = None
     tuning_values: int | None = None
     points: int | None = None
@@ -72,8 +73,8 @@ class Effort(NamedTuple):
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 1_000, 0, None, 2, 2, 3, 500, 20_000, 4),
-        Effort("standard", 70_000, 2_000, 25, 5, 8, 30, 4_000, 500_000),
+        Effort("quick", 1_000, 0, None, 2, 2, 3, 3, 500, 20_000, 4),
+        Effort("standard", 70_000, 2_000, 25, 5, 8, 30, 8, 4_000, 500_000),
         Effort("full"),
     )
 }
@@ -124,9 +125,9 @@ def run_study(
     if others:
         raise ValueError(f"{path} holds results of a {min(others)} run: a {effort} one needs another folder.")
     with Store(path) as store:
-        for recipe in _recipes(study):
-            if known.recipes.get((recipe.data, recipe.method)) != recipe.text:
-                store.add(recipe)
+        for (data, method), text in study.recipes().items():
+            if known.recipes.get((data, method)) != text:
+                store.add(Recipe(data, method, text))
         known = read_results(path)
         # A fit that failed is tried again: there may be more memory now, or the defect may be gone.
         done = {(record.data, record.method, record.run, record.x) for record in known.records if not record.failure}
@@ -138,17 +139,6 @@ def run_study(
                     is_new = True
                 store.add(entry)
     return read_results(path)
-
-
-def _recipes(study: Study) -> Iterator[Recipe]:
-    """Yield what the results of each data set and of each method hang on."""
-    for subject in study.subjects.values():
-        measured = subject._replace(label="", missing="")
-        yield Recipe(subject.label, "", f"{measured!r}, {study.protocol!r}, {study.curve!r}, {study.metrics!r}")
-    for contender in study.contenders.values():
-        if not contender.same_as:
-            _, method, *how = contender
-            yield Recipe("", contender.label, f"{method.name}, {dict(method.grid)!r}, {how!r}")
 
 
 def _measure(
@@ -176,7 +166,7 @@ def _measure(
         if before is None or before.missing not in ("", str(error)):
             yield Setting(subject.label, missing=str(error))
         return
-    setting = _setting(sample, subject.label, effort, len(whole.y) if whole else 0)
+    setting = _setting(study, sample, subject.label, effort, len(whole.y) if whole else 0)
     if setting != before:
         yield setting
     if before is not None and setting.is_other_than(before):
@@ -234,7 +224,7 @@ def _open(
     return Folds(scale(X, subject.scaling or study.protocol.scaling), whole.y[rows], study.protocol), whole
 
 
-def _setting(sample: Folds | Draws, label: str, effort: Effort, all_rows: int) -> Setting:
+def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, all_rows: int) -> Setting:
     rows, columns, positive, width = sample.shape
     of_folds = effort.runs_of_few if rows < effort.few_rows else effort.runs
     most = effort.draws if isinstance(sample, Draws) else of_folds
@@ -248,7 +238,7 @@ def _setting(sample: Folds | Draws, label: str, effort: Effort, all_rows: int) -
         positive,
         all_rows or rows,
         min(sample.n_runs, most or sample.n_runs),
-        effort.candidates or 0,
+        (effort.candidates if study.curve is None else effort.candidates_of_curves) or 0,
         tuning if tuning < rows else 0,
     )
 

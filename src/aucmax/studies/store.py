@@ -9,6 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+try:
+    import fcntl
+except ImportError:  # on Windows two processes are not told apart
+    fcntl = None  # type: ignore[assignment]
+
 from .machine import describe_machine, find_versions
 
 if TYPE_CHECKING:
@@ -135,6 +140,12 @@ class Store:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.file = path.open("ab+")
+        if fcntl is not None:
+            try:
+                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.file.close()
+                raise ValueError(f"{path} is being written by another process.") from None
         self._end_torn_line()
 
     def _end_torn_line(self) -> None:
@@ -194,12 +205,14 @@ def read_results(path: Path) -> Results:
         try:
             ((kind, values),) = json.loads(line).items()
             entry = _KINDS[kind](**values)
+            key = tuple(getattr(entry, name, None) for name in ("data", "method", "run", "x"))
+            before = found[kind].get(key, entry)
+            if isinstance(entry, Record):
+                dict(entry.metrics)
         except (json.JSONDecodeError, UnicodeDecodeError):
             continue  # half a line of a process that was killed: that fit is done again
         except (AttributeError, KeyError, TypeError, ValueError):
             raise ValueError(f"{path}, line {number}, is no result of a study.") from None
-        key = tuple(getattr(entry, name, None) for name in ("data", "method", "run", "x"))
-        before = found[kind].get(key, entry)
         if isinstance(entry, Recipe) and entry != before:
             _forget(found, entry.data, entry.method)
         if isinstance(entry, Setting) and entry.is_other_than(before):
@@ -236,18 +249,21 @@ def gather_results(folder: Path, study: Study) -> Results:
     Returns
     -------
     results : Results
-        Its own, and the records of contenders that are the same as in another study.
+        Its own, and those of contenders that were measured in another study with the same effort. What was measured
+        by another recipe than the study has now is left out.
     """
     results = read_results(results_file(folder, study.name))
-    shared = []
+    old = {key for key, text in study.recipes().items() if results.recipes.get(key, text) != text}
+    records = [r for r in results.records if not {(r.data, ""), ("", r.method)} & old]
+    efforts = {session.effort for session in results.sessions}
     for contender in study.contenders.values():
         if contender.same_as:
             other, there = contender.same_as
-            records = read_results(results_file(folder, other)).records
-            shared += [
-                r._replace(method=contender.label) for r in records if r.method == there and r.data in study.subjects
-            ]
-    return results._replace(records=[*results.records, *shared])
+            others = read_results(results_file(folder, other))
+            if not efforts or efforts == {session.effort for session in others.sessions}:
+                found = (r for r in others.records if r.method == there and r.data in study.subjects)
+                records += [r._replace(method=contender.label) for r in found]
+    return results._replace(records=records)
 
 
 def results_file(folder: Path, study: str) -> Path:

@@ -15,6 +15,15 @@ from ..methods import Method, find_method, leaf
 METRICS = ("auc", "accuracy", "f1", "jaccard", "seconds")
 SCALINGS = ("none", "minmax", "standard", "unit", "centred unit", "minmax unit")
 CAUSES = ("typo", "grouping", "tuning", "protocol", "data", "defect")
+# What the annotations of the tuples below stand for in TOML.
+_TYPES: dict[str, Any] = {
+    "int": int,
+    "float": (int, float),
+    "str": str,
+    "bool": bool,
+    "Sequence": (list, tuple),
+    "Mapping": dict,
+}
 _RANGE = re.compile(r"(?:(\d+)\^)?\[(-?\d+):(?:(\d+):)?(-?\d+)\]")
 _FIGURE = re.compile(r"(\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?\s*([•◦]?)")
 
@@ -208,6 +217,14 @@ class Study(NamedTuple):
     doubled_error: Sequence[str]
     reasons: Sequence[Reason]
 
+    def recipes(self) -> dict[tuple[str, str], str]:
+        """Return what results hang on, of each data set ("NAME", "") and of each method ("", "NAME")."""
+        of_data = f"{self.protocol!r}, {self.curve!r}, {self.metrics!r}"
+        texts = {(s.label, ""): f"{s._replace(label='', missing='')!r}, {of_data}" for s in self.subjects.values()}
+        for label, method, *how in self.contenders.values():
+            texts["", label] = f"{method.name}, {dict(method.grid)!r}, {how!r}"
+        return texts
+
     def reason(self, data: str, method: str) -> Reason | None:
         """Return why the figure of a method on a data set differs, the most particular reason that is given."""
         fitting = [
@@ -238,7 +255,7 @@ def list_studies() -> list[str]:
 
 
 def _place(name: str) -> tuple[int, bool, int, str]:
-    """Return the place of a study: papers in the order of `shared` numbering, tables first, by their numbers."""
+    """Return the place of a study: by paper, tables first, by their numbers."""
     paper, _, rest = name.partition("-")
     kind, _, number = rest.partition("-")
     order = ("spdam", "psam", "opauc", "sht", "gaussian")
@@ -271,7 +288,7 @@ def read_study(name: str | Path) -> Study:
     file = Path(name) if own else resources.files(__package__).joinpath("published", f"{name}.toml")
     try:
         return _parse(Path(name).stem, tomllib.loads(file.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, TypeError, KeyError, ValueError) as error:
+    except (tomllib.TOMLDecodeError, AttributeError, TypeError, KeyError, ValueError) as error:
         what = f"there is no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{name} is no study: {what}") from None
 
@@ -282,6 +299,9 @@ def _parse(name: str, table: dict[str, Any]) -> Study:
         ("paper", "label", "title", "metrics", "claim", "note", "protocol", "methods", "data", "curve", "published"),
         ("reasons",),
     )
+    for key, kind in (("metrics", list), ("claim", str), ("note", str), ("title", str), ("label", str)):
+        if not isinstance(table.get(key, kind()), kind):
+            raise ValueError(f"{key} is {table[key]!r}, which is no {kind.__name__}.")
     contenders = {label: _contender(label, dict(keys)) for label, keys in table["methods"].items()}
     subjects = {label: _of(Subject, label=label, **keys) for label, keys in table["data"].items()}
     published = dict(table.get("published", {}))
@@ -320,8 +340,16 @@ def _refuse_unknown(table: Mapping[str, Any], known: Sequence[str], more: Sequen
 
 
 def _of(kind: Any, **keys: Any) -> Any:
-    """Return a named tuple, with a sentence for a key that it does not have."""
+    """Return a named tuple, with a sentence for a key that it does not have, lacks, or that is of another type."""
     _refuse_unknown(keys, kind._fields)
+    lacking = [name for name in kind._fields if name not in keys and name not in kind._field_defaults]
+    if lacking:
+        raise ValueError(f"a {kind.__name__.lower()} needs {lacking[0]!r}.")
+    for name, value in keys.items():
+        annotation = kind.__annotations__[name].__forward_arg__
+        wanted = _TYPES.get(re.split(r"\W", annotation)[0])
+        if wanted and (not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool)):
+            raise ValueError(f"{name} is {value!r}, which is no {annotation}.")
     return kind(**keys)
 
 
@@ -361,13 +389,13 @@ def read_values(values: str | Sequence[Any]) -> list[Any]:
     >>> read_values("2^[-2:1]"), read_values("[1:9:30]")
     ([0.25, 0.5, 1.0, 2.0], [1, 10, 19, 28])
     """
-    if not isinstance(values, str):
-        return list(values)
-    match = _RANGE.fullmatch(values.replace(" ", ""))
-    if match is None:
+    if isinstance(values, list) and values:
+        return values
+    match = _RANGE.fullmatch(values.replace(" ", "")) if isinstance(values, str) else None
+    base, low, step, high = match.groups() if match else (None, "1", "1", "0")
+    numbers = range(int(low), int(high) + 1, int(step or 1) or 1)
+    if not numbers:
         raise ValueError(f"{values!r} is no range: write 2^[-12:10], [1:9:100] or a list.")
-    base, low, step, high = match.groups()
-    numbers = range(int(low), int(high) + 1, int(step or 1))
     return [float(base) ** k for k in numbers] if base else list(numbers)
 
 
@@ -375,6 +403,8 @@ def _figures(
     text: str, metric: str, subjects: Mapping[str, Any], contenders: Mapping[str, Any], scale: float
 ) -> dict[tuple[str, str], Figure]:
     """Return the figures of a table as it is printed: a header of methods, a line for each data set."""
+    if not isinstance(text, str):
+        raise ValueError(f"published {metric} is {text!r}, and not the text of a table.")
     lines = [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
     header, figures = lines[0][1:], {}
     for label, *cells in lines[1:]:
@@ -394,6 +424,12 @@ def _figures(
     return figures
 
 
+def _check_parameter(contender: Contender, curve: Curve) -> None:
+    name = contender.parameter or curve.parameter
+    if name not in {known for full in contender.method.make().get_params() for known in (full, leaf(full))}:
+        raise ValueError(f"{contender.method.name} has no parameter {name!r} to vary.")
+
+
 def _check(study: Study) -> None:
     known = {
         "paper": (study.paper, PAPERS),
@@ -409,6 +445,13 @@ def _check(study: Study) -> None:
     for what, (value, allowed) in known.items():
         if value not in allowed:
             raise ValueError(f"{what} is {value!r}; there are {', '.join(filter(None, allowed))}.")
+    if not (study.metrics and study.subjects and study.contenders):
+        raise ValueError("it needs metrics, data and methods.")
+    if min(study.protocol.folds, study.protocol.inner_folds) < 2 or study.protocol.repeats < 1:
+        raise ValueError("folds and inner_folds are 2 or more, repeats 1 or more.")
+    for contender in study.contenders.values():
+        if study.curve is not None and study.curve.of == "method" and not contender.constant:
+            _check_parameter(contender, study.curve)
     for reason in study.reasons:
         strangers = (set(reason.data) - set(study.subjects)) | (set(reason.methods) - set(study.contenders))
         if strangers:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..experiment import SIGNIFICANCE, paired_t_test
 from .store import Grouping, Record, Results
-from .study import CAUSES, Figure, Reason, Study
+from .study import CAUSES, Contender, Figure, Reason, Study
 
 BETTER, WORSE = "•", "◦"
 # What can become of a published figure: measured, with the causes of differences that have a reason, or not measured.
@@ -203,8 +203,7 @@ def tabulate(study: Study, results: Results) -> Table:
         rivals = groups.get((data, first), {}).get(None, {})
         for method, contender in study.contenders.items():
             along = groups.get((data, method), {})
-            # Figures of another paper were not measured on the same rows, so there is nothing to pair.
-            borrowed = bool(contender.same_as) and not contender.same_as[0].startswith(study.paper.lower())
+            borrowed = is_borrowed(study, contender)
             for metric in metrics:
                 key = data, method, metric
                 rival = {} if method == first or borrowed else rivals
@@ -212,6 +211,11 @@ def tabulate(study: Study, results: Results) -> Table:
                 if study.curve is not None and any(x is not None for x in along):
                     lines[key] = _line(along, metric)
     return Table(study, results, cells, lines)
+
+
+def is_borrowed(study: Study, contender: Contender) -> bool:
+    """Return whether its figures are those of another paper: on other rows, so that there is nothing to pair."""
+    return bool(contender.same_as) and not contender.same_as[0].startswith(study.paper.lower())
 
 
 def _cell(study: Study, results: Results, key: tuple[str, str, str], runs: Runs, rivals: Runs) -> Cell:
@@ -268,8 +272,9 @@ def _reason(study: Study, results: Results, cell: Cell) -> Reason | None:
     if given or grouping is None or cell.metric != "auc" or not study.subjects[cell.data].grouping:
         return given
     assert cell.published is not None  # beyond what, otherwise?
-    margin = (cell.tolerance or 0.0) + ROUNDING
-    if not grouping.lowest - margin <= cell.published.mean <= grouping.highest + margin:
+    # What another choice would add to the exact fit of this one, it can be expected to add here.
+    missing, margin = -(cell.difference or 0.0), (cell.tolerance or 0.0) + ROUNDING
+    if not grouping.lowest - margin <= missing + grouping.here <= grouping.highest + margin:
         return None
     text = f"The paper's choice of the classes is not known; {describe_grouping(grouping)}"
     return Reason("grouping", text, (cell.data,))
@@ -373,6 +378,8 @@ def count_wins(table: Table) -> list[Wins]:
     marked = any(figure.mark for figure in study.published.get(metric, {}).values())
     found = []
     for method in others:
+        if is_borrowed(study, study.contenders[method]):
+            continue
         pairs = [(table.cells[data, first, metric], table.cells[data, method, metric]) for data in study.subjects]
         pairs = [pair for pair in pairs if pair[0].measured and pair[1].measured]
         published = _tally(cell.published for rival, cell in pairs if rival.published)
