@@ -116,8 +116,10 @@ def test_what_cannot_be_done_is_said_in_a_line(refused, arguments, message, tmp_
 def test_a_study_of_ones_own_does_not_take_the_name_of_another(refused, study, tmp_path):
     taken = study.rename(study.with_name("opauc-table-2.toml"))
     options = ["--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
-    message = "opauc-table-2 is the name of another study: give the file another one."
+    message = f"opauc-table-2 is a published study, and results are kept by name: rename {taken}."
     assert refused("reproduce", taken, *options) == message
+    own = taken.rename(taken.with_name("own.toml"))
+    assert "own is named twice" in refused("reproduce", own, own, *options)
     assert not (tmp_path / "kept").exists()
 
 

@@ -54,8 +54,6 @@ def reproduce_studies(
 ) -> tuple[dict[str, Any], list[list[str]]]:
     """Measure studies, unless `effort` is empty, and write pages of all that have results in the folder.
 
-    A study of one's own must not have the name of a published one, or of another: their results are files of that name.
-
     Returns
     -------
     values : dict
@@ -64,9 +62,9 @@ def reproduce_studies(
         The same as lines of a table.
     """
     names = [study.name for study in studies]
-    for study in studies:
-        if names.count(study.name) > 1 or (study.name in list_studies() and study != read_study(study.name)):
-            raise ValueError(f"{study.name} is the name of another study: give the file another one.")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} is named twice, and results are kept by that name.")
     pages.mkdir(parents=True, exist_ok=True)
     for study in studies if effort else ():
 

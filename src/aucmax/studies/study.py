@@ -283,6 +283,8 @@ def read_study(name: str | Path) -> Study:
     ('Table 2', Figure(mean=0.8309, std=0.035, mark=''))
     """
     own = str(name).endswith(".toml")
+    if own and Path(name).stem in list_studies():
+        raise ValueError(f"{Path(name).stem} is a published study, and results are kept by name: rename {name}.")
     if not own and name not in list_studies():
         raise ValueError(f"There is no study {str(name)!r}; `aucmax reproduce --list` lists them all.")
     file = Path(name) if own else resources.files(__package__).joinpath("published", f"{name}.toml")
