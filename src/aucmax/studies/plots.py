@@ -100,9 +100,12 @@ def _dots(table: Table, compared: dict[str, list[Cell]]) -> bytes:
 
 
 def _identity(axes: Axes, cells: Sequence[Cell]) -> None:
-    means = [figure.mean for cell in cells for figure in (cell.published, cell.measured) if figure]
-    margin = 0.05 * (max(means) - min(means)) or 0.01
-    ends = min(means) - margin, max(means) + margin
+    """Draw where the two agree, with room for all error bars."""
+    figures = [figure for cell in cells for figure in (cell.published, cell.measured) if figure]
+    lowest = min(figure.mean - (figure.std or 0.0) for figure in figures)
+    highest = max(figure.mean + (figure.std or 0.0) for figure in figures)
+    margin = 0.03 * (highest - lowest) or 0.01
+    ends = lowest - margin, highest + margin
     axes.plot(ends, ends, color="0.5", linestyle=":", linewidth=1)
     axes.set(xlim=ends, ylim=ends, aspect="equal")
 

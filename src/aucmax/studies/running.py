@@ -45,10 +45,10 @@ class Effort(NamedTuple):
         "quick", "standard" or "full".
     max_rows : int or None
         The most rows of a data set.
-    few_rows : int
-        What counts as few rows.
-    runs_of_few, runs, draws : int or None
-        The most splits of data of few rows, of other data, and draws of generated data.
+    few_rows, few_columns : int
+        Data of fewer rows and columns are small.
+    runs_of_small, runs, draws : int or None
+        The most splits of small data, of other data, and draws of generated data.
     candidates, candidates_of_curves : int or None
         The most candidates of a grid, evenly spaced, in tables and at each point of a curve.
     tuning_rows, tuning_values : int or None
@@ -60,7 +60,8 @@ class Effort(NamedTuple):
     name: str
     max_rows: int | None = None
     few_rows: int = 2_000
-    runs_of_few: int | None = None
+    few_columns: int = 1_000
+    runs_of_small: int | None = None
     runs: int | None = None
     draws: int | None = None
     candidates: int | None = None
@@ -73,8 +74,8 @@ class Effort(NamedTuple):
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 1_000, 0, None, 2, 2, 3, 3, 500, 20_000, 4),
-        Effort("standard", 70_000, 2_000, 25, 5, 8, 30, 8, 4_000, 500_000),
+        Effort("quick", 1_000, 0, 0, None, 2, 2, 3, 3, 500, 20_000, 4),
+        Effort("standard", 70_000, 2_000, 1_000, 25, 5, 5, 30, 6, 4_000, 500_000),
         Effort("full"),
     )
 }
@@ -226,7 +227,8 @@ def _open(
 
 def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, all_rows: int) -> Setting:
     rows, columns, positive, width = sample.shape
-    of_folds = effort.runs_of_few if rows < effort.few_rows else effort.runs
+    is_small = rows < effort.few_rows and columns < effort.few_columns
+    of_folds = effort.runs_of_small if is_small else effort.runs
     most = effort.draws if isinstance(sample, Draws) else of_folds
     tuning = rows
     if effort.tuning_rows and effort.tuning_values:
