@@ -51,7 +51,7 @@ NAMES = (
     *("fourclass", "diabetes", "german", "svmguide3", "spambase", "usps", "magic04", "susy"),
     *("ijcnn1", "shuttle", "a9a", "w8a", "connect-4", "farm-ads", "news20", "covtype"),
 )
-PROTOCOL = {"test_size": 0.2, "folds": 3, "max_tuning_rows": 10_000, "limit_seconds": 120, "max_dense_gb": 1.0}
+PROTOCOL = {"test_size": 0.2, "folds": 3, "max_tuning_rows": 10_000, "limit_seconds": 90, "max_dense_gb": 1.0}
 WARM_UP_ROWS = 500
 
 

@@ -75,7 +75,7 @@ EFFORTS = {
     effort.name: effort
     for effort in (
         Effort("quick", 1_000, 0, 0, None, 2, 2, 3, 3, 500, 20_000, 4),
-        Effort("standard", 70_000, 2_000, 1_000, 25, 5, 5, 30, 6, 4_000, 500_000),
+        Effort("standard", 70_000, 2_000, 1_000, 25, 5, 4, 30, 4, 4_000, 500_000, 8),
         Effort("full"),
     )
 }
