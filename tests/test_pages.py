@@ -99,7 +99,7 @@ def table_study(folder):
 
 @pytest.fixture(scope="module")
 def curve_study(folder):
-    return write_study(folder, "sht-figure-2", CURVE)
+    return write_study(folder, "sht-figure-9", CURVE)
 
 
 @pytest.fixture(scope="module")
@@ -348,7 +348,7 @@ def row_of(page, data, method):
 
 
 def test_pages_of_each_paper_an_index_and_figures_are_written(folder, pages):
-    names = ["README.md", "opauc.md", "sht.md", "figures/opauc-table-9.svg", "figures/sht-figure-2.svg"]
+    names = ["README.md", "opauc.md", "sht.md", "figures/opauc-table-9.svg", "figures/sht-figure-9.svg"]
     assert [path.relative_to(folder / "pages").as_posix() for path in pages] == names
     assert text_of(pages, "opauc.md").startswith(f"# {PAPERS['OPAUC']}\n")
     for path in pages:
@@ -473,7 +473,7 @@ def test_dots_stand_for_the_cells_that_are_published_and_measured(pages):
 
 
 def test_curves_have_a_panel_for_each_data_set_and_metric(pages):
-    svg = text_of(pages, "sht-figure-2.svg")
+    svg = text_of(pages, "sht-figure-9.svg")
     assert svg.count(">german | credit<") == 2
     assert svg.count(">step size<") == 4
     assert svg.count(">F1<") == 2

@@ -160,7 +160,9 @@ def test_every_published_figure_of_data_that_were_measured_on_is_measured():
     for study in measured_studies():
         table = tabulate(study, gather_results(RESULTS, study))
         begun = {record.data for record in own_records(table)}
-        absent = [cell[:3] for cell in table.cells.values() if cell.data in begun and cell.verdict == "not run"]
+        own = {label for label, contender in study.contenders.items() if not contender.same_as}
+        cells = [cell for cell in table.cells.values() if cell.data in begun and cell.method in own]
+        absent = [cell[:3] for cell in cells if cell.verdict == "not run"]
         assert absent == [], study.name
 
 
