@@ -19,6 +19,7 @@ from .evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 4.5, 3.4  # inches: a phone shows the figure, 324 points wide, at about one pixel a point
 # What matplotlib draws with, and the page replaces by the variable of that name.
@@ -313,21 +314,28 @@ def draw_boxes(k: int, comparison: Comparison) -> Drawing:
     return Drawing("", _svg(f"boxes{k}", f"Box plots of the AUCs of {len(aucs)} methods", paint, height))
 
 
-def _svg(name: str, description: str, paint: Callable[[Axes], None], height: float = HEIGHT) -> str:
-    """Return what is painted as SVG for a page: scaled by it, in its colours and font, with ids of its own."""
+def render(paint: Callable[[Figure], None], size: tuple[float, float], style: dict[Any, Any]) -> bytes:
+    """Return what is painted on a figure of this size, in inches, as SVG: in this style alone, the same each time."""
     import matplotlib
-    from markupsafe import Markup
     from matplotlib.figure import Figure
 
-    file = io.StringIO()
+    file = io.BytesIO()
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's font has it, or the next one
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        paint(figure.subplots())
-        figure.savefig(file, format="svg", metadata={"Date": None})
-    _, head, body = re.split(r"(<svg[^>]*>)", file.getvalue(), maxsplit=1)
+        matplotlib.rcParams.update(style)
+        figure = Figure(figsize=size, layout="constrained")
+        paint(figure)
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    return file.getvalue()
+
+
+def _svg(name: str, description: str, paint: Callable[[Axes], None], height: float = HEIGHT) -> str:
+    """Return what is painted as SVG for a page: scaled by it, in its colours and font, with ids of its own."""
+    from markupsafe import Markup
+
+    drawn = render(lambda figure: paint(figure.subplots()), (WIDTH, height), STYLE).decode()
+    _, head, body = re.split(r"(<svg[^>]*>)", drawn, maxsplit=1)
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|</svg>|font-family: [^;\"]*;", "", body, flags=re.DOTALL)
     for before, after in (('xlink:href="#', 'href="#'), (' id="', ' id="'), ("url(#", "url(#")):
         body = body.replace(before, f"{after}{name}-")

@@ -5,13 +5,12 @@ The same results give the same bytes: ids from a fixed salt, no date, text as te
 
 from __future__ import annotations
 
-import io
 import itertools
 import math
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..figures import render
 from .tables import Cell, Line, Table
 
 if TYPE_CHECKING:
@@ -195,17 +194,6 @@ def _legend(figure: Figure, methods: Iterable[str]) -> None:
 
 def _svg(paint: Callable[[Figure], None], width: float, height: float) -> bytes:
     try:
-        import matplotlib
-        from matplotlib.figure import Figure
+        return render(paint, (width, height), STYLE)
     except ImportError as error:
         raise ImportError("The figures of a page need matplotlib: pip install 'aucmax[report]'.") from error
-
-    file = io.BytesIO()
-    with matplotlib.rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's font has it, or the next one
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(width, height), layout="constrained")
-        paint(figure)
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    return file.getvalue()
