@@ -176,6 +176,12 @@ def leaf(parameter: str) -> str:
     return parameter.rpartition("__")[2]
 
 
+def full_name(parameter: str, estimator: Any) -> str | None:
+    """Return the name of a parameter with that of the step that has it; None where the estimator has no such one."""
+    names = list(estimator.get_params())
+    return parameter if parameter in names else next((name for name in names if leaf(name) == parameter), None)
+
+
 def describe_methods() -> list[Description]:
     """Return what is known of each method, without importing any of them.
 

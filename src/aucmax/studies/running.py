@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
-from ..methods import leaf
+from ..methods import full_name, leaf
 from ..metrics import roc_auc, support_f1, support_jaccard
 from ..tuning import (
     FAILURES,
@@ -55,6 +55,10 @@ class Effort(NamedTuple):
         The most rows, and values that are not zero, of a training part that parameters are chosen on.
     points : int or None
         The most points of a curve.
+    drawn_rows : int or None
+        Rows of generated data, instead of the paper's.
+    groupings, grouping_rows : int
+        The most other choices of the classes, and rows, that `measure_groupings` tries.
     """
 
     name: str
@@ -69,12 +73,15 @@ class Effort(NamedTuple):
     tuning_rows: int | None = None
     tuning_values: int | None = None
     points: int | None = None
+    drawn_rows: int | None = None
+    groupings: int = 40
+    grouping_rows: int = 20_000
 
 
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 1_000, 0, 0, None, 2, 2, 3, 3, 500, 20_000, 4),
+        Effort("quick", 1_000, 0, 0, None, 2, 2, 3, 3, 500, 20_000, 4, 1_000, 4, 2_000),
         Effort("standard", 70_000, 2_000, 1_000, 25, 5, 4, 30, 4, 4_000, 500_000, 8),
         Effort("full"),
     )
@@ -171,7 +178,7 @@ def _measure(
     if setting != before:
         yield setting
     if before is not None and setting.is_other_than(before):
-        done = set()
+        done, known = set(), known._replace(groupings={})
     cells = list(_cells(study, subject, setting.runs, effort))
     left = [cell for cell in cells if (subject.label, cell[0].label, cell[1], cell[2]) not in done]
     tasks = (
@@ -185,7 +192,7 @@ def _measure(
             on_progress(record, count, len(cells))
         yield record
     if _wants_grouping(study, subject, known) and whole is not None:
-        yield measure_groupings(subject, whole, **({"most": 4, "max_rows": 2_000} if effort.name == "quick" else {}))
+        yield measure_groupings(subject, whole, most=effort.groupings, max_rows=effort.grouping_rows)
 
 
 def _is_complete(
@@ -212,7 +219,7 @@ def _open(
 ) -> tuple[Folds | Draws, Dataset | None]:
     """Return the splits or draws, and all rows of real data."""
     if subject.generator:
-        return Draws(subject, study.protocol, effort.max_rows if effort.name == "quick" else None), None
+        return Draws(subject, study.protocol, effort.drawn_rows), None
     whole = load(
         subject.name or subject.label,
         data_dir=data_dir,
@@ -302,11 +309,10 @@ def _fit_part(
         estimator.fit_moments(part.truth)
         return Fitted(estimator, {}, perf_counter() - start, 0.0)
     estimator = contender.method.make()
-    names = {name: _full_name(name, estimator.get_params()) for name in fixed}
-    grid = {name: values for name, values in contender.method.grid.items() if name not in names.values()}
+    fixed = {full_name(name, estimator) or name: value for name, value in fixed.items()}
+    grid = {name: values for name, values in contender.method.grid.items() if name not in fixed}
     candidates = [
-        {**candidate, **{names[name]: value for name, value in fixed.items()}}
-        for candidate in list_candidates(grid, part.X.shape[1], setting.candidates or None)
+        {**candidate, **fixed} for candidate in list_candidates(grid, part.X.shape[1], setting.candidates or None)
     ]
     folds = StratifiedKFold(protocol.inner_folds, shuffle=True, random_state=run)
     fitted = tune_and_fit(
@@ -321,11 +327,6 @@ def _fit_part(
     )
     _warm.add(contender.method.name)
     return fitted
-
-
-def _full_name(name: str, names: Iterable[str]) -> str:
-    """Return the name of a parameter with that of the step of a pipeline that has it."""
-    return next((known for known in names if known == name), None) or next(k for k in names if leaf(k) == name)
 
 
 def _evaluate(estimator: Any, part: Part, metrics: Sequence[str]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..algorithms import PAPERS
-from ..methods import Method, find_method, leaf
+from ..methods import Method, find_method, full_name
 
 METRICS = ("auc", "accuracy", "f1", "jaccard", "seconds")
 SCALINGS = ("none", "minmax", "standard", "unit", "centred unit", "minmax unit")
@@ -362,13 +362,12 @@ def _contender(label: str, keys: dict[str, Any]) -> Contender:
         return read_study(study).contenders[there]._replace(label=label, same_as=(study, there))
     method = find_method(keys.pop("method"))
     grid = {name: read_values(values) for name, values in keys.pop("grid", {}).items()}
-    names = list(method.make().get_params())
-    full = {}
+    estimator, full = method.make(), {}
     for name, values in grid.items():
-        matching = [known for known in names if known == name] or [known for known in names if leaf(known) == name]
-        if not matching:
+        known = full_name(name, estimator)
+        if known is None:
             raise ValueError(f"{method.name} has no parameter {name!r} for a grid.")
-        full[matching[0]] = values
+        full[known] = values
     return _of(Contender, label=label, method=method._replace(grid=full), **keys)
 
 
@@ -428,7 +427,7 @@ def _figures(
 
 def _check_parameter(contender: Contender, curve: Curve) -> None:
     name = contender.parameter or curve.parameter
-    if name not in {known for full in contender.method.make().get_params() for known in (full, leaf(full))}:
+    if full_name(name, contender.method.make()) is None:
         raise ValueError(f"{contender.method.name} has no parameter {name!r} to vary.")
 
 
