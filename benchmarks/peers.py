@@ -42,9 +42,9 @@ from sklearn.preprocessing import StandardScaler
 from stochastic import narrow_indices
 from threadpoolctl import threadpool_limits
 
-from aucmax import roc_auc
 from aucmax.atomic import write_atomically
 from aucmax.studies.machine import describe_machine, find_versions
+from aucmax.tuning import auc_of, choose
 
 RESULTS = Path(__file__).parent / "results" / "peers.json"
 NAMES = (
@@ -79,7 +79,7 @@ def measure(competitor: Competitor, X: Any, y: np.ndarray, seed: int) -> dict[st
     fitted = build(competitor, X, seed, parameters).fit(X_train, y_train)
     end = time.perf_counter()
     return {
-        "auc": auc(fitted, X_test, y_test),
+        "auc": auc_of(fitted, X_test, y_test),
         "tuning_seconds": tuned - start,
         "fit_seconds": end - tuned,
         "parameters": dict(parameters),
@@ -93,12 +93,6 @@ def build(competitor: Competitor, X: Any, seed: int, parameters: Any) -> Any:
     return make_pipeline(scaler, estimator) if competitor.standardize else estimator
 
 
-def auc(fitted: Any, X: Any, y: np.ndarray) -> float:
-    """Return the AUC of an estimator's scores, or of its probabilities where it has no scores."""
-    by_scores = hasattr(fitted, "decision_function")
-    return float(roc_auc(y, fitted.decision_function(X) if by_scores else fitted.predict_proba(X)[:, 1]))
-
-
 def draw(y: np.ndarray, n_rows: int, seed: int) -> np.ndarray:
     """Return at most so many rows, drawn at random by class."""
     rows = np.arange(len(y))
@@ -109,29 +103,17 @@ def warm_up(competitor: Competitor, X: Any, y: np.ndarray, seed: int) -> None:
     """Fit to a few rows, whatever comes of it: libraries are loaded and kernels compiled."""
     rows = draw(y, WARM_UP_ROWS, seed)
     try:
-        auc(build(competitor, X, seed, competitor.candidates[0]).fit(X[rows], y[rows]), X[rows], y[rows])
+        auc_of(build(competitor, X, seed, competitor.candidates[0]).fit(X[rows], y[rows]), X[rows], y[rows])
     except Exception:  # the fit that counts says what is wrong
         return
 
 
 def tune(competitor: Competitor, X: Any, y: np.ndarray, seed: int) -> Any:
-    """Return the candidate of the highest mean AUC over folds, the first of equal ones."""
-    candidates = competitor.candidates
-    if len(candidates) == 1:
-        return candidates[0]
+    """Return the candidate of the highest mean AUC over folds of some of the rows."""
     rows = draw(y, PROTOCOL["max_tuning_rows"], seed)
-    X, y = X[rows], y[rows]
-    totals, reason = np.zeros(len(candidates)), None
-    for train, test in StratifiedKFold(PROTOCOL["folds"], shuffle=True, random_state=seed).split(np.zeros(len(y)), y):
-        X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
-        for k in np.flatnonzero(np.isfinite(totals)).tolist():
-            try:
-                totals[k] += auc(build(competitor, X, seed, candidates[k]).fit(X_train, y_train), X_test, y_test)
-            except Exception as error:  # libraries have errors of their own, and one candidate may well diverge
-                totals[k], reason = -np.inf, error
-    if reason is not None and not np.isfinite(totals).any():
-        raise reason
-    return candidates[int(totals.argmax())]
+    folds = StratifiedKFold(PROTOCOL["folds"], shuffle=True, random_state=seed)
+    failures = (Exception,)  # libraries have errors of their own, and one candidate may well diverge
+    return choose(partial(build, competitor, X, seed), competitor.candidates, X[rows], y[rows], folds, failures)
 
 
 def in_a_process(function: Callable[[], dict[str, Any]], limit: float) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 from aucmax import roc_auc
+from aucmax.tuning import auc_of
 
 
 class Scorer(ClassifierMixin, BaseEstimator):
@@ -119,7 +120,7 @@ def test_sparse_rows_stay_sparse_or_are_made_dense_where_memory_allows(monkeypat
 def test_scores_may_be_probabilities():
     X, y = make_data()
     scores = types.SimpleNamespace(predict_proba=lambda X: np.column_stack([-X[:, 1], X[:, 1]]))
-    assert peers.auc(scores, X, y) == roc_auc(y, X[:, 1])
+    assert auc_of(scores, X, y) == roc_auc(y, X[:, 1])
 
 
 def test_what_a_process_answers():
@@ -233,7 +234,7 @@ def test_a_competitor_ranks_better_than_chance(competitor):
     X, y = make_data(200)
     for parameters in competitor.candidates[:: max(len(competitor.candidates) - 1, 1)]:
         fitted = peers.build(competitor, X, 0, parameters).fit(X, y)
-        assert peers.auc(fitted, X, y) > 0.6
+        assert auc_of(fitted, X, y) > 0.6
 
 
 def test_libauc_is_called_as_documented(monkeypatch):

@@ -26,8 +26,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.utils import assert_all_finite
 
 from .methods import Method, find_method
-from .metrics import roc_auc
-from .tuning import FAILURES, list_candidates, on_one_core, quiet_workers, reason_of, tune_and_fit
+from .tuning import FAILURES, auc_of, list_candidates, on_one_core, quiet_workers, reason_of, tune_and_fit
 from .validation import check_rows, find_classes
 
 SIGNIFICANCE = 0.05
@@ -258,7 +257,7 @@ def _fit_split(
     with on_one_core():
         try:
             fitted = tune_and_fit(method, candidates, X[train], y[train], inner_folds, seed, warm_up=number == 0)
-            auc = float(roc_auc(y[test], fitted.estimator.decision_function(X[test])))
+            auc = auc_of(fitted.estimator, X[test], y[test])
         except FAILURES as error:
             return Fit(method.name, number, failure=reason_of(error))
     return Fit(method.name, number, auc, fitted.seconds, fitted.tuning_seconds, fitted.parameters)

@@ -6,7 +6,7 @@ import math
 import signal
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -106,7 +106,10 @@ def tune_and_fit(
     estimator = seeded_estimator(method, seed, sparse.issparse(X))
     start = time.perf_counter()
     rows = take_rows(len(y), tuning_rows, seed)
-    parameters = _tune(estimator, candidates, X[rows], y[rows], inner_folds)
+    with no_calibration():
+        parameters = choose(
+            lambda chosen: clone(estimator).set_params(**chosen), candidates, X[rows], y[rows], inner_folds
+        )
     estimator.set_params(**parameters)
     tuned = time.perf_counter()
     if warm_up and len(candidates) == 1:  # else tuning has loaded and compiled everything
@@ -135,10 +138,36 @@ def seeded_estimator(method: Method, seed: int, is_sparse: bool) -> Any:
     return estimator
 
 
-def _tune(
-    estimator: Any, candidates: Sequence[Mapping[str, Any]], X: Any, y: np.ndarray, folds: StratifiedKFold
+def choose(
+    make: Callable[[Mapping[str, Any]], Any],
+    candidates: Sequence[Mapping[str, Any]],
+    X: Any,
+    y: np.ndarray,
+    folds: StratifiedKFold,
+    failures: tuple[type[Exception], ...] = FAILURES,
 ) -> Mapping[str, Any]:
-    """Return the candidate of the highest mean AUC over the folds, the first of equal ones."""
+    """Return the candidate of the highest mean AUC over folds, the first of equal ones; a single one is not tried.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the estimator of a candidate.
+    candidates : sequence of mapping
+        The parameters to choose from.
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        Rows.
+    y : ndarray of shape (n_samples,)
+        Their classes, 0 and 1.
+    folds : StratifiedKFold
+        What the candidates are tried on.
+    failures : tuple of exception types, default=FAILURES
+        What rules a candidate out instead of ending everything.
+
+    Returns
+    -------
+    candidate : mapping
+        One of the candidates. Raises a ValueError where none can be fitted.
+    """
     if len(candidates) == 1:
         return candidates[0]
     totals, reason = np.zeros(len(candidates)), ""
@@ -146,14 +175,18 @@ def _tune(
         X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]  # once for all candidates
         for k in np.flatnonzero(np.isfinite(totals)).tolist():
             try:
-                with no_calibration():
-                    fitted = clone(estimator).set_params(**candidates[k]).fit(X_train, y_train)
-                totals[k] += roc_auc(y_test, fitted.decision_function(X_test))
-            except FAILURES as error:
+                totals[k] += auc_of(make(candidates[k]).fit(X_train, y_train), X_test, y_test)
+            except failures as error:
                 totals[k], reason = -np.inf, reason_of(error)
     if not np.isfinite(totals).any():
         raise ValueError(f"None of the {len(candidates)} candidates could be fitted, the last because: {reason}")
     return candidates[int(totals.argmax())]
+
+
+def auc_of(estimator: Any, X: Any, y: np.ndarray) -> float:
+    """Return the AUC of a fitted estimator's scores, or of its probabilities where it has no scores."""
+    by_scores = hasattr(estimator, "decision_function")
+    return float(roc_auc(y, estimator.decision_function(X) if by_scores else estimator.predict_proba(X)[:, 1]))
 
 
 @contextmanager

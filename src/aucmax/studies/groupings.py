@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from ..classifier import AUCClassifier
-from ..metrics import roc_auc
 from ..tuning import on_one_core, take_rows
 from .catalogue import Dataset
 from .store import Grouping
@@ -51,8 +50,7 @@ def measure_groupings(subject: Subject, data: Dataset, *, most: int = 40, max_ro
         y = np.isin(labels, group)
         if not (len({*y[train]}) > 1 < len({*y[test]})):  # a class so rare that it is not in both parts
             return np.nan
-        clf = AUCClassifier("squared", alpha=ALPHA).fit(X[train], y[train])
-        return float(roc_auc(y[test], clf.decision_function(X[test])))
+        return AUCClassifier("squared", alpha=ALPHA).fit(X[train], y[train]).score(X[test], y[test])
 
     with on_one_core():
         aucs = np.array([auc(group) for group in _groups(np.unique(labels), subject.grouping, most)])

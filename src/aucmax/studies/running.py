@@ -14,10 +14,11 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
 from ..methods import full_name, leaf
-from ..metrics import roc_auc, support_f1, support_jaccard
+from ..metrics import support_f1, support_jaccard
 from ..tuning import (
     FAILURES,
     Fitted,
+    auc_of,
     list_candidates,
     on_one_core,
     quiet_workers,
@@ -331,7 +332,7 @@ def _fit_part(
 
 def _evaluate(estimator: Any, part: Part, metrics: Sequence[str]) -> dict[str, float]:
     """Return what the study measures, but for times."""
-    measured = {"auc": float(roc_auc(part.y_test, estimator.decision_function(part.X_test)))}
+    measured = {"auc": auc_of(estimator, part.X_test, part.y_test)}
     if "accuracy" in metrics:
         measured["accuracy"] = float(np.mean(estimator.predict(part.X_test) == part.y_test))
     for name, index in (("f1", support_f1), ("jaccard", support_jaccard)):
