@@ -86,6 +86,16 @@ def test_pipelines_of_fewer_features(data):
         assert pickle.loads(pickle.dumps(pipeline)).score(X, y) == pipeline.score(X, y)
 
 
+def test_components_of_sparse_rows_need_no_centred_columns(data):
+    X, y = data
+    X = X - X.mean(axis=0)
+    pipelines = [ALGORITHMS["OPAUCpca"](n_components=3, center=center, random_state=0) for center in (True, False)]
+    centred, sparse_rows = (clone(p).fit(rows, y) for p, rows in zip(pipelines, (X, sparse.csr_array(X)), strict=True))
+    np.testing.assert_allclose(
+        sparse_rows.decision_function(sparse.csr_array(X)), centred.decision_function(X), rtol=1e-4, atol=1e-5
+    )
+
+
 @every_stochastic
 def test_defaults_come_near_the_exact_fit_on_columns_of_any_scale(name):
     X, y = load_breast_cancer(return_X_y=True)

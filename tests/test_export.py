@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -74,6 +74,7 @@ def test_every_algorithm_gives_the_same_outputs(name, tmp_path):
     [
         [StandardScaler()],
         [StandardScaler(with_std=False), PCA(5, whiten=True)],
+        [TruncatedSVD(5)],
         ["passthrough", StandardScaler(with_mean=False, with_std=False)],
     ],
     ids=str,

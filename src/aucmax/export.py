@@ -173,7 +173,7 @@ def rotate(graph: Graph, step: Any, rows: str) -> str:
 
 
 def project(graph: Graph, step: Any, rows: str) -> str:
-    """Add a ``GaussianRandomProjection``."""
+    """Add a ``GaussianRandomProjection`` or ``TruncatedSVD``."""
     return graph.add("MatMul", rows, step.components_.T)
 
 
@@ -223,5 +223,6 @@ TRANSFORMERS = {
     "SelectKBest": select,
     "PCA": rotate,
     "GaussianRandomProjection": project,
+    "TruncatedSVD": project,
     "KMeansNystroem": kernel_features,
 }
