@@ -308,6 +308,23 @@ def test_gaussian_draws_share_their_moments_and_are_tested_on_clean_rows():
     assert exact.score(first.X, first.y) < 0.75
 
 
+@pytest.mark.parametrize(
+    ("n_samples", "effort", "runs"),
+    [
+        (1250, "standard", 20),
+        (2001, "standard", 4),
+        (1250, "quick", 2),
+        (2001, "full", 20),
+    ],
+)
+def test_small_data_have_all_their_draws(n_samples, effort, runs):
+    study = read_study("sht-table-2")
+    subject = study.subjects["k* = 20"]._replace(options={"n_samples": n_samples})
+    level = running.EFFORTS[effort]
+    sample, _ = running._open(study, subject, level, None, False)
+    assert running._setting(study, sample, subject.label, level, 0).runs == runs
+
+
 def test_too_few_rows_of_a_class_are_said():
     with pytest.raises(Unavailable, match="the rarer class has 2 rows, too few for 5 folds"):
         Folds(np.zeros((9, 1)), np.array([1, 1, 0, 0, 0, 0, 0, 0, 0]), Protocol())

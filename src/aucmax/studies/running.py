@@ -47,9 +47,9 @@ class Effort(NamedTuple):
     max_rows : int or None
         The most rows of a data set.
     few_rows, few_columns : int
-        Data of fewer rows and columns are small.
+        Data of at most so many rows and columns are small.
     runs_of_small, runs, draws : int or None
-        The most splits of small data, of other data, and draws of generated data.
+        The most splits or draws of small data, splits of other data, and draws of other generated data.
     candidates, candidates_of_curves : int or None
         The most candidates of a grid, evenly spaced, in tables and at each point of a curve.
     tuning_rows, tuning_values : int or None
@@ -235,9 +235,9 @@ def _open(
 
 def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, all_rows: int) -> Setting:
     rows, columns, positive, width = sample.shape
-    is_small = rows < effort.few_rows and columns < effort.few_columns
-    of_folds = effort.runs_of_small if is_small else effort.runs
-    most = effort.draws if isinstance(sample, Draws) else of_folds
+    is_small = rows <= effort.few_rows and columns <= effort.few_columns
+    of_large = effort.draws if isinstance(sample, Draws) else effort.runs
+    most = effort.runs_of_small if is_small else of_large
     tuning = rows
     if effort.tuning_rows and effort.tuning_values:
         tuning = min(effort.tuning_rows, max(effort.tuning_values // width, MIN_TUNING_ROWS))
