@@ -9,7 +9,7 @@ demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 # Slow checks on real data; AUCMAX_DATA names the folder (see benchmarks/realdata.py).
 test-data: $(VENV)/.installed
