@@ -119,13 +119,13 @@ def _index(tables: Sequence[Table]) -> str:
 def _counts(tables: Sequence[Table]) -> list[str]:
     """Return how many fits and published figures there are, and what became of these; nothing for none."""
     verdicts = count_verdicts(tables)
-    fits = sum(len(own_records(table)) for table in tables)
+    fits = sum(len(_own_records(table)) for table in tables)
     measured = sum(verdicts[verdict] for verdict in MEASURED)
     counts = fits, verdicts.total(), measured, *(verdicts[verdict] for verdict in (*MEASURED, *ABSENT))
     return [f"{count:,}" if count else "" for count in counts]
 
 
-def own_records(table: Table) -> list[Record]:
+def _own_records(table: Table) -> list[Record]:
     """Return the records of a study without those that it shares with others."""
     shared = {label for label, contender in table.study.contenders.items() if contender.same_as}
     return [record for record in table.results.records if record.method not in shared]
