@@ -22,7 +22,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from aucmax import AUCClassifier, ClassMoments, folds, roc_auc
-from aucmax.solvers.squared import choose_solver
+from aucmax.solvers.square import choose_solver
 
 # The loss is that of all alternatives; benchmarks/losses.py compares the others.
 VARIANTS = {

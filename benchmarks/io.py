@@ -25,7 +25,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from timing import Table, side_by_side
 
 from aucmax import OPAUC, SOLAM, AUCClassifier
-from aucmax.sources import open_source
+from aucmax.files import open_source
 from aucmax.streaming import fit_stream
 from aucmax.streaming.block_rows import BlockRows
 

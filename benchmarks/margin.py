@@ -24,8 +24,8 @@ from stochastic import epoch_times, narrow_indices
 from timing import Table, peak_memory, side_by_side
 
 from aucmax import ASAM, PSAM, AUCClassifier
-from aucmax.data import Rows
-from aucmax.pairwise import LOSSES
+from aucmax.data.memory import Rows
+from aucmax.losses.pairwise import LOSSES
 
 PRODUCTS = 40
 

@@ -42,9 +42,9 @@ from sklearn.preprocessing import StandardScaler
 from stochastic import narrow_indices
 from threadpoolctl import threadpool_limits
 
-from aucmax.atomic import write_atomically
-from aucmax.studies.machine import describe_machine, find_versions
-from aucmax.tuning import auc_of, choose
+from aucmax.compare.tuning import auc_of, choose
+from aucmax.files.atomic_write import write_atomically
+from aucmax.reproduce.machine import describe_machine, find_versions
 
 RESULTS = Path(__file__).parent / "results" / "peers.json"
 NAMES = (

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from aucmax.studies import catalogue
-from aucmax.studies.catalogue import Dataset
+from aucmax.reproduce import catalogue
+from aucmax.reproduce.catalogue import Dataset
 
 DATA_DIR = Path(os.environ.get("AUCMAX_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 SOURCES = catalogue.catalogue()

@@ -44,8 +44,8 @@ import numpy as np
 from scipy import sparse
 from timing import seconds
 
-from aucmax.atomic import write_atomically
-from aucmax.studies.machine import describe_machine, find_versions
+from aucmax.files.atomic_write import write_atomically
+from aucmax.reproduce.machine import describe_machine, find_versions
 
 RESULTS = Path(__file__).parent / "results" / "scaling.json"
 LIMIT = 60.0  # seconds that a fit may take

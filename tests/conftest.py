@@ -12,7 +12,10 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 # A cached kernel does not notice an edit in another file that it calls, so the cache is keyed by those.
 _folder = Path(__file__).parents[1] / "src" / "aucmax"
-_names = ("kernels.py", "rows.py", "weights.py", "penalties.py", "buffers.py")
+_names = (
+    "kernels.py",
+    *(f"stochastic/{name}.py" for name in ("row_access", "averaged_weights", "proximal", "row_buffers")),
+)
 _shared = b"".join((_folder / name).read_bytes() for name in _names)
 _key = hashlib.sha256(_shared).hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"aucmax-kernels-{_key}"))
@@ -23,7 +26,7 @@ def run(capsys):
     """Return a function that runs a command and returns its exit status, standard output and standard error."""
 
     def run(*arguments):
-        from aucmax.cli import main
+        from aucmax.cli.main import main
 
         with pytest.raises(SystemExit) as leaving:
             main([str(argument) for argument in arguments])

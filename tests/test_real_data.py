@@ -27,7 +27,7 @@ from aucmax import (
     support_f1,
 )
 from aucmax.datasets import make_sparse_shift
-from aucmax.studies.study import read_study
+from aucmax.reproduce.study import read_study
 
 pytestmark = pytest.mark.data
 

@@ -13,7 +13,7 @@ import threadpoolctl
 
 import aucmax
 from aucmax import kernels
-from aucmax.threads import map_spans, map_threads, one_blas_thread
+from aucmax.data.threads import map_spans, map_threads, one_blas_thread
 
 FITS = """
 import sys

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from aucmax import OPAUC, PSAM, SOLAM, AUCClassifier, ClassMoments, roc_auc
 from aucmax.algorithms import ALGORITHMS
-from aucmax.sources import Block, Source, open_source
+from aucmax.files import Block, Source, open_source
 from aucmax.streaming import can_stream, fit_blocks, fit_stream
 from aucmax.streaming.block_rows import BlockRows
 from aucmax.streaming.block_selection import scores_of

@@ -12,16 +12,16 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     "AUCClassifier": "classifier",
-    "ClassMoments": "moments",
+    "ClassMoments": "data.moments",
     "KMeansNystroem": "nystroem",
-    "PathCV": "model_selection",
-    "cross_validate_path": "model_selection",
-    "load_model": "persistence",
-    "save_model": "persistence",
+    "PathCV": "selection.cross_validation",
+    "cross_validate_path": "selection.cross_validation",
+    "load_model": "models.model_file",
+    "save_model": "models.model_file",
     "AUCComparison": "metrics",
     "AUCInterval": "metrics",
     "compare_auc": "metrics",
-    "pairwise_loss": "pairwise",
+    "pairwise_loss": "losses.pairwise",
     "roc_auc": "metrics",
     "roc_auc_ci": "metrics",
     "support_f1": "metrics",
@@ -31,13 +31,14 @@ _HOME = {
 
 _SUBMODULES = (
     "algorithms",
+    "compare",
+    "data",
     "datasets",
-    "evaluation",
-    "experiment",
+    "files",
+    "losses",
     "metrics",
-    "model_selection",
-    "pairwise",
-    "sources",
+    "report",
+    "selection",
     "streaming",
 )
 
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
     from .algorithms.univariate import UniLog as UniLog
     from .algorithms.univariate import UniSqu as UniSqu
     from .classifier import AUCClassifier as AUCClassifier
+    from .data.moments import ClassMoments as ClassMoments
+    from .losses.pairwise import pairwise_loss as pairwise_loss
     from .metrics import AUCComparison as AUCComparison
     from .metrics import AUCInterval as AUCInterval
     from .metrics import compare_auc as compare_auc
@@ -81,13 +84,11 @@ if TYPE_CHECKING:
     from .metrics import roc_auc_ci as roc_auc_ci
     from .metrics import support_f1 as support_f1
     from .metrics import support_jaccard as support_jaccard
-    from .model_selection import PathCV as PathCV
-    from .model_selection import cross_validate_path as cross_validate_path
-    from .moments import ClassMoments as ClassMoments
+    from .models.model_file import load_model as load_model
+    from .models.model_file import save_model as save_model
     from .nystroem import KMeansNystroem as KMeansNystroem
-    from .pairwise import pairwise_loss as pairwise_loss
-    from .persistence import load_model as load_model
-    from .persistence import save_model as save_model
+    from .selection.cross_validation import PathCV as PathCV
+    from .selection.cross_validation import cross_validate_path as cross_validate_path
 
 
 def __getattr__(name: str) -> Any:

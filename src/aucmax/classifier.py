@@ -11,10 +11,13 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from .base import all_or_nothing
-from .calibration import ScoreGrid, calibrate_gaussian, calibrate_scores, class_statistics
-from .data import Rows
-from .model_selection import (
+from .data.memory import Rows
+from .data.moments import ClassMoments
+from .data.validation import find_classes
+from .estimators.base import all_or_nothing
+from .estimators.moment_classifier import MomentClassifier
+from .selection.calibration import ScoreGrid, calibrate_gaussian, calibrate_scores, class_statistics
+from .selection.cross_validation import (
     LOSSES,
     PENALTIES,
     EitherProblem,
@@ -25,10 +28,7 @@ from .model_selection import (
     choose_from_moments,
     cross_validate,
 )
-from .moment_classifier import MomentClassifier
-from .moments import ClassMoments
-from .solvers.squared import SOLVERS, MomentProblem, Problem, choose_solver
-from .validation import find_classes
+from .solvers.square import SOLVERS, MomentProblem, Problem, choose_solver
 
 
 class AUCClassifier(MomentClassifier):

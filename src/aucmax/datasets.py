@@ -11,7 +11,7 @@ from scipy.stats import ortho_group
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from .moments import ClassMoments
+from .data.moments import ClassMoments
 
 
 class GaussianSet(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from .validation import check_class_weights, check_weights, find_classes
+from .data.validation import check_class_weights, check_weights, find_classes
 
 # The compiled loop wins from 1,000 rows on, but costs half a second once, to import Numba and load the loop.
 # Below this number of rows np.searchsorted takes less than 5 ms: a hundred calls would not earn that back.

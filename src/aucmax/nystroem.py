@@ -34,10 +34,10 @@ from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .base import all_or_nothing
-from .moments import check_no_overflow, spread
-from .threads import map_threads, one_blas_thread
-from .validation import canonical
+from .data.moments import check_no_overflow, spread
+from .data.threads import map_threads, one_blas_thread
+from .data.validation import canonical
+from .estimators.base import all_or_nothing
 
 # The rows that the default bandwidth is measured on, as published.
 BANDWIDTH_ROWS = 80_000

@@ -43,9 +43,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..kernels import jit
-from ..rows import SLOTS, CSRRows, DenseRows, pair_norm
-from ..stochastic import Sample, StochasticClassifier
-from ..weights import AveragedWeights, add_to_average, pair_score, pair_step, shrink
+from ..stochastic.averaged_weights import AveragedWeights, add_to_average, pair_score, pair_step, shrink
+from ..stochastic.epochs import Sample, StochasticClassifier
+from ..stochastic.row_access import SLOTS, CSRRows, DenseRows, pair_norm
 
 SMOOTHED_HINGE, HINGE = range(2)
 

@@ -47,7 +47,11 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..buffers import (
+from ..data.moments import check_memory
+from ..kernels import jit
+from ..stochastic.epochs import OnlineClassifier, Sample
+from ..stochastic.row_access import REORDER, SLOTS
+from ..stochastic.row_buffers import (
     ClassBuffers,
     fifo_slots,
     make_pair,
@@ -60,10 +64,6 @@ from ..buffers import (
     z_dot,
     z_norm,
 )
-from ..kernels import jit
-from ..moments import check_memory
-from ..rows import REORDER, SLOTS
-from ..stochastic import OnlineClassifier, Sample
 
 # C times the root of the mean |z|^2, for C=None: best or next to it on five data sets of 8 to 123 columns.
 STEP = 0.002

@@ -35,10 +35,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..kernels import jit
-from ..penalties import project_l1
-from ..rows import SLOTS
-from ..stochastic import Sample, StochasticClassifier
-from ..weights import AveragedWeights, add_to_average, data_step, fold, score, step, unfold
+from ..stochastic.averaged_weights import AveragedWeights, add_to_average, data_step, fold, score, step, unfold
+from ..stochastic.epochs import Sample, StochasticClassifier
+from ..stochastic.proximal import project_l1
+from ..stochastic.row_access import SLOTS
 from .spam import mean_scores, stride
 
 DELTA = 0.1

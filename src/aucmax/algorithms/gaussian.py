@@ -41,11 +41,11 @@ from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..calibration import Calibration, calibrate_gaussian
-from ..moment_classifier import MomentClassifier
-from ..moments import ClassMoments
-from ..solvers.least_error import Cut, cut_at, least_error
-from ..solvers.squared import EPS, MomentProblem, oracle_shrinkage, shrinkage_ridge
+from ..data.moments import ClassMoments
+from ..estimators.moment_classifier import MomentClassifier
+from ..selection.calibration import Calibration, calibrate_gaussian
+from ..solvers.gaussian_error import Cut, cut_at, least_error
+from ..solvers.square import EPS, MomentProblem, oracle_shrinkage, shrinkage_ridge
 
 
 class GaussianAUC(MomentClassifier):

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..stochastic import Sample
+from ..stochastic.epochs import Sample
 from .sht import LOGISTIC, STEPS, Batches, HardThresholdingClassifier, ThresholdState
 
 

@@ -32,11 +32,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..buffers import ClassBuffers, make_pair, put, release, reservoir_slots, subtract, take, z_axpy, z_dot, z_norm
 from ..kernels import jit
-from ..rows import SLOTS
-from ..stochastic import OnlineClassifier, Sample
-from ..weights import SHARE, AveragedWeights, add_to_average
+from ..stochastic.averaged_weights import SHARE, AveragedWeights, add_to_average
+from ..stochastic.epochs import OnlineClassifier, Sample
+from ..stochastic.row_access import SLOTS
+from ..stochastic.row_buffers import (
+    ClassBuffers,
+    make_pair,
+    put,
+    release,
+    reservoir_slots,
+    subtract,
+    take,
+    z_axpy,
+    z_dot,
+    z_norm,
+)
 
 
 class OAMState(NamedTuple):

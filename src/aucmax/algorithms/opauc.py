@@ -46,11 +46,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..data.moments import check_memory
 from ..kernels import jit
-from ..moments import check_memory
-from ..rows import REORDER, SLOTS, row_axpy, row_dot, row_dots, row_outer, settle
-from ..stochastic import OnlineClassifier, Sample
-from ..weights import SMALLEST
+from ..stochastic.averaged_weights import SMALLEST
+from ..stochastic.epochs import OnlineClassifier, Sample
+from ..stochastic.row_access import REORDER, SLOTS, row_axpy, row_dot, row_dots, row_outer, settle
 
 BLOCK = 256  # rows whose r are drawn at once
 

@@ -39,11 +39,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..base import RowsClassifier
-from ..data import Rows
-from ..pairwise import Hinge, PairwiseLoss
+from ..data.memory import Rows
+from ..estimators.base import RowsClassifier
+from ..losses.pairwise import Hinge, PairwiseLoss
 from ..solvers.newton import Iterate, NewtonProblem
-from ..solvers.squared import EPS, RowProblem
+from ..solvers.square import EPS, RowProblem
 
 SUFFICIENT = 1e-4  # of the decrease that the gradient promises, for a step to be taken
 

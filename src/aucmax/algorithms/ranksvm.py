@@ -39,10 +39,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..base import RowsClassifier
-from ..data import Rows
-from ..model_selection import Fitting
-from ..solvers.squared import choose_solver
+from ..data.memory import Rows
+from ..estimators.base import RowsClassifier
+from ..selection.cross_validation import Fitting
+from ..solvers.square import choose_solver
 
 
 class RankSVM(RowsClassifier):

@@ -46,9 +46,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..kernels import jit
-from ..penalties import hard_threshold
-from ..rows import SLOTS, recenter, row_axpy, row_dot, settle
-from ..stochastic import Sample, StochasticClassifier
+from ..stochastic.epochs import Sample, StochasticClassifier
+from ..stochastic.proximal import hard_threshold
+from ..stochastic.row_access import SLOTS, recenter, row_axpy, row_dot, settle
 
 SQUARE, LOGISTIC = range(2)
 INTERCEPT, SMOOTHNESS, STEPS, SEED = range(4)

@@ -39,8 +39,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..kernels import jit
-from ..stochastic import OnlineClassifier, Sample
-from ..weights import AveragedWeights, add_to_average, data_step, project, score, shrink, step
+from ..stochastic.averaged_weights import AveragedWeights, add_to_average, data_step, project, score, shrink, step
+from ..stochastic.epochs import OnlineClassifier, Sample
 
 
 class SaddleState(NamedTuple):

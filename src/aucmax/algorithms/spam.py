@@ -40,13 +40,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..data import Rows
+from ..data.memory import Rows
 from ..kernels import jit
-from ..penalties import soft_threshold
-from ..rows import SLOTS, CSRRows, row_dot
 from ..solvers.quadratic import RowQuadratic
-from ..stochastic import Sample, Scaling, StochasticClassifier
-from ..weights import SCALE, AveragedWeights, add_to_average, data_step, fold, score, shrink, step, unfold
+from ..stochastic.averaged_weights import (
+    SCALE,
+    AveragedWeights,
+    add_to_average,
+    data_step,
+    fold,
+    score,
+    shrink,
+    step,
+    unfold,
+)
+from ..stochastic.epochs import Sample, Scaling, StochasticClassifier
+from ..stochastic.proximal import soft_threshold
+from ..stochastic.row_access import SLOTS, CSRRows, row_dot
 
 
 class SPAMState(NamedTuple):

@@ -57,8 +57,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, RealNotInt
 
 from ..kernels import jit
-from ..rows import SLOTS, CSRRows, DenseRows, row_axpy, row_dot, settle
-from ..stochastic import Sample, StochasticClassifier
+from ..stochastic.epochs import Sample, StochasticClassifier
+from ..stochastic.row_access import SLOTS, CSRRows, DenseRows, row_axpy, row_dot, settle
 
 POWER_STEPS = 30  # at most, to find L
 

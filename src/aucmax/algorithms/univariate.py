@@ -63,12 +63,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from ..data import Rows
+from ..data.memory import Rows
 from ..kernels import jit
-from ..rows import SLOTS, CSRRows, row_axpy, row_dot, settle
-from ..solvers.squared import cg_path, cholesky, choose_solver, dual_path
-from ..stochastic import OnlineClassifier, Sample, Stream
-from ..weights import AveragedWeights, add_to_average, score, shrink, step
+from ..solvers.square import cg_path, cholesky, choose_solver, dual_path
+from ..stochastic.averaged_weights import AveragedWeights, add_to_average, score, shrink, step
+from ..stochastic.epochs import OnlineClassifier, Sample, Stream
+from ..stochastic.row_access import SLOTS, CSRRows, row_axpy, row_dot, settle
 
 SQUARE, EXPONENTIAL, LOGISTIC = range(3)
 STEADY = 1000  # rows after which the steps fall

@@ -28,11 +28,11 @@ from scipy import linalg, sparse
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import Rows
+from ..data.memory import Rows
+from ..data.threads import one_blas_thread
+from ..losses.pairwise import LOSSES, Hinge, PairwiseLoss, Point, Sigmoid, SmoothHinge, Squared
 from ..metrics import roc_auc
-from ..pairwise import LOSSES, Hinge, PairwiseLoss, Point, Sigmoid, SmoothHinge, Squared
-from ..threads import one_blas_thread
-from .squared import EPS, MomentProblem, RowProblem
+from .square import EPS, MomentProblem, RowProblem
 
 SUFFICIENT = 1e-4  # of the decrease that the slope promises, for a step to be taken
 ROUNDING = 1e-9  # relative, in values of F, of which the hinge with a narrow corner has most

@@ -15,8 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..data import Rows
-from ..moments import ClassMoments
+from ..data.memory import Rows
+from ..data.moments import ClassMoments
 
 
 class Quadratic(Protocol):

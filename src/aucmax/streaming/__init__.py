@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..base import LinearAUCClassifier, all_or_nothing
 from ..classifier import AUCClassifier
-from ..moment_classifier import MomentClassifier
-from ..rows import coefficients, row_width
-from ..sources import Block, Source, open_source
-from ..stochastic import OnlineClassifier, Sample, Stream, relative_change
+from ..estimators.base import LinearAUCClassifier, all_or_nothing
+from ..estimators.moment_classifier import MomentClassifier
+from ..files import Block, Source, open_source
+from ..stochastic.epochs import OnlineClassifier, Sample, Stream, relative_change
+from ..stochastic.row_access import coefficients, row_width
 from .block_rows import MEMORY, BlockRows
 from .block_selection import cross_validate_blocks
 from .passes import Tree
@@ -47,7 +47,7 @@ def fit_stream(
         What is fitted, in place. `loss="auto"` is the square loss here. Online algorithms take the rows in the order of
         the file: they must have ``shuffle=False``.
     source : Source or path
-        The file, see :func:`aucmax.sources.open_source`.
+        The file, see :func:`aucmax.files.open_source`.
     positive : str, default=None
         The positive label; all others are negative. By default there must be two, and the larger is positive.
     memory : int, default=2 GiB

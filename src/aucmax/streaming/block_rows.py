@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..blocks import column_moments
-from ..calibration import Calibration
-from ..folds import deal
-from ..labels import Classes, Labels
-from ..model_selection import merge
-from ..moments import ClassMoments, check_no_overflow, grouped_moments
-from ..persistence import versions
-from ..sources import Block, Source
-from ..sources.source import n_bytes_of, stack
-from ..stochastic import Stream
+from ..data.block_moments import column_moments
+from ..data.folds import deal
+from ..data.moments import ClassMoments, check_no_overflow, grouped_moments
+from ..files import Block, Source
+from ..files.labels import Classes, Labels
+from ..files.source import n_bytes_of, stack
+from ..models.model_file import versions
+from ..selection.calibration import Calibration
+from ..selection.cross_validation import merge
+from ..stochastic.epochs import Stream
 from .cells import Cells
 from .passes import Passes, Tree
 

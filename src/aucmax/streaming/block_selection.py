@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..folds import check_folds, count_rounds, deal
+from ..data.folds import check_folds, count_rounds, deal
+from ..data.moments import ClassMoments
+from ..data.threads import map_threads
+from ..files import Block
 from ..metrics import sort_distinct
-from ..model_selection import CV_TOL, CrossValidation, Fitting, PathCV, merge
-from ..moments import ClassMoments
-from ..solvers.squared import MomentProblem
-from ..sources import Block
-from ..threads import map_threads
+from ..selection.cross_validation import CV_TOL, CrossValidation, Fitting, PathCV, merge
+from ..solvers.square import MomentProblem
 from .block_rows import CODES, KEPT_SHARE, BlockRows, add_moments, deal_block
 from .cells import Cells, count_of_cells
 from .passes import Tree
@@ -167,7 +167,7 @@ def mean_scores(rows: BlockRows, models: list[FoldModels], best: int) -> Cells:
 def cross_validate_blocks(
     rows: BlockRows, fitting: Fitting, cv: Any, alphas: np.ndarray | None, begin: Callable[[int], Any]
 ) -> CrossValidation:
-    """Do what :func:`aucmax.model_selection.cross_validate` does, from passes over blocks.
+    """Do what :func:`aucmax.selection.cross_validation.cross_validate` does, from passes over blocks.
 
     The calibration is that of scores counted in cells.
     """

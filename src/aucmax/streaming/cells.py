@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..calibration import Calibration, calibrate
+from ..selection.calibration import Calibration, calibrate
 
 MOST_CELLS, FEWEST_CELLS = 1 << 16, 1 << 10
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..sources import Block, Source
+from ..files import Block, Source
 
 Tree = dict[str, Any]
 
@@ -105,7 +105,7 @@ class Passes:
     def _save_if_due(self, name: str, state: Tree, position: int) -> None:
         if self.checkpoint is None or time.monotonic() - self._saved < self.every:
             return
-        from ..persistence import write_tree
+        from ..models.model_file import write_tree
 
         tree = {"command": self.command, "finished": self._finished, "name": name, "state": state, "position": position}
         write_tree(self.checkpoint, "checkpoint", tree)
@@ -114,7 +114,7 @@ class Passes:
     def _load(self) -> Tree:
         if self.checkpoint is None or not self.checkpoint.exists():
             return {}
-        from ..persistence import read_tree
+        from ..models.model_file import read_tree
 
         tree = read_tree(self.checkpoint, "checkpoint")
         for key in {**self.command, **tree["command"]}:

@@ -1,0 +1,227 @@
+"""Models, evaluations and comparisons as text, tables, JSON and reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from .console import make_table
+
+if TYPE_CHECKING:
+    from ..compare.comparison import Comparison
+    from ..models.model_file import ModelFile
+    from ..report.evaluation import Evaluation
+    from ..report.html import Report
+
+
+def headline(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the AUC and its interval."""
+    return {
+        "rows": evaluation.n_rows,
+        "positive rows": evaluation.n_positive,
+        "AUC": evaluation.auc.auc,
+        "interval": [evaluation.auc.low, evaluation.auc.high],
+    }
+
+
+def describe_model(file: ModelFile) -> dict[str, Any]:
+    """Return what a model is, as JSON has it."""
+    from sklearn.pipeline import Pipeline
+
+    from .training import classes_of
+
+    model, classes = file.model, classes_of(file)
+    steps = list(model) if isinstance(model, Pipeline) else [model]
+    fitted = {}
+    if hasattr(model, "alpha_"):
+        fitted = {"loss": model.loss_, "alpha": model.alpha_}
+    if hasattr(model, "cv_results_"):
+        fitted["cross-validated AUC"] = float(model.cv_results_["mean_test_score"][best_index(model)])
+    if hasattr(model, "coef_"):
+        fitted["weights not 0"] = int((model.coef_ != 0).sum())
+    return {
+        "algorithm": " + ".join(type(step).__name__ for step in steps),
+        "parameters": repr(model) if len(steps) > 1 else json_parameters(model),
+        "fitted": fitted,
+        "classes": {"negative": classes.names[0], "positive": classes.names[1]},
+        "columns": int(model.n_features_in_),
+        "training": file.notes.get("training") or {},
+        "test": file.notes.get("test") or {},
+        "versions": file.versions,
+    }
+
+
+def json_parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator, as text where JSON has no such value."""
+    return {
+        name: value if value is None or isinstance(value, bool | int | float | str | list) else repr(value)
+        for name, value in model.get_params(deep=False).items()
+    }
+
+
+def list_entries(file: ModelFile) -> list[tuple[str, str]]:
+    """Return what a model is, as names and texts."""
+    about = describe_model(file)
+    training, test = about["training"], about["test"]
+    entries = [("model", about["algorithm"])]
+    entries += [(name, as_text(value)) for name, value in about["fitted"].items()]
+    entries.append(("classes", "{positive} (positive) against {negative}".format(**about["classes"])))
+    if training:
+        blocks = ", read by blocks" if training.get("read by blocks") else ""
+        rows = (
+            f"{training['rows']:,} rows, {training['positive rows']:,} positive, {about['columns']:,} columns{blocks}"
+        )
+        entries.append(("trained on", f"{training['file']}: {rows}" if "file" in training else rows))
+    if test:
+        entries.append(("tested on", f"{test['file']}: {test['rows']:,} rows, {headline_text(test)}"))
+    entries.append(("written by", ", ".join(f"{library} {version}" for library, version in about["versions"].items())))
+    return entries
+
+
+def as_text(value: Any) -> str:
+    """Return a number as people read it, and anything else as it is."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def headline_text(test: dict[str, Any]) -> str:
+    """Return the AUC and its interval as text."""
+    low, high = test["interval"]
+    return f"AUC {test['AUC']:.4f} [{low:.4f}, {high:.4f}]"
+
+
+def describe_fit(file: ModelFile, seconds: float, output: Path, report: Path | None) -> dict[str, Any]:
+    """Return the result of fit as JSON has it."""
+    return {"model": str(output), "report": report and str(report), "seconds": seconds, **describe_model(file)}
+
+
+def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None) -> list[str]:
+    """Return the result of fit as lines."""
+    about = describe_model(file)
+    training, fitted, test = about["training"], about["fitted"], about["test"]
+    lines = [about["algorithm"] + "".join(f", {name} {as_text(value)}" for name, value in fitted.items())]
+    share = training["positive rows"] / training["rows"]
+    lines.append(
+        f"{training['rows']:,} rows, {training['positive rows']:,} of class {about['classes']['positive']} "
+        f"({share:.2%}), {about['columns']:,} columns; {seconds:.1f} s"
+    )
+    if test:
+        lines.append(f"test {headline_text(test)} on {test['rows']:,} rows")
+    return [*lines, *wrote(output, report)]
+
+
+def wrote(*paths: Path | None) -> list[str]:
+    """Return the line that names what was written."""
+    names = [str(path) for path in paths if path is not None]
+    return [f"wrote {' and '.join(names)}"] if names else []
+
+
+def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
+    """Return the lines and the table of an evaluation."""
+    from .training import classes_of
+
+    negative, positive = classes_of(file).names
+    auc, best = evaluation.auc, evaluation.best
+    level = f"{evaluation.confidence_level:.0%} interval"
+    lines = [
+        f"AUC                {auc.auc:.4f}  {level} [{auc.low:.4f}, {auc.high:.4f}] (DeLong)",
+        f"partial AUC        {evaluation.partial_auc:.4f}  up to a false positive rate of {evaluation.max_fpr:g}",
+        f"average precision  {evaluation.average_precision:.4f}  "
+        f"({evaluation.n_positive / evaluation.n_rows:.4f} by chance)",
+        f"balanced accuracy  {best.balanced_accuracy:.4f}  at best, with scores above {best.threshold:.6g} positive",
+    ]
+    rows = [
+        (f"is {negative}", f"{best.tn:,}", f"{best.fp:,}"),
+        (f"is {positive}", f"{best.fn:,}", f"{best.tp:,}"),
+    ]
+    return [*lines, make_table("", ("", f"said {negative}", f"said {positive}"), rows, right=(1, 2))]
+
+
+def show_comparison(comparison: Comparison) -> list[Any]:
+    """Return the table of a comparison."""
+    rows = []
+    for k, row in enumerate(comparison.to_dict()["methods"]):
+        if row["mean_auc"] is None:
+            rows.append((row["method"], "failed", *[""] * 6))
+            continue
+        rows.append(
+            (
+                row["method"],
+                f"{row['mean_auc']:.4f}",
+                f"{row['std_auc']:.4f}",
+                f"{1000 * row['mean_seconds']:.1f} ms",
+                f"{row['mean_seconds'] + row['mean_tuning_seconds']:.2f} s",
+                "" if row["pvalue"] is None else f"{row['pvalue']:.4f}",
+                "" if row["corrected_pvalue"] is None else f"{row['corrected_pvalue']:.4f}",
+                row["verdict"] if k else "",
+            )
+        )
+    n_fits = comparison.auc.shape[1]
+    against = f", {comparison.methods[0]} against the others" if len(comparison.methods) > 1 else ""
+    title = f"{comparison.data}: test AUC over {n_fits} splits{against}"
+    header = ("", "AUC", "std", "fit", "with tuning", "p", "p (corrected)", "")
+    failures = [f"{name}: {reason}" for name, reason in comparison.failures.items()]
+    return [make_table(title, header, rows, right=range(1, 7)), *failures]
+
+
+# Reports
+
+
+NOTES = {
+    "": "",
+    "test": "Measured on rows that the model has not seen.",
+    "training": "Measured on the training rows, on which every model looks better than it is.",
+}
+UNSEEN = "The training rows were read by blocks and not kept: `aucmax evaluate` measures the model on rows of a file."
+
+
+def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores: Any, rows: str) -> Report:
+    """Return the report of a model and of its evaluation, on "test" or "training" rows or on others ("")."""
+    import numpy as np
+
+    from ..report.html import Report
+    from .training import classes_of, largest_weights
+
+    model, spreads = file.model, file.notes.get("spreads")
+    results = getattr(model, "cv_results_", None)
+    weights = largest_weights(model, spreads)
+    summary = [("data", data)] if evaluation is not None else []
+    summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
+    return Report(
+        title=f"{describe_model(file)['algorithm']} on {Path(data).name}",
+        note=NOTES[rows] if evaluation is not None else UNSEEN,
+        summary=summary,
+        evaluation=evaluation,
+        scores=scores,
+        class_names=classes_of(file).names,
+        path=results,
+        best_index=None if results is None else best_index(model),
+        weights=weights,
+        weights_note="" if spreads is None else "Each is the weight times the standard deviation of its column.",
+        convergence=np.asarray(model.convergence_) if len(getattr(model, "convergence_", ())) else None,
+    )
+
+
+def best_index(model: Any) -> int:
+    """Return which candidate of the cross-validation was fitted."""
+    chosen = {"alpha": model.alpha_, "loss": model.loss_, "n_nonzero": getattr(model, "n_nonzero_", None)}
+    for k, candidate in enumerate(model.cv_results_["params"]):
+        if all(chosen[name] == value for name, value in candidate.items()):
+            return k
+    return 0
+
+
+def comparison_report(found: list[Comparison], folds: int, repeats: int) -> Report:
+    """Return the report of comparisons."""
+    from ..report.html import Report
+
+    summary = [
+        ("protocol", f"{repeats} times {folds}-fold, stratified; parameters chosen inside each training part"),
+        ("test", f"paired t-tests of {found[0].methods[0]} against the others at 95%"),
+        ("aucmax", __version__),
+    ]
+    return Report(
+        title=f"Comparison on {', '.join(Path(c.data).name for c in found)}", summary=summary, comparison=found
+    )

@@ -1,0 +1,1 @@
+"""Methods by name, tuned and compared as the papers do."""

@@ -1,0 +1,369 @@
+"""The papers' protocol: methods compared on the same folds, each tuned inside the training part, by paired t-tests.
+
+1. Rows are split by repeated stratified k-fold; all methods see the same splits.
+2. In each training part, the parameters of a method are those of its grid with the highest mean AUC over stratified
+   inner folds, which are the same for all methods too. The rows tested on take part in nothing.
+3. The method is fitted to the training part with these, and its AUC is that on the test part.
+4. The first method is tested against each other one: with d the differences of their AUCs on the n = k x repeats
+   splits, t = mean(d) / sqrt(var(d) / n) is compared with Student's distribution of n - 1 degrees of freedom.
+
+The test of the papers takes the splits as independent, which they are not: training parts overlap, and so it finds
+differences too often. Nadeau and Bengio's correction puts 1/n + (test rows / training rows) for 1/n. Both are given.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+from scipy.special import stdtr
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.utils import assert_all_finite
+
+from ..data.validation import check_rows, find_classes
+from .methods import Method, find_method
+from .tuning import FAILURES, auc_of, list_candidates, on_one_core, quiet_workers, reason_of, tune_and_fit
+
+SIGNIFICANCE = 0.05
+
+
+class Fit(NamedTuple):
+    """One method on one split: a cell of the table.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    split : int
+        The number of the split.
+    auc : float
+        On the test part; NaN where the method failed.
+    seconds : float
+        What the fit with the chosen parameters took.
+    tuning_seconds : float
+        What choosing them took.
+    parameters : dict
+        The chosen ones.
+    failure : str
+        Why it failed, or nothing.
+    """
+
+    method: str
+    split: int
+    auc: float = math.nan
+    seconds: float = math.nan
+    tuning_seconds: float = math.nan
+    parameters: Mapping[str, Any] = {}
+    failure: str = ""
+
+
+class Comparison(NamedTuple):
+    """Methods on the same splits of one data set.
+
+    Attributes
+    ----------
+    data : str
+        The name of the data set.
+    methods : list of str
+        The methods; the first is tested against the others.
+    auc : ndarray of shape (n_methods, n_splits * n_repeats)
+        Test AUC on each split, NaN where the method failed.
+    seconds : ndarray of the same shape
+        What the fits with the chosen parameters took.
+    tuning_seconds : ndarray of the same shape
+        What choosing them took.
+    parameters : list of lists of dict
+        The chosen parameters of each method on each split.
+    pvalues : list of float or None
+        Of the paired t-test of the first method against each; None for the first, and where one of the two failed.
+    corrected_pvalues : list of float or None
+        The same with Nadeau and Bengio's correction for training parts that overlap.
+    verdicts : list of str
+        Of the first method against each, by `pvalues` at 95%: "win", "tie" or "loss"; "" where there is none.
+    failures : dict of str
+        Why a method failed, and on how many splits.
+    """
+
+    data: str
+    methods: list[str]
+    auc: np.ndarray
+    seconds: np.ndarray
+    tuning_seconds: np.ndarray
+    parameters: list[list[dict[str, Any]]]
+    pvalues: list[float | None]
+    corrected_pvalues: list[float | None]
+    verdicts: list[str]
+    failures: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON has it: one object for each method, in their order, null for what is not known."""
+        rows = []
+        for k, name in enumerate(self.methods):
+            rows.append(
+                {
+                    "method": name,
+                    "mean_auc": _or_none(self.auc[k].mean()),
+                    "std_auc": _or_none(self.auc[k].std()),
+                    "mean_seconds": _or_none(self.seconds[k].mean()),
+                    "mean_tuning_seconds": _or_none(self.tuning_seconds[k].mean()),
+                    "pvalue": self.pvalues[k],
+                    "corrected_pvalue": self.corrected_pvalues[k],
+                    "verdict": self.verdicts[k],
+                    "failure": self.failures.get(name),
+                    "auc": [_or_none(value) for value in self.auc[k]],
+                    "seconds": [_or_none(value) for value in self.seconds[k]],
+                    "tuning_seconds": [_or_none(value) for value in self.tuning_seconds[k]],
+                    "parameters": self.parameters[k],
+                }
+            )
+        return {"data": self.data, "methods": rows}
+
+
+def compare(
+    X: Any,
+    y: Any,
+    methods: Sequence[str | Method],
+    *,
+    data: str = "",
+    n_splits: int = 5,
+    n_repeats: int = 5,
+    inner_splits: int = 5,
+    max_candidates: int | None = None,
+    random_state: int = 0,
+    n_jobs: int = 1,
+    on_progress: Callable[[Fit], None] | None = None,
+) -> Comparison:
+    """Compare methods by their AUC over repeated stratified folds, each tuned inside the training parts.
+
+    A method that cannot be fitted to the data has no figures, and the reason is kept; warnings of single fits are not
+    shown. All but the times is the same in every run, whatever `n_jobs`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Labels of two classes; the larger is the positive one.
+    methods : sequence of str or Method
+        What to compare, as `find_method` takes it. The first is tested against the others.
+    data : str, default=""
+        The name of the data, for tables.
+    n_splits : int, default=5
+        Number of folds.
+    n_repeats : int, default=5
+        How often rows are dealt out to folds anew.
+    inner_splits : int, default=5
+        Number of folds of each training part that parameters are chosen by.
+    max_candidates : int, default=None
+        Where a grid has more candidates, its axes are thinned evenly to at most this many.
+    random_state : int, default=0
+        What the folds and all randomness of the methods are drawn from.
+    n_jobs : int, default=1
+        Number of processes; -1 for one on each core. Each fit has one thread. Times can only be compared with 1: side
+        by side, fits wait for each other's memory.
+    on_progress : callable, default=None
+        Called with each `Fit` as it ends, in this process.
+
+    Returns
+    -------
+    comparison : Comparison
+        AUC, times, chosen parameters, p-values and verdicts.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax.compare.comparison import compare
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> table = compare(X, y, ["AUCClassifier", "OPAUC(eta0=0.01)"], n_repeats=1, max_candidates=2)
+    >>> table.auc.shape, table.auc.mean(axis=1).round(2), table.verdicts
+    ((2, 5), array([0.99, 0.99]), ['', 'tie'])
+    """
+    _check_counts(
+        n_splits=(n_splits, 2),
+        n_repeats=(n_repeats, 1),
+        inner_splits=(inner_splits, 2),
+        max_candidates=(max_candidates, 1),
+    )
+    X, y = _check_data(X, y)
+    chosen = [find_method(method) if isinstance(method, str) else method for method in methods]
+    names = [method.name for method in chosen]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"methods must be one or more, all different; got {names}.")
+    candidates = [list_candidates(method.grid, X.shape[1], max_candidates) for method in chosen]
+    _check_folds(y, n_splits, inner_splits if max(map(len, candidates)) > 1 else 0)
+
+    folds = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=random_state)
+    inner_folds = StratifiedKFold(inner_splits, shuffle=True, random_state=random_state)
+    splits = list(folds.split(np.zeros(len(y)), y))
+    tasks = (
+        delayed(_fit_split)(method, grid, X, y, number, split, inner_folds, random_state)
+        for number, split in enumerate(splits)
+        for method, grid in zip(chosen, candidates, strict=True)
+    )
+    cells = {}
+    for fit in Parallel(n_jobs=n_jobs, return_as="generator_unordered", **quiet_workers(n_jobs))(tasks):
+        cells[fit.method, fit.split] = fit
+        if on_progress is not None:
+            on_progress(fit)
+    return _tabulate(data, names, [[cells[name, k] for k in range(len(splits))] for name in names], n_splits)
+
+
+def _check_counts(**counts: tuple[int | None, int]) -> None:
+    for name, (count, least) in counts.items():
+        if count is not None and count < least:
+            raise ValueError(f"{name} must be at least {least}, got {count}.")
+
+
+def _check_data(X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """Return X, dense or CSR of 32-bit indices, which liblinear asks for, and 1 for positive rows, 0 for negative."""
+    X, y = check_rows(X, y)
+    assert_all_finite(X, input_name="X")
+    if sparse.issparse(X) and max(X.nnz, *X.shape) < 2**31:
+        X = sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    return X, (y == find_classes(y)[1]).astype(np.int64)
+
+
+def _check_folds(y: np.ndarray, n_splits: int, inner_splits: int) -> None:
+    """Raise a ValueError unless every fold, inner ones too, can have a row of each class."""
+    rarer = min(np.count_nonzero(y), np.count_nonzero(y == 0))
+    if rarer < n_splits or rarer - math.ceil(rarer / n_splits) < inner_splits:
+        inner = f" and {inner_splits} inner ones" if inner_splits else ""
+        raise ValueError(
+            f"The rarer class has only {rarer} rows, too few for {n_splits} folds{inner}: ask for fewer folds."
+        )
+
+
+def _fit_split(
+    method: Method,
+    candidates: Sequence[Mapping[str, Any]],
+    X: Any,
+    y: np.ndarray,
+    number: int,
+    split: tuple[np.ndarray, np.ndarray],
+    inner_folds: StratifiedKFold,
+    seed: int,
+) -> Fit:
+    """Tune and fit a method on the training part of a split, and score it on the test part."""
+    train, test = split
+    with on_one_core():
+        try:
+            fitted = tune_and_fit(method, candidates, X[train], y[train], inner_folds, seed, warm_up=number == 0)
+            auc = auc_of(fitted.estimator, X[test], y[test])
+        except FAILURES as error:
+            return Fit(method.name, number, failure=reason_of(error))
+    return Fit(method.name, number, auc, fitted.seconds, fitted.tuning_seconds, fitted.parameters)
+
+
+# What the splits say
+
+
+def paired_t_test(differences: np.ndarray, test_over_train: float = 0.0) -> float:
+    """Return the p-value of Student's test that paired differences have a mean of zero.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n,)
+        Differences on splits.
+    test_over_train : float, default=0
+        Rows of a test part over those of a training part, for Nadeau and Bengio's correction; 0 for none.
+
+    Returns
+    -------
+    pvalue : float
+        Two-sided. 1 where all differences are 0 or there is only one, 0 where all are the same other number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax.compare.comparison import paired_t_test
+    >>> differences = np.array([0.01, 0.03, 0.02, 0.02])
+    >>> round(paired_t_test(differences), 3), round(paired_t_test(differences, 1 / 3), 3)
+    (0.016, 0.049)
+    """
+    n, mean = len(differences), abs(differences.mean())
+    if n == 1 or mean == 0:
+        return 1.0
+    error = math.sqrt(differences.var(ddof=1) * (1 / n + test_over_train))
+    return float(2 * stdtr(n - 1, -mean / error)) if error else 0.0
+
+
+def _tabulate(data: str, names: list[str], cells: list[list[Fit]], n_splits: int) -> Comparison:
+    auc = np.array([[fit.auc for fit in row] for row in cells])
+    differences = auc[0] - auc
+    tested = [k > 0 and bool(np.isfinite(differences[k]).all()) for k in range(len(names))]
+    pvalues, corrected = (
+        [paired_t_test(d, ratio) if test else None for d, test in zip(differences, tested, strict=True)]
+        for ratio in (0.0, 1 / (n_splits - 1))
+    )
+    failures = {}
+    for name, row in zip(names, cells, strict=True):
+        reasons = [fit.failure for fit in row if fit.failure]
+        if reasons:
+            failures[name] = f"{len(reasons)} of {len(row)} splits: {reasons[0]}"
+    return Comparison(
+        data,
+        names,
+        auc,
+        np.array([[fit.seconds for fit in row] for row in cells]),
+        np.array([[fit.tuning_seconds for fit in row] for row in cells]),
+        [[dict(fit.parameters) for fit in row] for row in cells],
+        pvalues,
+        corrected,
+        [_verdict(p, d.mean()) for p, d in zip(pvalues, differences, strict=True)],
+        failures,
+    )
+
+
+def _verdict(pvalue: float | None, difference: float) -> str:
+    if pvalue is None:
+        return ""
+    if pvalue >= SIGNIFICANCE:
+        return "tie"
+    return "win" if difference > 0 else "loss"
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def win_tie_loss(comparisons: Iterable[Comparison]) -> dict[str, tuple[int, int, int]]:
+    """Count on how many data sets the first method wins, ties and loses against each other one.
+
+    Parameters
+    ----------
+    comparisons : iterable of Comparison
+        One for each data set, all with the same first method.
+
+    Returns
+    -------
+    counts : dict of (int, int, int)
+        Wins, ties and losses of the first method against each; where one of the two failed, nothing is counted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax.compare.comparison import compare, win_tie_loss
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> methods = ["GaussianAUC", "LinearDiscriminantAnalysis", "SHTAUC(n_nonzero=1)"]
+    >>> win_tie_loss([compare(X[:, columns], y, methods, n_repeats=1) for columns in ([0, 1], [8, 9])])
+    {'LinearDiscriminantAnalysis': (0, 2, 0), 'SHTAUC(n_nonzero=1)': (1, 1, 0)}
+    """
+    comparisons = list(comparisons)
+    first = {comparison.methods[0] for comparison in comparisons}
+    if len(first) > 1:
+        raise ValueError(f"The first method must be the same in all comparisons, got {', '.join(sorted(first))}.")
+    others = dict.fromkeys(itertools.chain.from_iterable(comparison.methods[1:] for comparison in comparisons))
+    verdicts = [pair for each in comparisons for pair in zip(each.methods, each.verdicts, strict=True)]
+    return {
+        name: (verdicts.count((name, "win")), verdicts.count((name, "tie")), verdicts.count((name, "loss")))
+        for name in others
+    }

@@ -1,0 +1,226 @@
+"""What every estimator shares: validation at the door, scores, labels, probabilities and progress."""
+
+from __future__ import annotations
+
+import functools
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..data.memory import Rows
+from ..data.validation import canonical, check_labels, check_weights, find_classes
+from ..metrics import roc_auc
+from ..selection.calibration import Calibration, calibrate
+
+
+def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a fitting method: where it fails, the estimator is left as it was."""
+
+    @functools.wraps(method)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = self.__dict__.copy()
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return wrapper
+
+
+class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """A binary linear classifier that is judged by its ROC AUC.
+
+    A subclass fits and sets `coef_`, `classes_` and, through `_set_calibration`, the rest.
+    """
+
+    def _validate_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Any, Any]:
+        # Whether X is finite is seen in its moments, or by RowProblem: a pass over the data less.
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+        )
+        return canonical(X), y, check_weights(sample_weight, X, allow_zero=not reset)
+
+    def _set_calibration(self, calibration: Calibration) -> None:
+        self.intercept_ = np.array([-calibration.threshold])
+        self.calibration_ = np.array([calibration.slope, calibration.base_logit])
+
+    @contextmanager
+    def _task(self, context: Any, name: str) -> Iterator[None]:
+        """Run one task of a fit inside scikit-learn's callbacks."""
+        task = context.subcontext(task_name=name)
+        task.call_on_fit_task_begin(estimator=self)
+        yield
+        task.call_on_fit_task_end(estimator=self)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores: the larger, the more likely positive.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            ``X @ coef_[0] + intercept_``; above zero is predicted positive.
+        """
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return Rows(X, np.empty(0), self.classes_).scores(self.coef_[0]) + self.intercept_[0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted class of each row.
+
+        Positive is said where the probability is above the base rate of the training data, the threshold of
+        best balanced accuracy for probabilities that are right: with rare positives it finds most of them, where
+        a threshold of one half would find none.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            One of `classes_` each.
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(np.intp)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the two classes, from a logistic curve fitted to the scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, 2)
+            In the order of `classes_`.
+        """
+        logits = self._logits(X)
+        return np.column_stack([expit(-logits), expit(logits)])
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the probabilities, without underflow.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, 2)
+            In the order of `classes_`.
+        """
+        logits = self._logits(X)
+        return -np.column_stack([np.logaddexp(0, logits), np.logaddexp(0, -logits)])
+
+    def _logits(self, X: Any) -> np.ndarray:
+        scores = self.decision_function(X)
+        slope, base_logit = self.calibration_
+        return slope * scores + base_logit
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the ROC AUC of the scores; not the accuracy, so that model selection optimises AUC.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        auc : float
+            Area under the ROC curve.
+        """
+        scores = self.decision_function(X)
+        y = column_or_1d(y, warn=True)
+        check_labels(y, self.classes_)
+        return float(roc_auc(y == self.classes_[1], scores, sample_weight))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted classifier to a model file; :func:`aucmax.load_model` reads it.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; an existing file is replaced, whole or not at all.
+        """
+        from ..models.model_file import save_model
+
+        save_model(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+class RowsClassifier(LinearAUCClassifier):
+    """A linear classifier that is fitted to all rows at once, in one task.
+
+    A subclass gives `_solve_rows`, which sets `n_iter_` and what else it knows, and returns the weights. They are
+    calibrated on the training scores.
+    """
+
+    @abstractmethod
+    def _solve_rows(self, rows: Rows) -> np.ndarray:
+        """Return the weights of rows of both classes."""
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the weights to all pairs of a positive and a negative row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows; float32, float64 and CSR are used as they are.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the larger is the positive one.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out.
+
+        Returns
+        -------
+        self : estimator
+            The fitted classifier.
+        """
+        X, y, sample_weight = self._validate_rows(X, y, sample_weight)
+        self.classes_ = find_classes(y)
+        rows = Rows(X, y, self.classes_, sample_weight)
+        context = self._init_callback_context(max_subtasks=1).call_on_fit_task_begin(estimator=self, X=X, y=y)
+        with self._task(context, "solve"):
+            w = self._solve_rows(rows)
+            self.coef_ = w[None, :]
+            self._set_calibration(calibrate(rows.scores(w), rows.positive(), rows.sample_weight))
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        return self

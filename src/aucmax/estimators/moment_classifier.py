@@ -1,0 +1,122 @@
+"""The estimators that are functions of the class moments: exact streams, and fits to moments from elsewhere."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from typing import Any, Self
+
+from sklearn.base import _fit_context
+
+from ..data.moments import ClassMoments, grouped_moments
+from ..data.validation import find_classes, stream_classes
+from .base import LinearAUCClassifier, all_or_nothing
+
+
+class MomentClassifier(LinearAUCClassifier):
+    """A linear classifier that is a function of the class moments: `fit`, `partial_fit` and `fit_moments`.
+
+    A subclass gives `_solve_moments`, which sets `coef_`, `n_iter_` and the calibration from moments of both classes.
+    """
+
+    # What a fit to rows knows, and one to moments does not.
+    _of_rows: tuple[str, ...] = ("feature_names_in_",)
+
+    @abstractmethod
+    def _solve_moments(self, moments: ClassMoments) -> None:
+        """Set what is fitted, from moments of both classes."""
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows; float32, float64 and CSR are used as they are.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the larger is the positive one.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out.
+
+        Returns
+        -------
+        self : estimator
+            The fitted classifier.
+        """
+        X, y, sample_weight = self._validate_rows(X, y, sample_weight)
+        classes = find_classes(y)
+        context = self._init_callback_context(max_subtasks=2).call_on_fit_task_begin(estimator=self, X=X, y=y)
+        with self._task(context, "moments"):
+            (moments,) = grouped_moments(X, y, classes, sample_weight)
+            moments.check_both_classes()
+        with self._task(context, "solve"):
+            self._fit_moments(moments)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        return self
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to the class moments and fit all rows so far, exactly: any split of the rows is one `fit`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New rows.
+        y : array-like of shape (n_samples,)
+            Their labels; one class is enough.
+        classes : array-like of shape (2,), default=None
+            The two classes, needed in the first call if its rows are of one class only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : estimator
+            The classifier; it predicts as soon as both classes have been seen.
+        """
+        first = not hasattr(self, "classes_")
+        X, y, sample_weight = self._validate_rows(X, y, sample_weight, reset=first)
+        known = stream_classes(y, classes, None if first else self.classes_)
+        if first:
+            moments = ClassMoments(X.shape[1], known)
+        elif hasattr(self, "moments_"):
+            moments = copy.copy(self.moments_)  # `update` binds new arrays and leaves these alone
+        else:
+            raise ValueError(
+                "partial_fit continues from class moments, and the last fit kept none: start with partial_fit on a new "
+                "estimator, or fit with loss='squared' and solver='moments'."
+            )
+        return self._fit_moments(moments.update(X, y, sample_weight))
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_moments(self, moments: ClassMoments) -> Self:
+        """Fit from class moments alone: gathered elsewhere, merged, loaded, or known exactly.
+
+        Parameters
+        ----------
+        moments : ClassMoments
+            Of both classes.
+
+        Returns
+        -------
+        self : estimator
+            The fitted classifier.
+        """
+        moments.check_both_classes()
+        self._forget(*self._of_rows)
+        self.n_features_in_ = moments.n_features
+        return self._fit_moments(moments.copy())
+
+    def _fit_moments(self, moments: ClassMoments) -> Self:
+        self.moments_, self.classes_ = moments, moments.classes
+        if moments.weight.all():
+            self._solve_moments(moments)
+        return self
+
+    def _forget(self, *attributes: str) -> None:
+        for name in attributes:
+            self.__dict__.pop(name, None)

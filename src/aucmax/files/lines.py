@@ -1,0 +1,122 @@
+"""Text in chunks of whole lines, plain or compressed.
+
+A chunk begins at a position of the unpacked text and ends with the first line that ends at least `n_bytes` further on:
+where it ends depends on nothing else, so that reading can go on from any chunk's end. Lines are not numbered as they
+go by; an error that needs the number of one counts up to it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+from .paths import File, is_of_the_disk
+
+LONGEST_LINE = 1 << 30
+BOM = b"\xef\xbb\xbf"
+HEAD_BYTES = 1 << 16
+UNPACKERS: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # of data, and the mark at the end
+
+
+class Chunk(NamedTuple):
+    """Whole lines, the last one ended too, with their place in the text and the bytes of the file read so far."""
+
+    text: bytes
+    start: int
+    stop: int
+    n_read: int
+
+
+def find_compression(head: bytes) -> str | None:
+    """Return how a file that begins with these bytes is compressed."""
+    if head.startswith(b"\x1f\x8b\x08"):
+        return "gzip"
+    if head.startswith(b"BZh") and head[4:10] in _BZIP2_BLOCKS:
+        return "bzip2"
+    return "xz" if head.startswith(b"\xfd7zXZ\x00") else None
+
+
+class Lines:
+    """The lines of a text file, unpacked if need be.
+
+    Parameters
+    ----------
+    file : File
+        The file.
+    """
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        with file.open() as raw:
+            self.compression = find_compression(raw.read(16))
+        with self._open() as (text, _), self._unpacking():
+            self.head = text.read(HEAD_BYTES).removeprefix(BOM)
+
+    def chunks(self, n_bytes: int, start: int = 0, quoted: bool = False) -> Iterator[Chunk]:
+        """Yield chunks of about `n_bytes` from the position `start`; where `quoted`, lines may end inside of quotes."""
+        n_bytes = min(n_bytes, LONGEST_LINE)
+        with self._open() as (text, raw):
+            with self._unpacking():
+                text.seek(start)
+            while True:
+                with self._unpacking():
+                    lines = self._read_lines(text, n_bytes, start, quoted)
+                if not lines:
+                    return
+                stop = start + len(lines)
+                if start == 0:
+                    lines = lines.removeprefix(BOM)
+                yield Chunk(lines if lines.endswith(b"\n") else lines + b"\n", start, stop, raw.tell())
+                start = stop
+
+    def _read_lines(self, text: BinaryIO, n_bytes: int, start: int, quoted: bool) -> bytes:
+        parts = [text.read(n_bytes)]
+        size, open_quote = len(parts[0]), quoted and parts[0].count(b'"') % 2 == 1
+        while parts[-1] and (open_quote or not parts[-1].endswith(b"\n")):
+            parts.append(text.readline(LONGEST_LINE))
+            size += len(parts[-1])
+            open_quote ^= quoted and parts[-1].count(b'"') % 2 == 1
+            if size >= n_bytes + LONGEST_LINE:
+                self.refuse("longer than 1 GiB, or with a quote that is not closed.", start)
+        return b"".join(parts)
+
+    def refuse(self, what: str, start: int, before: bytes = b"") -> NoReturn:
+        """Raise a ValueError about the line that follows the text up to `start` and the bytes `before`."""
+        number = self.line_number(start) + before.count(b"\n")
+        raise ValueError(f"{self.file.name}, line {number}: {what}")
+
+    def line_number(self, position: int) -> int:
+        """Return the number of the line at a position of the text, from 1."""
+        number = 1
+        with self._open() as (text, _), self._unpacking():
+            while position > 0 and (part := text.read(min(position, 1 << 20))):
+                number += part.count(b"\n")
+                position -= len(part)
+        return number
+
+    @contextmanager
+    def _open(self) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+        """Open the text, and the file below it."""
+        with self.file.open() as raw:
+            if self.compression is None:
+                yield raw, raw
+            else:
+                with UNPACKERS[self.compression](raw) as text:
+                    yield text, raw
+
+    @contextmanager
+    def _unpacking(self) -> Iterator[None]:
+        try:
+            yield
+        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+            if is_of_the_disk(error):
+                raise
+            raise ValueError(
+                f"{self.file.name} is damaged or cut short: its {self.compression} data end early."
+            ) from None

@@ -1,0 +1,1 @@
+"""Pairwise losses in score space."""

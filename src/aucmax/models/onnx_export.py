@@ -1,0 +1,228 @@
+"""Models as ONNX graphs, for prediction where there is no Python.
+
+The graph takes rows "X" in float32, computes in double, and has three outputs:
+
+    score           double, shape (n,)      `decision_function`
+    probabilities   float, shape (n, 2)     `predict_proba`
+    label           shape (n,)              `predict`: int64 for whole numbers and booleans, double for other numbers,
+                                            or strings
+
+A pipeline is its steps one after the other, each of them a function below.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..files.atomic_write import write_atomically
+
+# The operators of ONNX 1.13, of the year 2022, and the file format of its time.
+OPSET, FILE_FORMAT = 18, 8
+# Bytes of the arrays: a file may have 2 GB with the nodes.
+LARGEST = 2**31 - 2**20
+
+
+def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = None) -> None:
+    """Write a fitted model as an ONNX file, whole or not at all.
+
+    Parameters
+    ----------
+    model : estimator
+        A classifier of aucmax, or one of the pipelines that its functions make.
+    path : str or path
+        Where to; an existing file is replaced.
+    feature_names : sequence of str, default=None
+        Names of the columns, for the metadata of the file; None takes those of the training data, if they had any.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import onnx
+    >>> from aucmax import AUCClassifier
+    >>> from aucmax.models.onnx_export import export_onnx
+    >>> clf = AUCClassifier(alpha=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_onnx(clf, f"{folder}/model.onnx")
+    ...     graph = onnx.load(f"{folder}/model.onnx").graph
+    >>> [output.name for output in graph.output]
+    ['score', 'probabilities', 'label']
+    """
+    try:
+        from onnx import TensorProto, helper
+    except ImportError:
+        raise ImportError("ONNX files need the package onnx: pip install 'aucmax[onnx]'.") from None
+    *transformers, classifier = steps = _steps(model)
+    n_features = steps[0].n_features_in_
+    about = {"aucmax": __version__, "algorithm": " + ".join(type(step).__name__ for step in steps)}
+    about |= _describe_features(steps[0], feature_names)
+
+    graph = Graph()
+    rows = graph.add("Cast", "X", to=TensorProto.DOUBLE)
+    for step in transformers:
+        rows = TRANSFORMERS[type(step).__name__](graph, step, rows)
+    label_type = classify(graph, classifier, rows)
+    if graph.n_bytes > LARGEST:
+        raise ValueError(f"An ONNX file holds up to 2 GB, and the arrays of this model take {graph.n_bytes / 1e9:.1f}.")
+    describe = helper.make_tensor_value_info
+    made = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            "aucmax",
+            [describe("X", TensorProto.FLOAT, [None, n_features])],
+            [
+                describe("score", TensorProto.DOUBLE, [None]),
+                describe("probabilities", TensorProto.FLOAT, [None, 2]),
+                describe("label", label_type, [None]),
+            ],
+            graph.constants,
+        ),
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=FILE_FORMAT,
+        producer_name="aucmax",
+        producer_version=__version__,
+    )
+    helper.set_model_props(made, about)
+    write_atomically(path, lambda file: file.write(made.SerializeToString()))
+
+
+def _steps(model: Any) -> list[Any]:
+    """Return the transformers of a fitted model and its classifier."""
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils.validation import check_is_fitted
+
+    from ..estimators.base import LinearAUCClassifier
+
+    steps = [model]
+    if isinstance(model, Pipeline):
+        steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
+    for step in steps[:-1]:
+        if type(step).__name__ not in TRANSFORMERS:
+            raise ValueError(f"{type(step).__name__} has no ONNX graph here: {', '.join(TRANSFORMERS)} have.")
+    if not isinstance(steps[-1], LinearAUCClassifier):
+        raise ValueError(f"{type(steps[-1]).__name__} has no ONNX graph here: the classifiers of aucmax have.")
+    check_is_fitted(steps[-1], "coef_")
+    return steps
+
+
+def _describe_features(first: Any, names: Any) -> dict[str, str]:
+    """Return the metadata that name the columns."""
+    names = getattr(first, "feature_names_in_", None) if names is None else names
+    if names is None:
+        return {}
+    if len(names) != first.n_features_in_:
+        raise ValueError(f"feature_names holds {len(names)} names, and the model has {first.n_features_in_} features.")
+    return {"feature_names": json.dumps([str(name) for name in names])}
+
+
+class Graph:
+    """Nodes and constants, each under a name of its own."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.n_bytes = 0
+
+    def add(self, operator: str, *inputs: Any, output: str = "", **attributes: Any) -> str:
+        """Add a node on names and arrays; return the name of its output."""
+        from onnx import helper
+
+        output = output or f"{operator}_{len(self.nodes)}"
+        names = [each if isinstance(each, str) else self._constant(np.asarray(each)) for each in inputs]
+        self.nodes.append(helper.make_node(operator, names, [output], **attributes))
+        return output
+
+    def _constant(self, array: np.ndarray) -> str:
+        from onnx import numpy_helper
+
+        name = f"constant_{len(self.constants)}"
+        if array.dtype.kind == "f":
+            array = array.astype(np.float64, copy=False)
+        self.constants.append(numpy_helper.from_array(array, name))
+        self.n_bytes += array.nbytes
+        return name
+
+
+# Steps. Each takes the name of its rows and adds what is made of them.
+
+
+def scale(graph: Graph, step: Any, rows: str) -> str:
+    """Add a ``StandardScaler``."""
+    if step.with_mean:
+        rows = graph.add("Sub", rows, step.mean_)
+    if step.with_std:
+        rows = graph.add("Div", rows, step.scale_)
+    return rows
+
+
+def select(graph: Graph, step: Any, rows: str) -> str:
+    """Add a ``SelectKBest``."""
+    return graph.add("Gather", rows, step.get_support(indices=True), axis=1)
+
+
+def rotate(graph: Graph, step: Any, rows: str) -> str:
+    """Add a ``PCA``."""
+    rows = graph.add("MatMul", graph.add("Sub", rows, step.mean_), step.components_.T)
+    if step.whiten:
+        rows = graph.add("Div", rows, np.maximum(np.sqrt(step.explained_variance_), np.finfo(np.float64).eps))
+    return rows
+
+
+def project(graph: Graph, step: Any, rows: str) -> str:
+    """Add a ``GaussianRandomProjection`` or ``TruncatedSVD``."""
+    return graph.add("MatMul", rows, step.components_.T)
+
+
+def kernel_features(graph: Graph, step: Any, rows: str) -> str:
+    """Add a ``KMeansNystroem``."""
+    from ..nystroem import GaussianKernel
+
+    kernel = GaussianKernel(step.components_, step.gamma_, np.dtype(np.float64), centered=True)
+    # Without a number times rows: runtimes fuse that with the product, and keep the number in float32.
+    Z = graph.add("Sub", rows, kernel.center)
+    K = graph.add("Sub", graph.add("MatMul", Z, kernel.unit * kernel.slopes), kernel.norms)
+    K = graph.add("Sub", K, graph.add("Mul", graph.add("ReduceSumSquare", Z, [1]), step.gamma_))
+    K = graph.add("Exp", graph.add("Min", K, 0.0))
+    return graph.add("MatMul", K, step.normalization_)
+
+
+def classify(graph: Graph, classifier: Any, rows: str) -> int:
+    """Add the outputs of a classifier, and return the type of its labels."""
+    from onnx import TensorProto
+
+    slope, base_logit = classifier.calibration_
+    products = graph.add("Squeeze", graph.add("MatMul", rows, classifier.coef_.T), [1])
+    score = graph.add("Add", products, classifier.intercept_, output="score")
+    logits = graph.add("Add", graph.add("Mul", score, slope), base_logit)
+    logits = graph.add("Unsqueeze", logits, [1])
+    logits = graph.add("Concat", graph.add("Neg", logits), logits, axis=1)
+    graph.add("Cast", graph.add("Sigmoid", logits), output="probabilities", to=TensorProto.FLOAT)
+    positive = graph.add("Cast", graph.add("Greater", score, 0.0), to=TensorProto.INT64)
+    labels = _labels(classifier.classes_)
+    graph.add("Gather", labels, positive, output="label")
+    return {"i": TensorProto.INT64, "f": TensorProto.DOUBLE, "O": TensorProto.STRING}[labels.dtype.kind]
+
+
+def _labels(classes: np.ndarray) -> np.ndarray:
+    """Return classes as int64 where they are whole numbers, as double where numbers, and else as strings."""
+    labels = np.array(classes.tolist())
+    if labels.dtype.kind not in "biuf":
+        return np.array([str(label) for label in labels.tolist()], dtype=object)
+    as_integers = [int(label) for label in labels]
+    if as_integers == labels.tolist() and max(map(abs, as_integers)) < 2**63:
+        return np.array(as_integers, dtype=np.int64)
+    return labels.astype(np.float64)
+
+
+TRANSFORMERS = {
+    "StandardScaler": scale,
+    "SelectKBest": select,
+    "PCA": rotate,
+    "GaussianRandomProjection": project,
+    "TruncatedSVD": project,
+    "KMeansNystroem": kernel_features,
+}

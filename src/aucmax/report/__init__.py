@@ -1,0 +1,1 @@
+"""Evaluations, figures and the HTML report."""

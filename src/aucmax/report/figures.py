@@ -1,0 +1,345 @@
+"""The figures of the report: drawn by matplotlib, as SVG whose colours are CSS variables.
+
+Colours stand for roles, and in the page a variable of that name takes the place of each, so that one drawing serves
+light and dark; text stays text, in the font of the reader's system.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT = 4.5, 3.4  # inches: a phone shows the figure, 324 points wide, at about one pixel a point
+# What matplotlib draws with, and the page replaces by the variable of that name.
+COLOURS = {"ink": "#a0b0c1", "muted": "#a0b0c2", "line": "#a0b0c3", "accent": "#a0b0c4", "other": "#a0b0c5"}
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "aucmax",  # the same page for the same figures
+    "savefig.facecolor": "none",
+    "axes.facecolor": "none",
+    "axes.edgecolor": COLOURS["line"],
+    "axes.labelcolor": COLOURS["muted"],
+    "axes.labelsize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": COLOURS["line"],
+    "grid.linewidth": 0.5,
+    "xtick.color": COLOURS["line"],
+    "ytick.color": COLOURS["line"],
+    "xtick.labelcolor": COLOURS["muted"],
+    "ytick.labelcolor": COLOURS["muted"],
+    "xtick.labelsize": 9.5,
+    "ytick.labelsize": 9.5,
+    "lines.linewidth": 1.6,
+    "text.parse_math": False,
+}
+N_BINS = 60
+OUTER = 0.001  # share of the scores of a class that may lie outside of the figure on each side
+MARKS = {"line": "-", "dash": "--", "dots": ":"}
+OTHER_LINES = tuple((mark, colour) for colour in ("other", "muted") for mark in MARKS)
+LABELS = {"alpha": "alpha {}", "n_nonzero": "{} nonzero weights", "loss": "{}"}
+
+
+class Comparison(Protocol):
+    """Methods on the same splits of one data set; arrays are of shape (n_methods, n_splits), NaN where one failed."""
+
+    @property
+    def data(self) -> str:
+        """Name of the data set."""
+
+    @property
+    def methods(self) -> Sequence[str]:
+        """Names of the methods; the first is tested against each of the others."""
+
+    @property
+    def auc(self) -> np.ndarray:
+        """Test AUC on each split."""
+
+    @property
+    def seconds(self) -> np.ndarray:
+        """Time of each fit."""
+
+    @property
+    def tuning_seconds(self) -> np.ndarray:
+        """Time of the choice of parameters before each fit."""
+
+    @property
+    def pvalues(self) -> Sequence[float | None]:
+        """Of the first method against each."""
+
+    @property
+    def corrected_pvalues(self) -> Sequence[float | None]:
+        """The same, corrected for training parts that overlap."""
+
+    @property
+    def failures(self) -> Mapping[str, str]:
+        """Why methods failed."""
+
+    @property
+    def verdicts(self) -> Sequence[str]:
+        """Of the first method against each: "win", "tie", "loss", or "" where there is none."""
+
+
+class Key(NamedTuple):
+    """An entry of a legend: a mark ("line", "dash", "dots", "area" or "point"), its colour and what it means."""
+
+    mark: str
+    colour: str
+    text: str
+
+
+class Drawing(NamedTuple):
+    """A figure of the page: heading, SVG, legend."""
+
+    title: str
+    svg: str
+    keys: Sequence[Key] = ()
+    note: str = ""
+
+
+def shorten(text: str, length: int = 28) -> str:
+    """Return text in one line of at most this length, without characters that do not show.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    length : int, default=28
+        Where it is cut.
+
+    Returns
+    -------
+    short : str
+        The text, or its beginning and its end.
+
+    Examples
+    --------
+    >>> from aucmax.report.figures import shorten
+    >>> shorten("the_mean_of_all_measurements_of_the_last_year", 20)
+    'the_mean_o…last_year'
+    """
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
+    if len(text) <= length:
+        return text
+    tail = (length - 1) // 2
+    return f"{text[: length - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def number_text(value: float, form: str = ".4g") -> str:
+    """Return a number as a figure shows it."""
+    return format(value, form).rstrip(".").replace("-", "\N{MINUS SIGN}")
+
+
+def draw_roc(evaluation: Evaluation) -> Drawing:
+    """Draw the ROC curve with its band and the point of best balanced accuracy."""
+    curve, best = evaluation.roc, evaluation.best
+    point = 1 - best.specificity, best.recall
+
+    def paint(axes: Axes) -> None:
+        axes.plot([0, 1], [0, 1], color=COLOURS["muted"], linestyle=":", linewidth=1)
+        axes.fill_between(curve.fpr, curve.low, curve.high, color=COLOURS["accent"], alpha=0.18, linewidth=0)
+        axes.plot(curve.fpr, curve.tpr, color=COLOURS["accent"])
+        axes.plot(*point, "o", color=COLOURS["ink"], markersize=6)
+        axes.set(xlabel="false positive rate", ylabel="true positive rate", xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
+
+    level = f"{100 * evaluation.confidence_level:g}%"
+    return Drawing(
+        "ROC curve",
+        _svg("roc", f"ROC curve with an area of {evaluation.auc.auc:.4f}", paint),
+        [
+            Key("line", "accent", f"area {evaluation.auc.auc:.4f}"),
+            Key("area", "accent", f"{level} confidence at each false positive rate"),
+            Key("point", "ink", f"best balanced accuracy, {best.balanced_accuracy:.4f}"),
+            Key("dots", "muted", "chance"),
+        ],
+    )
+
+
+def draw_distributions(
+    negatives: np.ndarray, positives: np.ndarray, names: tuple[str, str], evaluation: Evaluation | None
+) -> Drawing:
+    """Draw the densities of the scores of the two classes, with the thresholds."""
+    groups = [np.asarray(group, dtype=np.float64) for group in (negatives, positives)]
+    low = min(np.quantile(group, OUTER, method="lower") for group in groups)
+    high = max(np.quantile(group, 1 - OUTER, method="higher") for group in groups)
+    n_bins = int(np.clip(4 * np.cbrt(min(map(len, groups))), 10, N_BINS))  # twice Rice's rule
+    edges = np.linspace(low, high, n_bins + 1) if high > low else np.linspace(low - 0.5, low + 0.5, 4)
+
+    marks = [(0.0, Key("dots", "muted", "threshold of the model, 0"))]
+    if evaluation is not None:
+        best = evaluation.best.threshold
+        marks.append((best, Key("dash", "ink", f"best balanced accuracy, {number_text(best)}")))
+    marks = [mark for mark in marks if edges[0] <= mark[0] <= edges[-1]]  # one far off would leave no room for the rest
+
+    def paint(axes: Axes) -> None:
+        for group, colour in zip(groups, ("other", "accent"), strict=True):
+            density = np.histogram(group, edges)[0] / (len(group) * np.diff(edges))
+            axes.stairs(density, edges, fill=True, color=COLOURS[colour], alpha=0.3)
+            axes.stairs(density, edges, color=COLOURS[colour], linewidth=1.4)
+        for threshold, key in marks:
+            axes.axvline(threshold, color=COLOURS[key.colour], linestyle=MARKS[key.mark], linewidth=1.2)
+        axes.set(xlabel="score", ylabel="density", ylim=(0, None))
+
+    classes = [Key("area", colour, shorten(name)) for colour, name in zip(("other", "accent"), names, strict=True)]
+    hidden = sum(np.count_nonzero((group < edges[0]) | (group > edges[-1])) for group in groups)
+    return Drawing(
+        "Scores of the two classes",
+        _svg("scores", "Histograms of the scores of the two classes", paint),
+        [*classes, *(key for _, key in marks)],
+        f"{hidden:,} scores further out are not shown." if hidden else "",
+    )
+
+
+def draw_path(results: Mapping[str, Any], best: int | None) -> Drawing:
+    """Draw the cross-validated AUC along alpha, or along the number of weights, with the choice marked."""
+    mean = np.asarray(results["mean_test_score"], dtype=np.float64)
+    splits = np.array([auc for name, auc in results.items() if re.fullmatch(r"split\d+_test_score", name)])
+    error = splits.std(axis=0, ddof=1) / np.sqrt(len(splits)) if len(splits) > 1 else np.zeros(len(mean))
+    best = int(np.argmax(mean)) if best is None else best
+    along, labels = _lines(results)
+    x = np.asarray(results[f"param_{along}"], dtype=np.float64)
+    others = [label for label in dict.fromkeys(labels) if label != labels[best]]
+    looks = dict(zip(others, itertools.cycle(OTHER_LINES), strict=False)) | {labels[best]: ("line", "accent")}
+
+    def paint(axes: Axes) -> None:
+        for label, (mark, colour) in looks.items():
+            line = np.flatnonzero([each == label for each in labels])
+            line = line[np.argsort(x[line])]
+            axes.plot(x[line], mean[line], color=COLOURS[colour], linestyle=MARKS[mark])
+            if label == labels[best]:
+                limits = mean[line] - error[line], mean[line] + error[line]
+                axes.fill_between(x[line], *limits, color=COLOURS["accent"], alpha=0.18, linewidth=0)
+        axes.plot(x[best], mean[best], "o", color=COLOURS["ink"], markersize=6)
+        _scale(axes, x)
+        axes.set(xlabel=along, ylabel="cross-validated AUC")
+
+    choice = f"{along} = {x[best]:.4g} is chosen, AUC {mean[best]:.4f}"
+    return Drawing(
+        f"AUC along {along}",
+        _svg("path", f"Cross-validated AUC along {along}: {choice}", paint),
+        [
+            Key("point", "ink", choice),
+            *(Key(*look, label or "mean of the splits") for label, look in reversed(looks.items())),
+            Key("area", "accent", "± one standard error"),
+        ],
+    )
+
+
+def _lines(results: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Return the parameter that a path goes along, and what tells the line of each candidate from the others."""
+    grid = {name: np.asarray(results[f"param_{name}"]).tolist() for name in LABELS if f"param_{name}" in results}
+    varied = [name for name, values in grid.items() if len(set(values)) > 1]
+    along = next((name for name in varied if name != "loss"), "alpha")
+    apart = [name for name in varied if name != along]
+    return along, [", ".join(LABELS[name].format(grid[name][k]) for name in apart) for k in range(len(grid[along]))]
+
+
+def _scale(axes: Axes, x: np.ndarray) -> None:
+    """Make the axis of a path logarithmic; zero, which has no logarithm, stands a decade to the left."""
+    from matplotlib import ticker
+
+    above = x[x > 0]
+    if not len(above) or x.min() == x.max():
+        return
+    if len(above) < len(x):
+        axes.set_xscale("symlog", linthresh=above.min())
+    else:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1,) if x.max() > 50 * x.min() else (1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+
+
+def draw_convergence(measures: np.ndarray) -> Drawing:
+    """Draw what `tol` is compared with, by epoch."""
+    epochs = np.arange(1, len(measures) + 1)
+    shown = measures > 0  # a measure that has come to zero has no logarithm
+
+    def paint(axes: Axes) -> None:
+        from matplotlib import ticker
+
+        axes.plot(epochs[shown], measures[shown], color=COLOURS["accent"], marker="o", markersize=3)
+        axes.set(xlabel="epoch", ylabel="measure of convergence", yscale="log")
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.minorticks_off()
+
+    return Drawing(
+        "Convergence by epoch",
+        _svg("convergence", f"Convergence over {len(measures)} epochs, the last at {measures[-1]:.2g}", paint),
+        [Key("line", "accent", f"what tol is compared with: {measures[-1]:.2g} at the end")],
+    )
+
+
+def draw_boxes(k: int, comparison: Comparison) -> Drawing:
+    """Draw the AUCs of the k-th comparison as box plots."""
+    aucs = [row[np.isfinite(row)] for row in np.asarray(comparison.auc, dtype=np.float64)]
+    places = [place for place, row in enumerate(aucs) if len(row)]
+
+    def paint(axes: Axes) -> None:
+        for place in places:
+            colour = COLOURS["accent" if place == 0 else "other"]
+            line = {"color": colour, "linewidth": 1.2}
+            axes.boxplot(
+                aucs[place],
+                positions=[place],
+                widths=0.5,
+                orientation="horizontal",
+                patch_artist=True,
+                boxprops={"facecolor": (colour, 0.25), "edgecolor": colour},
+                medianprops=line | {"linewidth": 2},
+                whiskerprops=line,
+                capprops=line,
+                flierprops={"marker": "o", "markersize": 3, "markeredgecolor": colour},
+            )
+        axes.set_yticks(range(len(aucs)), [shorten(name, 22) for name in comparison.methods])
+        axes.set(xlabel="AUC on each split", ylim=(len(aucs) - 0.5, -0.5))
+        axes.grid(visible=False, axis="y")
+
+    height = 0.8 + 0.34 * len(aucs)
+    return Drawing("", _svg(f"boxes{k}", f"Box plots of the AUCs of {len(aucs)} methods", paint, height))
+
+
+def render(paint: Callable[[Figure], None], size: tuple[float, float], style: dict[Any, Any]) -> bytes:
+    """Return what is painted on a figure of this size, in inches, as SVG: in this style alone, the same each time."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    file = io.BytesIO()
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's font has it, or the next one
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(style)
+        figure = Figure(figsize=size, layout="constrained")
+        paint(figure)
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    return file.getvalue()
+
+
+def _svg(name: str, description: str, paint: Callable[[Axes], None], height: float = HEIGHT) -> str:
+    """Return what is painted as SVG for a page: scaled by it, in its colours and font, with ids of its own."""
+    from markupsafe import Markup
+
+    drawn = render(lambda figure: paint(figure.subplots()), (WIDTH, height), STYLE).decode()
+    _, head, body = re.split(r"(<svg[^>]*>)", drawn, maxsplit=1)
+    body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|</svg>|font-family: [^;\"]*;", "", body, flags=re.DOTALL)
+    for before, after in (('xlink:href="#', 'href="#'), (' id="', ' id="'), ("url(#", "url(#")):
+        body = body.replace(before, f"{after}{name}-")
+    for role, colour in COLOURS.items():
+        body = body.replace(colour, f"var(--{role})")
+    view = re.search(r'viewBox="[^"]*"', head)[0]  # type: ignore[index]
+    return Markup(f'<svg {view} role="img"><title>{{}}</title>').format(description) + Markup(body + "</svg>")

@@ -1,0 +1,214 @@
+"""The report: one HTML file that needs nothing else, in light and dark, on a phone and in print.
+
+Names that come with the data, of
+classes and features for instance, are escaped by Jinja, and the page forbids scripts and requests of any kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .evaluation import Evaluation
+from .figures import (
+    Comparison,
+    Drawing,
+    draw_boxes,
+    draw_convergence,
+    draw_distributions,
+    draw_path,
+    draw_roc,
+    number_text,
+    shorten,
+)
+
+if TYPE_CHECKING:
+    import os
+
+
+NONE = "\N{EN DASH}"
+
+
+class Report(NamedTuple):
+    """What a report tells; a part that is None leaves no trace.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    note : str
+        What is to be known before all else.
+    summary : sequence of (name, value)
+        What was fitted, on what, when, by which versions.
+    evaluation : Evaluation or None
+        The headline, the ROC curve and the confusion tables.
+    scores : (ndarray, ndarray) or None
+        Scores of the negatives and of the positives, for their distributions.
+    class_names : (str, str)
+        The negative and the positive class.
+    path : mapping or None
+        ``cv_results_`` of :class:`aucmax.AUCClassifier`.
+    best_index : int or None
+        The candidate of `path` that was chosen; None: that of highest mean AUC.
+    weights : sequence of (name, weight) or None
+        The largest weights, in the order to show.
+    weights_note : str
+        What should be said of them, such as the scale of the columns.
+    convergence : ndarray or None
+        The measure of convergence after each epoch.
+    comparison : Comparison, sequence of Comparison, or None
+        Methods compared, on one data set or several.
+    """
+
+    title: str
+    note: str = ""
+    summary: Sequence[tuple[str, str]] = ()
+    evaluation: Evaluation | None = None
+    scores: tuple[np.ndarray, np.ndarray] | None = None
+    class_names: tuple[str, str] = ("negative", "positive")
+    path: Mapping[str, Any] | None = None
+    best_index: int | None = None
+    weights: Sequence[tuple[str, float]] | None = None
+    weights_note: str = ""
+    convergence: np.ndarray | None = None
+    comparison: Comparison | Sequence[Comparison] | None = None
+
+
+def write_report(path: str | os.PathLike[str], report: Report) -> None:
+    """Write the report to an HTML file, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The file; one that exists is replaced.
+    report : Report
+        What it tells.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from aucmax.report.html import Report, write_report
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(pathlib.Path(folder, "report.html"), Report("Nothing yet"))
+    ...     [file.name for file in pathlib.Path(folder).iterdir()]
+    ['report.html']
+    """
+    from ..models.model_file import write_atomically
+
+    page = render(report).encode("utf-8", "replace")  # a file name may hold half a character
+    write_atomically(path, lambda file: file.write(page))
+
+
+def render(report: Report) -> str:
+    """Return the report as an HTML page.
+
+    Parameters
+    ----------
+    report : Report
+        What it tells.
+
+    Returns
+    -------
+    page : str
+        The page; the same for the same report.
+
+    Examples
+    --------
+    >>> from aucmax.report.evaluation import evaluate
+    >>> from aucmax.report.html import Report, render
+    >>> page = render(Report("Iris & others", evaluation=evaluate([False, False, True, True], [1, 3, 2, 4])))
+    >>> "<h1>Iris &amp; others</h1>" in page, "0.7500" in page
+    (True, True)
+    """
+    try:
+        import jinja2
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("A report needs jinja2 and matplotlib: pip install 'aucmax[report]'.") from error
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("aucmax.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(shorten=shorten, number=number_text)
+    return environment.get_template("report.html").render(
+        report=report,
+        drawings=list(_drawings(report)),
+        bars=_bars(report.weights or ()),
+        comparisons=[(each, _rows(each), draw_boxes(k, each)) for k, each in enumerate(_listed(report.comparison))],
+    )
+
+
+class Bar(NamedTuple):
+    """A weight as a bar, whose left end and length are percentages of the room for all of them."""
+
+    name: str
+    weight: float
+    left: float
+    length: float
+
+
+def _bars(weights: Sequence[tuple[str, float]]) -> list[Bar]:
+    values = [0.0, *(float(weight) for _, weight in weights)]
+    scale = 100 / (max(values) - min(values) or 1)
+    return [Bar(n, w, scale * (min(w, 0.0) - min(values)), scale * abs(w)) for n, w in weights]
+
+
+def _listed(comparison: Comparison | Sequence[Comparison] | None) -> Sequence[Any]:
+    if comparison is None:
+        return []
+    return [comparison] if hasattr(comparison, "methods") else comparison
+
+
+class Row(NamedTuple):
+    """A method in the table of a comparison, as text."""
+
+    method: str
+    auc: str
+    spread: str
+    seconds: str
+    with_tuning: str
+    pvalue: str
+    corrected: str
+    verdict: str
+
+
+def _rows(comparison: Comparison) -> list[Row]:
+    def text(value: float | None, form: str) -> str:
+        return format(value, form) if value is not None and np.isfinite(value) else NONE
+
+    def chance(pvalue: float | None) -> str:
+        return "< 0.001" if pvalue is not None and pvalue < 0.001 else text(pvalue, ".3f")
+
+    rows = []
+    for k, method in enumerate(comparison.methods):
+        aucs, seconds = comparison.auc[k], comparison.seconds[k].mean()
+        rows.append(
+            Row(
+                method,
+                auc=text(aucs.mean(), ".4f"),
+                spread=f"± {aucs.std():.4f}" if len(aucs) > 1 and np.isfinite(aucs).all() else "",
+                seconds=text(seconds, ".3g"),
+                with_tuning=text(seconds + comparison.tuning_seconds[k].mean(), ".3g"),
+                pvalue=chance(comparison.pvalues[k]),
+                corrected=chance(comparison.corrected_pvalues[k]),
+                verdict=comparison.verdicts[k] or NONE,
+            )
+        )
+    return rows
+
+
+def _drawings(report: Report) -> Iterator[Drawing]:
+    """Yield the figures that the report has parts for."""
+    if report.evaluation is not None:
+        yield draw_roc(report.evaluation)
+    if report.scores is not None:
+        yield draw_distributions(*report.scores, report.class_names, report.evaluation)
+    if report.path is not None:
+        yield draw_path(report.path, report.best_index)
+    if report.convergence is not None and np.any(np.asarray(report.convergence) > 0):
+        yield draw_convergence(np.asarray(report.convergence))

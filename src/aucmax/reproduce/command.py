@@ -1,0 +1,118 @@
+"""What `aucmax reproduce` does: measures studies, keeps their results, writes their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..algorithms import PAPERS
+from .pages import write_pages
+from .running import run_study
+from .store import Record, gather_results, results_file
+from .study import Study, list_studies, read_study
+from .tables import ABSENT, MEASURED, count_verdicts, tabulate
+
+
+def describe_studies() -> list[dict[str, str]]:
+    """Return name, paper, label and title of the studies that come with the package.
+
+    Returns
+    -------
+    rows : list of dict
+        One for each.
+
+    Examples
+    --------
+    >>> from aucmax.reproduce.command import describe_studies
+    >>> describe_studies()[0]["label"]
+    'Table 3'
+    """
+    studies = [read_study(name) for name in list_studies()]
+    return [
+        {
+            "name": study.name,
+            "paper": PAPERS[study.paper].partition("),")[0] + ")",
+            "label": study.label,
+            "title": study.title,
+        }
+        for study in studies
+    ]
+
+
+def reproduce_studies(
+    studies: Sequence[Study],
+    folder: Path,
+    pages: Path,
+    *,
+    effort: str,
+    data_dir: Path | None,
+    download: bool,
+    n_jobs: int,
+    on_progress: Callable[[str, float, float | None, str], None],
+    on_note: Callable[[str], None],
+) -> tuple[dict[str, Any], list[list[str]]]:
+    """Measure studies, unless `effort` is empty, and write pages of all that have results in the folder.
+
+    Returns
+    -------
+    values : dict
+        The counts of published figures by what became of them, for each study and in all.
+    rows : list of list of str
+        The same as lines of a table.
+    """
+    names = [study.name for study in studies]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} is named twice, and results are kept by that name.")
+    pages.mkdir(parents=True, exist_ok=True)
+    for study in studies if effort else ():
+
+        def update(record: Record, count: int, total: int, name: str = study.name) -> None:
+            on_progress(name, count, total, f"{record.data}, {record.method}: {count:,} of {total:,} fits")
+
+        results = run_study(
+            study,
+            results_file(folder, study.name),
+            effort=effort,
+            data_dir=data_dir,
+            download=download,
+            n_jobs=n_jobs,
+            on_progress=update,
+        )
+        for subject in study.subjects.values():
+            if not subject.missing and results.settings[subject.label].missing:
+                on_note(f"{study.name}: {results.settings[subject.label].missing}")
+    kept = {study.name: study for study in (*map(read_study, list_studies()), *studies)}
+    written = [study for study in kept.values() if results_file(folder, study.name).exists()]
+    if not written:
+        raise ValueError(f"{folder} holds no results: leave out --no-run to measure them.")
+    for study in studies:
+        _note_absences(study, folder, names, on_note)
+    write_pages(pages, folder, written)
+    tables = {study.name: tabulate(study, gather_results(folder, study)) for study in written}
+    counts = {name: count_verdicts([table]) for name, table in tables.items()} | {
+        "all": count_verdicts(tables.values())
+    }
+    return {"counts": {name: dict(each) for name, each in counts.items()}}, [
+        [name, *map(str, _summary(each))] for name, each in counts.items()
+    ]
+
+
+def _note_absences(study: Study, folder: Path, names: Sequence[str], on_note: Callable[[str], None]) -> None:
+    """Say what a page of a study will lack."""
+    if not results_file(folder, study.name).exists():
+        on_note(f"{study.name}: {folder} holds no results of it.")
+    others = {contender.same_as[0] for contender in study.contenders.values() if contender.same_as}
+    for other in sorted(others - set(names)):
+        if not results_file(folder, other).exists():
+            on_note(f"{study.name}: some of its figures are those of {other}, which is to be measured too.")
+
+
+def _summary(verdicts: Any) -> list[int]:
+    """Return counts of published figures: all, measured, within, beyond with a reason and without, absent."""
+    measured = sum(verdicts[name] for name in MEASURED)
+    within, unexplained, undecided = (verdicts[name] for name in ("within", "unexplained", "undecided"))
+    explained = measured - within - unexplained - undecided
+    absent = [verdicts[name] for name in ABSENT]
+    return [verdicts.total(), measured, within, explained, unexplained, *absent]

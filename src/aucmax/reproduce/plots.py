@@ -1,0 +1,199 @@
+"""The figures of a study, as SVG: measured against published, or curves with their deviations.
+
+The same results give the same bytes: ids from a fixed salt, no date, text as text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..report.figures import render
+from .tables import Cell, Line, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLUMNS = 3
+PANEL = 3.4, 2.7  # inches
+TICKS = 8  # that a panel has room for
+METRIC_NAMES = {"auc": "AUC", "accuracy": "accuracy", "f1": "F1", "jaccard": "Jaccard index", "seconds": "seconds"}
+# Of Okabe and Ito, whom most eyes can tell apart; yellow, which white paper swallows, is left out.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+MARKERS = "os^Dv"
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "aucmax",
+    "font.size": 9,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": "0.9",
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "text.parse_math": False,
+}
+
+
+def draw(table: Table) -> bytes:
+    """Draw a study: measured against published figures of a table, the curves of a figure.
+
+    Parameters
+    ----------
+    table : Table
+        The study and what was measured.
+
+    Returns
+    -------
+    svg : bytes
+        The drawing; empty where there is nothing to draw.
+
+    Examples
+    --------
+    >>> from aucmax.reproduce.plots import draw
+    >>> from aucmax.reproduce.store import Record, Results
+    >>> from aucmax.reproduce.study import read_study
+    >>> from aucmax.reproduce.tables import tabulate
+    >>> results = Results([Record("diabetes", "OPAUC", 0, metrics={"auc": 0.83})], {}, {}, [])
+    >>> draw(tabulate(read_study("opauc-table-2"), results))[:5]
+    b'<?xml'
+    """
+    if any(line.points for line in table.lines.values()):
+        return _curves(table)
+    compared = {metric: _compared(table, metric) for metric in table.metrics}
+    compared = {metric: cells for metric, cells in compared.items() if cells}
+    return _dots(table, compared) if compared else b""
+
+
+def _compared(table: Table, metric: str) -> list[Cell]:
+    return [cell for cell in table.cells.values() if cell.metric == metric and cell.published and cell.measured]
+
+
+def _looks(table: Table) -> dict[str, dict[str, Any]]:
+    """Return a colour and a marker for each method: another marker when the colours are used up."""
+    looks = [{"color": colour, "marker": marker} for marker in MARKERS for colour in COLOURS]
+    return dict(zip(table.study.contenders, itertools.cycle(looks), strict=False))
+
+
+def _dots(table: Table, compared: dict[str, list[Cell]]) -> bytes:
+    """Draw a panel for each metric, with a dot for each cell."""
+    looks = _looks(table)
+
+    def paint(figure: Figure) -> None:
+        panels = figure.subplots(1, len(compared), squeeze=False)[0]
+        for axes, (metric, cells) in zip(panels, compared.items(), strict=True):
+            _identity(axes, cells)
+            for cell in cells:
+                _dot(axes, cell, looks[cell.method])
+            for method in dict.fromkeys(cell.method for cell in cells):
+                axes.plot([], [], linestyle="", label=method, **looks[method])  # the dot of the legend is full
+            name = METRIC_NAMES[metric]
+            axes.set(xlabel=f"published {name}", ylabel=f"measured {name}")
+        _legend(figure, looks)
+
+    return _svg(paint, 1.6 * PANEL[0] * len(compared), 1.9 * PANEL[1])
+
+
+def _identity(axes: Axes, cells: Sequence[Cell]) -> None:
+    """Draw where the two agree, with room for all error bars."""
+    figures = [figure for cell in cells for figure in (cell.published, cell.measured) if figure]
+    lowest = min(figure.mean - (figure.std or 0.0) for figure in figures)
+    highest = max(figure.mean + (figure.std or 0.0) for figure in figures)
+    margin = 0.03 * (highest - lowest) or 0.01
+    ends = lowest - margin, highest + margin
+    axes.plot(ends, ends, color="0.5", linestyle=":", linewidth=1)
+    axes.set(xlim=ends, ylim=ends, aspect="equal")
+
+
+def _dot(axes: Axes, cell: Cell, look: dict[str, Any]) -> None:
+    """Draw a cell with its error bars; hollow where it is beyond a standard deviation."""
+    assert cell.published is not None  # as _compared chose them
+    assert cell.measured is not None
+    axes.errorbar(
+        cell.published.mean,
+        cell.measured.mean,
+        xerr=cell.published.std,
+        yerr=cell.measured.std,
+        markerfacecolor="white" if cell.beyond else look["color"],
+        linestyle="",
+        elinewidth=0.6,
+        **look,
+    )
+
+
+def _curves(table: Table) -> bytes:
+    """Draw a panel for each data set, and rows of them for each metric."""
+    lines, looks = table.lines, _looks(table)
+    metrics = [m for m in table.metrics if any(line.points for key, line in lines.items() if key[2] == m)]
+    subjects = [data for data in table.study.subjects if any(key[0] == data for key in lines)]
+    columns = min(COLUMNS, len(subjects))
+    rows = math.ceil(len(subjects) / columns)
+
+    def paint(figure: Figure) -> None:
+        panels = figure.subplots(rows * len(metrics), columns, squeeze=False).ravel()
+        for axes in panels:
+            axes.set_axis_off()  # until something is drawn there
+        for k, metric in enumerate(metrics):
+            for axes, data in zip(panels[k * rows * columns :], subjects, strict=False):
+                _panel(axes, table, data, metric, looks)
+        _legend(figure, looks)
+
+    return _svg(paint, PANEL[0] * columns, PANEL[1] * rows * len(metrics))
+
+
+def _panel(axes: Axes, table: Table, data: str, metric: str, looks: dict[str, dict[str, Any]]) -> None:
+    assert table.study.curve is not None  # a table of lines is that of a figure
+    curve = table.study.curve
+    axes.set_axis_on()
+    for method, look in looks.items():
+        line, cell = table.lines.get((data, method, metric)), table.cells[data, method, metric]
+        if line is not None and line.points:
+            style = "--" if table.study.contenders[method].constant else "-"
+            _band(axes, line, method, {**look, "linestyle": style})
+        elif cell.measured is not None:
+            axes.axhline(cell.measured.mean, color=look["color"], linestyle="--", label=method)
+    axes.set(title=data, xlabel=curve.label or curve.parameter, ylabel=METRIC_NAMES[metric])
+    if curve.scale == "log":
+        _logarithmic(axes, curve.values)
+
+
+def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
+    """Make the axis of a curve logarithmic, with ticks where its values are, as far as they have room."""
+    above = [value for value in values if value > 0]
+    if len(above) == len(values):
+        axes.set_xscale("log")
+    else:  # zero, which has no logarithm, stands a decade to the left
+        axes.set_xscale("symlog", linthresh=min(above))
+    if len(values) <= TICKS:
+        axes.set_xticks(values)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+
+
+def _band(axes: Axes, line: Line, method: str, look: dict[str, Any]) -> None:
+    x, mean, std, _ = zip(*line.points, strict=True)
+    low = [m - s for m, s in zip(mean, std, strict=True)]
+    high = [m + s for m, s in zip(mean, std, strict=True)]
+    axes.fill_between(x, low, high, color=look["color"], alpha=0.15, linewidth=0)
+    axes.plot(x, mean, label=method, markevery=max(1, len(x) // 12), **look)
+
+
+def _legend(figure: Figure, methods: Iterable[str]) -> None:
+    """Put one legend under all panels, in the order of the study."""
+    found: dict[str, Any] = {}
+    for panel in figure.axes:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    shown = [method for method in methods if method in found]
+    figure.legend([found[method] for method in shown], shown, loc="outside lower center", ncols=4, frameon=False)
+
+
+def _svg(paint: Callable[[Figure], None], width: float, height: float) -> bytes:
+    try:
+        return render(paint, (width, height), STYLE)
+    except ImportError as error:
+        raise ImportError("The figures of a page need matplotlib: pip install 'aucmax[report]'.") from error

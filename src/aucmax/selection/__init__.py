@@ -1,0 +1,1 @@
+"""Cross-validated paths and calibration."""

@@ -1,0 +1,242 @@
+"""The square loss with at most k nonzero weights (L0), and an L2 penalty on them.
+
+Conventions
+-----------
+In the coordinates of the scaled columns (`solvers/quadratic.py`),
+
+    minimise over v   1/2 f(v) + alpha/2 |v|^2   subject to   |v|_0 <= k,   1/2 f(v) = 1/2 v'Mv - delta.v + 1/2
+
+so the best v on a support S is (M_SS + alpha I)^-1 delta_S, and lowers the objective by 1/2 delta_S.v. What remains is
+the choice of S:
+
+1. Hard thresholding with debiasing, from the k largest |delta|: exchange the weights that cost least for the columns
+   whose gradient promises most, solve on the new support, and exchange half as many where that did not help.
+2. The same for about 2k columns, of which the one that costs least is taken out until k are left.
+3. From each of the two, exchange one column of the support for one outside while the objective falls, and keep the
+   better end. All k (d - k) exchanges are valued exactly in O(k d); where none of them helps, no step of iterative
+   hard thresholding does either.
+
+The result for one k and alpha does not depend on which others are asked for with them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
+
+from ..data.moments import ClassMoments
+from ..data.threads import one_blas_thread
+from ..kernels import jit
+from .quadratic import Quadratic
+from .square import MomentProblem, RowProblem, alpha_grid, solve
+
+# What is added to the diagonal of M, relative to it, while columns are compared: some may depend on each other.
+RIDGE = 1e-8
+# Of what the support lowers the objective by: what an exchange must add to it to count.
+GAIN = 1e-9
+
+
+class SubsetProblem:
+    """At most k nonzero weights.
+
+    Parameters
+    ----------
+    base : MomentProblem or RowProblem
+        The square loss.
+    n_nonzero : sequence of int
+        The values of k.
+    max_iter : int
+        Limit of exchanges for one k and alpha.
+    """
+
+    n_iter = 1
+
+    def __init__(self, base: MomentProblem | RowProblem, n_nonzero: Sequence[int], max_iter: int) -> None:
+        self.base, self.n_nonzero, self.max_iter = base, n_nonzero, max_iter
+        self.quadratic: Quadratic = base.quadratic()
+        self.moments: ClassMoments | None = base.moments
+        self.midpoint = base.midpoint
+
+    def default_alphas(self) -> np.ndarray:
+        """Return the grid for cross-validation, largest first: one a decade.
+
+        The largest ones leave only the class means of the columns: the k largest |delta|.
+        """
+        return alpha_grid(float(self.quadratic.diagonal.mean()), low=-3, high=2)[::2]
+
+    def path(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
+        """Return the minimisers for all alphas and the first k, then the second, and so on."""
+        solutions = np.zeros((len(self.n_nonzero), len(alphas), len(self.base.scale)))
+        self.n_iter = 1
+        with one_blas_thread():
+            for a, alpha in enumerate(alphas if self.quadratic.diagonal.any() else ()):  # constant columns: all zero
+                search = Search(self.quadratic, float(alpha), self.max_iter)
+                for i, k in enumerate(self.n_nonzero):
+                    columns, n_exchanges = search.best(k)
+                    block, delta = self.quadratic.block(columns), self.quadratic.delta[columns]
+                    solutions[i, a, columns] = solve(block, delta, float(alpha))
+                    self.n_iter = max(self.n_iter, n_exchanges)
+        if self.n_iter >= self.max_iter:
+            warnings.warn(
+                f"The search for the best columns stopped after max_iter={self.max_iter} exchanges: increase max_iter.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return solutions.reshape(-1, len(self.base.scale)) / self.base.scale
+
+
+class Support(NamedTuple):
+    """Columns, sorted, the best weights on them, and what these lower the objective by."""
+
+    columns: np.ndarray
+    v: np.ndarray
+    gain: float
+
+
+class Search:
+    """The search for the best columns for one alpha."""
+
+    def __init__(self, quadratic: Quadratic, alpha: float, max_iter: int) -> None:
+        self.quadratic, self.delta, self.max_iter = quadratic, quadratic.delta, max_iter
+        self.usable = quadratic.diagonal > 0
+        self.penalty = RIDGE * quadratic.diagonal + alpha
+        self.curvature = np.where(self.usable, quadratic.diagonal + self.penalty, np.inf)
+
+    def best(self, k: int) -> tuple[np.ndarray, int]:
+        """Return the best k columns found, or all usable ones, and the number of exchanges."""
+        n_usable = int(np.count_nonzero(self.usable))
+        k, more = min(k, n_usable), min(2 * k + 10, n_usable)
+        ends = [self.exchange(self.pursue(k)), self.exchange(self.eliminate(self.pursue(more), k))]
+        support, _ = max(ends, key=lambda end: end[0].gain)
+        return support.columns, max(n_exchanges for _, n_exchanges in ends)
+
+    def solve(self, columns: np.ndarray) -> Support:
+        """Return the minimiser on these columns."""
+        columns = np.sort(columns)
+        v = linalg.cho_solve(self.factor(columns, self.quadratic.block(columns)), self.delta[columns])
+        return Support(columns, v, float(self.delta[columns] @ v) / 2)
+
+    def factor(self, columns: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Return the Cholesky factor of M_SS with the penalty, given M_SS."""
+        return linalg.cho_factor(block + np.diag(self.penalty[columns]))
+
+    def inverse(self, columns: np.ndarray, block: np.ndarray) -> np.ndarray:
+        """Return the inverse of M_SS with the penalty, given M_SS."""
+        return linalg.cho_solve(self.factor(columns, block), np.eye(len(columns)))
+
+    def pursue(self, k: int) -> Support:
+        """Return where hard thresholding ends that starts from the k largest |delta|."""
+        size = np.where(self.usable, np.abs(self.delta), -1)
+        support = self.solve(np.argsort(-size, kind="stable")[:k])
+        n = k
+        while n > 0:
+            columns, v, gain = support
+            promise = (self.quadratic.product(columns, v) - self.delta) ** 2 / self.curvature
+            promise[columns] = 0
+            price = self.curvature[columns] * v**2
+            enters, leaves = np.argsort(-promise, kind="stable")[:n], np.argsort(price, kind="stable")[:n]
+            n = int(np.count_nonzero(promise[enters] > price[leaves]))
+            trial = self.solve(np.concatenate([np.delete(columns, leaves[:n]), enters[:n]]))
+            if trial.gain > gain * (1 + GAIN):
+                support = trial
+            else:
+                n //= 2
+        return support
+
+    def eliminate(self, support: Support, k: int) -> Support:
+        """Return a support of k columns, after taking out those that cost least, one at a time."""
+        columns, v, _ = support
+        B = self.inverse(columns, self.quadratic.block(columns))
+        while len(columns) > k:
+            i = int(np.argmin(v**2 / np.diagonal(B)))
+            rest = np.delete(np.arange(len(columns)), i)
+            v = v[rest] - v[i] / B[i, i] * B[rest, i]
+            B = B[np.ix_(rest, rest)] - np.outer(B[rest, i] / B[i, i], B[i, rest])
+            columns = columns[rest]
+        return self.solve(columns)
+
+    def exchange(self, start: Support) -> tuple[Support, int]:
+        """Return a support that no exchange of one column for another improves, and the number of exchanges."""
+        state = Exchange(self, start.columns)
+        n_exchanges = 0
+        while n_exchanges < self.max_iter:
+            i, j, gain = best_exchange(state.W, state.v, np.diagonal(state.B).copy(), state.r, state.s, state.outside)
+            if gain <= 2 * GAIN * start.gain:
+                break
+            state.replace(i, j)
+            n_exchanges += 1
+        end = self.solve(state.columns)
+        return (end if end.gain > start.gain else start), n_exchanges
+
+
+class Exchange:
+    """What the exchange of a column of the support for any other would change.
+
+    With B = (M_SS + alpha I)^-1 and W = B M_S: there are the weights v = B delta_S and, for every column, the residual
+    r = delta - M_:S v and what of its curvature is left beside the support, s = diag(M + alpha I - M_:S W). Taking out
+    the i-th column of the support costs v_i^2 / B_ii and changes r by W_i v_i / B_ii and s by W_i^2 / B_ii; taking in
+    column j then gains r_j^2 / s_j (all over 2).
+    """
+
+    def __init__(self, search: Search, columns: np.ndarray) -> None:
+        self.search, self.columns = search, columns.copy()
+        self.outside = search.usable.copy()
+        self.outside[columns] = False
+        M_S = np.array([self.column(j) for j in columns])
+        self.B = search.inverse(columns, M_S[:, columns])
+        self.W, self.v = self.B @ M_S, self.B @ search.delta[columns]
+        self.r = search.delta - self.v @ M_S
+        self.s = search.curvature - np.einsum("ij,ij->j", M_S, self.W)
+
+    def column(self, j: int) -> np.ndarray:
+        """Return a column of M."""
+        return self.search.quadratic.product(np.array([j]), np.ones(1))
+
+    def replace(self, i: int, j: int) -> None:
+        """Put column j in the place of the i-th of the support."""
+        B, W, v, r, s = self.B, self.W, self.v, self.r, self.s
+        # Out
+        out, b, v_i, B_ii = W[i].copy(), B[i] / B[i, i], v[i], B[i, i]
+        r += v_i / B_ii * out
+        s += out**2 / B_ii
+        v -= v_i * b
+        B -= np.outer(b, b * B_ii)
+        # In: the i-th row of W, B and v would be zero now
+        column, u, r_j, s_j = self.column(j), W[:, j] - out[j] * b, r[j], s[j]
+        c = column[self.columns]
+        t = (column - c @ W + (c @ b) * out) / s_j
+        r -= r_j * t
+        s -= s_j * t**2
+        v -= r_j / s_j * u
+        B += np.outer(u, u) / s_j
+        subtract_outer_products(W, b, out, u, t)
+        v[i], W[i], B[i], B[:, i], B[i, i] = r_j / s_j, t, -u / s_j, -u / s_j, 1 / s_j
+        self.outside[[self.columns[i], j]] = True, False
+        self.columns[i] = j
+
+
+@jit
+def subtract_outer_products(W, a, x, b, y):  # type: ignore[no-untyped-def]
+    """Subtract a x' + b y' from W."""
+    for i in range(W.shape[0]):
+        for j in range(W.shape[1]):
+            W[i, j] -= a[i] * x[j] + b[i] * y[j]
+
+
+@jit
+def best_exchange(W, v, b, r, s, outside):  # type: ignore[no-untyped-def]
+    """Return i, j and twice the gain of the exchange that lowers the objective most; b is the diagonal of B."""
+    best_i, best_j, best = 0, 0, 0.0
+    for i in range(W.shape[0]):
+        price, step, stiffness = v[i] ** 2 / b[i], v[i] / b[i], 1 / b[i]
+        for j in range(W.shape[1]):
+            r_j = r[j] + step * W[i, j]
+            s_j = s[j] + stiffness * W[i, j] ** 2
+            if outside[j] and r_j**2 > (best + price) * s_j:
+                best_i, best_j, best = i, j, r_j**2 / s_j - price
+    return best_i, best_j, best

@@ -1,0 +1,200 @@
+"""The square loss with an L1 or elastic-net penalty.
+
+Conventions
+-----------
+In the coordinates of the scaled columns (`solvers/quadratic.py`),
+
+    minimise over v   1/2 f(v) + l1 |v|_1 + l2/2 |v|^2,   1/2 f(v) = 1/2 v'Mv - delta.v + 1/2
+
+with l1 = alpha * l1_ratio and l2 = alpha * (1 - l1_ratio). With the gradient g = Mv - delta + l2 v, v is optimal where
+g_j = -l1 sign(v_j) if v_j is not 0 and |g_j| <= l1 if it is. The error of v is the largest distance from that.
+
+For each alpha, starting from the weights of the one before:
+
+1. On a working set of columns, with its block of M: a few sweeps of coordinate descent, which find the signs, then
+   Newton steps for these signs, which find the weights. Coordinate descent alone crawls along correlated columns: on
+   leukemia it took more than 1,000 sweeps where now 24 are enough.
+2. The gradient over all columns. Where it breaks the condition, the columns that break it most join the working set.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
+
+from ..data.moments import ClassMoments
+from ..data.threads import one_blas_thread
+from ..kernels import jit
+from .quadratic import Quadratic
+from .square import MomentProblem, RowProblem
+
+# The grid has ten alphas a decade. On eleven data sets of 72 to 10,000 rows, twice as many over four decades changed
+# the mean test AUC by 0.001 at most, and two decades lost as much. On wide sparse data the grid ends earlier: a path
+# costs more than the square of its nonzero weights, and on news20 two decades end at 6,300 of them, after 200 s.
+DECADES = 3.0
+DECADES_WIDE = 1.5
+# What is added to the diagonal of a Newton system, relative to it, because columns may depend on each other.
+RIDGE = 1e-10
+
+
+class LassoProblem:
+    """An L1 or elastic-net penalty.
+
+    Parameters
+    ----------
+    base : MomentProblem or RowProblem
+        The square loss.
+    l1_ratio : float
+        Above 0, at most 1: the share of the L1 norm in the penalty.
+    max_iter : int
+        Limit of sweeps for one alpha.
+    """
+
+    n_iter = 1
+
+    def __init__(self, base: MomentProblem | RowProblem, l1_ratio: float, max_iter: int) -> None:
+        self.base, self.l1_ratio, self.max_iter = base, l1_ratio, max_iter
+        self.quadratic: Quadratic = base.quadratic()
+        self.moments: ClassMoments | None = base.moments
+        self.midpoint = base.midpoint
+
+    def default_alphas(self) -> np.ndarray:
+        """Return the grid for cross-validation, from the smallest alpha that leaves no weight downwards."""
+        alpha = float(np.abs(self.quadratic.delta).max()) / self.l1_ratio or 1.0
+        wide = isinstance(self.base, RowProblem) and self.base.solver == "cg"
+        decades = DECADES_WIDE if wide else DECADES
+        return alpha * np.logspace(0, -decades, round(10 * decades) + 1)
+
+    def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
+        """Return the minimisers for all alphas, each with an error of at most `tol` times l1, or warn."""
+        solutions = np.zeros((len(alphas), len(self.base.scale)))
+        state = WorkingSet(self.quadratic)
+        self.n_iter, worst = 1, 0.0
+        with one_blas_thread():
+            for v, alpha in zip(solutions, alphas, strict=True):
+                if alpha > 0:
+                    l1, l2 = alpha * self.l1_ratio, alpha * (1 - self.l1_ratio)
+                    n_sweeps, error = state.solve(l1, l2, tol * l1, self.max_iter)
+                    v[state.columns] = state.v / self.base.scale[state.columns]
+                    self.n_iter, worst = max(self.n_iter, n_sweeps), max(worst, error / l1)
+                else:  # nothing is penalised: the shortest solution
+                    v[:] = self.base.path(np.zeros(1), tol)[0]
+        if worst > tol:
+            warnings.warn(
+                f"Coordinate descent stopped at max_iter={self.max_iter} sweeps with a gradient that is "
+                f"{worst:.1e} of the L1 penalty off the optimum (tol={tol:g}): increase max_iter, tol or alpha.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return solutions
+
+
+class WorkingSet:
+    """Columns, their block of M, and their weights; those of all other columns are zero."""
+
+    def __init__(self, quadratic: Quadratic) -> None:
+        self.quadratic = quadratic
+        self.columns, self.v = np.empty(0, dtype=np.intp), np.empty(0)
+        self.block = np.empty((0, 0))
+
+    def solve(self, l1: float, l2: float, tol: float, max_iter: int) -> tuple[int, float]:
+        """Go to the minimiser; return the number of sweeps and the error."""
+        delta, n_sweeps = self.quadratic.delta, 0
+        while True:
+            n, inside = descend(self.block, delta[self.columns], self.v, l1, l2, tol, max_iter - n_sweeps)
+            n_sweeps += n
+            used = self.v != 0
+            size = np.abs(self.quadratic.product(self.columns[used], self.v[used]) - delta)
+            size[self.columns] = 0
+            outside = float(size.max()) - l1
+            if outside <= tol or n_sweeps >= max_iter:
+                return n_sweeps, max(inside, outside)
+            self.grow(size, int(np.count_nonzero(size > l1)))
+
+    def grow(self, size: np.ndarray, n_wanted: int) -> None:
+        """Let in the columns of largest `size`: those wanted, but at least an eighth more, and at most twice as many.
+
+        So the blocks of a whole path cost a few times what the last one does, and no more than that is ever formed.
+        """
+        n = len(self.columns)
+        n_new = min(max(n_wanted, 16 + n // 8), 100 + n, int(np.count_nonzero(size)))
+        columns = np.concatenate([self.columns, np.argpartition(-size, n_new - 1)[:n_new]])
+        order = np.argsort(columns)
+        self.columns, self.v = columns[order], np.append(self.v, np.zeros(n_new))[order]
+        self.block = self.quadratic.block(self.columns)
+
+
+def descend(
+    M: np.ndarray, b: np.ndarray, v: np.ndarray, l1: float, l2: float, tol: float, max_iter: int
+) -> tuple[int, float]:
+    """Lead v, in place, to the minimiser of 1/2 v'Mv - b.v with the penalty; return sweeps and error."""
+    n_sweeps = 0
+    while True:
+        gradient = M @ v - b
+        error = float(distance(gradient + l2 * v, v, l1).max(initial=0))
+        if error <= tol or n_sweeps >= max_iter:
+            return n_sweeps, error
+        # About as many sweeps as cost what a Newton step does
+        n_before_newton = 5 + np.count_nonzero(v) // 50
+        n_sweeps += sweep(M, v, gradient, l1, l2, tol, min(n_before_newton, max_iter - n_sweeps))
+        while newton(M, b, v, l1, l2):
+            pass
+
+
+def distance(gradient: np.ndarray, v: np.ndarray, l1: float) -> np.ndarray:
+    """Return how far each entry of the gradient of the smooth part is from what v asks of it."""
+    return np.where(v == 0, np.maximum(np.abs(gradient) - l1, 0), np.abs(gradient + l1 * np.sign(v)))
+
+
+def newton(M: np.ndarray, b: np.ndarray, v: np.ndarray, l1: float, l2: float) -> bool:
+    """Move the nonzero weights towards the minimiser for their signs; return whether some became zero on the way.
+
+    Weights that would change their sign become zero. If that does not lower the objective, the step ends where the
+    first of them is zero.
+    """
+    used = np.flatnonzero(v)
+    if not len(used):
+        return False
+    A, x, signs = M[np.ix_(used, used)], v[used], np.sign(v[used])
+    A.flat[:: len(A) + 1] += l2
+    rhs = b[used] - l1 * signs
+
+    def value(x: np.ndarray) -> float:
+        return float(0.5 * x @ A @ x - rhs @ x)
+
+    step = linalg.cho_solve(linalg.cho_factor(A + np.diag(RIDGE * np.diagonal(A))), rhs - A @ x)
+    to_zero = np.where(step * signs < 0, -x / np.where(step == 0, 1, step), np.inf)
+    for length in (1.0, min(1.0, to_zero.min())):
+        new = np.where(to_zero <= length, 0, x + length * step)
+        if value(new) < value(x):
+            v[used] = new
+            return not new.all()
+    return False
+
+
+@jit
+def sweep(M, v, gradient, l1, l2, tol, max_sweeps):  # type: ignore[no-untyped-def]
+    """Minimise over one weight after the other, in place, until none moves the gradient by more than tol.
+
+    `gradient` is M v - b and follows v. Returns the number of sweeps.
+    """
+    for n in range(max_sweeps):
+        largest = 0.0
+        for j in range(v.shape[0]):
+            curvature = M[j, j] + l2
+            pull = M[j, j] * v[j] - gradient[j]  # what the other weights leave for this one
+            new = 0.0
+            if abs(pull) > l1:
+                new = (pull - l1 if pull > 0 else pull + l1) / curvature
+            step = new - v[j]
+            if step != 0:
+                v[j] = new
+                largest = max(largest, curvature * abs(step))
+                for i in range(v.shape[0]):
+                    gradient[i] += step * M[j, i]
+        if largest <= tol:
+            return n + 1
+    return max_sweeps

@@ -1,0 +1,1 @@
+"""The frame of the stochastic algorithms."""

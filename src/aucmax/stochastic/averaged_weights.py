@@ -1,0 +1,130 @@
+"""Weights that are shrunk and averaged at every step of a kernel, at the cost of the row's nonzeros.
+
+Conventions
+-----------
+    w = scale * u                                the weights now
+    sum of masses * w over all steps = rest + share * u
+
+A step w += a z changes u by (a / scale) z, so `rest` takes away share times as much and the sum over the past stays
+what it was; shrinking w changes `scale` alone, and adding w to the sum changes `share` and `mass` alone.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import jit
+from .row_access import pair_axpy, pair_dot, recenter, row_axpy, row_dot, settle
+
+SCALE, NORM, SHARE, MASS = range(4)
+# A scale below it is multiplied into u, and the sum so far into `rest`, before the two parts of the sum become so large
+# against it that digits are lost.
+SMALLEST = 1e-6
+
+
+class AveragedWeights(NamedTuple):
+    """A weight vector with its average over the steps so far."""
+
+    u: np.ndarray
+    rest: np.ndarray
+    scalars: np.ndarray  # scale, |w|^2, share, mass
+
+    @classmethod
+    def zeros(cls, width: int) -> "AveragedWeights":
+        """Return the weights 0, with nothing averaged yet."""
+        return cls(np.zeros(width), np.zeros(width), np.array([1.0, 0.0, 0.0, 0.0]))
+
+    def restart(self, w: np.ndarray) -> None:
+        """Set the weights, with nothing averaged yet."""
+        self.u[:], self.rest[:], self.scalars[:] = w, 0.0, (1.0, np.nan, 0.0, 0.0)
+
+    def last(self) -> np.ndarray:
+        """Return the weights now."""
+        return self.scalars[SCALE] * self.u
+
+    def average(self) -> np.ndarray:
+        """Return the average over the steps so far, or the weights now where there was none."""
+        if self.scalars[MASS] == 0:
+            return self.last()
+        return (self.rest + self.scalars[SHARE] * self.u) / self.scalars[MASS]
+
+
+@jit
+def data_step(gamma, mean_norm, norm):
+    """Return a step for w that follows the scale of the rows.
+
+    gamma over the mean of |z|^2 is the step gamma on rows of mean norm 1. At most 1 / (2 |z|^2), so that no row,
+    however long, moves its own score past its target; as gamma falls, this binds no more.
+    """
+    return min(gamma / mean_norm, 0.5 / norm) if norm > 0.0 else 0.0
+
+
+@jit
+def score(w, rows, i):
+    """Return z_i . w."""
+    return w.scalars[SCALE] * row_dot(rows, i, w.u)
+
+
+@jit
+def step(w, a, rows, i, s, norm):
+    """Do w += a z_i, where s = z_i . w and norm = |z_i|^2."""
+    change = a / w.scalars[SCALE]
+    row_axpy(change, rows, i, w.u)
+    if w.scalars[SHARE] != 0.0:
+        row_axpy(-w.scalars[SHARE] * change, rows, i, w.rest)
+    w.scalars[NORM] = max(w.scalars[NORM] + a * (2.0 * s + a * norm), 0.0)
+
+
+@jit
+def shrink(w, factor):
+    """Do w *= factor, a number in (0, 1]."""
+    w.scalars[SCALE] *= factor
+    w.scalars[NORM] *= factor * factor
+    scale = w.scalars[SCALE]
+    if scale < SMALLEST:
+        w.rest[:] += w.scalars[SHARE] * w.u
+        w.u[:] *= scale
+        w.scalars[SHARE], w.scalars[SCALE] = 0.0, 1.0
+
+
+@jit
+def project(w, radius):
+    """Scale w into the ball of this radius."""
+    if w.scalars[NORM] > radius * radius:
+        shrink(w, radius / np.sqrt(w.scalars[NORM]))
+
+
+@jit
+def unfold(w, rows):
+    """Make u[:d] the coordinates of w / scale, free to be changed one by one until `fold`; O(d)."""
+    settle(rows, w.u)
+    settle(rows, w.rest)
+    w.rest[:] += w.scalars[SHARE] * w.u
+
+
+@jit
+def fold(w, rows):
+    """Take u[:d] as they are now; the average over the past stays what it was, |w|^2 is not kept up to date."""
+    w.rest[:] -= w.scalars[SHARE] * w.u
+    recenter(rows, w.u)
+    recenter(rows, w.rest)
+
+
+@jit
+def add_to_average(w, mass):
+    """Count the weights now in the average, with this mass."""
+    w.scalars[SHARE] += mass * w.scalars[SCALE]
+    w.scalars[MASS] += mass
+
+
+@jit
+def pair_score(w, rows, i, j):
+    """Return (z_i - z_j) . w."""
+    return w.scalars[SCALE] * pair_dot(rows, i, j, w.u)
+
+
+@jit
+def pair_step(w, a, rows, i, j):
+    """Do w += a (z_i - z_j); |w|^2 is not kept up to date."""
+    change = a / w.scalars[SCALE]
+    pair_axpy(change, w.u, -w.scalars[SHARE] * change, w.rest, rows, i, j)

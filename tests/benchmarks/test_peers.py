@@ -1,0 +1,439 @@
+"""The benchmark beside other libraries: cells, what is kept, ranks and pages, on small data and made-up competitors."""
+
+import importlib
+import itertools
+import json
+import os
+import sys
+import time
+import types
+
+import numpy as np
+import peers
+import peers_page
+import pytest
+from competitors import Competitor, find_competitors
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+
+from aucmax import roc_auc
+from aucmax.compare.tuning import auc_of
+
+
+class Scorer(ClassifierMixin, BaseEstimator):
+    """Scores by one column, times `sign`; what is done in `fit` is given."""
+
+    def __init__(self, column=0, sign=1.0, in_fit=None):
+        self.column, self.sign, self.in_fit = column, sign, in_fit
+
+    def fit(self, X, y):
+        if self.in_fit:
+            self.in_fit(X, y)
+        self.fitted_ = True
+        return self
+
+    def decision_function(self, X):
+        return self.sign * X[:, self.column]
+
+
+def fake(name, candidates=({},), in_fit=None, **changes):
+    changes = {"standardize": False} | changes
+    return Competitor(
+        name, lambda seed, n_features, **parameters: Scorer(in_fit=in_fit, **parameters), candidates, **changes
+    )
+
+
+def make_data(n_rows=400, seed=0):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n_rows) < 0.4).astype(np.int64)
+    return rng.standard_normal((n_rows, 3)) + np.outer(y, [0.2, 1.0, 0.5]), y
+
+
+@pytest.fixture
+def data(monkeypatch):
+    monkeypatch.setattr(peers, "load", lambda name: make_data(seed=len(name)))
+
+
+def raise_error(X, y):
+    raise RuntimeError("it does not\nlike this")
+
+
+# One cell
+
+
+def test_the_best_candidate_is_fitted_and_tested_on_rows_it_has_not_seen():
+    X, y = make_data()
+    seen = []
+    candidates = [{"column": 0}, {"column": 1}, {"column": 2}]
+    competitor = fake("A", candidates, in_fit=lambda X, y: seen.append(X))
+    cell = peers.measure(competitor, X, y, seed=3)
+    assert cell["parameters"] == {"column": 1}
+    rest = {tuple(row) for row in X} - {tuple(row) for row in seen[-1]}
+    test = np.array([tuple(row) in rest for row in X])
+    assert test.sum() == 80
+    assert cell["auc"] == roc_auc(y[test], X[test, 1])
+    assert not rest & {tuple(row) for part in seen for row in part}  # not in the warm-up, nor in tuning
+    assert len(seen) == 1 + 3 * len(candidates) + 1
+
+
+def test_tuning_sees_no_more_rows_than_allowed(monkeypatch):
+    monkeypatch.setitem(peers.PROTOCOL, "max_tuning_rows", 90)
+    X, y = make_data()
+    sizes = []
+    peers.measure(fake("A", [{"column": 0}, {"column": 1}], in_fit=lambda X, y: sizes.append(len(y))), X, y, 0)
+    assert sizes == [320, *[60] * 6, 320]
+
+
+def test_a_candidate_that_fails_is_not_chosen():
+    X, y = make_data()
+    assert peers.tune(fake("A", [{"sign": np.nan}, {"sign": -1.0}, {"column": 1}]), X, y, 0) == {"column": 1}
+    assert peers.tune(fake("A", [{"sign": np.nan}, {"sign": -1.0}]), X, y, 0) == {"sign": -1.0}
+    with pytest.raises(ValueError, match="NaN"):
+        peers.tune(fake("A", [{"sign": np.nan}, {"sign": np.nan, "column": 1}]), X, y, 0)
+
+
+def test_columns_are_standardised_for_those_that_need_it():
+    X, y = make_data()
+    X = 1000 * X + 5000
+    means = []
+    note = lambda X, y: means.append(np.abs(X.mean(axis=0)).max())  # noqa: E731
+    for standardize in (True, False):
+        peers.measure(fake("A", in_fit=note, standardize=standardize), X, y, 0)
+    assert max(means[:2]) < 1e-9
+    assert min(means[2:]) > 1000
+
+
+def test_sparse_rows_stay_sparse_or_are_made_dense_where_memory_allows(monkeypatch):
+    X, y = make_data()
+    X = sparse.csr_array(X)
+    kinds = []
+    note = lambda X, y: kinds.append(sparse.issparse(X))  # noqa: E731
+    peers.measure(fake("A", in_fit=note, takes_sparse=False), X, y, 0)
+    assert kinds == [False, False]
+    peers.build(Competitor("B", lambda seed, n_features: LogisticRegression()), X, 0, {}).fit(X, y)  # not centred
+    monkeypatch.setitem(peers.PROTOCOL, "max_dense_gb", 1e-9)
+    with pytest.raises(MemoryError, match="takes dense rows only"):
+        peers.measure(fake("A", takes_sparse=False), X, y, 0)
+
+
+def test_scores_may_be_probabilities():
+    X, y = make_data()
+    scores = types.SimpleNamespace(predict_proba=lambda X: np.column_stack([-X[:, 1], X[:, 1]]))
+    assert auc_of(scores, X, y) == roc_auc(y, X[:, 1])
+
+
+def test_what_a_process_answers():
+    assert peers.in_a_process(lambda: {"auc": 0.5}, 60) == {"auc": 0.5}
+    assert peers.in_a_process(lambda: raise_error(0, 0), 60) == {"failure": "it does not like this"}
+    assert peers.in_a_process(lambda: os._exit(3), 60) == {"failure": "its process ended with exit code 3"}
+    assert peers.in_a_process(lambda: time.sleep(60), 0.1) == {"failure": "not done after 0.1 seconds"}
+
+
+# What is kept
+
+
+def test_a_run_that_was_stopped_goes_on(data, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "peers.json"
+    competitors = [fake("A"), fake("B", [{"column": 0}, {"column": 1}])]
+    measured = []
+
+    def stop_after(n):
+        def in_a_process(function, limit):
+            if len(measured) == n:
+                raise KeyboardInterrupt
+            measured.append((function.args[0].name, function.args[3]))
+            return function()
+
+        return in_a_process
+
+    monkeypatch.setattr(peers, "in_a_process", stop_after(3))
+    with pytest.raises(KeyboardInterrupt):
+        peers.run(peers.Results(path), ["x", "yy"], competitors, 2)
+    assert len(peers.read_results(path)["cells"]) == 3
+    monkeypatch.setattr(peers, "in_a_process", stop_after(None))
+    peers.run(peers.Results(path), ["x", "yy"], competitors, 2)
+    assert measured == [(name, seed) for _ in range(2) for seed in range(2) for name in "AB"]
+    once = path.read_bytes()
+    peers.run(peers.Results(path), ["x", "yy"], competitors, 2)
+    assert path.read_bytes() == once
+    assert "B" in capsys.readouterr().err
+
+    peers.run(peers.Results(path), ["x"], [fake("B", [{"column": 2}])], 1)  # another grid: measured anew
+    cells = peers.read_results(path)["cells"]
+    assert [cell["parameters"] for cell in cells if cell["competitor"] == "B"] == [{"column": 2}]
+
+
+def test_one_that_is_not_installed_is_skipped_by_name(data, tmp_path, capsys):
+    results = peers.Results(tmp_path / "peers.json")
+    peers.run(results, ["x"], [fake("AUCClassifier"), fake("B", requires=("numpy", "no_such_module"))], 1)
+    assert "B is skipped: no_such_module not installed" in capsys.readouterr().err
+    assert [cell["competitor"] for cell in results.kept["cells"]] == ["AUCClassifier"]
+    assert "- B: skipped, no_such_module not installed." in peers_page.competitor_list(results.kept)
+
+
+def test_what_is_kept_has_date_versions_and_machine(data, tmp_path):
+    results = peers.Results(tmp_path / "peers.json")
+    peers.run(results, ["x"], [fake("A")], 1)
+    kept = json.loads(results.path.read_text())
+    (environment,) = kept["environments"]
+    assert {"aucmax", "numpy", "scipy", "scikit-learn", "numba"} <= set(environment["versions"])
+    assert "cores" in environment["machine"]
+    (cell,) = kept["cells"]
+    assert cell["date"] == time.strftime("%Y-%m-%d")
+    assert kept["environments"][cell["environment"]] == environment
+    assert kept["data"]["x"]["rows"] == 400
+    assert kept["data"]["x"]["positive"] == pytest.approx(make_data(seed=1)[1].mean())
+
+
+@pytest.mark.parametrize("text", ["", "[1", "[]", "3", '{"cells": []}'])
+def test_a_file_that_is_none_of_ours_is_refused(tmp_path, text):
+    path = tmp_path / "peers.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"peers\.json is no file of results"):
+        peers.Results(path)
+    assert path.read_text() == text
+
+
+def test_results_of_another_protocol_are_refused(data, tmp_path, monkeypatch):
+    path = tmp_path / "peers.json"
+    peers.run(peers.Results(path), ["x"], [fake("A")], 1)
+    monkeypatch.setitem(peers.PROTOCOL, "folds", 4)
+    with pytest.raises(ValueError, match="measured by another protocol"):
+        peers.Results(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--names", "no such"], "There is no data set 'no such'; there are "),
+        (["--competitors", "X"], "There is no competitor 'X'; there are AUCClassifier, BAM, "),
+        (["--again", "X"], "There is no competitor 'X'"),
+        (["--write-only"], "No such file"),
+    ],
+)
+def test_wrong_arguments_are_one_sentence(tmp_path, arguments, message):
+    with pytest.raises(SystemExit, match=message):
+        peers.main(["--results", str(tmp_path / "peers.json"), *arguments])
+
+
+# The competitors of the folder
+
+
+def test_the_competitors_of_the_issue_are_there():
+    names = [each.name for each in find_competitors()]
+    assert names[:5] == ["AUCClassifier", "BAM", "OPAUC", "PSAM", "SPDAM"]
+    assert len(set(names)) == len(names) == 14
+    assert sorted(each.name for each in find_competitors() if each.family == "trees") == names[-2:]
+
+
+@pytest.mark.parametrize("competitor", find_competitors(), ids=lambda each: each.name)
+def test_a_competitor_ranks_better_than_chance(competitor):
+    if competitor.missing or competitor.name == "LibAUC AUCM":
+        pytest.skip("not installed, or tested with stand-ins below")
+    X, y = make_data(200)
+    for parameters in competitor.candidates[:: max(len(competitor.candidates) - 1, 1)]:
+        fitted = peers.build(competitor, X, 0, parameters).fit(X, y)
+        assert auc_of(fitted, X, y) > 0.6
+
+
+def test_libauc_is_called_as_documented(monkeypatch):
+    """With stand-ins for PyTorch and LibAUC that note what they are called with, and a layer of known weights."""
+    calls = []
+
+    class Tensor(np.ndarray):
+        def backward(self):
+            calls.append("backward")
+
+        def split(self, size):
+            return [self[start : start + size] for start in range(0, len(self), size)]
+
+        def detach(self):
+            return self
+
+        def numpy(self):
+            return np.asarray(self)
+
+    class Layer:
+        def __init__(self, n_in, n_out):
+            self.weight = np.ones((n_out, n_in)).view(Tensor)
+
+        def parameters(self):
+            return [self.weight]
+
+        def __call__(self, X):
+            return X @ self.weight.T
+
+    class Loss:
+        def __init__(self, **options):
+            calls.append(("loss", options))
+
+        def __call__(self, scores, y, auto):
+            assert scores.shape == (len(y), 1)
+            assert not auto
+            return scores.sum(keepdims=True)
+
+    class Steps:
+        def __init__(self, parameters, **options):
+            calls.append(("steps", sorted(options)))
+
+        def zero_grad(self):
+            calls.append("zero_grad")
+
+        def step(self):
+            calls.append("step")
+
+        def update_regularizer(self, decay_factor):
+            calls.append(f"decay {decay_factor}")
+
+    torch = types.ModuleType("torch")
+    torch.manual_seed = torch.set_num_threads = lambda number: None
+    torch.float32 = np.float32
+    torch.tensor = lambda values, dtype: np.asarray(values, dtype=dtype).view(Tensor)
+    torch.randperm = lambda n: np.random.default_rng(0).permutation(n).view(Tensor)
+    torch.nn = types.SimpleNamespace(Linear=Layer)
+    libauc, losses, optimizers = (types.ModuleType(name) for name in ("libauc", "libauc.losses", "libauc.optimizers"))
+    losses.AUCMLoss, optimizers.PESG = Loss, Steps
+    for module in (torch, libauc, losses, optimizers):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    competitor = importlib.import_module("competitors.libauc_aucm").COMPETITOR
+    X, y = make_data(600)
+    fitted = competitor.make(0, 3, **competitor.candidates[0]).fit(X, y)
+    assert np.array_equal(fitted.decision_function(X), X.sum(axis=1))
+    assert calls[0] == ("loss", {"imratio": y.mean(), "device": "cpu"})
+    assert calls[1] == ("steps", ["device", "loss_fn", "lr", "verbose", "weight_decay"])
+    passes = ["zero_grad", "backward", "step"] * 3  # 600 rows in batches of 256
+    assert calls[2:] == [*passes * 10, "decay 10", *passes * 5, "decay 10", *passes * 5]
+
+
+# Ranks and pages
+
+
+def test_ranks_by_brute_force():
+    rng = np.random.default_rng(0)
+    auc = rng.integers(5, size=(20, 6)) / 10 + rng.uniform(-4e-5, 4e-5, (20, 6))
+    auc[3, 2] = auc[7, 0] = auc[7, 5] = np.nan
+    figures = np.where(np.isnan(auc), -1, auc.round(4))
+    brute = [
+        [1 + sum(b > a for b in row) + (sum(b == a for b in row) - 1) / 2 for a in row] for row in figures.tolist()
+    ]
+    assert np.array_equal(peers_page.ranks(auc), brute)
+    assert peers_page.ranks(auc)[7, 0] == 5.5
+
+
+def test_bootstrap_interval_of_two_rows_by_enumeration():
+    values = np.array([[1.0, 4.0], [3.0, 4.0]])
+    low, high = peers_page.bootstrap_interval(values)
+    means = [np.mean(draw, axis=0) for draw in itertools.product(values, repeat=2)]  # 1, 2, 2, 3, each 1/4
+    assert np.array_equal(low, np.quantile(means, 0.025, axis=0, method="inverted_cdf"))
+    assert np.array_equal(high, np.quantile(means, 0.975, axis=0, method="inverted_cdf"))
+
+
+def test_critical_difference_of_two_is_the_normal_test():
+    """And that of four is with q of Demsar (2006), Table 5."""
+    assert peers_page.critical_difference(25, 2) == pytest.approx(1.959964 / np.sqrt(25), rel=1e-5)
+    assert peers_page.critical_difference(14, 4) == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), rel=1e-3)
+
+
+def kept_results():
+    """Three data sets, three competitors, two splits; B fails once on "two" and lacks a split of "late"."""
+    cells, figure = [], itertools.count()
+    for name, competitor, seed in itertools.product(("one", "two", "late"), ("AUCClassifier", "B", "Trees"), (0, 1)):
+        cell = {"data": name, "competitor": competitor, "seed": seed, "date": "2026-01-02", "environment": 0}
+        if (name, competitor, seed) == ("two", "B", 1):
+            cell["failure"] = "too wide"
+        else:
+            k = next(figure)
+            cell |= {"auc": 0.7 + k / 1000, "tuning_seconds": k + 1.0, "fit_seconds": 0.5, "parameters": {}}
+        if (name, competitor, seed) != ("late", "B", 1):
+            cells.append(cell)
+    families = {"AUCClassifier": "aucmax", "B": "linear", "Trees": "trees"}
+    return {
+        "protocol": peers.PROTOCOL,
+        "environments": [
+            {"versions": {"python": "3.x"}, "machine": "abacus, 2 cores, 8 GB"},
+        ],
+        "data": {
+            name: {"rows": 1000 * len(name), "columns": 7, "sparse": name == "two", "positive": 0.25}
+            for name in ("one", "two", "late")
+        },
+        "competitors": {
+            name: {"family": family, "candidates": [{"C": 1}, {"C": 2}], "note": ""}
+            for name, family in families.items()
+        },
+        "cells": cells,
+    }
+
+
+def test_summary_and_standing_by_hand():
+    summary = peers_page.summarize(kept_results())
+    assert summary.data == ["one", "two"]  # "late" is not complete
+    assert summary.auc[0] == pytest.approx([0.7005, 0.7025, 0.7045])
+    assert summary.auc[1] == pytest.approx([0.7065, np.nan, 0.7095], nan_ok=True)
+    assert summary.seconds[0] == pytest.approx([2.0, 4.0, 6.0])
+    assert summary.failures == {"B on two": "too wide"}
+    ours, other, trees = peers_page.standing(summary)
+    assert (ours["rank"], ours["difference"], ours["ratio"], ours["n_data"]) == (1.5, 0, 1, 2)
+    assert (other["rank"], other["n_data"]) == (1.5, 1)
+    assert other["difference"] == pytest.approx(0.002)
+    assert other["ratio"] == 2
+    assert "rank" not in trees
+    assert trees["difference"] == pytest.approx((0.004 + 0.003) / 2)
+
+
+def test_where_the_reference_fails_nothing_is_held_against_it():
+    kept = kept_results()
+    for cell in kept["cells"]:
+        if (cell["data"], cell["competitor"]) == ("one", "AUCClassifier"):
+            cell["failure"] = "no"
+    ours, other, trees = peers_page.standing(peers_page.summarize(kept))
+    assert (ours["n_data"], other["n_data"], trees["n_data"]) == (1, 0, 1)
+    assert "difference" not in other
+    assert (ours["rank"], other["rank"]) == (1.5, 1.5)
+    assert trees["difference"] == pytest.approx(0.003)
+
+
+def test_pages_are_made_from_the_file_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(peers, "find_competitors", lambda: pytest.fail("it must not look for competitors"))
+    results, page, readme = tmp_path / "kept.json", tmp_path / "page.md", tmp_path / "README.md"
+    results.write_text(json.dumps(kept_results()))
+    for path in (page, readme):
+        path.write_text("before\n<!-- made by `make peers` -->\nstale figures\n<!-- end -->\nafter\n")
+    arguments = ["--write-only", "--results", str(results), "--write", str(page), "--readme", str(readme)]
+    peers.main(arguments)
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "stale figures" not in text
+    for line in (
+        "Measured 2026-01-02 with one thread on abacus, 2 cores, 8 GB; python 3.x.",
+        "| one | 0.7005 | **0.7025** | 0.7045 |",
+        "| two | **0.7065** | - | 0.7095 |",
+        "| one | 2 (0.5) | 4 (0.5) | 6 (0.5) |",
+        "- B on two: too wide",
+        "by the AUC of 3 folds of at most 10,000 training rows",
+        "Not complete, and left out: late.",
+        "| two | 3,000 | 7 | sparse | 25% | 2 |",
+        "- B: 2 candidates of C.",
+        "![AUC against training time](page.svg)",
+    ):
+        assert line in text
+    assert "| Trees |  | +0.0035 |" in readme.read_text()
+    figure = (tmp_path / "page.svg").read_text()
+    assert all(name in figure for name in ("AUCClassifier", "B", "Trees"))
+    peers.main(arguments)
+    assert (page.read_text(), (tmp_path / "page.svg").read_text()) == (text, figure)
+
+
+def test_a_page_without_results_is_one_sentence(tmp_path):
+    results = tmp_path / "kept.json"
+    empty = kept_results() | {"cells": []}
+    results.write_text(json.dumps(empty))
+    with pytest.raises(SystemExit, match="There is no data set yet"):
+        peers.main(["--write-only", "--results", str(results), "--write", str(tmp_path / "page.md")])
+    others = kept_results()
+    others["cells"] = [cell for cell in others["cells"] if cell["competitor"] != "AUCClassifier"]
+    results.write_text(json.dumps(others))
+    with pytest.raises(SystemExit, match="There are no results of AUCClassifier"):
+        peers.main(["--write-only", "--results", str(results), "--readme", str(tmp_path / "page.md")])

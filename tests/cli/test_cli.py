@@ -1,0 +1,630 @@
+"""Every command end to end, on files, with its exit status and what it says."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rich.console import Console as RichConsole
+from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_digits
+
+from aucmax import OPAUC, AUCClassifier, load_model, roc_auc
+from aucmax.cli import console
+from aucmax.cli.main import main, split_names
+from aucmax.files import Block
+
+X, Y = load_breast_cancer(return_X_y=True)
+TRAIN, TEST = slice(0, 400), slice(400, None)
+NAMES = [name.replace(" ", "_") for name in load_breast_cancer().feature_names]
+
+
+def write_csv(path, rows, labels=("malignant", "benign"), columns=NAMES, target="diagnosis"):
+    lines = [",".join([*columns, target])]
+    lines += [",".join([*map(repr, x.tolist()), labels[c]]) for x, c in zip(X[rows], Y[rows], strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with the same rows in every format, and a model."""
+    folder = tmp_path_factory.mktemp("files")
+    write_csv(folder / "train.csv", TRAIN)
+    write_csv(folder / "test.csv", TEST)
+    dump_svmlight_file(X[TRAIN], Y[TRAIN], str(folder / "train.libsvm"), zero_based=False)
+    dump_svmlight_file(X[TEST], Y[TEST], str(folder / "test.libsvm"), zero_based=False)
+    np.savez(folder / "train.npz", X=X[TRAIN], y=Y[TRAIN])
+    for suffix, module in ((".gz", gzip), (".bz2", bz2), (".xz", lzma)):
+        with module.open(folder / f"train.libsvm{suffix}", "wb") as file:
+            file.write((folder / "train.libsvm").read_bytes())
+    import pyarrow
+    import pyarrow.parquet
+
+    table = {name: X[TRAIN, j] for j, name in enumerate(NAMES)} | {"target": Y[TRAIN]}
+    pyarrow.parquet.write_table(pyarrow.table(table), folder / "train.parquet")
+    with pytest.raises(SystemExit):
+        main(["fit", str(folder / "train.csv"), "--target", "diagnosis", "-o", str(folder / "csv.safetensors"), "-q"])
+    with pytest.raises(SystemExit):
+        main(["fit", str(folder / "train.libsvm"), "-o", str(folder / "libsvm.safetensors"), "-q"])
+    return folder
+
+
+# fit
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "train.csv",
+        "train.libsvm",
+        "train.libsvm.gz",
+        "train.libsvm.bz2",
+        "train.libsvm.xz",
+        "train.npz",
+        "train.parquet",
+    ],
+)
+def test_fit_gives_the_same_model_from_every_format(run, folder, tmp_path, name):
+    target = ["--target", "diagnosis", "--positive", "benign"] if name == "train.csv" else []
+    status, out, err = run("fit", folder / name, "-o", tmp_path / "model.safetensors", "--alpha", 0.1, *target)
+    assert (status, err) == (0, "")
+    assert "400 rows, " in out
+    assert f"wrote {tmp_path / 'model.safetensors'}" in out
+    model = load_model(tmp_path / "model.safetensors")
+    np.testing.assert_allclose(model.coef_, AUCClassifier(alpha=0.1).fit(X[TRAIN], Y[TRAIN]).coef_, rtol=1e-9)
+    assert model.classes_.tolist() == (["malignant", "benign"] if name == "train.csv" else [0, 1])
+
+
+def test_fit_from_standard_input(run, folder, tmp_path, monkeypatch):
+    text = (folder / "train.libsvm").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    status, _, err = run("fit", "-", "-o", tmp_path / "model.safetensors", "--alpha", 0.1)
+    assert (status, err) == (0, "")
+    expected = AUCClassifier(alpha=0.1).fit(X[TRAIN], Y[TRAIN]).coef_
+    np.testing.assert_allclose(load_model(tmp_path / "model.safetensors").coef_, expected, rtol=1e-9)
+
+
+def test_the_default_fit_is_that_of_the_classifier(run, folder, tmp_path):
+    arguments = ["--test", folder / "test.libsvm", "--report", tmp_path / "report.html", "--json"]
+    status, out, err = run("fit", folder / "train.libsvm", "-o", tmp_path / "model.safetensors", *arguments)
+    assert (status, err) == (0, "")
+    told, clf = json.loads(out), AUCClassifier().fit(X[TRAIN], Y[TRAIN])
+    assert told["algorithm"] == "AUCClassifier"
+    assert told["fitted"]["loss"] == clf.loss_
+    assert told["fitted"]["alpha"] == pytest.approx(clf.alpha_)
+    assert told["fitted"]["cross-validated AUC"] == pytest.approx(clf.cv_results_["mean_test_score"].max(), abs=2e-4)
+    assert told["test"]["AUC"] == pytest.approx(clf.score(X[TEST], Y[TEST]))
+    assert told["test"]["rows"] == 169
+    assert told["training"]["read by blocks"] is False
+    page = (tmp_path / "report.html").read_text()
+    assert f"{clf.score(X[TEST], Y[TEST]):.4f}"[:5] in page
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        (["--loss", "logistic", "--alpha", "0.5"], {"loss": "logistic", "alpha": 0.5}),
+        (["--penalty", "l1", "--cv", "3"], {"penalty": "l1", "cv": 3}),
+        (
+            ["--penalty", "elasticnet", "--l1-ratio", "0.9", "--alpha", "0.01"],
+            {"penalty": "elasticnet", "l1_ratio": 0.9},
+        ),
+        (["--n-nonzero", "3", "--alpha", "0.1"], {"n_nonzero": 3}),
+        (["--n-nonzero", "3", "--n-nonzero", "5", "--alpha", "0.1"], {"n_nonzero": [3, 5]}),
+        (["--no-standardize", "--alpha", "0.1"], {"standardize": False}),
+        (["--algorithm", "SOLAM(max_iter=3)", "--seed", "5"], {"max_iter": 3, "random_state": 5}),
+        (["--algorithm", "RegSOLAM", "--alpha", "0.3"], {"alpha": 0.3, "random_state": 0}),
+    ],
+)
+def test_options_of_fit_become_parameters(run, folder, tmp_path, options, parameters):
+    status, _, err = run("fit", folder / "train.libsvm", "-o", tmp_path / "model.safetensors", *options)
+    assert (status, err) == (0, "")
+    known = load_model(tmp_path / "model.safetensors").get_params()
+    assert {name: known[name] for name in parameters} == parameters
+
+
+def test_a_kernel_pipeline_is_fitted_kept_and_used(run, folder, tmp_path):
+    model = tmp_path / "model.safetensors"
+    assert run("fit", folder / "train.csv", "--target", "diagnosis", "--algorithm", "NPSAM", "-o", model, "-q")[0] == 0
+    status, out, _ = run("evaluate", model, folder / "test.csv", "--json")
+    assert status == 0
+    assert json.loads(out)["auc"]["auc"] > 0.9
+    assert "KMeansNystroem + PSAM" in run("inspect", model)[1]
+
+
+@pytest.mark.parametrize("option", ["--memory", "--checkpoint"])
+@pytest.mark.parametrize(
+    ("algorithm", "clf"),
+    [
+        ([], AUCClassifier("squared")),
+        (["--alpha", "0.1"], AUCClassifier(alpha=0.1)),
+        (["--algorithm", "OPAUC(max_iter=2)"], OPAUC(max_iter=2, shuffle=False, random_state=0)),
+    ],
+    ids=str,
+)
+def test_a_fit_by_blocks_is_the_one_in_memory(run, folder, tmp_path, option, algorithm, clf):
+    value, model = "10MB" if option == "--memory" else tmp_path / "checkpoint", tmp_path / "model"
+    arguments = ["--target", "diagnosis", option, value, *algorithm, "-o", model]
+    status, _, err = run("fit", folder / "train.csv", *arguments)
+    assert status == 0
+    assert "read by blocks" in err
+    assert os.listdir(tmp_path) == ["model"]
+    streamed = load_model(model)
+    clf.fit(X[TRAIN], 1 - Y[TRAIN])  # malignant is the larger label
+    np.testing.assert_allclose(streamed.coef_, clf.coef_, rtol=1e-6, atol=1e-12)
+    assert streamed.classes_.tolist() == ["benign", "malignant"]
+    assert streamed.feature_names_in_.tolist() == NAMES
+
+
+def test_one_of_many_labels_against_the_others(run, tmp_path):
+    digits, y = load_digits(return_X_y=True)
+    np.savez(tmp_path / "digits.npz", X=digits, y=y)
+    model = tmp_path / "model.safetensors"
+    assert run("fit", tmp_path / "digits.npz", "-o", model, "--positive", "8", "--alpha", "1")[0] == 0
+    expected = AUCClassifier(alpha=1.0).fit(digits, y == 8).score(digits, y == 8)
+    status, out, _ = run("evaluate", model, tmp_path / "digits.npz", "--json")
+    assert status == 0
+    assert json.loads(out)["auc"]["auc"] == pytest.approx(expected)
+    assert load_model(model).classes_.tolist() == ["other", "8"]
+
+
+def test_one_hot_columns_are_found_again_by_name(run, tmp_path):
+    rng = np.random.default_rng(0)
+    colours, size = rng.choice(["red", "green", "blue"], 300), rng.standard_normal(300)
+    y = (size + (colours == "red") + rng.standard_normal(300) > 0).astype(int)
+    (tmp_path / "train.csv").write_text(
+        "size,colour,label\n" + "".join(f"{s},{c},{k}\n" for s, c, k in zip(size, colours, y, strict=True))
+    )
+    (tmp_path / "new.csv").write_text("id,colour,size\n7,red,0.5\n8,violet,0.5\n")
+    model = tmp_path / "model.safetensors"
+    assert run("fit", tmp_path / "train.csv", "-o", model, "--one-hot", "--alpha", "0.1")[0] == 0
+    status, out, _ = run("predict", model, tmp_path / "new.csv")
+    assert status == 0
+    clf = load_model(model)
+    assert clf.feature_names_in_.tolist() == ["size", "colour=blue", "colour=green", "colour=red"]
+    red, violet = map(float, out.splitlines()[1:])
+    assert red == pytest.approx(0.5 * clf.coef_[0, 0] + clf.coef_[0, 3] + clf.intercept_[0])
+    assert violet == pytest.approx(0.5 * clf.coef_[0, 0] + clf.intercept_[0])
+
+
+# predict, evaluate, inspect, export
+
+
+def test_predict_writes_scores_probabilities_and_labels(run, folder, tmp_path):
+    model = load_model(folder / "csv.safetensors")
+    status, out, err = run("predict", folder / "csv.safetensors", folder / "test.csv", "--proba", "--labels")
+    assert (status, err) == (0, "")
+    header, *lines = out.splitlines()
+    assert header == "score,probability,label"
+    with pytest.warns(UserWarning, match="feature names"):
+        scores = model.decision_function(X[TEST])
+    told = [line.split(",") for line in lines]
+    np.testing.assert_allclose([float(line[0]) for line in told], scores, rtol=1e-12)
+    assert [line[2] for line in told] == np.where(scores > 0, "malignant", "benign").tolist()
+    run(
+        "predict", folder / "csv.safetensors", folder / "test.csv", "--proba", "--labels", "-o", tmp_path / "scores.csv"
+    )
+    assert (tmp_path / "scores.csv").read_text() == out
+    assert os.listdir(tmp_path) == ["scores.csv"]
+
+
+def test_evaluate_tells_what_the_library_does(run, folder, tmp_path):
+    report = tmp_path / "report.html"
+    status, out, err = run("evaluate", folder / "libsvm.safetensors", folder / "test.libsvm", "--report", report)
+    assert (status, err) == (0, "")
+    model = load_model(folder / "libsvm.safetensors")
+    auc = roc_auc(Y[TEST], model.decision_function(X[TEST]))
+    assert out.startswith(f"AUC                {auc:.4f}  95% interval [")
+    assert "partial AUC" in out
+    assert "average precision" in out
+    assert "said 1" in out
+    assert report.stat().st_size < 3e6
+
+
+def test_inspect_shows_what_the_file_holds(run, folder):
+    status, out, _ = run("inspect", folder / "csv.safetensors", "--top", 3)
+    assert status == 0
+    assert "AUCClassifier" in out
+    assert sum(name in out for name in NAMES) == 3
+    values = json.loads(run("inspect", folder / "csv.safetensors", "--json")[1])
+    assert values["classes"] == {"negative": "benign", "positive": "malignant"}
+    assert values["training"]["rows"] == 400
+    assert values["columns"] == 30
+    model = load_model(folder / "csv.safetensors")
+    largest = NAMES[int(np.argmax(np.abs(model.coef_[0] * X[TRAIN].std(axis=0))))]
+    assert next(iter(values["weights"])) == largest
+
+
+def test_export_writes_what_onnxruntime_reads(run, folder, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    status, _, err = run("export", folder / "libsvm.safetensors", "--onnx", tmp_path / "model.onnx")
+    assert (status, err) == (0, f"wrote {tmp_path / 'model.onnx'}\n")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    rows = X[TEST].astype(np.float32)
+    (scores,) = session.run(["score"], {"X": rows})
+    expected = load_model(folder / "libsvm.safetensors").decision_function(rows.astype(np.float64))
+    np.testing.assert_allclose(scores, expected, rtol=1e-9)
+
+
+# compare, algorithms, demo
+
+
+def test_compare_tells_what_the_engine_finds(run, folder, tmp_path):
+    from aucmax.compare.comparison import compare
+
+    methods = "GaussianAUC, LogisticRegression(C=0.1), SHTAUC(n_nonzero=3, n_blocks=1)"
+    arguments = ["--methods", methods, "--folds", 3, "--repeats", 2, "--report", tmp_path / "report.html"]
+    status, out, err = run("compare", folder / "train.libsvm", *arguments, "--json")
+    assert (status, err) == (0, "")
+    (told,) = json.loads(out)["comparisons"]
+    expected = compare(X[TRAIN], Y[TRAIN], split_names(methods), n_splits=3, n_repeats=2).to_dict()
+    for row, known in zip(told["methods"], expected["methods"], strict=True):
+        assert (row["method"], row["auc"], row["pvalue"]) == (known["method"], known["auc"], known["pvalue"])
+    assert (tmp_path / "report.html").exists()
+    status, out, _ = run("compare", folder / "train.libsvm", folder / "test.libsvm", *arguments[:-2])
+    assert status == 0
+    assert "LogisticRegression(C=0.1)" in out
+    assert "over 2 data sets" in out
+
+
+def test_algorithms_lists_the_registry(run):
+    from aucmax.algorithms import ALGORITHMS
+
+    status, out, _ = run("algorithms")
+    assert status == 0
+    told = {row["name"] for row in json.loads(run("algorithms", "--json")[1])["methods"]}
+    for name in ALGORITHMS:
+        assert name in out
+        assert name in told
+
+
+def test_demo_writes_its_report_and_tells_where(run, tmp_path, monkeypatch):
+    from aucmax.cli import demo
+
+    monkeypatch.setattr(demo, "METHODS", ("GaussianAUC", "LinearDiscriminantAnalysis"))
+    status, out, _ = run("demo", "-o", tmp_path / "demo.html")
+    assert status == 0
+    assert out.rstrip().endswith(f"wrote {tmp_path / 'demo.html'}")
+    assert "LinearDiscriminantAnalysis" in (tmp_path / "demo.html").read_text()
+
+
+# What users can fix
+
+
+def test_existing_files_are_kept_unless_forced(run, refused, folder, tmp_path):
+    for name in ("model.safetensors", "report.html"):
+        (tmp_path / name).write_text("precious")
+    model, report = tmp_path / "model.safetensors", tmp_path / "report.html"
+    assert refused("fit", folder / "train.libsvm", "-o", model) == (
+        f"{model} exists: give another name, or --force to replace it."
+    )
+    refused("fit", folder / "train.libsvm", "-o", tmp_path / "new", "--report", report)
+    refused("predict", folder / "libsvm.safetensors", folder / "test.libsvm", "-o", report)
+    refused("evaluate", folder / "libsvm.safetensors", folder / "test.libsvm", "--report", report)
+    refused("export", folder / "libsvm.safetensors", "--onnx", report)
+    refused("demo", "-o", report)
+    assert sorted(os.listdir(tmp_path)) == ["model.safetensors", "report.html"]
+    assert {path.read_text() for path in (model, report)} == {"precious"}
+    assert run("fit", folder / "train.libsvm", "-o", model, "--alpha", "1", "--force")[0] == 0
+    assert load_model(model).alpha == 1
+
+
+def test_no_output_may_be_an_input_or_another_output(refused, folder, tmp_path):
+    train, model = tmp_path / "train.libsvm", tmp_path / "model"
+    shutil.copy(folder / "train.libsvm", train)
+    shutil.copy(folder / "libsvm.safetensors", model)
+    (tmp_path / "link").symlink_to(train)
+    before = {path: path.read_bytes() for path in (train, model)}
+    assert "is read by this command" in refused("fit", train, "-o", train, "--force")
+    refused("fit", train, "-o", tmp_path / "link", "--force")
+    refused("fit", train, "--test", model, "-o", model, "--force")
+    assert "is written as" in refused("fit", train, "-o", tmp_path / "m", "--report", tmp_path / "m")
+    refused("fit", train, "-o", tmp_path / "m", "--checkpoint", tmp_path / "m")
+    refused("fit", train, "-o", tmp_path / "m", "--checkpoint", train)
+    refused("predict", model, train, "-o", train, "--force")
+    refused("predict", model, train, "-o", model, "--force")
+    refused("evaluate", model, train, "--report", model, "--force")
+    refused("export", model, "--onnx", model, "--force")
+    refused("compare", train, "--report", train, "--force")
+    assert {path: path.read_bytes() for path in before} == before
+    assert not (tmp_path / "m").exists()
+
+
+def test_faults_of_the_test_file_are_found_before_the_fit(refused, folder, tmp_path, monkeypatch):
+    from aucmax.cli import training
+
+    monkeypatch.setattr(training, "fit_in_memory", lambda *arguments: pytest.fail("it was fitted"))
+    train = ["fit", folder / "train.csv", "--target", "diagnosis", "-o", tmp_path / "m"]
+    assert "missing.csv" in refused(*train, "--test", tmp_path / "missing.csv")
+    write_csv(tmp_path / "other.csv", TEST, columns=[*NAMES[:29], "other"])
+    assert NAMES[29] in refused(*train, "--test", tmp_path / "other.csv")
+    assert "standard input (-) can be read once" in refused("fit", "-", "--test", "-", "-o", tmp_path / "m")
+    assert "nowhere" in refused(*train, "--checkpoint", tmp_path / "nowhere" / "c")
+
+
+def test_a_model_is_safe_when_its_test_fails(refused, folder, tmp_path):
+    (tmp_path / "one.libsvm").write_text("1 1:1\n1 2:1\n")
+    told = refused(
+        "fit", folder / "train.libsvm", "-o", tmp_path / "m", "--alpha", 1, "--test", tmp_path / "one.libsvm"
+    )
+    assert "no row has the label 0" in told
+    assert told.endswith(f"(The model was written to {tmp_path / 'm'}.)")
+    load_model(tmp_path / "m")
+
+
+def test_a_checkpoint_is_no_licence_to_replace_another_file(run, folder, tmp_path, monkeypatch):
+    from aucmax.streaming import passes
+
+    arguments = ["fit", folder / "train.libsvm", "--alpha", 1, "--checkpoint", tmp_path / "c", "--checkpoint-every", 0]
+    monkeypatch.setattr(passes.Passes, "clear", lambda self: None)
+    assert run(*arguments, "-o", tmp_path / "m")[0] == 0
+    (tmp_path / "precious").write_text("precious")
+    status, _, err = run(*arguments, "-o", tmp_path / "precious")
+    assert status == 2
+    assert "is the checkpoint of another fit: output was" in err
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert run(*arguments, "-o", tmp_path / "m")[0] == 0  # the same command goes on, and replaces its own
+
+
+def test_columns_without_names_are_taken_in_their_order_and_that_is_said(run, folder):
+    status, _, err = run("predict", folder / "libsvm.safetensors", folder / "test.csv", "--target", "diagnosis")
+    assert status == 0
+    assert "columns are taken in their order, since the model has no names" in err
+
+
+def test_minus_is_standard_output(run, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = run("predict", folder / "libsvm.safetensors", folder / "test.libsvm", "-o", "-")
+    assert status == 0
+    assert out.startswith("score\n")
+    assert os.listdir() == []
+
+
+def test_an_interrupt_is_one_line(folder, tmp_path):
+    script = (
+        "import os, signal, sys, aucmax.cli.training as t; from aucmax.cli.main import main; "
+        "t.fit_in_memory = lambda *arguments: os.kill(os.getpid(), signal.SIGINT); main(sys.argv[1:])"
+    )
+    arguments = ["fit", str(folder / "train.libsvm"), "-o", str(tmp_path / "m")]
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "aucmax: interrupted.\n")
+    assert os.listdir(tmp_path) == []
+
+
+def test_streams_that_are_closed_or_know_no_unicode(folder, tmp_path):
+    write_csv(tmp_path / "train.csv", TRAIN, labels=("gut", "böse"), target="y")
+    command = f"{sys.executable} -m aucmax"
+    model = tmp_path / "m"
+    script = f"""
+set -e
+{command} fit {tmp_path}/train.csv --alpha 1 -o {model}
+{command} inspect {model}
+{command} predict {model} {tmp_path}/train.csv --labels >&-
+{command} inspect {model} | head -n 1
+! {command} predict {model} - <&-
+"""
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "aucmax: standard input is closed.\n"
+    assert "b\\xf6se" in done.stdout
+
+
+BAD = {
+    "ragged.csv": ("a,b,y\n1,2,0\n3,1\n", "line 3"),
+    "text.csv": ("a,b,y\n1,2,0\n3,oops,1\n", "line 3, column 'b': found the text 'oops'"),
+    "missing-target.csv": ("a,b,c\n1,2,0\n", "--target"),
+    "one-class.csv": ("a,b,y\n1,2,0\n3,4,0\n", "every row has the label 0"),
+    "three.csv": ("a,y\n1,0\n3,1\n2,2\n", "--positive"),
+    "order.libsvm": ("1 1:1 2:1\n0 2:1 1:1\n", "line 2"),
+    "zero.libsvm": ("1 1:1\n0 0:1\n", "line 2"),
+    "empty.csv": ("", "is empty"),
+    "header.csv": ("a,b,y\n", "no rows"),
+    "junk.csv": ("\0\1\2\3", "not text"),
+    "null.csv": ("a,b,y\n1,2,0\n,3,1\n", "line 3, column 'a'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_refused_with_file_and_line(refused, tmp_path, name):
+    text, what = BAD[name]
+    (tmp_path / name).write_bytes(text.encode())
+    told = refused("fit", tmp_path / name, "-o", tmp_path / "model")
+    assert name in told
+    assert what in told
+    assert not (tmp_path / "model").exists()
+
+
+def test_what_is_no_file_of_rows_is_refused(refused, folder, tmp_path):
+    (tmp_path / "junk").write_bytes(bytes(range(256)) * 9)
+    assert "junk" in refused("fit", tmp_path / "junk", "-o", tmp_path / "m")
+    assert "directory" in refused("fit", tmp_path, "-o", tmp_path / "m").lower()
+    assert "No such file" in refused("fit", tmp_path / "missing.csv", "-o", tmp_path / "m")
+    assert "cannot be written" in refused("fit", folder / "train.libsvm", "-o", tmp_path / "no" / "m")
+    assert "is a directory" in refused("fit", folder / "train.libsvm", "-o", tmp_path)
+    assert os.listdir(tmp_path) == ["junk"]
+
+
+def test_no_permission_is_said(folder):
+    with tempfile.TemporaryDirectory() as elsewhere:
+        secret = Path(elsewhere, "secret.csv")
+        shutil.copy(folder / "train.csv", secret)
+        Path(elsewhere).chmod(0o777)
+        secret.chmod(0)
+        script = (
+            "import os, sys; os.geteuid() or os.setuid(65534); from aucmax.cli.main import main; main(sys.argv[1:])"
+        )
+        command = [
+            sys.executable,
+            "-c",
+            f"import aucmax.cli.main, aucmax.cli.training, aucmax.files.delimited; {script}",
+        ]
+        done = subprocess.run([*command, "fit", secret, "-o", f"{elsewhere}/m"], capture_output=True, text=True)
+        assert done.returncode == 2
+        assert done.stderr == f"aucmax: {secret}: Permission denied.\n"
+
+
+def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder, tmp_path):
+    narrow = tmp_path / "narrow.csv"
+    write_csv(narrow, TEST, columns=NAMES[:30])
+    text = narrow.read_text().replace("mean_radius", "renamed")
+    narrow.write_text(text)
+    assert "mean_radius" in refused("evaluate", folder / "csv.safetensors", narrow)
+    (tmp_path / "wide.libsvm").write_text("1 31:1\n0 1:1\n")
+    told = refused("evaluate", folder / "libsvm.safetensors", tmp_path / "wide.libsvm")
+    assert "line 1" in told
+    assert "30" in told
+    (tmp_path / "strange.libsvm").write_text("1 1:1\n5 1:1\n")
+    assert "the label 5 is neither 0 nor 1" in refused(
+        "evaluate", folder / "libsvm.safetensors", tmp_path / "strange.libsvm"
+    )
+    (tmp_path / "one.libsvm").write_text("1 1:1\n1 1:1\n")
+    assert "no row has the label 0" in refused("evaluate", folder / "libsvm.safetensors", tmp_path / "one.libsvm")
+    (tmp_path / "text.safetensors").write_text("not a model")
+    for command in ("predict", "evaluate"):
+        assert "text.safetensors" in refused(command, tmp_path / "text.safetensors", folder / "test.libsvm")
+    assert "not an aucmax model" in refused("inspect", folder / "train.csv")
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--loss", "cubic"], "loss"),
+        (["--algorithm", "OPAUK"], "OPAUC"),
+        (["--algorithm", "OPAUC(rank='x')"], "rank"),
+        (["--algorithm", "GaussianAUC", "--penalty", "l1"], "GaussianAUC has no parameter for --penalty"),
+        (["--algorithm", "LinearSVC"], "LinearSVC can be compared with, not fitted here"),
+        (["--memory", "lots"], "--memory takes a size such as 2GB"),
+        (["--memory", "10MB", "--loss", "hinge"], "--loss hinge needs all rows in memory"),
+        (["--memory", "10MB", "--algorithm", "PSAM"], "PSAM needs all rows in memory"),
+        (["--positive", "7"], "no row has the label '7'"),
+        (["--alpha", "-1"], "alpha"),
+        (["--nonsense"], "--nonsense"),
+        (["--format", "xml"], "'xml' is not one of 'libsvm'"),
+    ],
+)
+def test_bad_options_are_refused(refused, folder, tmp_path, options, what):
+    assert what in refused("fit", folder / "train.libsvm", "-o", tmp_path / "m", *options)
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_traceback_is_shown_on_debug_alone(run, folder, tmp_path):
+    status, _, err = run("fit", tmp_path / "missing.csv", "--debug")
+    assert status == 2
+    assert "Traceback" in err
+    assert err.rstrip().endswith("No such file or directory.")
+
+
+def test_a_fault_of_ours_ends_with_status_1(run, folder, tmp_path, monkeypatch):
+    from aucmax.cli import training
+
+    monkeypatch.setattr(training, "fit_in_memory", lambda *arguments: {}["nothing"])
+    status, _, err = run("fit", folder / "train.libsvm", "-o", tmp_path / "m")
+    assert status == 1
+    assert err == "aucmax: unexpected KeyError: 'nothing' (--debug shows where).\n"
+
+
+def test_a_full_disk_leaves_the_old_file_whole(folder, tmp_path):
+    """A limit on the size of files stands for the disk."""
+    model = tmp_path / "model.safetensors"
+    shutil.copy(folder / "csv.safetensors", model)
+    before = model.read_bytes()
+    script = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); "
+        "from aucmax.cli.main import main; main(sys.argv[1:])"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        script,
+        "fit",
+        str(folder / "train.libsvm"),
+        "--alpha",
+        "1",
+        "-o",
+        str(model),
+        "--force",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "NUMBA_DISABLE_JIT": "0"})
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "File too large" in done.stderr
+    assert model.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model.safetensors"]
+
+
+def test_the_installed_command_and_a_reader_that_leaves(folder):
+    command = f"{sys.executable} -m aucmax predict {folder}/libsvm.safetensors {folder}/train.libsvm | head -n 1"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True)
+    assert done.stdout == "score\n"
+    assert done.stderr == ""
+
+
+def test_names_are_parted_outside_of_brackets():
+    assert split_names("A, B(c=1, d='x'),C") == ["A", "B(c=1, d='x')", "C"]
+
+
+# Progress
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Return what stands on a terminal that shows progress at once."""
+    screen = io.StringIO()
+    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    make = lambda **options: RichConsole(file=screen, force_terminal=True, width=120)  # noqa: E731
+    monkeypatch.setattr(console, "RichConsole", make)
+    return screen
+
+
+def test_progress_tells_rows_and_bytes_on_a_terminal(terminal):
+    with console.Console().progress() as bar:
+        update = console.on_block(bar, SimpleNamespace(size=1_000_000_000))
+        for n_rows, n_read in ((1234, 500_000_000), (1000, 600_000_000)):
+            update("moments", Block(np.empty((n_rows, 1)), None, 0, n_read))
+        bar.timer.join()
+        bar.progress.refresh()
+    shown = terminal.getvalue()
+    assert "moments" in shown
+    assert "2,234 rows, 600 MB of 1 GB" in shown
+
+
+def test_progress_of_a_fit_counts_its_steps(terminal):
+    with console.Console().progress() as bar:
+        bar.timer.join()
+        steps = console.FitProgress(bar)
+        AUCClassifier().set_callbacks(steps).fit(X[TRAIN], Y[TRAIN])
+        bar.progress.refresh()
+        assert steps.count == bar.progress.tasks[0].total > 5
+    assert f"{steps.count} of {steps.count} steps" in terminal.getvalue()
+
+
+def test_progress_of_a_comparison_counts_its_fits(terminal):
+    with console.Console().progress() as bar:
+        bar.timer.join()
+        update = console.on_fit(bar, 10)
+        for method in ("A", "B", "A"):
+            update(SimpleNamespace(method=method))
+        bar.progress.refresh()
+    assert "3 of 10 fits, A" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_no_progress_if_quiet_or_not_on_a_terminal(quiet, terminal, monkeypatch):
+    if not quiet:
+        monkeypatch.setattr(console, "RichConsole", lambda **options: RichConsole(file=terminal, force_terminal=False))
+    with console.Console(quiet=quiet).progress() as bar:
+        bar.update("moments", 1, 2)
+        bar.progress.refresh()
+    assert "moments" not in terminal.getvalue()

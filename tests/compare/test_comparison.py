@@ -1,0 +1,398 @@
+"""The protocol of comparisons: the same splits for all, nothing seen of test rows, right p-values, hostile names."""
+
+import inspect
+import json
+import math
+import subprocess
+import sys
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import GridSearchCV, ParameterGrid, RepeatedStratifiedKFold, StratifiedKFold
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from aucmax import OPAUC, roc_auc
+from aucmax.algorithms import ALGORITHMS
+from aucmax.compare import comparison as experiment
+from aucmax.compare.comparison import Comparison, compare, paired_t_test, win_tie_loss
+from aucmax.compare.methods import METHODS, Method, describe_methods, find_method
+from aucmax.compare.tuning import list_candidates, seeded_estimator
+
+SCIKIT_LEARN = [name for name in METHODS if name not in {"AUCClassifier", *ALGORITHMS}]
+FEW = {"n_splits": 3, "n_repeats": 2, "inner_splits": 3}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    y = (rng.random(150) < 0.3).astype(int)
+    return rng.standard_normal((150, 6)) + 0.5 * y[:, None] * rng.standard_normal(6), y
+
+
+class Spy(ClassifierMixin, BaseEstimator):
+    """Keeps a record of what it is given; the first column holds the numbers of the rows, the scores are a column."""
+
+    record: list = []  # noqa: RUF012
+
+    def __init__(self, column=1, random_state=None):
+        self.column = column
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        threads = max(library["num_threads"] for library in threadpool_info())
+        self.record.append(("fit", set(X[:, 0]), threads))
+        warnings.warn("Not shown, or every test would fail.", UserWarning, stacklevel=2)
+        if self.column == "diverges" or (self.column == "sometimes" and 0 in X[:, 0]):
+            raise ValueError("The steps diverged.")
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        self.record.append(("score", set(X[:, 0]), None))
+        return X[:, self.column] if isinstance(self.column, int) else np.zeros(len(X))
+
+
+def spied(X):
+    return np.column_stack([np.arange(len(X)), X])
+
+
+def run_spy(X, y, methods, **options):
+    """Return the comparison, and what each cell of it was given, in order."""
+    cells = {}
+
+    def on_progress(fit):
+        cells[fit.method, fit.split] = list(Spy.record)
+        Spy.record.clear()
+
+    Spy.record.clear()
+    return compare(spied(X), y, methods, on_progress=on_progress, **FEW, **options), cells
+
+
+def test_all_methods_see_the_same_splits_and_nothing_is_fitted_to_test_rows(data):
+    X, y = data
+    methods = [Method(name, Spy, {"column": [1, 2, 3]}) for name in ("a", "b")]
+    _, cells = run_spy(X, y, methods)
+    splits = list(RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X, y))
+    assert set(cells) == {(name, k) for name in ("a", "b") for k in range(6)}
+    for k, (train, test) in enumerate(splits):
+        assert cells["a", k] == cells["b", k]
+        *tuning, (_, fitted, _), (_, scored, _) = cells["a", k]
+        assert fitted == set(train)
+        assert scored == set(test)
+        assert [kind for kind, *_ in tuning] == ["fit", "score"] * (3 * 3)
+        for (_, inner_train, _), (_, inner_test, _) in zip(tuning[::2], tuning[1::2], strict=True):
+            assert inner_train | inner_test == set(train)
+            assert not inner_train & inner_test
+
+
+def test_one_candidate_is_not_tuned_and_only_its_first_fit_is_made_twice_so_that_no_time_has_loading_in_it(data):
+    table, cells = run_spy(*data, [Method("a", Spy), Method("b", Spy, {"column": [2]})])
+    for name in "ab":
+        assert [kind for kind, *_ in cells[name, 0]] == ["fit", "fit", "score"]
+        assert [kind for kind, *_ in cells[name, 1]] == ["fit", "score"]
+    assert table.parameters == [[{}] * 6, [{"column": 2}] * 6]
+    assert np.isfinite(table.seconds).all()
+    assert table.seconds.shape == table.tuning_seconds.shape == (2, 6)
+
+
+def test_every_fit_has_one_thread(data):
+    with threadpool_limits(2):
+        _, cells = run_spy(*data, [Method("a", Spy)])
+    assert {threads for cell in cells.values() for kind, _, threads in cell if kind == "fit"} == {1}
+
+
+def test_the_chosen_candidate_is_that_of_an_exhaustive_search(data):
+    X, y = data
+    grid = {"eta0": [1e-4, 0.01, 0.5], "alpha": [1e-3, 1.0]}
+    table = compare(X, y, [Method("OPAUC", OPAUC, grid)], random_state=3, **FEW)
+    inner_folds = StratifiedKFold(3, shuffle=True, random_state=3)
+    splits = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=3).split(X, y)
+    for k, (train, test) in enumerate(splits):
+        search = GridSearchCV(OPAUC(random_state=3), grid, cv=inner_folds, scoring="roc_auc").fit(X[train], y[train])
+        assert table.parameters[0][k] == search.best_params_
+        assert table.auc[0, k] == roc_auc(y[test], search.decision_function(X[test]))
+    assert len({str(chosen) for chosen in table.parameters[0]}) > 1
+
+
+def test_of_equal_candidates_the_first_is_taken(data):
+    X, y = data
+    table = compare(np.column_stack([X, X[:, 0]]), y, [Method("a", Spy, {"column": [6, 0]})], **FEW)
+    assert table.parameters == [[{"column": 6}] * 6]
+
+
+def test_p_values_and_verdicts(data):
+    X, y = data
+    X = X + 2 * y[:, None] * np.array([1, 0, 0, 0, 0, 0])
+    X[:, 1] = -X[:, 0]
+    columns = {"best": 0, "same": 0, "worst": 1, "noise": 2}
+    methods = [Method(name, partial(Spy, column=column)) for name, column in columns.items()]
+    table = compare(X, y, methods, data="made up", **FEW)
+    for k in (2, 3):
+        assert table.pvalues[k] == pytest.approx(stats.ttest_rel(table.auc[0], table.auc[k]).pvalue)
+        d = table.auc[0] - table.auc[k]
+        t = d.mean() / math.sqrt((1 / 6 + 1 / 2) * d.var(ddof=1))  # 1/n, and a test part is half of a training part
+        assert table.corrected_pvalues[k] == pytest.approx(2 * stats.t.sf(t, df=5))
+    assert table.pvalues[:2] == table.corrected_pvalues[:2] == [None, 1.0]
+    assert table.verdicts == ["", "tie", "win", "win"]
+    assert compare(X, y, methods[::-1], **FEW).verdicts[1:] == ["win", "loss", "loss"]
+    assert table.data == "made up"
+
+
+@pytest.mark.parametrize(
+    ("differences", "pvalue"), [([0.0, 0.0, 0.0], 1), ([0.25, 0.25], 0), ([-0.25, -0.25], 0), ([0.1], 1), ([1, -1], 1)]
+)
+def test_degenerate_differences(differences, pvalue):
+    assert paired_t_test(np.array(differences)) == pvalue
+    assert paired_t_test(np.array(differences), 0.25) == pvalue
+
+
+def test_two_processes_give_bitwise_what_one_gives(data):
+    methods = ["GaussianAUC", "OPAUCf(n_components=3, alpha=0.1)", "SGDClassifier"]
+    seen = []
+    options = {"n_splits": 2, "n_repeats": 1, "inner_splits": 2, "max_candidates": 3, "random_state": 1}
+    one = compare(*data, methods, **options)
+    two = compare(*data, methods, n_jobs=2, on_progress=seen.append, **options)
+    np.testing.assert_array_equal(one.auc, two.auc)
+    assert np.isfinite(one.auc).all()
+    assert one.parameters == two.parameters
+    assert one.pvalues == two.pvalues
+    assert {(fit.method, fit.split): fit.auc for fit in seen} == {
+        (name, k): two.auc[m, k] for m, name in enumerate(two.methods) for k in range(2)
+    }
+
+
+def test_fits_may_end_in_any_order(data, monkeypatch):
+    X, y = data
+    methods = [Method("a", Spy, {"column": [1, 2, 3]}), Method("b", partial(Spy, column=4))]
+    table = compare(spied(X), y, methods, **FEW)
+
+    def backwards(**options):
+        return lambda tasks: [function(*args, **kwargs) for function, args, kwargs in reversed(list(tasks))]
+
+    monkeypatch.setattr(experiment, "Parallel", backwards)
+    again = compare(spied(X), y, methods, **FEW)
+    np.testing.assert_array_equal(again.auc, table.auc)
+    assert again.parameters == table.parameters
+
+
+def test_failures_are_kept_and_candidates_that_fail_are_not_chosen(data):
+    grid = {"column": ["diverges", 1]}
+    methods = [
+        Method("first", Spy),
+        Method("careful", Spy, grid),
+        Method("never", Spy, {"column": ["diverges", "diverges"]}),
+        Method("sometimes", partial(Spy, column="sometimes")),
+        "SHTAUC(n_nonzero=50, n_blocks=1)",
+    ]
+    X, y = data
+    table = compare(spied(X), y, methods, **FEW)
+    assert table.parameters[1] == [{"column": 1}] * 6
+    np.testing.assert_array_equal(table.auc[1], table.auc[0])
+    assert np.isnan(table.auc[2]).all()
+    assert np.isnan(table.auc[3]).sum() == 4  # row 0 is in two of three training parts
+    assert table.failures == {
+        "never": "6 of 6 splits: None of the 2 candidates could be fitted, the last because: The steps diverged.",
+        "sometimes": "4 of 6 splits: The steps diverged.",
+        "SHTAUC(n_nonzero=50, n_blocks=1)": (
+            "6 of 6 splits: n_nonzero=50 is more than the 7 columns of X: give a number from 1 to 7, or None."
+        ),
+    }
+    assert table.verdicts == ["", "tie", "", "", ""]
+    assert table.pvalues == table.corrected_pvalues == [None, 1.0, None, None, None]
+
+
+def test_as_json(data):
+    X, y = data
+    methods = [Method("a", Spy, {"column": [1, 2]}), Method("b", partial(Spy, column="diverges"))]
+    table = compare(spied(X), y, methods, data="d", **FEW)
+    (a, b) = json.loads(json.dumps(table.to_dict(), allow_nan=False))["methods"]
+    assert (a["method"], b["method"]) == ("a", "b")
+    assert a["auc"] == table.auc[0].tolist()
+    assert a["mean_auc"] == pytest.approx(table.auc[0].mean())
+    assert a["parameters"] == table.parameters[0]
+    assert a["failure"] is None
+    assert b["auc"] == [None] * 6
+    assert b["mean_auc"] is b["pvalue"] is b["mean_seconds"] is None
+    assert b["failure"] == table.failures["b"]
+
+
+@pytest.mark.parametrize("name", SCIKIT_LEARN)
+def test_classifiers_of_scikit_learn_are_standardised_and_tuned_dense_and_sparse(name, data):
+    X, y = data
+    options = {"n_splits": 2, "n_repeats": 1, "inner_splits": 2, "max_candidates": 2}
+    dense = compare(X, y, [name], **options)
+    units = compare(X * 2.0 ** np.arange(-9, 9, 3), y, [name], **options)
+    np.testing.assert_allclose(dense.auc, units.auc, atol=1e-3)
+    rows = sparse.csr_array(X)
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    table = compare(rows, y, [name], **options)
+    if name == "LinearDiscriminantAnalysis":
+        assert table.failures[name].endswith("LinearDiscriminantAnalysis takes dense rows only, and these are sparse.")
+    else:
+        assert table.failures == {}
+
+
+def test_sparse_rows_and_labels_of_any_kind_give_the_same_figures(data):
+    X, y = data
+    methods = ["GaussianAUC", "RidgeClassifier(alpha=1)"]
+    table = compare(X, y, methods, **FEW)
+    for rows, labels in ((sparse.csr_array(X), y), (X.tolist(), np.where(y, "sick", "healthy"))):
+        np.testing.assert_allclose(compare(rows, labels, methods, **FEW).auc, table.auc, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_is_seeded_and_its_grid_fits_its_estimator(name):
+    method = METHODS[name]
+    estimator = seeded_estimator(method, 7, is_sparse=False)
+    seeds = [value for key, value in estimator.get_params().items() if key.endswith("random_state")]
+    assert set(seeds) <= {7}
+    candidates = list_candidates(method.grid, 1000, None)
+    assert len(candidates) == math.prod(map(len, method.grid.values()))
+    clone(estimator).set_params(**candidates[-1])
+    assert hasattr(estimator, "decision_function") or hasattr(estimator[-1], "decision_function")
+    assert method.description
+
+
+def test_grids_are_cut_to_the_columns_and_thinned_evenly(data):
+    grid = METHODS["SHTAUC"].grid
+    assert {point["n_nonzero"] for point in list_candidates(grid, 35, None)} == {10, 20, 30}
+    assert list_candidates(grid, 6, None) == [{"n_blocks": n} for n in grid["n_blocks"]]
+    thinned = list_candidates(METHODS["OPAUC"].grid, 1000, 30)
+    steps, alphas = (sorted({math.log2(point[name]) for point in thinned}) for name in ("eta0", "alpha"))
+    assert steps == [-12, -8, -5, -1, 3, 6, 10]
+    assert alphas == [-10, -6, -2, 2]
+    assert len(thinned) == 28
+    assert list_candidates({"a": [1, 2, 3, 4, 5, 6, 7], "loss": ["x", "y"]}, 9, 4) == [
+        {"a": a, "loss": loss} for a in (1, 7) for loss in "xy"
+    ]
+    assert list_candidates({"a": [1, 2, 3], "loss": ["x", "y"]}, 9, 1) == [{"a": 2, "loss": "y"}]
+    assert list_candidates(grid, 1000, 50) == list(ParameterGrid(grid))
+    table = compare(*data, [Method("a", Spy, {"column": [0, 1, 2, 3, 4, 5]})], max_candidates=2, **FEW)
+    assert {chosen["column"] for chosen in table.parameters[0]} <= {0, 5}
+
+
+def test_names_with_parameters():
+    method = find_method(" SHTAUC( n_nonzero = 10 ) ")
+    assert method.name == "SHTAUC(n_nonzero=10)"
+    assert set(method.grid) == {"n_blocks"}
+    assert method.make(random_state=1).get_params()["n_nonzero"] == 10
+    assert find_method("OPAUC()") == find_method("OPAUC") == METHODS["OPAUC"]
+    assert find_method("OPAUCr(rank=3)").make().rank == 3
+    assert find_method("OPAUCr").make().rank == 50
+    assert find_method("AUCClassifier(loss='logistic', n_nonzero=[1, 2])").make().n_nonzero == [1, 2]
+    scaled = find_method("LogisticRegression(C=3)")
+    assert scaled.grid == {}
+    assert scaled.make()[-1].C == 3
+    assert set(find_method("NSOLAM(n_components=5, eta0=1.0)").grid) == {"solam__radius"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OPAUC(",
+        "OPAUC(0.1)",
+        "OPAUC(alpha=__import__('os').system('true'))",
+        "OPAUC(alpha=x)",
+        "OPAUC(alpha=1, alpha=2)",
+        "OPAUC(**{'alpha': 1})",
+        "OPAUC(alpha={[]: 1})",
+        "OPAUC(alpha=1)(2)",
+        "OPAUC(alpha=1); 1",
+        "OPAUC(alpha=\0)",
+        "OPAUC(alpha=" + "[" * 3000,
+    ],
+)
+def test_hostile_parameters_get_one_sentence(text):
+    with pytest.raises(ValueError, match=r"is no method: write its name, or NAME\(parameter=value, \.\.\.\)"):
+        find_method(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("__import__('os')", r"There is no method '__import__'; `aucmax algorithms` lists them all\."),
+        ("OPAUC)", r"There is no method 'OPAUC\)' \(closest: OPAUC"),
+        ("", "There is no method ''"),
+        ("opauk", r"There is no method 'opauk' \(closest: OPAUC, "),
+        ("LogisticRegresion(C=1)", r"\(closest: LogisticRegression"),
+        ("OPAUC(alhpa=1)", "OPAUC cannot be given alhpa here; its parameters are alpha, average"),
+        ("OPAUC(random_state=1)", "OPAUC cannot be given random_state here"),
+        ("LinearSVC(module='os')", "LinearSVC cannot be given module here"),
+        ("AUCClassifier(loss='cubic')", "The 'loss' parameter of AUCClassifier must be"),
+        ("LinearSVC(C=-1)", "The 'C' parameter of LinearSVC must be"),
+    ],
+)
+def test_names_and_parameters_that_are_not_there(text, message):
+    with pytest.raises(ValueError, match=message):
+        find_method(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"methods": []}, "methods must be one or more, all different"),
+        ({"methods": ["OPAUC(alpha=1)", "OPAUC( alpha=1 )"]}, "all different; got"),
+        ({"n_splits": 1}, "n_splits must be at least 2, got 1"),
+        ({"n_repeats": 0}, "n_repeats must be at least 1, got 0"),
+        ({"inner_splits": 1}, "inner_splits must be at least 2, got 1"),
+        ({"max_candidates": 0}, "max_candidates must be at least 1, got 0"),
+        ({"n_splits": 11}, "The rarer class has only 10 rows, too few for 11 folds and 5 inner ones: ask for fewer"),
+        ({"n_splits": 2, "inner_splits": 6}, "only 10 rows, too few for 2 folds and 6 inner ones"),
+        ({"X": np.full((30, 1), np.nan)}, "X contains NaN"),
+        ({"y": np.zeros(30)}, "AUC needs two classes"),
+        ({"y": np.arange(30) % 3}, "Only binary classification is supported"),
+        ({"y": np.zeros(29)}, "inconsistent numbers of samples"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_at_the_start(options, message):
+    arguments = {"X": np.arange(30.0)[:, None], "y": np.arange(30) % 3 == 0, "methods": ["OPAUC"], **options}
+    with pytest.raises(ValueError, match=message):
+        compare(**arguments)
+
+
+def test_ten_rows_of_a_class_are_enough_for_five_folds_and_for_ten_without_tuning():
+    X, y = np.arange(30.0)[:, None], np.arange(30) % 3 == 0
+    assert compare(X, y, ["OPAUC(eta0=1)"], n_splits=5, n_repeats=1, max_candidates=2).failures == {}
+    assert compare(X, y, ["GaussianAUC"], n_splits=10, n_repeats=1).auc.shape == (1, 10)
+
+
+def verdicts(**of_methods):
+    nothing = np.zeros((len(of_methods), 0))
+    return Comparison("", list(of_methods), nothing, nothing, nothing, [], [], [], list(of_methods.values()), {})
+
+
+def test_win_tie_loss():
+    tables = [verdicts(a="", b="win", c="loss"), verdicts(a="", c="win", b="win"), verdicts(a="", b="tie", c="", d="")]
+    assert win_tie_loss(tables) == {"b": (2, 1, 0), "c": (1, 0, 1), "d": (0, 0, 0)}
+    assert win_tie_loss([]) == {}
+    with pytest.raises(ValueError, match="The first method must be the same in all comparisons, got a, b"):
+        win_tie_loss([verdicts(a="", b="win"), verdicts(b="", a="win")])
+
+
+def test_descriptions_are_those_of_the_documentation():
+    rows = {row.name: row for row in describe_methods()}
+    assert list(rows) == list(METHODS)
+    for name, algorithm in ALGORITHMS.items():
+        if not algorithm.maker:
+            assert rows[name].summary == inspect.getdoc(algorithm.make).splitlines()[0].rstrip(".")
+    assert rows["OPAUCr"].summary == "OPAUC(rank=50)"
+    assert rows["SGDClassifier"].grid == "alpha: 1e-06 to 1 (7), loss: hinge/log_loss"
+    assert rows["NASAM"].grid == "alpha: 1e-10 to 1e-07 (4)"
+    assert all(row.summary and row.family for row in rows.values())
+
+
+def test_listing_the_methods_does_not_import_a_compiler():
+    code = "import sys; from aucmax.compare import methods; methods.describe_methods(); print('numba' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["False"]
+
+
+def test_a_method_of_ones_own(data):
+    table = compare(*data, ["GaussianAUC", Method("Ridge", RidgeClassifier, {"alpha": [0.1, 10.0]})], **FEW)
+    assert table.methods == ["GaussianAUC", "Ridge"]
+    assert table.verdicts[1] == "tie"

@@ -1,0 +1,699 @@
+"""Files of rows: the same rows whatever the format, the blocks and the compression; bad files in one sentence."""
+
+import bz2
+import gzip
+import io
+import itertools
+import json
+import lzma
+import os
+import subprocess
+import sys
+import zipfile
+from functools import partialmethod
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from aucmax.files import FORMATS, Encoding, lines, open_source
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+rng = np.random.default_rng(0)
+N_ROWS = 40
+NUMBERS = np.round(rng.standard_normal((N_ROWS, 3)), 6)
+COLOURS = rng.choice(["red", "green", "blue"], N_ROWS)
+LABELS = rng.choice([-1.0, 1.0], N_ROWS)
+ONE_HOT = np.column_stack([NUMBERS[:, :2], *(np.equal(COLOURS, c) for c in ("blue", "green", "red")), NUMBERS[:, 2]])
+
+
+def csv_text(labels=LABELS, delimiter=",", end="\n"):
+    rows = [["a", "b", "colour", "c", "label"]]
+    rows += [[a, b, colour, c, y] for (a, b, c), colour, y in zip(NUMBERS.tolist(), COLOURS, labels, strict=True)]
+    return end.join(delimiter.join(map(str, row)) for row in rows) + end
+
+
+def number_csv():
+    return "a,b,c,label\n" + "".join(
+        f"{a},{b},{c},{y}\n" for (a, b, c), y in zip(NUMBERS.tolist(), LABELS, strict=True)
+    )
+
+
+def libsvm_text():
+    return "".join(
+        f"{y} " + " ".join(f"{k}:{v}" for k, v in enumerate(row, 1)) + "\n"
+        for row, y in zip(NUMBERS.tolist(), LABELS, strict=True)
+    )
+
+
+def table(**columns):
+    return pa.table({"a": NUMBERS[:, 0], "b": NUMBERS[:, 1], "c": NUMBERS[:, 2], "label": LABELS} | columns)
+
+
+def write(path, content):
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.fixture(params=["libsvm", "csv", "parquet", "npz", "sparse"])
+def number_file(request, tmp_path):
+    """The same numbers in each format."""
+    path = tmp_path / f"rows.{request.param}"
+    if request.param == "libsvm":
+        return write(path, libsvm_text())
+    if request.param == "csv":
+        return write(path, number_csv())
+    if request.param == "parquet":
+        pq.write_table(table(), path, row_group_size=15)
+        return path
+    path = tmp_path / "rows.npz"
+    if request.param == "npz":
+        np.savez_compressed(path, X=NUMBERS.reshape(N_ROWS, 3, 1), y=LABELS)
+    else:
+        X = sparse.csr_array(NUMBERS)
+        np.savez(path, data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, format=b"csr", y=LABELS)
+    return path
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def refusal(path, **options):
+    """The one sentence that a file is refused with."""
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        open_source(path, **options).read()
+    message = str(caught.value)
+    assert message.startswith("standard input" if path == "-" else str(path))
+    assert "\n" not in message
+    return message.removeprefix(str(path))
+
+
+# What all formats share
+
+
+def test_same_rows_in_every_format(number_file):
+    source = open_source(number_file, with_target=True, n_features=3)
+    for _ in range(2):
+        X, y = source.read()
+        assert_array_equal(dense(X), NUMBERS)
+        assert X.dtype == y.dtype == np.float64
+        assert_array_equal(y, LABELS)
+    assert sparse.issparse(X) == source.sparse
+    assert X.has_canonical_format if source.sparse else X.flags.c_contiguous and X.flags.writeable
+    assert source.size == number_file.stat().st_size
+    assert source.n_features == 3
+    assert open_source(number_file, with_target=False).read()[1] is None
+
+
+@pytest.mark.parametrize("n_bytes", [1, 100, 333, 1 << 20])
+def test_blocks_go_on_from_any_position(number_file, n_bytes):
+    source = open_source(number_file)
+    blocks = list(source.blocks(n_bytes))
+    assert (len(blocks) == 1) == (n_bytes == 1 << 20 and source.format != "parquet")
+    assert len(blocks) == N_ROWS or n_bytes > 1
+    assert_array_equal(np.vstack([dense(block.X) for block in blocks]), NUMBERS)
+    assert_array_equal(np.concatenate([block.y for block in blocks]), LABELS)
+    reads = [block.n_read for block in blocks]
+    assert reads == sorted(reads)
+    assert reads[-1] == source.size
+    for k, block in enumerate(blocks):
+        rest = list(open_source(number_file).blocks(n_bytes, start=block.position))
+        assert len(rest) == len(blocks) - k - 1
+        for found, expected in zip(rest, blocks[k + 1 :], strict=True):
+            assert_array_equal(dense(found.X), dense(expected.X))
+            assert_array_equal(found.y, expected.y)
+            assert found[2:] == expected[2:]
+
+
+def test_width_other_than_expected(number_file):
+    assert "2 features" in refusal(number_file, n_features=2) or "2 are expected" in refusal(number_file, n_features=2)
+
+
+def test_cut_short(number_file):
+    whole = number_file.read_bytes()
+    if number_file.suffix not in (".parquet", ".npz"):
+        return
+    for size in [*range(1, 60), *range(60, len(whole), 37), len(whole) - 1]:
+        number_file.write_bytes(whole[:size])
+        assert refusal(number_file)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("name", ["rows.csv.packed", "rows", "rows.t.gz"])
+def test_compression_is_seen_in_the_bytes(tmp_path, pack, name):
+    for text in (libsvm_text(), number_csv()):
+        packed = pack(text.encode())
+        path = write(tmp_path / name, packed)
+        source = open_source(path)
+        assert_array_equal(dense(source.read()[0]), NUMBERS)
+        blocks = list(source.blocks(200))
+        assert blocks[-1].n_read == source.size == len(packed)
+        (rest,) = itertools.islice(source.blocks(200, start=blocks[3].position), 1)
+        assert_array_equal(dense(rest.X), dense(blocks[4].X))
+        for size in (11, len(packed) // 2, len(packed) - 1):
+            assert "damaged or cut short" in refusal(write(path, packed[:size]), format="csv")
+        damaged = bytearray(packed)
+        damaged[len(packed) // 2] ^= 255
+        assert "damaged or cut short" in refusal(write(path, bytes(damaged)), format="csv")
+
+
+def test_standard_input(number_file, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(number_file.read_bytes())))
+    source = open_source("-", with_target=True)
+    assert source.name == "standard input"
+    assert source.size == number_file.stat().st_size
+    X, y = source.read()
+    assert_array_equal(dense(X), NUMBERS)
+    assert_array_equal(y, LABELS)
+    # Two readings at once, each with its own place.
+    for one, two in zip(source.blocks(100), source.blocks(100), strict=True):
+        assert_array_equal(dense(one.X), dense(two.X))
+
+
+def test_named_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen([sys.executable, "-c", f"open({str(pipe)!r}, 'w').write({libsvm_text()!r})"])
+    source = open_source(pipe)
+    assert writer.wait() == 0
+    assert_array_equal(dense(source.read()[0]), NUMBERS)
+    assert_array_equal(dense(source.read()[0]), NUMBERS)
+
+
+def test_memory_is_an_upper_estimate(tmp_path):
+    X = rng.standard_normal((20000, 10))
+    text = "".join(f"1 {' '.join(f'{k}:{v:.3f}' for k, v in enumerate(row, 1))}\n" for row in X.tolist())
+    for packed in (text.encode(), gzip.compress(text.encode()), bz2.compress(text.encode())):
+        source = open_source(write(tmp_path / "rows", packed))
+        needed = 12 * X.size + 12 * len(X)
+        with pytest.MonkeyPatch.context() as patch:
+            few = partialmethod(type(source).blocks, len(text) // 5)
+            patch.setattr(type(source), "blocks", few)
+            patch.setattr("aucmax.files.source.BLOCK_BYTES", 0)
+            estimate = source.memory()
+        if not packed.startswith(b"BZh"):  # a bzip2 file as small as this is unpacked at once
+            assert 2 * needed <= estimate <= 3 * needed
+        assert 2 * needed <= source.memory() <= 11 * needed
+
+
+# Formats by name and by content
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("+1 3:1 11:1\n", "libsvm"),
+        ("# made by\n\n-1\t3:1\n", "libsvm"),
+        ("1\n0 1:2\n", "libsvm"),
+        ("1 qid:3 1:2\n", "libsvm"),
+        ("1 " + " ".join(f"{k}:{k}.5" for k in range(1, 20000)) + "\n", "libsvm"),
+        ("a,b\n1,2\n", "csv"),
+        ("a;y\n1;2\n", "csv"),
+        ("a b:c\ty\n1\t2\n", "csv"),
+        ("\ufeffa,b\n1,2\n", "csv"),
+    ],
+)
+def test_format_of_text(tmp_path, head, expected):
+    for name in ("a9a", "rows.txt", "rows.dat"):
+        assert open_source(write(tmp_path / name, head)).format == expected
+
+
+def test_format_by_magic(number_file):
+    plain = number_file.rename(number_file.with_suffix(".t"))
+    assert_array_equal(dense(open_source(plain).read()[0]), NUMBERS)
+
+
+def test_format_that_is_said_wins(tmp_path):
+    path = write(tmp_path / "rows.csv", libsvm_text())
+    assert open_source(path, format="libsvm").format == "libsvm"
+    with pytest.raises(ValueError, match=r"format must be one of libsvm, csv, parquet, npz; got 'arff'\."):
+        open_source(path, format="arff")
+    assert "unpack it first" in refusal(write(path, gzip.compress(b"PAR1 whatever")), format="parquet")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"  \n\n", "is empty"),
+        (gzip.compress(b"", mtime=0), "is empty"),
+        (b"one two three\n1 2 3\n", "no known format: LIBSVM text, CSV"),
+        (bytes(range(256)), "no known format"),
+        (b"\xff\xfea\0,\0b\0\n\0", "is text in UTF-16"),
+    ],
+)
+def test_files_of_no_format(tmp_path, content, message):
+    assert message in refusal(write(tmp_path / "rows", content))
+
+
+def test_not_text(tmp_path):
+    assert "is not text" in refusal(write(tmp_path / "rows.csv", bytes(range(256))))
+
+
+def test_files_that_cannot_be_opened(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        open_source(tmp_path / "nowhere.csv")
+    with pytest.raises(IsADirectoryError):
+        open_source(tmp_path)
+    if os.geteuid() != 0:
+        locked = write(tmp_path / "locked.csv", "a\n1\n")
+        locked.chmod(0)
+        with pytest.raises(PermissionError):
+            open_source(locked)
+
+
+def test_long_lines(tmp_path, monkeypatch):
+    row = " ".join(f"{k}:1" for k in range(1, 2000))
+    path = write(tmp_path / "rows", f"1 {row}\n0 {row}\n")
+    assert [block.X.nnz for block in open_source(path).blocks(10)] == [1999, 1999]
+    monkeypatch.setattr(lines, "LONGEST_LINE", 5000)
+    assert "line 1: longer than 1 GiB" in refusal(path)
+
+
+def test_nothing_heavy_is_imported_before_it_is_used(tmp_path):
+    path = write(tmp_path / "rows", libsvm_text())
+    code = f"import sys; from aucmax.files import open_source; open_source({str(path)!r})"
+    code += "; print({'numba', 'pyarrow', 'sklearn'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_without_pyarrow(tmp_path, monkeypatch, suffix):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"are read with pyarrow: pip install 'aucmax\[data\]'\."):
+        open_source(write(tmp_path / f"rows.{suffix}", "a,y\n1,2\n"))
+
+
+# Columns: targets, categories, encodings
+
+
+@pytest.fixture(params=["csv", "tsv", "semicolon", "crlf", "bom", "parquet", "dictionary"])
+def colour_file(request, tmp_path):
+    path = tmp_path / f"rows.{request.param}"
+    if request.param in ("parquet", "dictionary"):
+        path = tmp_path / "rows.parquet"
+        colours = pa.array(COLOURS)
+        columns = table(colour=colours.dictionary_encode() if request.param == "dictionary" else colours)
+        pq.write_table(columns.select(["a", "b", "colour", "c", "label"]), path, row_group_size=15)
+        return path
+    texts = {
+        "csv": csv_text(),
+        "tsv": csv_text(delimiter="\t"),
+        "semicolon": csv_text(delimiter=";"),
+        "crlf": csv_text(end="\r\n"),
+        "bom": "\ufeff" + csv_text(),
+    }
+    return write(tmp_path / "rows.csv", texts[request.param])
+
+
+def test_one_hot(colour_file):
+    source = open_source(colour_file, one_hot=True, with_target=True)
+    assert source.feature_names == ["a", "b", "colour=blue", "colour=green", "colour=red", "c"]
+    assert source.target == "label"
+    assert not source.sparse
+    X, y = source.read()
+    assert_array_equal(X, ONE_HOT)
+    assert_array_equal(y, LABELS)
+    assert_array_equal(np.vstack([block.X for block in source.blocks(100)]), ONE_HOT)
+
+
+def test_one_hot_of_many_categories_is_sparse(colour_file, monkeypatch):
+    monkeypatch.setattr("aucmax.files.columns.DENSE_UP_TO", 5)
+    monkeypatch.setattr("aucmax.files.columns.ROWS_IN_CACHE", 7)
+    X, _ = open_source(colour_file, one_hot=True).read()
+    assert sparse.issparse(X)
+    assert_array_equal(X.toarray(), ONE_HOT)
+    assert X.has_canonical_format
+    assert X.indices.dtype == X.indptr.dtype == np.int32
+    assert X.nnz == np.count_nonzero(ONE_HOT)
+
+
+def test_text_without_one_hot(colour_file):
+    message = refusal(colour_file)
+    assert "column 'colour'" in message
+    assert "--one-hot" in message
+    assert colour_file.suffix == ".parquet" or f"line 2, column 'colour': found the text '{COLOURS[0]}'" in message
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_encoding_finds_columns_by_name(colour_file, monkeypatch, tmp_path, is_sparse):
+    if is_sparse:
+        monkeypatch.setattr("aucmax.files.columns.DENSE_UP_TO", 1)
+    encoding = open_source(colour_file, one_hot=True).encoding
+    encoding = Encoding(**json.loads(json.dumps(encoding._asdict())))
+    new = write(tmp_path / "new.csv", "class,c,other,colour,b,a\nx,3,?,red,2,1\ny,30,,mauve,20,10\n")
+    source = open_source(new, encoding=encoding)
+    X, y = source.read()
+    assert_array_equal(dense(X), [[1, 2, 0, 0, 1, 3], [10, 20, 0, 0, 0, 30]])
+    assert y.tolist() == ["x", "y"]
+    assert source.encoding == encoding
+    message = refusal(write(new, "a,b,colour,d\n1,2,red,3\n"), encoding=encoding)
+    assert "has no column 'c', which the model needs; its columns are a, b, colour, d." in message
+    message = refusal(write(new, "a,b,colour,c\n1,2,red,3\n1,2,red,much\n"), encoding=encoding)
+    assert "line 3, column 'c': found the text 'much'" in message
+    assert "--one-hot" not in message
+
+
+def test_encoding_keeps_a_feature_with_the_name_of_a_target(tmp_path):
+    path = write(tmp_path / "rows.csv", "class,fraud\n1,0\n2,1\n")
+    encoding = open_source(path, target="fraud").encoding
+    assert encoding.columns == ["class"]
+    source = open_source(path, encoding=encoding)
+    assert source.target is None
+    assert source.read()[0].tolist() == [[1], [2]]
+
+
+def test_categories_that_look_like_numbers(tmp_path):
+    path = write(tmp_path / "rows.csv", "size,y\n10,0\nL,1\n")
+    encoding = open_source(path, one_hot=True).encoding
+    assert encoding.categories == {"size": ["10", "L"]}
+    numbers = tmp_path / "numbers.parquet"
+    pq.write_table(pa.table({"size": [10, 11]}), numbers)
+    for new in (write(tmp_path / "new.csv", "size\n10\n11\n"), numbers):
+        assert open_source(new, encoding=encoding).read()[0].tolist() == [[1, 0], [0, 0]]
+
+
+def test_too_many_categories(tmp_path):
+    path = write(tmp_path / "rows.csv", "id,y\n" + "".join(f"k{k},{k % 2}\n" for k in range(1001)))
+    assert "column 'id': more than 1,000 different texts" in refusal(path, one_hot=True)
+    assert open_source(path.with_name(path.name), one_hot=True, target="id").target == "id"
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "target"),
+    [
+        ("a,b,Class", {}, "Class"),
+        ("a,b,Y", {"with_target": True}, "Y"),
+        ("a,b,c", {}, None),
+        ("label,y,c", {}, None),
+        ("label,y,c", {"target": "y"}, "y"),
+        ("a,b,c", {"target": "b"}, "b"),
+        ("a,b,c", {"target": "z"}, None),
+        ("a,b,label", {"with_target": False}, None),
+    ],
+)
+def test_target(tmp_path, columns, options, target):
+    path = write(tmp_path / "rows.csv", f"{columns}\n1,2,3\n4,5,6\n")
+    source = open_source(path, **options)
+    assert source.target == target
+    X, y = source.read()
+    assert (y is None) == (target is None)
+    hidden = target or ("label" if options.get("with_target") is False else None)
+    assert source.feature_names == [column for column in columns.split(",") if column != hidden]
+    assert X.shape == (2, len(source.feature_names))
+
+
+def test_target_that_is_missing(tmp_path):
+    path = write(tmp_path / "rows.csv", "a,b,c\n1,2,3\n")
+    assert "no column called target, label, class or y: name the target with --target" in refusal(
+        path, with_target=True
+    )
+    message = refusal(path, with_target=True, target="z")
+    assert "has no column 'z' to be the target; its columns are a, b, c." in message
+    path = write(path, ",".join(f"v{k}" for k in range(30)) + "\n" + ",".join("1" * 30) + "\n")
+    assert "v9 and 20 more." in refusal(path, with_target=True)
+    path = write(path, "y,label\n1,2\n")
+    assert "several columns called" in refusal(path, with_target=True)
+    assert "no columns besides the target" in refusal(write(path, "y\n1\n"), with_target=True)
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["true", "False"], np.array([True, False])),
+        (["+1", "-1"], np.array([1.0, -1.0])),
+        (["yes", "no"], np.array(["yes", "no"], dtype=object)),
+        (["NA", "no"], np.array(["NA", "no"], dtype=object)),
+        (["2020-01-01", "2020-01-02"], np.array(["2020-01-01", "2020-01-02"], dtype=object)),
+    ],
+)
+def test_labels_as_read(tmp_path, cells, expected):
+    path = write(tmp_path / "rows.csv", "x,y\n" + "".join(f"{k},{cell}\n" for k, cell in enumerate(cells)))
+    y = open_source(path).read()[1]
+    assert y.dtype == expected.dtype
+    assert y.tolist() == expected.tolist()
+
+
+# CSV
+
+
+def test_no_header(tmp_path):
+    path = write(tmp_path / "rows.csv", "1.5,2,0\n3,4,1\n")
+    assert "line 1: numbers where the names of the columns should be: say --no-header" in refusal(path)
+    source = open_source(path, header=False, target="x3")
+    assert source.feature_names == ["x1", "x2"]
+    X, y = source.read()
+    assert X.tolist() == [[1.5, 2], [3, 4]]
+    assert y.tolist() == [0, 1]
+    assert open_source(write(path, "0,1,2\n3,4,5\n")).feature_names == ["0", "1", "2"]
+
+
+def test_bools_are_numbers(tmp_path):
+    path = write(tmp_path / "rows.csv", "a,b\ntrue,1\nFALSE,2\n")
+    assert open_source(path).read()[0].tolist() == [[1, 1], [0, 2]]
+
+
+def test_quotes(tmp_path):
+    text = 'x,"na""me, long",y\n1,"one\n\nline ""more""",0\n\n2,"a,b",1\n3,"a,b",0\n'
+    for end in ("\n", "\r\n"):
+        source = open_source(write(tmp_path / "rows.csv", text.replace("\n", end)), one_hot=True)
+        assert source.feature_names == ["x", 'na"me, long=a,b', f'na"me, long=one{end}{end}line "more"']
+        for n_bytes in (1, 12, 1000):
+            blocks = list(source.blocks(n_bytes))
+            assert np.vstack([block.X for block in blocks]).tolist() == [[1, 0, 1], [2, 1, 0], [3, 1, 0]]
+        assert len(list(source.blocks(1))) == 3
+
+
+def test_long_cells(tmp_path):
+    long = "x" * (3 << 20)
+    path = write(tmp_path / "rows.csv", f"a,b\n1,{long}\n2,{long}\n")
+    assert open_source(path, one_hot=True).read()[0].tolist() == [[1, 1], [2, 1]]
+
+
+BAD_CSV = {
+    "a,y\r1,2\r": "line 1: carriage returns alone",
+    "a,b\n": "has a header but no rows",
+    "a,b\n1,2\n1\n": "line 3: 1 cells, but there are 2 columns",
+    "a,b\n1,2\n\n1,2,3\n": "line 4: 3 cells, but there are 2 columns",
+    "a,b\n1,2\nx,3\n": "line 3, column 'a': found the text 'x' where a number is expected",
+    'a,b\n"1\n",2\nx,3\n': "line 4, column 'a': found the text 'x'",
+    "a,b\n1,2\n,3\n": "line 3, column 'a': the cell is empty: fill it or drop the row",
+    "a,b\n1,NA\n": "line 2, column 'b': found the text 'NA'",
+    "a,b\n1,NaN\n": "line 2, column 'b': NaN is not a finite number",
+    "a,b\n1,-inf\n": "line 2, column 'b': -inf is not a finite number",
+    "a,b\n1,0x1F\n": "line 2, column 'b': found the text '0x1F'",
+    "a,y\n1,no\n2,\n": "line 3, column 'y': the cell is empty",
+    "a,y\n1,true\n2,\n": "line 3, column 'y': the cell is empty",
+    "a,a\n1,2\n": "has two columns called 'a'",
+    ",a\n0,2\n": "line 1: column 1 has no name",
+    "a,y\n1,2\nb\xe9,3\n": "line 3: not UTF-8",
+    "\xe9,y\n1,2\n": "line 1: not UTF-8",
+    'a,y\n1,2\n2,"x\n3,4\n': "line 3: cannot be read as CSV: unexpected end of data",
+}
+
+
+@pytest.mark.parametrize("text", BAD_CSV)
+def test_bad_csv(tmp_path, text):
+    assert BAD_CSV[text] in refusal(write(tmp_path / "rows.csv", text.encode("latin-1")))
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("x,0", "column 'a': found the text 'x'"),
+        ("1,maybe", "column 'y': found the text 'maybe'"),
+        ("1", "1 cells"),
+        ("1,", "column 'y': the cell is empty"),
+    ],
+)
+def test_faults_far_into_a_csv(tmp_path, monkeypatch, cell, message):
+    """Past the rows that the kinds of the columns were found in, and in the middle of a block."""
+    monkeypatch.setattr("aucmax.files.delimited.KINDS_BYTES", 100)
+    path = write(tmp_path / "rows.csv", "a,y\n" + "1.5,0\n" * 300 + cell + "\n" + "1.5,0\n" * 300)
+    source = open_source(path)
+    for n_bytes in (50, 1000, 1 << 20):
+        with pytest.raises(ValueError, match=f"line 302.*{message}"):
+            list(source.blocks(n_bytes))
+
+
+def test_bool_column_that_changes_its_mind(tmp_path, monkeypatch):
+    monkeypatch.setattr("aucmax.files.delimited.KINDS_BYTES", 10)
+    path = write(tmp_path / "rows.csv", "a,y\n" + "true,0\n" * 3 + "maybe,0\n")
+    assert "line 5, column 'a': found 'maybe' where true or false is expected" in refusal(path)
+
+
+# Parquet
+
+
+def test_parquet_types(tmp_path):
+    path = tmp_path / "rows.parquet"
+    columns = {
+        "int": pa.array([1, 2], pa.int32()),
+        "big": pa.array([2**63 - 1, 0], pa.int64()),
+        "half": pa.array([0.5, 1], pa.float32()),
+        "flag": pa.array([True, False]),
+        "mo.ney": pa.array([1, 2], pa.decimal128(9, 2)),
+        "y": pa.array(["no", "yes"], pa.large_string()),
+    }
+    pq.write_table(pa.table(columns), path)
+    X, y = open_source(path).read()
+    assert X.tolist() == [[1, 2.0**63, 0.5, 1, 1], [2, 0, 1, 0, 2]]
+    assert y.tolist() == ["no", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "message"),
+    [
+        (pa.array([0, 1], pa.timestamp("ms")), {"one_hot": True}, "column 'x': the type timestamp[ms] is not accepted"),
+        (pa.array([[1], [2]]), {}, "column 'x': the type list<element: int64> is not accepted"),
+        (pa.array([1.0, None]), {}, "row 2, column 'x': the cell is empty"),
+        (pa.array([1, None]), {}, "row 2, column 'x': the cell is empty"),
+        (pa.array([True, None]), {}, "row 2, column 'x': the cell is empty"),
+        (pa.array(["a", ""]), {"one_hot": True}, "row 2, column 'x': the cell is empty"),
+        (pa.array(["a", None]), {"one_hot": True}, "row 2, column 'x': the cell is empty"),
+        (pa.array([1.0, np.inf]), {}, "row 2, column 'x': inf is not a finite number"),
+        (pa.array([1.0, np.nan]), {}, "row 2, column 'x': nan is not a finite number"),
+        (pa.nulls(2), {}, "row 1, column 'x': the cell is empty"),
+    ],
+)
+def test_bad_parquet(tmp_path, column, options, message):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"x": column, "y": [0, 1]}), path, row_group_size=1)
+    assert message in refusal(path, **options)
+
+
+def test_parquet_without_rows(tmp_path):
+    pq.write_table(pa.table({"x": pa.array([], pa.float64())}), tmp_path / "rows.parquet")
+    assert "has no rows" in refusal(tmp_path / "rows.parquet")
+
+
+# npz
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64, np.bool_, np.float16])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_npz_of_other_types(tmp_path, dtype, order):
+    X = np.array(rng.integers(0, 2, (9, 4)), dtype=dtype, order=order)
+    labels = np.array(["no", "yes", "no"] * 3)
+    for y in (labels, labels.astype(bytes), np.array([True, False, False] * 3), np.arange(9)[:, None]):
+        np.savez(tmp_path / "rows.npz", X_train=X, y_train=y, X_test=X)
+        source = open_source(tmp_path / "rows.npz", with_target=True)
+        for start in range(9):
+            block = next(source.blocks(100, start=start))
+            assert_array_equal(block.X, X[start : start + 3])
+            assert block.X.dtype == np.float64
+            expected = y.astype(str) if y.dtype.kind == "S" else y
+            assert block.y.tolist() == expected.ravel()[start : start + 3].tolist()
+        assert block.y.dtype == {"U": object, "S": object, "b": bool, "i": float}[y.dtype.kind]
+
+
+def test_sparse_npz_is_made_canonical(tmp_path):
+    arrays = {"data": [1, 2, 3], "indices": [2, 0, 2], "indptr": [0, 3], "shape": [1, 3]}
+    np.savez(tmp_path / "rows.npz", **arrays)
+    X, y = open_source(tmp_path / "rows.npz").read()
+    assert X.has_canonical_format
+    assert X.toarray().tolist() == [[2, 0, 4]]
+    assert y is None
+
+
+CSR = {"data": np.ones(2), "indices": np.array([0, 1]), "indptr": np.array([0, 1, 2]), "shape": np.array([2, 2])}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"a": [1], "b": [2]}, "the arrays are a, b, but accepted are X and y"),
+        ({}, "the arrays are none"),
+        ({"X": np.ones((2, 2))}, "the array y is missing"),
+        ({"X": np.ones((2, 2)), "y": [1, 2, 3]}, "X has 2 rows, but y has the shape (3,)"),
+        ({"X": np.ones(2), "y": [1, 2]}, "X has the shape (2,)"),
+        ({"X": np.ones((0, 2)), "y": []}, "X has no rows"),
+        ({"X": 3.0, "y": 1}, "X has no rows"),
+        ({"X": np.ones((2, 0)), "y": [1, 2]}, "has no columns"),
+        ({"X": np.ones((2, 2), complex), "y": [1, 2]}, "X is of type complex128"),
+        ({"X": np.array([["a"]]), "y": [1]}, "X is of type <U1"),
+        ({"X": np.array([[{}]]), "y": [1]}, "X is of type object"),
+        ({"X": np.array([[1, 2], [3, np.nan]]), "y": [1, 2]}, "row 2, column 2 of X is not a finite number"),
+        ({"X": np.ones((2, 2)), "y": [1, np.inf]}, "row 2 of y is empty or not finite"),
+        ({"X": np.ones((2, 2)), "y": ["a", ""]}, "row 2 of y is empty or not finite"),
+        (CSR | {"format": b"csc", "y": [0, 1]}, "a sparse matrix in the format 'csc': convert it with tocsr()"),
+        (CSR | {"indices": np.array([0, 7]), "y": [0, 1]}, "damaged"),
+        (CSR | {"indices": np.array([0, -7]), "y": [0, 1]}, "damaged"),
+        (CSR | {"indptr": np.array([0, 9, 2]), "y": [0, 1]}, "damaged"),
+        (CSR | {"data": np.array([{}, {}]), "y": [0, 1]}, "pickled objects are not read"),
+        (CSR | {"data": np.array([1, np.nan]), "y": [0, 1]}, "row 2, column 2 of X"),
+    ],
+)
+def test_bad_npz(tmp_path, arrays, message):
+    np.savez(tmp_path / "rows.npz", **arrays)
+    assert message in refusal(tmp_path / "rows.npz", with_target=True)
+
+
+def test_npz_with_fewer_rows_than_it_says(tmp_path):
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**15, 2)})
+    with zipfile.ZipFile(tmp_path / "rows.npz", "w") as archive:
+        archive.writestr("X.npy", header.getvalue() + bytes(160))
+    assert "damaged or cut short" in refusal(tmp_path / "rows.npz")
+
+
+# Anything at all
+
+
+def survives(path, **options):
+    """Read a file, which may be refused in a sentence and may do nothing else."""
+    try:
+        source = open_source(path, **options)
+        X, _ = source.read()
+    except (ValueError, OSError) as error:
+        kind, message = type(error), str(error)
+    else:
+        assert np.isfinite(X.data if sparse.issparse(X) else X).all()
+        assert X.shape[1] == (source.n_features or X.shape[1]) > 0
+        return
+    assert kind.__module__ == "builtins"  # not one of a library's
+    assert str(path) in message
+    assert "\n" not in message
+
+
+FUZZ = settings(
+    derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@FUZZ
+@given(content=st.one_of(st.binary(max_size=80), st.text('01.5,;"\n\rab\t:#é', max_size=60).map(str.encode)))
+@pytest.mark.parametrize("format", [*FORMATS, None])
+def test_random_bytes(tmp_path, content, format):
+    path = write(tmp_path / "rows", content)
+    survives(path, format=format)
+    survives(path, format=format, header=False, one_hot=True)
+
+
+@settings(FUZZ, max_examples=50)
+@given(places=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=4))
+def test_mutated_files(number_file, places):
+    whole = number_file.read_bytes()
+    damaged = bytearray(whole)
+    for place, byte in places:
+        damaged[int(place * (len(whole) - 1))] = byte
+    try:
+        survives(write(number_file, bytes(damaged)))
+    finally:
+        number_file.write_bytes(whole)
+
+
+def test_labels_that_would_be_rounded_into_one_are_refused(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    path = tmp_path / "rows.parquet"
+    pa.parquet.write_table(pa.table({"a": [1.0, 2.0], "y": [2**60, 2**60 + 1]}), path)
+    with pytest.raises(ValueError, match=r"rows\.parquet, column 'y': labels beyond 2\^53"):
+        open_source(path).read()

@@ -1,0 +1,170 @@
+"""ONNX files give what the models give."""
+
+import inspect
+import json
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+import aucmax
+from aucmax import ALGORITHMS, AUCClassifier
+from aucmax.models import onnx_export as export_module
+from aucmax.models.onnx_export import export_onnx
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+X, Y = load_breast_cancer(return_X_y=True)
+X = X[:, :12].astype(np.float32)
+
+
+def make(name):
+    algorithm = ALGORITHMS[name]
+    small = {"n_nonzero": 3, "rank": 3} if not algorithm.module.endswith("pipelines") else {"n_components": 7}
+    known = inspect.signature(algorithm.make).parameters
+    return algorithm(**{key: value for key, value in small.items() if key in known and name != "OPAUC"})
+
+
+def fitted(model, labels=Y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X.astype(np.float64), labels)
+
+
+def outputs(path, rows=X):
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    assert [(each.name, each.type, each.shape[1]) for each in session.get_inputs()] == [("X", "tensor(float)", 12)]
+    names = ["score", "probabilities", "label"]
+    assert [each.name for each in session.get_outputs()] == names
+    return session.run(names, {"X": rows})
+
+
+def assert_equal(model, path):
+    score, probabilities, label = outputs(path)
+    rows = X.astype(np.float64)
+    ours = model.decision_function(rows)
+    assert score.dtype == np.float64
+    np.testing.assert_allclose(score, ours, rtol=1e-9, atol=1e-9 * np.abs(ours).max())
+    assert probabilities.dtype == np.float32
+    np.testing.assert_allclose(probabilities, model.predict_proba(rows), rtol=1e-6, atol=1e-12)
+    sure = np.abs(ours) > 1e-9 * np.abs(ours).max()
+    assert (label == model.predict(rows))[sure].all()
+    assert len(set(label)) == 2
+    return label
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_gives_the_same_outputs(name, tmp_path):
+    model = fitted(make(name))
+    export_onnx(model, path := tmp_path / "model.onnx")
+    assert_equal(model, path)
+
+
+@pytest.mark.parametrize(
+    "transformers",
+    [
+        [StandardScaler()],
+        [StandardScaler(with_std=False), PCA(5, whiten=True)],
+        [TruncatedSVD(5)],
+        ["passthrough", StandardScaler(with_mean=False, with_std=False)],
+    ],
+    ids=str,
+)
+def test_other_pipelines_of_the_same_parts(transformers, tmp_path):
+    model = fitted(make_pipeline(*transformers, AUCClassifier(alpha=0.1)))
+    export_onnx(model, path := tmp_path / "model.onnx")
+    assert_equal(model, path)
+
+
+@pytest.mark.parametrize(
+    ("classes", "type_of_label"),
+    [
+        ((-1, 1), np.int64),
+        (np.array([3, 250], np.uint8), np.int64),
+        ((False, True), np.int64),
+        ((-1.0, 2.0), np.int64),
+        ((0.5, 1.5), None),
+        ((1, 2**63), None),
+        (("benign", "malignant"), object),
+        (np.array(["é", "ü"], object), object),
+    ],
+    ids=str,
+)
+def test_labels_of_every_kind(classes, type_of_label, tmp_path):
+    if type_of_label is None:
+        model = fitted(AUCClassifier(alpha=0.1))
+        model.classes_ = np.array(classes)  # continuous or enormous values are no classes to fit, but to export
+        type_of_label = np.float64
+    else:
+        model = fitted(AUCClassifier(alpha=0.1), np.asarray(classes)[Y])
+    export_onnx(model, path := tmp_path / "model.onnx")
+    assert assert_equal(model, path).dtype == type_of_label
+
+
+def test_float32_landmarks_are_used_in_double(tmp_path):
+    model = aucmax.NPSAM(7, random_state=0).fit(X, Y)
+    export_onnx(model, path := tmp_path / "model.onnx")
+    assert_equal(model, path)
+
+
+def test_no_rows_and_rows_far_away(tmp_path):
+    model = fitted(make("NSOLAM"))
+    export_onnx(model, path := tmp_path / "model.onnx")
+    assert [len(output) for output in outputs(path, X[:0])] == [0, 0, 0]
+    far = np.full((1, 12), 3e38, np.float32)
+    np.testing.assert_allclose(outputs(path, far)[0], model.decision_function(far.astype(np.float64)))
+
+
+def properties(path):
+    return {each.key: each.value for each in onnx.load(path).metadata_props}
+
+
+def test_metadata(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "model.onnx"
+    export_onnx(fitted(make("NSOLAM")), path)
+    assert properties(path) == {"aucmax": aucmax.__version__, "algorithm": "StandardScaler + KMeansNystroem + SOLAM"}
+    frame = pandas.DataFrame(X, columns=[f"column {j}" for j in range(12)])
+    export_onnx(AUCClassifier(alpha=0.1).fit(frame, Y), path)
+    assert json.loads(properties(path)["feature_names"]) == list(frame.columns)
+    export_onnx(fitted(AUCClassifier(alpha=0.1)), path, feature_names=np.array(list("abcdefghijkl")))
+    assert json.loads(properties(path)["feature_names"]) == list("abcdefghijkl")
+
+
+def test_what_cannot_be_exported_is_said_and_nothing_is_written(tmp_path, monkeypatch):
+    path = tmp_path / "model.onnx"
+    for model, error, message in [
+        (
+            fitted(make_pipeline(MinMaxScaler(), AUCClassifier())),
+            ValueError,
+            "^MinMaxScaler has no ONNX graph here: Sta",
+        ),
+        (
+            fitted(LogisticRegression()),
+            ValueError,
+            "^LogisticRegression has no ONNX graph here: the classifiers of auc",
+        ),
+        (AUCClassifier(), NotFittedError, "not fitted"),
+        (AUCClassifier().partial_fit(X[Y == 0], Y[Y == 0], classes=[0, 1]), NotFittedError, "not fitted"),
+    ]:
+        with pytest.raises(error, match=message):
+            export_onnx(model, path)
+    model = fitted(AUCClassifier(alpha=0.1))
+    with pytest.raises(ValueError, match=r"^feature_names holds 2 names, and the model has 12 features"):
+        export_onnx(model, path, "ab")
+    monkeypatch.setattr(export_module, "LARGEST", 100)
+    with pytest.raises(ValueError, match=r"^An ONNX file holds up to 2 GB, and the arrays of this model take 0.0"):
+        export_onnx(model, path)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"pip install 'aucmax\[onnx\]'"):
+        export_onnx(model, path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,461 @@
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from html import escape
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from aucmax.report import figures
+from aucmax.report import html as module
+from aucmax.report.evaluation import evaluate
+from aucmax.report.figures import COLOURS, shorten
+from aucmax.report.html import NONE, Report, render, write_report
+from aucmax.selection.cross_validation import PathCV
+
+ATTACK = "<script>alert(1)</script>"
+HOSTILE = (
+    ATTACK,
+    '"><img src=x onerror=alert(1)>',
+    "price in $ of $x^2_{$",
+    r"\frac{1}{$0$}",
+    "{{ 7 * 7 }}{% raw %}",
+    "特徴量 \N{RIGHT-TO-LEFT OVERRIDE} \N{PILE OF POO} " * 30,
+    "two\nlines\x00\x1b",
+)
+
+
+def make_comparison(methods=("OPAUC", "SOLAM", "broken"), n_splits=10, data="mice & men"):
+    rng = np.random.default_rng(0)
+    auc = 0.9 + 0.02 * rng.normal(size=(len(methods), n_splits))
+    auc[-1, 3:] = np.nan
+    others = len(methods) - 3
+    return SimpleNamespace(
+        data=data,
+        methods=list(methods),
+        auc=auc,
+        seconds=np.full(auc.shape, 0.0123),
+        tuning_seconds=np.full((len(methods), n_splits), 0.5),
+        pvalues=[None, 1e-9, *[0.0512] * others, None],
+        corrected_pvalues=[None, 0.0123, *[0.4] * others, None],
+        failures={"broken": "it has <no> reason" + ", and says so at length" * 9},
+        verdicts=["", "win", *["tie"] * others, ""],
+    )
+
+
+def make_path(alphas=(10.0, 1.0, 0.1), **options):
+    auc = 0.8 + 0.05 * np.random.default_rng(1).random((5, len(alphas)))
+    return PathCV(np.array(alphas), auc, **options)
+
+
+def make_report(names=("first", "second")):
+    rng = np.random.default_rng(2)
+    positive = rng.random(500) < 0.3
+    scores = rng.normal(size=500) + 1.5 * positive - 0.5
+    return Report(
+        title=f"Title {names[0]}",
+        summary=[(f"data {names[-1]}", names[0])],
+        evaluation=evaluate(positive, scores),
+        scores=(scores[~positive], scores[positive]),
+        class_names=(names[0], names[-1]),
+        path=make_path().results(),
+        weights=[(name, (-0.5) ** k) for k, name in enumerate(names)],
+        weights_note="Of standardised columns.",
+        convergence=np.geomspace(1, 1e-3, 20),
+        comparison=[make_comparison(data=names[0]), make_comparison((*names, "x", "y", "z"))],
+    )
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.attributes, self.texts = Counter(), [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags[tag] += 1
+        self.attributes += attributes
+
+    def handle_data(self, data):
+        self.texts.append(data.strip())
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+
+@pytest.fixture(scope="module")
+def report():
+    return make_report()
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return render(report)
+
+
+@pytest.fixture
+def axes(monkeypatch):
+    """The axes that were painted, by the name of their figure."""
+    painted = {}
+
+    def paint_only(name, description, paint, height=figures.HEIGHT):
+        paint(painted.setdefault(name, Figure().subplots()))
+        return ""
+
+    monkeypatch.setattr(figures, "_svg", paint_only)
+    return painted
+
+
+def lines(axes, role):
+    return [np.transpose(line.get_data()) for line in axes.lines if to_hex(line.get_color()) == COLOURS[role]]
+
+
+# The page
+
+
+def test_the_numbers_are_there(report, page):
+    found, text = report.evaluation, Page(page).text
+    assert f"{found.auc.auc:.4f} area under the ROC curve" in text
+    assert f"95% confidence: {found.auc.low:.4f} to {found.auc.high:.4f}" in text
+    assert f"up to 0.1 {found.partial_auc:.4f}" in text
+    assert f"average precision {found.average_precision:.4f}" in text
+    assert f"best balanced accuracy {found.best.balanced_accuracy:.4f}" in text
+    for counts in (found.best, found.at_zero):
+        assert f"called first called second first {counts.tn} {counts.fp} second {counts.fn} {counts.tp}" in text
+        assert f"specificity {counts.specificity:.4f}, precision {counts.precision:.4f}" in text
+    assert "data second first" in text
+    assert "To the right they speak for second, to the left for first. Of standardised columns." in text
+    assert "first +1.00 second \N{MINUS SIGN}0.500" in text
+    assert "10 splits" in text
+
+
+HEADINGS = {
+    "evaluation": ["ROC curve", "Confusion"],
+    "scores": ["Scores of the two classes"],
+    "path": ["AUC along alpha"],
+    "weights": ["Largest weights"],
+    "convergence": ["Convergence by epoch"],
+    "comparison": ["Comparison on first", "Comparison on mice & men"],
+    "summary": ["Summary"],
+}
+
+
+@pytest.mark.parametrize("part", HEADINGS)
+def test_a_part_leaves_a_trace_only_where_it_is(report, part):
+    alone = render(Report("Alone", **{part: getattr(report, part)}))
+    assert [escape(h) for h in HEADINGS[part]] == re.findall("<h2>(.*?)</h2>", alone)
+    assert alone.count('class="headline"') == (part == "evaluation")
+
+
+def test_a_report_of_nothing_is_a_heading():
+    found = Page(render(Report("Nothing")))
+    assert not {"svg", "section", "table", "dl"} & set(found.tags)
+    assert found.tags["h1"] == 1
+
+
+def test_hostile_names_are_harmless_text(recwarn):
+    found = Page(render(make_report(HOSTILE)))
+    assert not {"script", "img", "b"} & set(found.tags)
+    assert not [name for name, _ in found.attributes if name.startswith("on")]
+    assert found.texts.count(ATTACK) >= 6
+    assert f"Title {ATTACK}" in found.texts
+    assert ("title", HOSTILE[5]) in found.attributes
+    for name in HOSTILE[2:5]:
+        assert found.texts.count(shorten(name)) >= 3, "feature, method, and label of the box plot"
+    assert not recwarn.list
+
+
+def test_nothing_comes_from_outside(page):
+    assert "default-src 'none'" in page
+    assert not re.search(r"https?:|//|@import|\bsrc=|url\((?!#)", page)
+    assert not {"script", "link", "img", "iframe"} & set(Page(page).tags)
+
+
+def test_accessible(page):
+    found = Page(page)
+    assert ("lang", "en") in found.attributes
+    assert found.tags["svg"] == found.attributes.count(("role", "img")) == found.tags["title"] - 1 == 6
+    assert found.tags["table"] == found.tags["caption"] == 5
+    assert page.count("<th ") == len(re.findall('<th scope="(?:row|col)"', page))
+
+
+def test_ids_are_unique_and_found(page):
+    ids = re.findall(r' id="([^"]*)"', page)
+    assert len(ids) == len(set(ids)) > 100
+    used = re.findall(r'(?:href="#|url\(#)([^")]*)', page)
+    assert used
+    assert set(used) <= set(ids)
+
+
+def test_colours_are_those_of_the_page(page):
+    figures = "".join(re.findall("<svg.*?</svg>", page, flags=re.DOTALL))
+    assert not re.search("#[0-9a-f]{6}", figures)
+    assert set(re.findall(r"var\(--(\w+)\)", figures)) == set(COLOURS)
+    assert "font-family" not in figures
+
+
+def test_same_page_whatever_the_style_of_the_user(report, page):
+    with matplotlib.rc_context({"axes.facecolor": "red", "font.size": 30, "text.usetex": True}):
+        before = dict(matplotlib.rcParams)
+        assert render(report) == page
+        assert dict(matplotlib.rcParams) == before
+
+
+def test_small(page):
+    assert len(page) < 300_000
+
+
+# What the figures show
+
+
+def test_roc_curve(report, axes):
+    render(report)
+    (curve,) = lines(axes["roc"], "accent")
+    np.testing.assert_array_equal(curve, np.transpose(report.evaluation.roc[:2]))
+    (point,) = lines(axes["roc"], "ink")
+    best = report.evaluation.best
+    np.testing.assert_allclose(point, [[1 - best.specificity, best.recall]])
+    (band,) = axes["roc"].collections
+    outline = band.get_paths()[0].vertices
+    roc = report.evaluation.roc
+    for limit in (roc.low, roc.high):
+        assert set(zip(roc.fpr, limit, strict=True)) <= set(map(tuple, outline))
+
+
+def test_distributions_are_densities_on_the_same_bins(report, axes):
+    render(report)
+    (_, negative), (_, positive) = (axes["scores"].patches[k : k + 2] for k in (0, 2))
+    for patch, scores in zip((negative, positive), report.scores, strict=True):
+        density, edges, _ = patch.get_data()
+        np.testing.assert_array_equal(edges, negative.get_data().edges)
+        np.testing.assert_allclose(density, np.histogram(scores, edges, density=True)[0])
+        assert edges[0] <= scores.min()
+        assert scores.max() <= edges[-1]
+    assert [line[0, 0] for line in lines(axes["scores"], "ink")] == [report.evaluation.best.threshold]
+    assert [line[0, 0] for line in lines(axes["scores"], "muted")] == [0]
+
+
+def test_scores_far_out_are_left_out_and_counted(axes):
+    scores = np.append(np.random.default_rng(0).normal(size=9_999), 1e6)
+    text = Page(render(Report("", scores=(scores, scores)))).text
+    assert axes["scores"].patches[1].get_data().edges[-1] < 10
+    assert f"{2 * (9 + 9):,} scores further out are not shown." in text
+
+
+def test_a_threshold_far_off_is_not_drawn(axes):
+    scores = np.linspace(1000, 1001, 50)
+    assert "threshold of the model" not in render(Report("", scores=(scores, scores + 0.5)))
+    assert axes["scores"].get_xlim()[0] > 999
+
+
+@pytest.mark.parametrize("scores", [np.zeros(3), np.ones(1), np.array([1e-300, 2e-300])])
+def test_scores_of_no_width(scores):
+    assert "further out" not in render(Report("", scores=(scores, scores)))
+
+
+def test_path_with_its_choice_and_standard_error(axes):
+    path = make_path()
+    text = Page(render(Report("", path=path.results()))).text
+    mean, error = path.auc.mean(axis=0), path.auc.std(axis=0, ddof=1) / np.sqrt(5)
+    (line,) = lines(axes["path"], "accent")
+    np.testing.assert_allclose(line, np.column_stack([path.alphas, mean])[::-1])
+    assert axes["path"].get_xscale() == "log"
+    (point,) = lines(axes["path"], "ink")
+    np.testing.assert_allclose(point, [[path.best_alpha, mean.max()]])
+    outline = axes["path"].collections[0].get_paths()[0].vertices[:, 1]
+    assert outline.min() == pytest.approx(min(mean - error))
+    assert outline.max() == pytest.approx(max(mean + error))
+    assert f"alpha = {path.best_alpha:.4g} is chosen, AUC {mean.max():.4f}" in text
+
+
+def test_path_of_several_lines_marks_the_candidate_that_is_named(axes):
+    numbers, alphas = np.repeat([3, 5, 8], 2), np.tile([1.0, 0.0], 3)
+    path = make_path(alphas, n_nonzero=numbers)
+    text = Page(render(Report("", path=path.results(), best_index=3))).text
+    assert axes["path"].get_xscale() == "symlog"
+    (chosen,) = lines(axes["path"], "accent")
+    np.testing.assert_allclose(chosen, np.column_stack([alphas, path.auc.mean(axis=0)])[[3, 2]])
+    assert len(lines(axes["path"], "other")) == 2
+    assert "alpha = 0 is chosen" in text
+    for n in (3, 5, 8):
+        assert f"{n} nonzero weights" in text
+
+
+def test_path_of_losses_and_along_the_number_of_weights(axes):
+    text = Page(render(Report("", path=make_path((1.0, 1.0), loss=np.array(["squared", "hinge"])).results()))).text
+    assert "AUC along alpha" in text
+    assert "squared" in text
+    assert "hinge" in text
+    assert "AUC along n_nonzero" in render(Report("", path=make_path((1.0, 1.0), n_nonzero=np.array([2, 4])).results()))
+
+
+@pytest.mark.parametrize("alphas", [(0.0,), (1.0,), (1.0, 0.0), (3.0, 2.0), tuple(np.geomspace(1e9, 1e-9, 40))])
+def test_paths_of_all_kinds_are_drawn(alphas):
+    path = make_path(alphas)
+    one_split = path._replace(auc=path.auc[:1])
+    for results in (path.results(), one_split.results()):
+        assert "<svg" in render(Report("", path=results))
+
+
+def test_convergence_leaves_out_what_has_no_logarithm(axes):
+    render(Report("", convergence=np.array([1.0, 0.1, 0.0])))
+    (line,) = lines(axes["convergence"], "accent")
+    np.testing.assert_array_equal(line, [[1, 1.0], [2, 0.1]])
+    assert axes["convergence"].get_yscale() == "log"
+    assert "<figure>" not in render(Report("", convergence=np.zeros(3)))
+    assert "<figure>" not in render(Report("", convergence=np.empty(0)))
+
+
+def test_bars_share_their_zero():
+    bars = module._bars([("a", 3.0), ("b", -1.0), ("c", 1.0)])
+    assert [(bar.left, bar.length) for bar in bars] == [(25, 75), (0, 25), (25, 25)]
+    assert [bar.left for bar in module._bars([("a", -2.0), ("b", -1.0)])] == [0, 50]
+    assert [bar.length for bar in module._bars([("a", 0.0)])] == [0]
+
+
+def test_comparison_as_a_table_and_box_plots(axes):
+    comparison = make_comparison()
+    rows = module._rows(comparison)
+    mean, deviation = comparison.auc[1].mean(), comparison.auc[1].std()
+    assert rows[1] == ("SOLAM", f"{mean:.4f}", f"± {deviation:.4f}", "0.0123", "0.512", "< 0.001", "0.012", "win")
+    assert rows[0][-3:] == (NONE, NONE, NONE)
+    assert rows[2][:3] == ("broken", NONE, "")
+    text = Page(render(Report("", comparison=comparison))).text
+    assert "how OPAUC fares against each of the others" in text
+    assert "broken: it has <no> reason" in text
+    medians = [np.median(values[np.isfinite(values)]) for values in comparison.auc]
+    drawn = [line.get_xdata()[0] for line in axes["boxes0"].lines if line.get_linewidth() == 2]
+    np.testing.assert_allclose(drawn, medians)
+    assert [label.get_text() for label in axes["boxes0"].get_yticklabels()] == comparison.methods
+
+
+def test_comparison_of_one_split_in_which_a_method_failed():
+    one = make_comparison(n_splits=4)
+    one.auc = one.auc[:, 3:]
+    assert [row.spread for row in module._rows(one)] == ["", "", ""]
+    assert "over 1 split, " in render(Report("", comparison=one))
+
+
+@pytest.mark.parametrize("length", [1, 2, 5, 6])
+def test_shorten(length):
+    short = shorten("abcdefg", length)
+    assert len(short) == length
+    assert "abcdefg".startswith(short.split("…")[0])
+    assert "abcdefg".endswith(short.split("…")[1])
+    assert shorten("abcdefg", 7) == "abcdefg"
+
+
+# Files and libraries
+
+
+def test_written_whole_or_not_at_all(tmp_path, page, report):
+    path = tmp_path / "report.html"
+    write_report(path, report)
+    assert path.read_text("utf-8") == page
+    with pytest.raises(ValueError, match="could not convert"):
+        write_report(path, report._replace(path={"mean_test_score": ["many"]}))
+    assert path.read_text("utf-8") == page
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_name_of_broken_characters(tmp_path):
+    write_report(tmp_path / "a.html", Report("caf\udce9", comparison=make_comparison(("caf\udce9", "b", "c"))))
+    assert "<h1>caf?</h1>" in (tmp_path / "a.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
+def test_missing_library(monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=re.escape("pip install 'aucmax[report]'")):
+        render(Report("x"))
+
+
+def test_libraries_are_imported_where_they_are_used():
+    code = "import aucmax.report.html, sys; sys.exit(bool({'matplotlib', 'jinja2'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# In a browser
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+HARNESS = """<!doctype html><body style="margin: 0">
+<iframe srcdoc="{page}" style="border: 0; width: 360px; height: 900px"></iframe>
+<iframe srcdoc="{page}" style="border: 0; width: 1280px; height: 900px"></iframe>
+<pre id="found"></pre>
+<script>
+window.onload = () => {{
+  const measure = ({{contentWindow: view, contentDocument: page}}) => {{
+    const box = (element) => {{
+      const {{left, right, width, height}} = element.getBoundingClientRect();
+      return {{left, right, width, height}};
+    }};
+    const root = page.documentElement;
+    const texts = [...page.querySelectorAll("svg text")];
+    return {{
+      width: view.innerWidth,
+      scroll: [root.scrollWidth, root.clientWidth],
+      dark: view.matchMedia("(prefers-color-scheme: dark)").matches,
+      background: view.getComputedStyle(page.body).backgroundColor,
+      curve: view.getComputedStyle(page.querySelector("#roc-figure_1 [style*='stroke: var(--accent)']")).stroke,
+      figures: [...page.querySelectorAll("svg")].map(box),
+      texts: texts.map(box),
+      sizes: texts.map((text) => {{
+        const {{a, b}} = text.getScreenCTM();
+        return Math.hypot(a, b) * parseFloat(view.getComputedStyle(text).fontSize);
+      }}),
+      bars: [...page.querySelectorAll(".bar span")].map(box),
+    }};
+  }};
+  found.textContent = JSON.stringify([...document.querySelectorAll("iframe")].map(measure));
+}};
+</script>"""
+
+
+def browse(folder, page, scheme):
+    """Open the page at the width of a phone and of a desk, and return what the browser measures."""
+    harness = folder / "harness.html"
+    harness.write_text(HARNESS.format(page=escape(page)), encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    options += [f"--blink-settings=preferredColorScheme={scheme}", "--enable-logging=stderr", "--window-size=1400,2000"]
+    run = subprocess.run(
+        [CHROMIUM, *options, "--dump-dom", harness.as_uri()], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "CONSOLE" not in run.stderr, run.stderr
+    return json.loads(re.search('<pre id="found">(.*?)</pre>', run.stdout, flags=re.DOTALL)[1])
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_in_a_browser(tmp_path):
+    page = render(make_report(HOSTILE))
+    light, dark = browse(tmp_path, page, 1), browse(tmp_path, page, 0)
+    for view, width in zip(light, (360, 1280), strict=True):
+        assert view["width"] == width
+        assert view["scroll"][0] <= view["scroll"][1]
+        assert len(view["figures"]) == 6
+        for box in view["figures"] + view["texts"]:
+            assert box["left"] >= 0
+            assert box["right"] <= width
+        assert min(min(box["width"], box["height"]) for box in view["figures"]) > 100
+        assert min(view["sizes"]) >= 7
+        assert min(bar["height"] for bar in view["bars"]) > 0
+        assert view["bars"][0]["width"] > 50
+    assert [view["dark"] for view in light + dark] == [False] * 2 + [True] * 2
+    for what in ("background", "curve"):
+        assert light[0][what] != dark[0][what]
+
+
+def test_a_note_is_there_with_and_without_figures():
+    note = "Measured on <training> rows."
+    for evaluation in (None, evaluate([False, False, True, True], [1, 3, 2, 4])):
+        assert note in Page(render(Report("", note=note, evaluation=evaluation))).text

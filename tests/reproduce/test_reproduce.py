@@ -1,0 +1,175 @@
+"""`aucmax reproduce`: what it measures, keeps, writes and prints."""
+
+import json
+from pathlib import Path
+
+import pytest
+from sklearn.datasets import dump_svmlight_file, load_breast_cancer
+
+from aucmax.reproduce.pages import write_pages
+from aucmax.reproduce.store import gather_results
+from aucmax.reproduce.study import list_studies, read_study
+from aucmax.reproduce.tables import tabulate
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results" / "papers"
+
+STUDY = """
+paper = "OPAUC"
+label = "Table 9"
+title = "A study"
+claim = "One is better."
+[protocol]
+folds = 3
+[methods.ours]
+method = "GaussianAUC"
+[methods.theirs]
+method = "UniSqu(max_iter=1)"
+[data.diabetes]
+[data.epsilon]
+[published]
+auc = '''
+data     | ours     | theirs
+diabetes | .99±.05  | .20±.02•
+epsilon  | .5       | .5
+'''
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Return the path of a study, beside a folder of data that has another set under the name of diabetes."""
+    X, y = load_breast_cancer(return_X_y=True)
+    (tmp_path / "data").mkdir()
+    dump_svmlight_file(X[:, :8], y, str(tmp_path / "data" / "diabetes"), zero_based=False)
+    path = tmp_path / "own.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    return path
+
+
+def test_it_lists_every_study(run):
+    status, out, _ = run("reproduce", "--list")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()[1:]] == list_studies()
+    status, out, _ = run("reproduce", "--list", "--json")
+    assert [row["name"] for row in json.loads(out)["studies"]] == list_studies()
+
+
+def test_it_measures_keeps_and_writes_pages_and_goes_on(run, study, tmp_path):
+    arguments = ["reproduce", study, "--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
+    status, out, err = run(*arguments)
+    assert status == 0
+    assert err.startswith("own: epsilon is not in ")
+    assert err.count("\n") == 1
+    assert out.splitlines()[1].split() == ["own", "4", "2", "1", "0", "1", "2", "0", "0"]
+    assert f"wrote {tmp_path / 'kept' / 'pages'}" in out
+    assert "quick" not in out
+    page = (tmp_path / "kept" / "pages" / "opauc.md").read_text(encoding="utf-8")
+    assert ".20" in page
+    assert "epsilon is not in" in page
+    kept = (tmp_path / "kept" / "own.jsonl").read_bytes()
+    assert kept.count(b'"auc"') == 6
+    status, again, _ = run(*arguments, "--json")
+    assert json.loads(again)["counts"]["own"]["within"] == 1
+    assert (tmp_path / "kept" / "own.jsonl").read_bytes() == kept, "there was nothing left to do"
+
+
+def test_pages_are_written_without_measuring(run, refused, study, tmp_path):
+    options = ["--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
+    assert "holds no results: leave out --no-run" in refused("reproduce", study, *options, "--no-run")
+    run("reproduce", study, *options, "--pages", tmp_path / "a")
+    (tmp_path / "data" / "diabetes").unlink()
+    status, _, _ = run("reproduce", study, *options, "--no-run", "--pages", tmp_path / "b")
+    assert status == 0
+    for name in ("README.md", "opauc.md", "figures/own.svg"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_quick_run_says_so_and_is_kept_apart(run, refused, study, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--data-dir", tmp_path / "data", "--no-download"]
+    status, out, _ = run("reproduce", study, *options, "--quick")
+    assert status == 0
+    assert "A quick run: rows, runs and candidates were capped" in out
+    assert (tmp_path / "aucmax-results" / "quick" / "own.jsonl").exists()
+    assert "quick run" in (tmp_path / "aucmax-results" / "quick" / "pages" / "opauc.md").read_text(encoding="utf-8")
+    message = refused("reproduce", study, *options, "-o", tmp_path / "aucmax-results" / "quick")
+    assert "holds results of a quick run: a standard one needs another folder" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name what to reproduce, or say --all; --list lists it."),
+        (["opauc-table-2", "--all"], "name what to reproduce, or say --all; --list lists it."),
+        (["opauc-table-2", "--quick", "--full"], "--quick and --full exclude each other."),
+        (["opauc-table-7"], "There is no study 'opauc-table-7'; `aucmax reproduce --list` lists them all."),
+        (["none.toml"], "none.toml: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(refused, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert refused("reproduce", *arguments).startswith(message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_of_ones_own_does_not_take_the_name_of_another(refused, study, tmp_path):
+    taken = study.rename(study.with_name("opauc-table-2.toml"))
+    options = ["--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
+    message = f"opauc-table-2 is a published study, and results are kept by name: rename {taken}."
+    assert refused("reproduce", taken, *options) == message
+    own = taken.rename(taken.with_name("own.toml"))
+    assert "own is named twice" in refused("reproduce", own, own, *options)
+    assert not (tmp_path / "kept").exists()
+
+
+def test_what_a_page_will_lack_is_said(run, tmp_path):
+    options = ["--no-download", "--data-dir", tmp_path, "-o", tmp_path / "kept", "--quick"]
+    _, _, err = run("reproduce", "spdam-table-3", *options)
+    assert "some of its figures are those of opauc-table-2, which is to be measured too." in err
+    _, _, err = run("reproduce", "spdam-table-3", "opauc-figure-3", *options, "--no-run")
+    assert "opauc-figure-3: " in err
+    assert "holds no results of it." in err
+
+
+def test_where_pages_cannot_be_written_nothing_is_measured(refused, study, tmp_path):
+    options = ["--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
+    assert "own.toml" in refused("reproduce", study, *options, "--pages", study)
+    assert not (tmp_path / "kept").exists()
+
+
+# The results that are kept in the repository
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Return what is kept of every study."""
+    return [tabulate(study, gather_results(RESULTS, study)) for study in map(read_study, list_studies())]
+
+
+def test_no_difference_to_a_published_figure_is_left_without_a_reason(tables):
+    unexplained = [
+        (table.study.name, cell.data, cell.method, cell.metric, cell.published.mean, round(cell.measured.mean, 4))
+        for table in tables
+        for cell in table.cells.values()
+        if cell.verdict == "unexplained"
+    ]
+    assert unexplained == []
+
+
+def test_every_published_figure_of_data_that_can_be_had_is_measured(tables):
+    cells = [(table.study.name, cell) for table in tables for cell in table.cells.values()]
+    assert [(name, *cell[:3]) for name, cell in cells if cell.verdict in ("not run", "failed")] == []
+    for table in tables:
+        subjects = [label for label, subject in table.study.subjects.items() if not subject.missing]
+        curves = {key[0] for key, line in table.lines.items() if line.points}
+        assert table.study.curve is None or curves == set(subjects), table.study.name
+
+
+def test_the_pages_are_those_of_the_results(tmp_path):
+    for path in write_pages(tmp_path, RESULTS, [read_study(name) for name in list_studies()]):
+        if path.suffix == ".md":
+            kept = ROOT / "docs" / "papers" / path.relative_to(tmp_path)
+            assert kept.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), (
+                f"make papers writes {path.name}"
+            )

@@ -1,0 +1,716 @@
+"""Studies: the papers' tables as data, read, measured and kept."""
+
+import json
+import textwrap
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, train_test_split
+
+from aucmax import OPAUC, GaussianAUC, roc_auc, support_f1
+from aucmax.algorithms import PAPERS
+from aucmax.compare.tuning import take_rows
+from aucmax.datasets import make_gaussian, make_sparse_shift
+from aucmax.reproduce import running
+from aucmax.reproduce.catalogue import Dataset, Unavailable
+from aucmax.reproduce.groupings import _groups, measure_groupings
+from aucmax.reproduce.running import EFFORTS, Effort, run_study
+from aucmax.reproduce.samples import Draws, Folds, scale
+from aucmax.reproduce.store import Grouping, Record, Session, Setting, Store, gather_results, read_results, results_file
+from aucmax.reproduce.study import SCALINGS, Figure, Protocol, Subject, list_studies, read_study, read_values
+
+STUDY = """
+paper = "OPAUC"
+label = "Table 9"
+title = "A study"
+metrics = ["auc", "accuracy"]
+[protocol]
+scaling = "minmax"
+folds = 3
+repeats = 2
+inner_folds = 3
+[methods.ours]
+method = "OPAUC(average=False, standardize=False)"
+grid = { eta0 = [0.01, 0.1] }
+[methods.fast]
+method = "GaussianAUC"
+[data.cancer]
+[data.gone]
+missing = "Nobody has it."
+[published]
+auc = '''
+data   | ours       | fast
+cancer | .99±.01    | .98±.02•
+gone   | .5         | -
+'''
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="own"):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def cancer(monkeypatch):
+    """The catalogue holds one data set of three classes; the names of what was loaded are kept."""
+    X, y = load_breast_cancer(return_X_y=True)
+    labels = y * (1 + (X[:, 0] > 13))
+    loaded = []
+
+    def load(name, *, positive, drop_columns, data_dir, download):
+        loaded.append(name)
+        if name == "wide":
+            return Dataset(name, sparse.csr_array(X), y, y)
+        if name != "cancer":
+            raise Unavailable(f"{name} cannot be had.")
+        kept = np.setdiff1d(np.arange(X.shape[1]), drop_columns)
+        return Dataset(name, X[:, kept], np.isin(labels, positive or [1, 2]).astype(int), labels)
+
+    monkeypatch.setattr(running, "load", load)
+    return loaded
+
+
+# What a study is
+
+
+@pytest.mark.parametrize("name", list_studies())
+def test_every_study_that_comes_with_the_package_is_whole(name):
+    study = read_study(name)
+    assert study.paper in PAPERS
+    assert study.label
+    assert study.title
+    assert study.claim
+    kind = name.split("-")[1]
+    assert study.label.lower().startswith(kind)
+    assert (study.curve is not None) == (kind == "figure")
+    if kind == "table":
+        methods = {method for _, method in study.published[study.metrics[0]]}
+        assert methods, "a table has published figures"
+        assert {data for data, _ in study.published[study.metrics[0]]} == set(study.subjects)
+    for contender in study.contenders.values():
+        assert contender.method.make() is not None
+
+
+def test_all_tables_and_figures_of_the_five_papers_are_there():
+    figures = {"spdam": (1, 2), "psam": (1,), "opauc": (3, 4, 5, 6), "sht": (1, 2, 3, 4), "gaussian": (1, 2)}
+    tables = {"spdam": (3,), "psam": (2, 3), "opauc": (2, 3, 5), "sht": (1, 2, 3), "gaussian": (2, 4, 5, 6, 11, 12)}
+    wanted = {f"{paper}-table-{n}" for paper, numbers in tables.items() for n in numbers}
+    wanted |= {f"{paper}-figure-{n}" for paper, numbers in figures.items() for n in numbers}
+    assert set(list_studies()) == wanted
+
+
+def test_figures_are_read_as_they_are_printed(write):
+    study = read_study(write(STUDY))
+    assert study.published["auc"] == {
+        ("cancer", "ours"): Figure(0.99, 0.01),
+        ("cancer", "fast"): Figure(0.98, 0.02, "•"),
+        ("gone", "ours"): Figure(0.5),
+    }
+    study = read_study(
+        write(STUDY.replace("[published]", "[published]\npercent = true").replace(".98±.02•", "97.508 ± 0.143◦"))
+    )
+    assert study.published["auc"]["cancer", "fast"] == Figure(0.97508, 0.00143, "◦")
+
+
+@pytest.mark.parametrize(
+    ("values", "numbers"),
+    [
+        ("2^[-2:1]", [0.25, 0.5, 1, 2]),
+        ("10^[-10:-9]", [1e-10, 1e-9]),
+        ("[1:9:100]", [1, 10, 19, 28, 37, 46, 55, 64, 73, 82, 91, 100]),
+        ("[10:10:30]", [10, 20, 30]),
+        ([3, 1], [3, 1]),
+    ],
+)
+def test_ranges_are_those_of_the_papers(values, numbers):
+    assert read_values(values) == numbers
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('paper = "OPAUC"', 'paper = "XYZ"', "paper is 'XYZ'; there are OPAUC"),
+        ('label = "Table 9"', "", "there is no 'label'"),
+        ('scaling = "minmax"', 'scaling = "log"', "scaling is 'log'; there are none, minmax"),
+        ("folds = 3", "fold = 3", "'fold' is not known; there are scaling, folds"),
+        ("[data.gone]", "[data.gone]\nfile = 'x'", "'file' is not known; there are label, name"),
+        ("eta0 = [0.01, 0.1]", "eta = [1]", "has no parameter 'eta'"),
+        ("eta0 = [0.01, 0.1]", 'eta0 = "2^-12"', "'2^-12' is no range"),
+        ("GaussianAUC", "GaussianACU", "There is no method 'GaussianACU' (closest: GaussianAUC"),
+        ("cancer | .99±.01 ", "cancers | .99±.01 ", "line 'cancers' of published auc"),
+        ("| fast\n", "| slow\n", "column 'slow' of published auc is no method"),
+        (".98±.02•", "high", "'high' in line 'cancer' of published auc is no figure"),
+        ("title = ", "titel = 1\ntitle = ", "'titel' is not known"),
+        ("[published]", "[curve]\nparameter = 'x'\nvalues = [1]\nof = 'me'\n[published]", "curve.of is 'me'"),
+        ("[published]", "[[reasons]]\ncause = 'luck'\ntext = ''\n[published]", "cause luck is 'luck'"),
+        ("[published]", "[[reasons]]\ncause = 'data'\ntext = ''\ndata = ['x']\n[published]", "a reason names 'x'"),
+        ("folds = 3\nrepeats", 'folds = "3"\nrepeats', "folds is '3', which is no int"),
+        ("folds = 3\nrepeats", "folds = 1\nrepeats", "folds and inner_folds are 2 or more"),
+        ('metrics = ["auc", "accuracy"]', "metrics = 3", "metrics is 3, which is no list"),
+        ('metrics = ["auc", "accuracy"]', "metrics = []", "it needs metrics, data and methods"),
+        ("eta0 = [0.01, 0.1]", "eta0 = 3", "3 is no range"),
+        ("eta0 = [0.01, 0.1]", "eta0 = []", "[] is no range"),
+        ("eta0 = [0.01, 0.1]", 'eta0 = "2^[5:1]"', "'2^[5:1]' is no range"),
+        ("[data.gone]", "[data.gone]\npositive = 1", "positive is 1, which is no Sequence[Any]"),
+        ("[published]", "[[reasons]]\ncause = 'data'\n[published]", "a reason needs 'text'"),
+        ("[published]", "[curve]\nparameter = 'depth'\nvalues = [1]\n[published]", "has no parameter 'depth' to vary"),
+        ("[methods.fast]", "[methods.fast]\nmax_rows = 'many'", "max_rows is 'many', which is no int | None"),
+        ("[data.gone]\n", "[data.gone]\ngenerator = 'make_gaussian'\n", "generated data need protocol.runs"),
+        ('label = "Table 9"', "label = ", "Invalid value"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_in_a_sentence(write, old, new, sentence):
+    assert old in STUDY
+    path = write(STUDY.replace(old, new))
+    with pytest.raises(ValueError, match=r"own\.toml is no study: ") as error:
+        read_study(path)
+    assert sentence in str(error.value)
+
+
+def test_an_unknown_name_is_said_in_a_sentence():
+    with pytest.raises(
+        ValueError, match="There is no study 'opauc-table-99'; `aucmax reproduce --list` lists them all"
+    ):
+        read_study("opauc-table-99")
+
+
+def test_of_reasons_the_most_particular_is_given(write):
+    reasons = """
+    [[reasons]]
+    cause = "data"
+    text = "all"
+    [[reasons]]
+    cause = "tuning"
+    text = "cancer"
+    data = ["cancer"]
+    [[reasons]]
+    cause = "typo"
+    text = "cell"
+    data = ["cancer"]
+    methods = ["fast"]
+    """
+    study = read_study(write(STUDY + textwrap.dedent(reasons)))
+    assert study.reason("cancer", "fast").text == "cell"
+    assert study.reason("cancer", "ours").text == "cancer"
+    assert study.reason("gone", "ours").text == "all"
+    assert read_study(write(STUDY)).reason("cancer", "ours") is None
+
+
+# What is kept
+
+
+def test_results_come_back_as_they_were(tmp_path):
+    path = tmp_path / "new" / "own.jsonl"
+    entries = [
+        Session("2026-01-01", "a machine", {"numpy": "2.0"}, 2, "quick"),
+        Setting("cancer", 569, 30, 0.6, 569, 6),
+        Record("cancer", "ours", 0, metrics={"auc": np.float64(0.5)}, parameters={"n": np.int64(3)}),
+        Record("cancer", "ours", 0, 0.5, failure="naïve"),
+        Grouping("cancer", 3, 0.1, 0.2, 0.3, 0.25),
+    ]
+    for entry in entries:
+        with Store(path) as store:
+            store.add(entry)
+    results = read_results(path)
+    assert results.sessions == entries[:1]
+    assert results.settings == {"cancer": entries[1]}
+    assert results.records == entries[2:4]
+    assert results.groupings == {"cancer": entries[4]}
+    assert read_results(tmp_path / "none").records == []
+
+
+def test_half_a_line_is_left_out_and_the_next_begins_anew(tmp_path):
+    path = tmp_path / "own.jsonl"
+    with Store(path) as store:
+        store.add(Record("a", "b", 0, metrics={"auc": 0.5}))
+        store.add(Record("a", "b", 1, metrics={"auc": 0.6}))
+    path.write_bytes(path.read_bytes()[:-9])
+    with Store(path) as store:
+        store.add(Record("a", "b", 2, metrics={"auc": 0.7}))
+    assert [record.run for record in read_results(path).records] == [0, 2]
+
+
+def test_of_two_results_of_one_cell_the_later_counts(tmp_path):
+    path = tmp_path / "own.jsonl"
+    with Store(path) as store:
+        for auc in (0.5, 0.6):
+            store.add(Record("a", "b", 0, metrics={"auc": auc}))
+    assert [record.metrics["auc"] for record in read_results(path).records] == [0.6]
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"record": {"colour": "red"}}\n')
+    with pytest.raises(ValueError, match=r"own.jsonl, line 1, is no result of a study\."):
+        read_results(path)
+
+
+# What is measured on
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_rows_are_scaled_as_the_paper_says(scaling):
+    X = np.random.default_rng(0).exponential(size=(50, 4)) + 1
+    scaled = scale(X, scaling)
+    norms = np.linalg.norm(scaled, axis=1)
+    if scaling == "minmax":
+        np.testing.assert_allclose([scaled.min(axis=0), scaled.max(axis=0)], [[-1] * 4, [1] * 4])
+    elif scaling == "standard":
+        np.testing.assert_allclose([scaled.mean(axis=0), scaled.std(axis=0)], [[0] * 4, [1] * 4], atol=1e-12)
+    elif scaling == "none":
+        assert scaled is X
+    else:
+        np.testing.assert_allclose(norms, 1)
+        scaled_columns = 2 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1
+        direction = {"unit": X, "centred unit": X - X.mean(axis=0), "minmax unit": scaled_columns}[scaling]
+        np.testing.assert_allclose(scaled, direction / np.linalg.norm(direction, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("scaling", SCALINGS[1:])
+def test_sparse_rows_keep_their_zeros(scaling):
+    X = sparse.random_array((50, 20), density=0.2, format="csr", random_state=0)
+    scaled = scale(X, scaling)
+    assert scaled.nnz == X.nnz
+    assert np.abs(scaled.data).max() <= 1 or scaling == "standard"
+
+
+def test_draws_are_new_in_each_run_and_the_same_each_time():
+    subject = Subject(
+        "s", generator="make_sparse_shift", options={"n_informative": 5, "n_samples": 60, "n_features": 8}
+    )
+    draws = Draws(subject, Protocol(runs=3, test_size=0.25, scaling="unit"), None)
+    X, y, support = make_sparse_shift(60, 8, n_informative=5, random_state=2)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    parts = train_test_split(X, y, test_size=0.25, stratify=y, random_state=1)
+    for got, expected in zip(draws.part(1, {}), [parts[0], parts[2], parts[1], parts[3], support], strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-14)
+    assert draws.part(0, {"ratio": 0.5}).y.mean() == pytest.approx(0.5, abs=0.02)
+    assert Draws(subject, Protocol(runs=3), 40).shape[:2] == (40, 8)
+
+
+def test_gaussian_draws_share_their_moments_and_are_tested_on_clean_rows():
+    options = {"name": "data3", "n_samples": 500, "n_features": 3, "outliers": 0.4}
+    draws = Draws(Subject("g", generator="make_gaussian", options=options), Protocol(runs=2), None)
+    first, second = draws.part(0, {}), draws.part(1, {})
+    assert first.truth is second.truth
+    assert not np.array_equal(first.X, second.X)
+    assert (len(first.y), len(first.y_test)) == (400, 100)
+    exact = GaussianAUC().fit_moments(first.truth)
+    assert exact.score(first.X_test, first.y_test) > 0.97  # 40% of outliers leave the training rows near 0.6
+    assert exact.score(first.X, first.y) < 0.75
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "effort", "runs"),
+    [
+        (1250, "standard", 20),
+        (2001, "standard", 4),
+        (1250, "quick", 2),
+        (2001, "full", 20),
+    ],
+)
+def test_small_data_have_all_their_draws(n_samples, effort, runs):
+    study = read_study("sht-table-2")
+    subject = study.subjects["k* = 20"]._replace(options={"n_samples": n_samples})
+    level = running.EFFORTS[effort]
+    sample, _ = running._open(study, subject, level, None, False)
+    assert running._setting(study, sample, subject.label, level, 0).runs == runs
+
+
+def test_too_few_rows_of_a_class_are_said():
+    with pytest.raises(Unavailable, match="the rarer class has 2 rows, too few for 5 folds"):
+        Folds(np.zeros((9, 1)), np.array([1, 1, 0, 0, 0, 0, 0, 0, 0]), Protocol())
+
+
+# What is measured
+
+
+def test_cells_are_those_of_the_protocol_by_hand(write, cancer, tmp_path):
+    results = run_study(read_study(write(STUDY)), tmp_path / "r.jsonl", effort="full")
+    assert results.settings["gone"].missing == "Nobody has it."
+    assert results.settings["cancer"] == Setting("cancer", 569, 30, pytest.approx(0.627, abs=1e-3), 569, 6)
+    assert [session.effort for session in results.sessions] == ["full"]
+    found = {(record.method, record.run): record for record in results.records}
+    assert len(found) == len(results.records) == 2 * 6
+    X, y = load_breast_cancer(return_X_y=True)
+    X = 2 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1
+    splits = list(RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X, y))
+    for run in (0, 4):
+        train, test = splits[run]
+        inner = list(StratifiedKFold(3, shuffle=True, random_state=run).split(X[train], y[train]))
+
+        def fit(eta0, rows, run=run):
+            return OPAUC(eta0=eta0, average=False, standardize=False, random_state=run).fit(X[rows], y[rows])
+
+        means = [
+            np.mean([fit(eta0, train[a]).score(X[train[b]], y[train[b]]) for a, b in inner]) for eta0 in (0.01, 0.1)
+        ]
+        best = (0.01, 0.1)[int(np.argmax(means))]
+        record = found["ours", run]
+        assert record.parameters == {"eta0": best}
+        clf = fit(best, train)
+        assert record.metrics["auc"] == pytest.approx(clf.score(X[test], y[test]), abs=1e-6)
+        assert record.metrics["accuracy"] == pytest.approx(np.mean(clf.predict(X[test]) == y[test]), abs=1e-6)
+        assert record.metrics["seconds"] > 0
+        gaussian = GaussianAUC().fit(X[train], y[train])
+        assert found["fast", run].metrics["auc"] == pytest.approx(gaussian.score(X[test], y[test]), abs=1e-6)
+        assert found["fast", run].parameters == {}
+
+
+def test_a_stopped_run_goes_on_where_it_was(write, cancer, tmp_path):
+    study, path = read_study(write(STUDY)), tmp_path / "r.jsonl"
+    whole = run_study(study, path, effort="full")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-5]) + lines[-5][:20])  # killed while writing
+    kept = {(record.method, record.run) for record in read_results(path).records}
+    assert 0 < len(kept) < 12
+    fitted, counts = [], []
+
+    def watch(record, count, total):
+        fitted.append((record.method, record.run))
+        counts.append((count, total))
+
+    again = run_study(study, path, effort="full", on_progress=watch)
+    assert not kept & set(fitted)
+    assert counts == [(k, 12) for k in range(len(kept) + 1, 13)]
+
+    def values(results):
+        return {(r.method, r.run): (r.metrics["auc"], r.parameters) for r in results.records}
+
+    assert values(again) == values(whole)
+    assert len(again.sessions) == 2
+    cancer.clear()
+    run_study(study, path, effort="full", on_progress=watch)  # nothing to do: not even the data are read
+    assert cancer == []
+    assert len(read_results(path).sessions) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "again"),
+    [
+        ("[0.01, 0.1]", "[0.01, 0.2]", {"ours"}),
+        ('"GaussianAUC"', '"UniSqu"', {"fast"}),
+        ('scaling = "minmax"', 'scaling = "standard"', {"ours", "fast"}),
+        ("[data.cancer]", "[data.cancer]\npositive = [2]", {"ours", "fast"}),
+        ("A study", "The same study", set()),
+        (".99±.01", ".98±.01", set()),
+    ],
+)
+def test_what_has_changed_in_a_study_is_measured_again(write, cancer, tmp_path, old, new, again):
+    path = tmp_path / "r.jsonl"
+    run_study(read_study(write(STUDY)), path, effort="quick")
+    fitted = []
+    study = read_study(write(STUDY.replace(old, new)))
+    results = run_study(study, path, effort="quick", on_progress=lambda record, *_: fitted.append(record.method))
+    assert set(fitted) == again
+    assert len(results.records) == 4
+    assert run_study(study, path, effort="quick") == results
+    fresh = run_study(study, tmp_path / "fresh.jsonl", effort="quick")
+    assert {(r.method, r.run, r.metrics["auc"]) for r in results.records} == {
+        (r.method, r.run, r.metrics["auc"]) for r in fresh.records
+    }
+
+
+def drop_last_record(path):
+    """Leave one fit to do."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines.pop(max(k for k, line in enumerate(lines) if b'{"record"' in line))
+    path.write_bytes(b"".join(lines))
+
+
+def test_other_rows_under_the_same_name_are_measured_anew(write, cancer, tmp_path, monkeypatch):
+    study, path = read_study(write(STUDY)), tmp_path / "r.jsonl"
+    run_study(study, path, effort="full")
+    load = running.load
+
+    def fewer(*arguments, **options):
+        data = load(*arguments, **options)
+        return data._replace(X=data.X[:300], y=data.y[:300], labels=data.labels[:300])
+
+    monkeypatch.setattr(running, "load", fewer)
+    drop_last_record(path)
+    results = run_study(study, path, effort="full")
+    assert results.settings["cancer"].rows == 300
+    fresh = run_study(study, tmp_path / "fresh.jsonl", effort="full")
+    assert {(r.method, r.run, r.metrics["auc"]) for r in results.records} == {
+        (r.method, r.run, r.metrics["auc"]) for r in fresh.records
+    }
+
+
+def test_data_that_are_gone_leave_what_was_measured(write, cancer, tmp_path, monkeypatch):
+    study, path = read_study(write(STUDY)), tmp_path / "r.jsonl"
+    before = run_study(study, path, effort="quick")
+    monkeypatch.setattr(running, "load", lambda *_, **__: (_ for _ in ()).throw(Unavailable("gone.")))
+    drop_last_record(path)
+    after = run_study(study, path, effort="quick")
+    assert after.settings == before.settings
+    assert len(after.records) == len(before.records) - 1
+
+
+def test_failed_fits_are_tried_again(write, cancer, tmp_path, monkeypatch):
+    study, path = read_study(write(STUDY)), tmp_path / "r.jsonl"
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "tune_and_fit", lambda *_, **__: (_ for _ in ()).throw(MemoryError("too large")))
+        assert {r.failure for r in run_study(study, path, effort="quick").records} == {"too large"}
+    assert {r.failure for r in run_study(study, path, effort="quick").records} == {""}
+
+
+def test_two_processes_do_not_write_one_file(tmp_path):
+    pytest.importorskip("fcntl")
+    with Store(tmp_path / "r.jsonl"), pytest.raises(ValueError, match=r"r\.jsonl is being written by another process"):
+        Store(tmp_path / "r.jsonl")
+    Store(tmp_path / "r.jsonl").__exit__()
+
+
+def test_results_of_another_recipe_are_left_out_of_pages(write, cancer, tmp_path):
+    study = read_study(write(STUDY))
+    run_study(study, results_file(tmp_path, "own"), effort="quick")
+    assert {r.method for r in gather_results(tmp_path, study).records} == {"ours", "fast"}
+    changed = read_study(write(STUDY.replace("[0.01, 0.1]", "[0.2]")))
+    assert {r.method for r in gather_results(tmp_path, changed).records} == {"fast"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"record": {"data": ["a"], "method": "m", "run": 0}}',
+        '{"record": {"data": "a", "method": "m", "run": 0, "metrics": 3}}',
+    ],
+)
+def test_results_of_wrong_types_are_refused(tmp_path, line):
+    (tmp_path / "r.jsonl").write_text(line)
+    with pytest.raises(ValueError, match=r"r\.jsonl, line 1, is no result of a study"):
+        read_results(tmp_path / "r.jsonl")
+
+
+def test_processes_change_nothing_but_times(write, tmp_path):
+    path = write(GENERATED)
+    one, two = (run_study(read_study(path), tmp_path / f"{n}", effort="full", n_jobs=n) for n in (1, 2))
+    found = [{(r.method, r.run, r.x): r.metrics["auc"] for r in results.records} for results in (one, two)]
+    assert found[0] == found[1]
+
+
+def test_results_of_another_effort_are_not_mixed(write, cancer, tmp_path):
+    study = read_study(write(STUDY))
+    run_study(study, tmp_path / "r.jsonl", effort="quick")
+    before = (tmp_path / "r.jsonl").read_bytes()
+    with pytest.raises(ValueError, match="holds results of a quick run: a full one needs another folder"):
+        run_study(study, tmp_path / "r.jsonl", effort="full")
+    assert (tmp_path / "r.jsonl").read_bytes() == before
+
+
+def test_efforts_cap_rows_runs_and_candidates(write, cancer, tmp_path, monkeypatch):
+    monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 400, 500, 99, 4, 2, 1, 1, 1, 399, 9_500))
+    study = read_study(write(STUDY.replace("[0.01, 0.1]", '"2^[-9:-2]"')))
+    results = run_study(study, tmp_path / "r.jsonl")
+    setting = results.settings["cancer"]
+    assert (setting.rows, setting.all_rows, setting.runs, setting.candidates) == (400, 569, 4, 1)
+    assert setting.tuning_rows == 9_500 // 30
+    assert len({record.parameters["eta0"] for record in results.records if record.method == "ours"}) == 1
+    monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 400, 300, 99, 4, 2, 1, 1))
+    results = run_study(study, tmp_path / "s.jsonl")
+    assert (results.settings["cancer"].runs, results.settings["cancer"].tuning_rows) == (2, 0)
+
+
+def test_a_method_may_see_fewer_rows(write, cancer, tmp_path):
+    study = read_study(write(STUDY.replace('method = "GaussianAUC"', 'method = "GaussianAUC"\nmax_rows = 50')))
+    record = next(
+        r for r in run_study(study, tmp_path / "r", effort="full").records if (r.method, r.run) == ("fast", 3)
+    )
+    X, y = load_breast_cancer(return_X_y=True)
+    X = 2 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1
+    train, test = list(RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X, y))[3]
+    rows = train[take_rows(len(train), 50, 3)]
+    assert len(rows) == 50
+    assert record.metrics["auc"] == pytest.approx(GaussianAUC().fit(X[rows], y[rows]).score(X[test], y[test]), abs=1e-6)
+
+
+def test_failures_and_data_that_cannot_be_had_are_kept(write, cancer, tmp_path):
+    text = STUDY.replace('method = "GaussianAUC"', 'method = "SHTAUC(n_nonzero=500)"') + "[data.far]\n"
+    results = run_study(read_study(write(text)), tmp_path / "r.jsonl", effort="quick")
+    assert results.settings["far"].missing == "far cannot be had."
+    failures = {record.failure for record in results.records if record.method == "fast"}
+    assert len(failures) == 1
+    assert "500" in failures.pop()
+    assert all(not record.failure for record in results.records if record.method == "ours")
+
+
+def test_sparse_rows_are_made_dense_for_methods_that_take_no_others(write, cancer, tmp_path):
+    text = STUDY.replace('method = "GaussianAUC"', 'method = "LinearDiscriminantAnalysis"').replace("cancer", "wide")
+    for dense in (False, True):
+        study = read_study(write(text.replace("[data.wide]", f"[data.wide]\ndense = {str(dense).lower()}")))
+        records = run_study(study, tmp_path / f"{dense}.jsonl", effort="quick").records
+        assert {bool(r.failure) for r in records if r.method == "fast"} == {not dense}
+
+
+GENERATED = """
+paper = "SHT"
+label = "Figure 9"
+title = "Curves"
+metrics = ["auc", "f1"]
+[protocol]
+runs = 2
+[methods.SHT]
+method = "SHTAUC"
+grid = { n_nonzero = [3, 6], n_blocks = [1] }
+[methods.reference]
+method = "AUCClassifier(loss='squared', alpha=0.01)"
+constant = true
+[data.drawn]
+generator = "make_sparse_shift"
+options = { n_samples = 200, n_features = 20, n_informative = 4, ratio = 0.3, shift = 1.0 }
+[curve]
+parameter = "n_nonzero"
+values = [2, 4, 8, 20]
+"""
+
+
+def test_a_curve_of_a_parameter_has_a_fit_for_each_value_and_one_of_a_constant(write, tmp_path):
+    results = run_study(read_study(write(GENERATED)), tmp_path / "r.jsonl", effort="full")
+    cells = sorted((r.method, r.run, r.x or 0) for r in results.records)
+    assert cells == [
+        *(("SHT", run, x) for run in range(2) for x in (2, 4, 8, 20)),
+        *(("reference", run, 0) for run in range(2)),
+    ]
+    found = {(r.method, r.run, r.x): r for r in results.records}
+    assert found["SHT", 0, 4].parameters == {"n_blocks": 1}, "the parameter of the curve is not tuned"
+    X, y, support = make_sparse_shift(200, 20, n_informative=4, ratio=0.3, shift=1.0, random_state=1)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, stratify=y, random_state=0)
+    reference = found["reference", 0, None].metrics
+    from aucmax import SHTAUC, AUCClassifier
+
+    clf = AUCClassifier("squared", alpha=0.01).fit(X, y)
+    assert reference["auc"] == pytest.approx(roc_auc(y_test, clf.decision_function(X_test)), abs=1e-6)
+    weights = clf.coef_.ravel()
+    assert reference["f1"] == pytest.approx(support_f1(np.where(np.abs(weights) > 1e-3, weights, 0), support), abs=1e-6)
+    sht = SHTAUC(n_nonzero=4, n_blocks=1, random_state=0).fit(X, y)
+    assert found["SHT", 0, 4].metrics["auc"] == pytest.approx(sht.score(X_test, y_test), abs=1e-6)
+
+
+def test_quick_curves_have_few_points_with_their_ends(write, tmp_path):
+    text = GENERATED.replace("[2, 4, 8, 20]", '"[2:2:20]"')
+    results = run_study(read_study(write(text)), tmp_path / "r.jsonl", effort="quick")
+    xs = sorted({record.x for record in results.records if record.x is not None})
+    assert len(xs) == EFFORTS["quick"].points
+    assert xs[0] == 2
+    assert xs[-1] == 20
+
+
+def test_a_curve_of_the_data_changes_the_generator(write, tmp_path):
+    text = GENERATED.replace('parameter = "n_nonzero"', 'parameter = "ratio"\nof = "data"').replace(
+        "[2, 4, 8, 20]", "[0.1, 0.5]"
+    )
+    results = run_study(read_study(write(text)), tmp_path / "r.jsonl", effort="full")
+    found = {(r.method, r.run, r.x): r for r in results.records}
+    assert len(found) == 8
+    X, y, _ = make_sparse_shift(200, 20, n_informative=4, ratio=0.5, shift=1.0, random_state=2)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, stratify=y, random_state=1)
+    from aucmax import AUCClassifier
+
+    clf = AUCClassifier("squared", alpha=0.01).fit(X, y)
+    assert found["reference", 1, 0.5].metrics["auc"] == pytest.approx(clf.score(X_test, y_test), abs=1e-6)
+
+
+def test_a_curve_of_the_rows_trains_on_a_share_or_a_number_of_them(write, tmp_path):
+    text = GENERATED.replace('parameter = "n_nonzero"', 'parameter = "rows"\nof = "rows"').replace(
+        "[2, 4, 8, 20]", "[0.5, 80]"
+    )
+    found = {
+        (r.method, r.run, r.x): r.metrics["auc"]
+        for r in run_study(read_study(write(text)), tmp_path / "r.jsonl", effort="full").records
+    }
+    assert found["reference", 0, 0.5] == found["reference", 0, 80], "half of 160 rows are 80"
+    X, y, _ = make_sparse_shift(200, 20, n_informative=4, ratio=0.3, shift=1.0, random_state=1)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, stratify=y, random_state=0)
+    from aucmax import AUCClassifier
+
+    rows = take_rows(160, 80, 0)
+    clf = AUCClassifier("squared", alpha=0.01).fit(X[rows], y[rows])
+    assert found["reference", 0, 80] == pytest.approx(clf.score(X_test, y_test), abs=1e-6)
+
+
+def test_exact_moments_are_those_of_the_generator(write, tmp_path):
+    text = """
+    paper = "Gaussian"
+    label = "Table 9"
+    title = "Moments"
+    [protocol]
+    runs = 2
+    [methods.exact]
+    method = "GaussianAUC"
+    from_moments = true
+    [methods.approximate]
+    method = "GaussianAUC"
+    [data.drawn]
+    generator = "make_gaussian"
+    options = { name = "data1", n_features = 5, n_samples = 300, ratio = 0.4 }
+    """
+    results = run_study(read_study(write(text)), tmp_path / "r.jsonl", effort="full")
+    options = {"n_features": 5, "ratio": 0.4}
+    moments = make_gaussian("data1", n_samples=2, random_state=0, **options)[2]
+    X, y, _ = make_gaussian("data1", n_samples=300, moments=moments, random_state=2, **options)
+    found = {(r.method, r.run): r.metrics["auc"] for r in results.records}
+    assert found["exact", 1] == pytest.approx(GaussianAUC().fit_moments(moments).score(X[240:], y[240:]), abs=1e-6)
+    assert found["approximate", 1] == pytest.approx(
+        GaussianAUC().fit(X[:240], y[:240]).score(X[240:], y[240:]), abs=1e-6
+    )
+
+
+def test_a_method_measured_in_another_study_is_not_measured_again(write, cancer, tmp_path, monkeypatch):
+    first = write(STUDY, "first")
+    text = STUDY.replace('method = "GaussianAUC"', 'method = "UniSqu"')
+    a = text.index("[methods.ours]")
+    text = text[:a] + f"[methods.theirs]\nsame_as = ['{first}', 'ours']\n" + text[text.index("[methods.fast]") :]
+    second = read_study(write(text.replace("| ours ", "| theirs "), "second"))
+    assert second.contenders["theirs"].method.name.startswith("OPAUC")
+    for study in (read_study(first), second):
+        run_study(study, results_file(tmp_path, study.name), effort="quick")
+    assert {r.method for r in read_results(tmp_path / "second.jsonl").records} == {"fast"}
+    second.contenders["theirs"] = second.contenders["theirs"]._replace(same_as=("first", "ours"))
+    found, other = gather_results(tmp_path, second), read_results(tmp_path / "first.jsonl")
+    assert [r.metrics for r in found.records if r.method == "theirs"] == [
+        r.metrics for r in other.records if r.method == "ours"
+    ]
+    assert len(found.records) == 4
+
+
+# Other choices of the classes
+
+
+def test_groups_are_single_classes_or_halves_each_once():
+    classes = np.arange(6)
+    assert _groups(classes, "one", 2) == [(c,) for c in range(6)]
+    halves = _groups(classes, "halves", 40)
+    assert len({frozenset(half) for half in halves} | {frozenset({*classes} - {*half}) for half in halves}) == 20
+    assert len(halves) == 10
+    assert len(_groups(np.arange(3), "halves", 40)) == 3
+    assert len(_groups(np.arange(10), "halves", 7)) == 7
+    many = _groups(np.arange(26), "halves", 5)
+    assert [len({*half}) for half in many] == [13] * 5
+
+
+def test_groupings_span_what_exact_fits_give(write, cancer, tmp_path):
+    text = STUDY.replace("[data.cancer]", "[data.cancer]\npositive = [2]\ngrouping = 'one'")
+    results = run_study(read_study(write(text)), tmp_path / "r.jsonl", effort="full")
+    found = results.groupings["cancer"]
+    assert found.choices == 3
+    assert found.lowest <= found.median <= found.highest
+    assert found.lowest <= found.here <= found.highest
+    run_study(read_study(write(text)), tmp_path / "r.jsonl", effort="full")
+    lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    assert sum("grouping" in line for line in lines) == 1
+
+
+def test_classes_that_are_not_in_both_parts_do_not_count():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], [60, 39, 1])
+    data = Dataset("few", rng.standard_normal((100, 2)), (labels == 1).astype(int), labels)
+    assert measure_groupings(Subject("few", grouping="one"), data).choices == 2

@@ -1,0 +1,417 @@
+"""The losses that are not square, against general solvers over all pairs."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from aucmax import AUCClassifier, ClassMoments, PathCV, cross_validate_path, roc_auc
+from aucmax.data.memory import Rows
+from aucmax.losses.pairwise import pairwise_loss
+from aucmax.selection import cross_validation as model_selection
+from aucmax.solvers import newton
+from aucmax.solvers.newton import HingeProblem, newton_problem
+from aucmax.solvers.square import MomentProblem, RowProblem
+
+SMOOTH = ("squared_hinge", "logistic", "exponential")
+CONVEX = (*SMOOTH, "hinge")
+every_smooth_loss = pytest.mark.parametrize("loss", SMOOTH)
+every_convex_loss = pytest.mark.parametrize("loss", CONVEX)
+every_loss = pytest.mark.parametrize("loss", [*CONVEX, "sigmoid"])
+
+
+def make_problem(n=120, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.4).astype(int)
+    X = rng.standard_normal((n, d)) * np.logspace(-1, 1, d)
+    X[:, :2] += 0.7 * X[:, :2].std(axis=0) * y[:, None]
+    X[:, 2] += X[:, 1] ** 2
+    return X, y
+
+
+def objective(w, X, y, loss, alpha, scale, weights=None):
+    """Return value and gradient at weights of the columns as they are."""
+    point = pairwise_loss(y, X @ w, loss, weights)
+    value = point.value + alpha / 2 * np.sum((scale * w) ** 2)
+    return value, X.T @ point.gradient + alpha * scale**2 * w
+
+
+def general_solution(X, y, loss, alpha, weights=None):
+    """Return the minimiser for standardised columns by scipy."""
+    Z = StandardScaler().fit_transform(X, sample_weight=weights)
+    found = minimize(
+        objective,
+        np.zeros(X.shape[1]),
+        args=(Z, y, loss, alpha, np.ones(X.shape[1]), weights),
+        jac=True,
+        method="BFGS",
+        options={"gtol": 1e-10, "maxiter": 5000},
+    )
+    return found.x / StandardScaler().fit(X, sample_weight=weights).scale_
+
+
+@every_smooth_loss
+@pytest.mark.parametrize("alpha", [1.0, 0.1, 1e-3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_a_general_solver(loss, alpha, weighted):
+    X, y = make_problem()
+    weights = np.random.default_rng(1).exponential(size=len(y)) if weighted else None
+    clf = AUCClassifier(loss, alpha=alpha, tol=1e-10).fit(X, y, weights)
+    assert_allclose(clf.coef_[0], general_solution(X, y, loss, alpha, weights), rtol=2e-6, atol=1e-7)
+    assert clf.loss_ == loss
+
+
+@every_smooth_loss
+@pytest.mark.parametrize("standardize", [True, False])
+def test_ends_at_a_small_gradient(loss, standardize):
+    X, y = make_problem(n=400, d=8)
+    clf = AUCClassifier(loss, alpha=0.01, standardize=standardize).fit(X, y)
+    scale = X.std(axis=0) if standardize else np.ones(8)
+    _, gradient = objective(clf.coef_[0], X, y, loss, 0.01, scale)
+    _, start = objective(np.zeros(8), X, y, loss, 0.01, scale)
+    assert np.linalg.norm(gradient / scale) <= 1e-6 * np.linalg.norm(start / scale)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.1, 0.01])
+def test_the_hinge_equals_its_dual_over_the_pairs(alpha):
+    """A quadratic program with one variable in [0, 1] for each pair."""
+    X, y = make_problem(n=40)
+    Z = StandardScaler().fit_transform(X)
+    pairs = (Z[y == 1][:, None] - Z[y == 0]).reshape(-1, 5)
+    n = len(pairs)
+
+    def dual(b):
+        G = b @ pairs / n
+        return G @ G / (2 * alpha) - b.mean(), pairs @ G / (alpha * n) - 1 / n
+
+    found = minimize(dual, np.full(n, 0.5), jac=True, method="L-BFGS-B", bounds=[(0, 1)] * n,
+                     options={"maxiter": 20000, "maxfun": 10**6, "ftol": 1e-15, "gtol": 1e-12})  # fmt: skip
+    clf = AUCClassifier("hinge", alpha=alpha, tol=1e-8).fit(Z, y)
+    value, _ = objective(clf.coef_[0], Z, y, "hinge", alpha, np.ones(5))
+    assert value == pytest.approx(-found.fun, rel=1e-6)
+    assert_allclose(clf.coef_[0], found.x @ pairs / (alpha * n), rtol=2e-3, atol=2e-3)
+    assert -1e-12 <= clf.dual_gap_ <= 1e-8 * value
+    assert value - clf.dual_gap_ <= -found.fun + 1e-7  # the bound is one
+
+
+def test_the_gap_of_the_hinge_is_closed_on_more_rows():
+    X, y = make_problem(n=2000, d=10)
+    for alpha in (1.0, 1e-2, 1e-4):
+        clf = AUCClassifier("hinge", alpha=alpha).fit(X, y)
+        value, _ = objective(clf.coef_[0], X, y, "hinge", alpha, X.std(axis=0))
+        assert clf.dual_gap_ <= 1e-6 * value
+        nudge = 1e-3 * np.random.default_rng(0).standard_normal((20, 10)) * clf.coef_
+        assert all(objective(clf.coef_[0] + step, X, y, "hinge", alpha, X.std(axis=0))[0] >= value - clf.dual_gap_
+                   for step in nudge)  # fmt: skip
+
+
+@every_loss
+@pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
+def test_every_solver_dense_and_sparse(loss, solver):
+    shape = (40, 60) if solver == "dual" else (120, 8)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape) * (rng.random(shape) < 0.4)
+    X[:, -1] = 3.0  # says nothing
+    y = (X[:, :3].sum(axis=1) + rng.standard_normal(shape[0]) > 0).astype(int)
+    alpha, tol = 0.3, 1e-7 if loss == "hinge" else 1e-9
+    expected = AUCClassifier(loss, alpha=alpha, solver="moments", tol=tol).fit(X, y)
+    for data in (X, sparse.csr_array(X), X.astype(np.float32)):
+        clf = AUCClassifier(loss, alpha=alpha, solver=solver, tol=tol).fit(data, y)
+        rough = data.dtype == np.float32 or loss == "hinge"
+        assert_allclose(clf.coef_, expected.coef_, rtol=0, atol=1e-3 if rough else 1e-6)
+        assert clf.coef_[0, -1] == 0
+
+
+@every_loss
+def test_invariances(loss):
+    X, y = make_problem(n=150)
+    clf = AUCClassifier(loss, alpha=0.05, tol=1e-9).fit(X, y)
+    tolerances = {"rtol": 0, "atol": (1e-4 if loss == "hinge" else 1e-6) * np.abs(clf.coef_).max()}
+    swapped = AUCClassifier(loss, alpha=0.05, tol=1e-9).fit(X, 1 - y)
+    assert_allclose(swapped.coef_, -clf.coef_, **tolerances)
+    order = np.random.default_rng(0).permutation(len(y))
+    assert_allclose(AUCClassifier(loss, alpha=0.05, tol=1e-9).fit(X[order], y[order]).coef_, clf.coef_, **tolerances)
+    far = AUCClassifier(loss, alpha=0.05, tol=1e-9).fit(1e3 * X + 1e4, y)
+    assert_allclose(1e3 * far.coef_, clf.coef_, **tolerances)
+    weights = np.random.default_rng(0).integers(0, 3, len(y))
+    repeated = np.repeat(np.arange(len(y)), weights)
+    assert_allclose(
+        AUCClassifier(loss, alpha=0.05, tol=1e-9).fit(X, y, weights).coef_,
+        AUCClassifier(loss, alpha=0.05, tol=1e-9).fit(X[repeated], y[repeated]).coef_,
+        **tolerances,
+    )
+
+
+@every_convex_loss
+def test_a_path_equals_its_fits(loss):
+    X, y = make_problem()
+    rows = Rows(X, y, np.array([0, 1]))
+    alphas = np.array([100.0, 1.0, 0.1, 0.01])
+    problem = newton_problem(rows, MomentProblem(rows.moments()[0], True), loss, 100)
+    path = problem.path(alphas, 1e-8)
+    for alpha, w in zip(alphas, path, strict=True):
+        alone = AUCClassifier(loss, alpha=alpha, tol=1e-8).fit(X, y).coef_[0]
+        assert_allclose(w, alone, rtol=0, atol=(1e-3 if loss == "hinge" else 1e-6) * np.abs(alone).max())
+
+
+@every_convex_loss
+def test_where_it_starts_does_not_matter(loss):
+    X, y = make_problem()
+    rows = Rows(X, y, np.array([0, 1]))
+    problem = newton_problem(rows, MomentProblem(rows.moments()[0], True), loss, 100)
+    (expected,) = problem.path(np.array([0.05]), 1e-8)
+    n_iter = problem.n_iter
+    for w in (expected, np.zeros(5), np.random.default_rng(0).standard_normal(5)):
+        found = problem.refine(w, 0.05, 1e-8)
+        assert_allclose(found, expected, rtol=0, atol=(1e-3 if loss == "hinge" else 1e-6) * np.abs(expected).max())
+        if w is expected and loss != "hinge":  # whose corner is rounded off anew
+            assert problem.n_iter < n_iter
+
+
+def test_far_from_the_margin_the_squared_hinge_is_the_square():
+    X, y = make_problem()
+    square, hinge = (AUCClassifier(loss, alpha=1000.0).fit(X, y) for loss in ("squared", "squared_hinge"))
+    assert_allclose(hinge.coef_, square.coef_, rtol=1e-9)
+    assert hinge.n_iter_ == 1  # none, but scikit-learn asks for one
+
+
+def count_products(monkeypatch):
+    """Count what is multiplied with X or its transpose."""
+    count = []
+    for name in ("scores", "pullback"):
+        verb = getattr(Rows, name)
+
+        def counted(self, *arguments, verb=verb):
+            count.append(verb.__name__)
+            return verb(self, *arguments)
+
+        monkeypatch.setattr(Rows, name, counted)
+    return count
+
+
+def test_few_products(monkeypatch):
+    """The model of the square loss is worth something: from zero and without it, it takes several times as many."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 30)) @ rng.standard_normal((30, 30))
+    y = (X[:, 0] / X[:, 0].std() + rng.standard_t(3, 3000) > 0.5).astype(int)
+    rows = Rows(X, y, np.array([0, 1]))
+    alpha = np.array([1e-4])
+    count = count_products(monkeypatch)
+    with_moments = newton_problem(rows, MomentProblem(rows.moments()[0], True), "squared_hinge", 100)
+    count.clear()
+    w = with_moments.path(alpha, 1e-3)
+    few = len(count)
+    assert few <= 40
+    with_diagonal = newton_problem(rows, RowProblem(rows, True, "cg", 1000), "squared_hinge", 100)
+    monkeypatch.setattr(with_diagonal.square, "solutions", lambda alphas, tol: np.zeros((1, 30)))
+    count.clear()
+    assert roc_auc(y, X @ with_diagonal.path(alpha, 1e-3)[0]) == pytest.approx(roc_auc(y, X @ w[0]), abs=1e-3)
+    assert len(count) > 3 * few
+
+
+def test_the_preconditioner_is_worth_its_price(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 30)) @ rng.standard_normal((30, 30))
+    y = (X[:, 0] / X[:, 0].std() + rng.standard_t(3, 3000) > 0.5).astype(int)
+    rows = Rows(X, y, np.array([0, 1]))
+    count = count_products(monkeypatch)
+    problem = newton_problem(rows, MomentProblem(rows.moments()[0], True), "squared_hinge", 100)
+    problem.path(np.array([1e-4]), 1e-6)
+    few = len(count)
+    monkeypatch.setattr(problem, "preconditioner", lambda at, alpha, exact: lambda r: r)
+    count.clear()
+    problem.path(np.array([1e-4]), 1e-6)
+    assert len(count) > 4 * few
+
+
+def test_the_sigmoid_ranks_the_rows_no_worse_than_its_start():
+    rng = np.random.default_rng(0)
+    raised = 0
+    for seed in range(6):
+        X, y = make_problem(n=300, seed=seed)
+        X[:20] *= 5 * rng.standard_normal((20, 1))  # outliers, which convex losses mind
+        for alpha in (1.0, 1e-2, 1e-4):
+            start, clf = (AUCClassifier(loss, alpha=alpha).fit(X, y) for loss in ("logistic", "sigmoid"))
+            assert clf.score(X, y) >= start.score(X, y)
+            raised += clf.score(X, y) > start.score(X, y) + 1e-3
+    assert raised > 9
+
+
+def test_a_sigmoid_that_ranks_the_rows_worse_is_not_taken(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5)) @ rng.standard_normal((5, 5))
+    y = (X[:, 0] - X[:, 1] + rng.standard_normal(300) > 0).astype(int)
+    start = AUCClassifier("logistic", alpha=1e-3).fit(X, y).score(X, y)
+    monkeypatch.setattr(newton, "SLOPES", (1e-4,))  # so flat that nothing but the class means is left
+    assert AUCClassifier("sigmoid", alpha=1e-3).fit(X, y).score(X, y) == start
+
+
+def test_separable_classes_and_no_penalty():
+    """The losses that have no minimum there end when the gradient has all but vanished, without a complaint."""
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    for loss in SMOOTH:
+        clf = AUCClassifier(loss, alpha=0).fit(X, [0, 0, 1, 1])
+        assert clf.score(X, [0, 0, 1, 1]) == 1
+        assert np.isfinite(clf.coef_).all()
+
+
+def test_classes_that_do_not_differ():
+    X = np.array([[1.0, 2.0], [3.0, 5.0]] * 4)
+    y = np.repeat([0, 1], 4)
+    for loss in (*CONVEX, "sigmoid"):
+        assert not AUCClassifier(loss, alpha=0.1).fit(X, y).coef_.any()
+
+
+# Cross-validation
+
+
+def two_clouds(n=600, seed=0):
+    """A tail of positives far out, which the square loss minds and the squared hinge does not."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.3).astype(int)
+    X = rng.standard_normal((n, 3))
+    X[:, 0] += 1.5 * y
+    far = np.flatnonzero(y)[::4]
+    X[far] += [30.0, 30.0, 0.0]
+    return X, y
+
+
+def test_auto_takes_the_loss_of_the_higher_auc():
+    for X, y in (two_clouds(), make_problem(n=400)):
+        cv = StratifiedKFold(4)
+        each = {loss: AUCClassifier(loss, cv=cv).fit(X, y) for loss in model_selection.EITHER}
+        clf = AUCClassifier(cv=cv).fit(X, y)
+        square, hinge = (clf.cv_results_["mean_test_score"].max() for clf in each.values())
+        best = "squared_hinge" if hinge > square + 1e-4 else "squared"
+        assert clf.loss_ == best
+        assert clf.alpha_ == each[best].alpha_
+        assert_allclose(clf.coef_, each[best].coef_, rtol=1e-4)
+        table = pd.DataFrame(clf.cv_results_)
+        for loss, alone in each.items():
+            part = table[table["param_loss"] == loss]
+            assert_allclose(part["mean_test_score"], alone.cv_results_["mean_test_score"], atol=1e-12)
+            assert_array_equal(part["param_alpha"], alone.alphas_)
+        assert hasattr(clf, "moments_") == (best == "squared")
+    assert AUCClassifier().fit(*two_clouds()).loss_ == "squared_hinge"
+
+
+def test_the_square_loss_has_a_head_start():
+    losses = np.array(["squared", "squared_hinge"])
+    for gain, best in ((0.9e-4, "squared"), (1.1e-4, "squared_hinge")):
+        assert PathCV(np.ones(2), np.array([[0.8, 0.8 + gain]]), loss=losses).best_loss == best
+
+
+@every_loss
+def test_cross_validation_equals_a_loop_of_fits(loss):
+    X, y = make_problem(n=200)
+    alphas, cv = [1.0, 0.1, 0.01], StratifiedKFold(3)
+    path = cross_validate_path(X, y, loss=loss, alphas=alphas, cv=cv)
+    for k, (train, test) in enumerate(cv.split(X, y)):
+        expected = [
+            AUCClassifier(loss, alpha=alpha).fit(X[train], y[train]).score(X[test], y[test]) for alpha in alphas
+        ]
+        # The path stops at CV_TOL: scores that nearly tie may change places, and the sigmoid may end in another dip.
+        assert_allclose(path.auc[k], expected, atol=0.02 if loss == "sigmoid" else 5e-3)
+
+
+def test_many_rows_are_cross_validated_on_some(monkeypatch):
+    X, y = make_problem(n=1000)
+    monkeypatch.setattr(model_selection, "ENOUGH_OF_A_CLASS", 100)
+    clf = AUCClassifier("squared_hinge", alphas=[1.0, 0.1]).fit(X, y)
+    sample = Rows(X, y, np.array([0, 1])).sample(100)
+    assert_array_equal(np.bincount(sample.y), [100, 100])
+    assert len(np.unique(sample.X[:, 0])) == 200
+    expected = AUCClassifier("squared_hinge", alphas=[1.0, 0.1]).fit(sample.X, sample.y)
+    assert_allclose(clf.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], rtol=1e-12)
+    assert_allclose(clf.coef_, AUCClassifier("squared_hinge", alpha=clf.alpha_).fit(X, y).coef_, rtol=1e-4)
+    # The square loss costs no more on all of them, and splits that were given mean the rows that were given.
+    everything = AUCClassifier("squared", alphas=[1.0, 0.1]).fit(X, y)
+    monkeypatch.setattr(model_selection, "ENOUGH_OF_A_CLASS", 10**6)
+    assert_allclose(
+        AUCClassifier("squared", alphas=[1.0, 0.1]).fit(X, y).cv_results_["mean_test_score"],
+        everything.cv_results_["mean_test_score"],
+    )
+    monkeypatch.setattr(model_selection, "ENOUGH_OF_A_CLASS", 100)
+    splits = AUCClassifier("squared_hinge", alphas=[1.0, 0.1], cv=StratifiedKFold(5)).fit(X, y)
+    assert not np.allclose(splits.cv_results_["mean_test_score"], clf.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sample_does_not_change_the_base_rate(monkeypatch, weighted):
+    """Probabilities are those of all rows, although the sample has as many of either class."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(4000) < 0.1).astype(int)
+    X = rng.standard_normal((4000, 3)) + y[:, None]
+    weights = np.where(X[:, 2] > 0, 2.0, 1.0) if weighted else None
+    everything = AUCClassifier("squared_hinge", alphas=[0.1, 0.01]).fit(X, y, weights)
+    monkeypatch.setattr(model_selection, "ENOUGH_OF_A_CLASS", 300)
+    sample = AUCClassifier("squared_hinge", alphas=[0.1, 0.01]).fit(X, y, weights)
+    assert_allclose(sample.predict_proba(X)[:, 1], everything.predict_proba(X)[:, 1], atol=0.05)
+    average = np.average(sample.predict_proba(X)[:, 1], weights=weights)
+    assert average == pytest.approx(np.average(y, weights=weights), abs=0.01)
+
+
+# Hostile input
+
+
+def test_bad_combinations_get_one_sentence():
+    X, y = make_problem(n=40)
+    with pytest.raises(ValueError, match=r"^loss='hinge' needs an alpha above 0, got 0\.$"):
+        AUCClassifier("hinge", alpha=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"^loss='logistic' is fitted with the penalty 'l2' alone, got penalty='l1'"):
+        AUCClassifier("logistic", penalty="l1").fit(X, y)
+    with pytest.raises(ValueError, match=r"^loss='hinge' is fitted with the penalty 'l2' alone, got n_nonzero=\(2,\)"):
+        AUCClassifier("hinge", n_nonzero=2).fit(X, y)
+    with pytest.raises(ValueError, match=r"^loss must be one of auto, squared, .*, got 'huber'\.$"):
+        cross_validate_path(X, y, loss="huber")
+    assert not hasattr(AUCClassifier("logistic"), "partial_fit")
+    moments = ClassMoments(5).update(X, y)
+    with pytest.raises(
+        ValueError, match=r"^Class moments are enough for the square loss alone: loss='logistic' needs the rows\.$"
+    ):
+        AUCClassifier("logistic").fit_moments(moments)
+    assert AUCClassifier().fit_moments(moments).loss_ == "squared"
+    assert AUCClassifier(penalty="l1", alpha=0.1).fit(X, y).loss_ == "squared"
+    assert AUCClassifier().partial_fit(X, y).loss_ == "squared"
+    margin = AUCClassifier().fit(*two_clouds())
+    with pytest.raises(ValueError, match=r"^partial_fit continues from class moments, and the last fit kept none"):
+        margin.partial_fit(*two_clouds())
+
+
+def test_a_warning_where_the_iterations_end_too_soon():
+    X, y = make_problem()
+    with pytest.warns(ConvergenceWarning, match=r"^Newton's method stopped after 1 steps at a gradient .* times the"):
+        AUCClassifier("logistic", alpha=1e-6, max_iter=1).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AUCClassifier("logistic", alpha=1e-6).fit(X, y)
+
+
+def test_the_bound_of_the_hinge_is_below_every_objective():
+    X, y = make_problem(n=60)
+    rows = Rows(X, y, np.array([0, 1]))
+    problem = HingeProblem(rows, MomentProblem(rows.moments()[0], True), "hinge", 100)
+    optimum = problem.value(problem.solve(problem.start(np.ones(5) / 5, 0.1), 0.1, 1e-8), 0.1)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        problem._set_width(rng.uniform(0.01, 2))
+        at = problem.start(rng.standard_normal(5), 0.1).under(problem.loss)
+        assert problem.lower_bound(at, 0.1) <= optimum
+
+
+def test_columns_that_are_constant_in_all_rows_do_not_disturb_a_warm_start():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.standard_normal((60, 8)) + 0.5 * y[:, None]
+    X[:, [2, 5]] = 0
+    clf = AUCClassifier("squared_hinge", solver="cg", alphas=[1, 0.1]).fit(X, y)
+    assert (clf.coef_[0, [2, 5]] == 0).all()
+    rest = AUCClassifier("squared_hinge", solver="cg", alphas=[1, 0.1]).fit(np.delete(X, [2, 5], axis=1), y)
+    np.testing.assert_allclose(np.delete(clf.coef_[0], [2, 5]), rest.coef_[0], rtol=1e-3)

@@ -1,0 +1,626 @@
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.covariance import OAS
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from aucmax import ClassMoments
+from aucmax.data.memory import Rows
+from aucmax.solvers.square import (
+    MAX_ORDER,
+    MAX_ORDER_SPARSE,
+    MomentProblem,
+    RowProblem,
+    alpha_grid,
+    cg_path,
+    cholesky,
+    choose_solver,
+    dual_path,
+    eigen_path,
+    shifted_cg,
+    shrinkage_alpha,
+)
+
+CLASSES = np.array([0, 1])
+TOL = 1e-12  # of conjugate gradients
+
+# Each takes rows, alphas and the scale, and returns one solution a row, for X / scale.
+SOLVERS = {
+    "cholesky": lambda rows, alphas, scale: np.array([cholesky(moments_of(rows, scale), alpha) for alpha in alphas]),
+    "eigen": lambda rows, alphas, scale: eigen_path(moments_of(rows, scale), alphas),
+    "dual": dual_path,
+    "cg": lambda rows, alphas, scale: cg_path(rows, alphas, scale, TOL, max_iter=10_000).solutions,
+}
+every_solver = pytest.mark.parametrize("solver", SOLVERS)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """On matrices this small the threads of BLAS wait for one another, for seconds where the machine is busy."""
+    with threadpool_limits(1):
+        yield
+
+
+def moments_of(rows, scale):
+    (moments,) = rows.moments()
+    return moments.rescaled(scale)
+
+
+def solve(solver, rows, alphas, scale=None):
+    scale = np.ones(rows.n_features) if scale is None else scale
+    solutions = SOLVERS[solver](rows, np.asarray(alphas, dtype=float), scale)
+    assert solutions.shape == (len(alphas), rows.n_features)
+    assert solutions.dtype == np.float64
+    return solutions
+
+
+def make_rows(n=60, d=8, seed=0, kind="float64", weighted=False):
+    """Correlated columns, a third of the values stored if CSR, and a shift between the classes."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.4).astype(int)
+    y[:2] = 0, 1
+    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) / np.sqrt(d) + 0.5 * rng.normal(size=d) * y[:, None]
+    X = X.astype(np.float32) if "float32" in kind else X
+    X = sparse.csr_array(X * (rng.random((n, d)) < 0.3)) if "CSR" in kind else X
+    return Rows(X, y, CLASSES, rng.exponential(size=n) if weighted else None)
+
+
+def make_problem(solver, rows, standardize):
+    if solver == "moments":
+        return MomentProblem(rows.moments()[0], standardize)
+    return RowProblem(rows, standardize, solver, max_iter=10_000)
+
+
+def dense(rows):
+    return np.asarray(rows.X.toarray() if sparse.issparse(rows.X) else rows.X, dtype=np.float64)
+
+
+def system(rows, scale=1.0):
+    """M and delta for X / scale, by np.cov and np.average."""
+    X, weights = dense(rows), np.ones(rows.n_rows) if rows.sample_weight is None else rows.sample_weight
+    M, means = 0.0, []
+    for c in range(2):
+        Z, w = X[rows.y == c], weights[rows.y == c]
+        means.append(np.average(Z, axis=0, weights=w))
+        M = M + np.atleast_2d(np.cov(Z, rowvar=False, aweights=w, bias=True))
+    delta = means[1] - means[0]
+    return (M + np.outer(delta, delta)) / np.outer(scale, scale), delta / scale
+
+
+def pairs(X, y, weights=None):
+    """All differences of a positive and a negative row, and their shares of the weight."""
+    weights = np.ones(len(y)) if weights is None else np.asarray(weights)
+    differences = (X[y == 1][:, None] - X[y == 0]).reshape(-1, X.shape[1])
+    shares = np.outer(weights[y == 1], weights[y == 0]).ravel()
+    return differences, shares / shares.sum()
+
+
+def assert_optimal(solutions, alphas, M, delta, tol=1e-9):
+    for w, alpha in zip(solutions, alphas, strict=True):
+        assert np.linalg.norm(M @ w + alpha * w - delta) <= tol * np.linalg.norm(delta)
+
+
+def assert_close(actual, expected, rtol=1e-9):
+    """Equal up to `rtol` of the norm of each solution."""
+    error, size = (np.linalg.norm(np.atleast_2d(a), axis=1) for a in (actual - expected, expected))
+    assert (error <= rtol * size).all()
+
+
+def cosine(a, b):
+    return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+
+# All solvers solve the same system
+
+
+@pytest.mark.parametrize("scaled", [False, True], ids=["as it is", "scaled"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("kind", ["float64", "float32", "CSR", "float32 CSR"])
+@pytest.mark.parametrize("shape", [(60, 8), (100, 1), (12, 30), (40, 41)], ids=str)
+def test_all_solvers_agree_on_the_optimum(shape, kind, weighted, scaled):
+    rows = make_rows(*shape, kind=kind, weighted=weighted)
+    scale = np.random.default_rng(1).uniform(0.5, 2, rows.n_features) if scaled else np.ones(rows.n_features)
+    M, delta = system(rows, scale)
+    alphas = np.array([0.01, 100, 1]) * np.trace(M) / len(M)
+    solutions = {solver: solve(solver, rows, alphas, scale) for solver in SOLVERS}
+    for solver in SOLVERS:
+        assert_optimal(solutions[solver], alphas, M, delta)
+        assert_close(solutions[solver], solutions["cholesky"])
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigen", "cg"])
+@pytest.mark.parametrize("kind", ["float64", "float32", "CSR"])
+def test_more_rows_than_a_block(kind, solver):
+    rows = make_rows(20_000, 3, kind=kind, weighted=True)
+    M, delta = system(rows)
+    assert_optimal(solve(solver, rows, [0.1, 0.001]), [0.1, 0.001], M, delta)
+
+
+@pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
+@pytest.mark.parametrize("mean", [1e3, 1e6, 1e8])
+@pytest.mark.parametrize("shape", [(60, 8), (12, 30)], ids=str)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+def test_means_far_from_zero_do_not_matter(form, shape, mean, solver):
+    # Multiples of 2^-20, so that adding the mean rounds nothing away.
+    rows = make_rows(*shape, weighted=True)
+    rows.X = np.round(rows.X * 2**20) / 2**20
+    M, delta = system(rows)
+    far = Rows(form(rows.X + mean), rows.y, CLASSES, rows.sample_weight)
+    np.testing.assert_array_equal(dense(far) - mean, rows.X)
+    problem = make_problem(solver, far, standardize=False)
+    grid = problem.default_alphas()
+    np.testing.assert_allclose(grid, make_problem(solver, rows, standardize=False).default_alphas(), rtol=1e-6)
+    # A class mean is known up to its last digit only; "dual" does without.
+    tol = 1e-9 if solver == "dual" else max(1e-9, 1e-13 * mean)
+    for alphas in (grid[2:11:4], grid[10:11]):
+        assert_optimal(problem.path(alphas, TOL), alphas, M, delta, tol)
+    np.testing.assert_array_equal(dense(far) - mean, rows.X)
+
+
+@st.composite
+def tiny_problems(draw):
+    y = np.array(draw(st.lists(st.integers(0, 1), min_size=2, max_size=7).filter(lambda y: len(set(y)) == 2)))
+    n, d = len(y), draw(st.integers(1, 5))
+    X = draw(st.lists(st.lists(st.integers(-3, 3), min_size=d, max_size=d), min_size=n, max_size=n))
+    weights = draw(st.none() | st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=n, max_size=n))
+    kind = draw(st.sampled_from([np.asarray, sparse.csr_array]))
+    return kind(np.array(X, dtype=float)), y, None if weights is None else np.array(weights)
+
+
+@every_solver
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(problem=tiny_problems(), alpha=st.sampled_from([0.0, 0.01, 1.0, 50.0]))
+def test_the_optimum_is_that_of_least_squares_on_all_pairs(solver, problem, alpha):
+    rows = Rows(problem[0], problem[1], CLASSES, problem[2])
+    differences, shares = pairs(dense(rows), rows.y, rows.sample_weight)
+    # 1/2 mean (1 - w.difference)^2 + alpha/2 |w|^2, and the shortest minimiser where there are many
+    A = np.vstack([np.sqrt(shares)[:, None] * differences, np.sqrt(alpha) * np.eye(rows.n_features)])
+    b = np.append(np.sqrt(shares), np.zeros(rows.n_features))
+    expected = np.linalg.lstsq(A, b, rcond=1e-10)[0]
+    np.testing.assert_allclose(solve(solver, rows, [alpha])[0], expected, rtol=1e-8, atol=1e-8)
+
+
+# Singular systems
+
+
+def with_duplicates(X):
+    return np.column_stack([X, X[:, 0], X[:, 1], X[:, 0]])
+
+
+SINGULAR = {
+    "duplicates": with_duplicates,
+    "constants": lambda X: np.column_stack([X, np.full(len(X), 0.1), np.full(len(X), -7.0)]),
+    "zeros": lambda X: np.column_stack([X, np.zeros((len(X), 2))]),
+    "sums": lambda X: np.column_stack([X, X[:, 0] + X[:, 1], X @ np.arange(X.shape[1])]),
+    "wide": lambda X: X[:8] @ np.random.default_rng(1).normal(size=(X.shape[1], 20)),
+}
+
+
+@every_solver
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+@pytest.mark.parametrize("case", SINGULAR)
+def test_without_a_penalty_the_shortest_solution_is_found(case, kind, solver):
+    base = make_rows(40, 4, seed=2)
+    X = SINGULAR[case](base.X)
+    rows = Rows(kind(X), base.y[: len(X)], CLASSES)
+    M, delta = system(rows)
+    (w,) = solve(solver, rows, [0.0])
+    assert_close(w, np.linalg.pinv(M, rcond=1e-10, hermitian=True) @ delta, rtol=1e-8)
+    (nearly,) = solve(solver, rows, [1e-8])
+    assert_close(nearly, w, rtol=1e-4)
+
+
+@every_solver
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 1.0])
+def test_equal_columns_share_their_weight(alpha, solver):
+    rows = make_rows(40, 4)
+    (alone,) = solve(solver, rows, [alpha])
+    (w,) = solve(solver, Rows(with_duplicates(rows.X), rows.y, CLASSES), [alpha])
+    assert_close(w[[0, 0, 1]], w[[4, 6, 5]])
+    if alpha == 0:  # where nothing is shrunk, together they weigh what one of them did
+        assert_close(w[:4] * [3, 2, 1, 1], alone)
+
+
+@every_solver
+@pytest.mark.parametrize("alphas", [[0.0], [0.0, 1.0]])
+def test_columns_without_information_get_no_weight(alphas, solver):
+    X, y = np.tile([1.0, 2.0, 0.0], (6, 1)), np.array([0, 1, 0, 1, 0, 1])
+    np.testing.assert_array_equal(solve(solver, Rows(X, y, CLASSES), alphas), 0)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 0.5, 2.0, 100.0])
+def test_cholesky_goes_over_to_the_eigenvalues_without_a_jump(factor):
+    base = make_rows(40, 4)
+    rows = Rows(with_duplicates(base.X), base.y, CLASSES)
+    moments, (M, delta) = moments_of(rows, np.ones(7)), system(rows)
+    alpha = factor * np.finfo(float).eps * len(M) * np.trace(M)
+    assert_close(cholesky(moments, alpha), np.linalg.pinv(M, rcond=1e-10) @ delta, rtol=0.05)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigen", "dual"])
+def test_a_small_column_is_not_taken_for_a_null_one(solver):
+    rows = make_rows(40, 4)
+    scale = np.array([1, 1, 1e5, 1])
+    assert_close(solve(solver, rows, [0.0], scale) / scale, solve(solver, rows, [0.0]), rtol=1e-4)
+
+
+# Symmetries
+
+
+@every_solver
+@pytest.mark.parametrize("kind", ["float64", "CSR"])
+@pytest.mark.parametrize("shape", [(60, 8), (12, 30)], ids=str)
+def test_symmetries(shape, kind, solver):
+    rows, alphas = make_rows(*shape, kind=kind, weighted=True), np.array([0.1, 1.0])
+    expected = solve(solver, rows, alphas)
+    X, y, weights = rows.X, rows.y, rows.sample_weight
+
+    order = np.random.default_rng(1).permutation(rows.n_rows)
+    assert_close(solve(solver, rows.take(order), alphas), expected)
+
+    columns = np.random.default_rng(1).permutation(rows.n_features)
+    assert_close(solve(solver, Rows(X[:, columns], y, CLASSES, weights), alphas), expected[:, columns])
+
+    shifted = dense(rows) + np.linspace(-5, 5, rows.n_features)
+    shifted = sparse.csr_array(shifted) if kind == "CSR" else shifted
+    assert_close(solve(solver, Rows(shifted, y, CLASSES, weights), alphas), expected)
+
+    assert_close(solve(solver, Rows(X, 1 - y, CLASSES, weights), alphas), -expected)
+    assert_close(solve(solver, Rows(X, y, CLASSES[::-1], weights), alphas), -expected)
+    assert_close(solve(solver, Rows(X, y, CLASSES, 7 * weights), alphas), expected)
+
+    for factor in (1e-3, 4.0):
+        scaled = solve(solver, Rows(factor * X, y, CLASSES, weights), factor**2 * alphas)
+        assert_close(scaled, expected / factor)
+        scale = np.full(rows.n_features, 1 / factor)
+        assert_close(solve(solver, rows, factor**2 * alphas, scale), expected / factor)
+
+
+@every_solver
+def test_only_the_balance_inside_a_class_counts(solver):
+    rows = make_rows(40, 5, weighted=True)
+    weights = rows.sample_weight * np.where(rows.y == 1, 100, 0.01)
+    expected = solve(solver, rows, [0.1])
+    assert_close(solve(solver, Rows(rows.X, rows.y, CLASSES, weights), [0.1]), expected)
+
+
+@every_solver
+def test_a_large_alpha_leaves_the_difference_of_the_means(solver):
+    rows = make_rows(40, 6)
+    scale = np.linspace(0.5, 2, 6)
+    M, delta = system(rows, scale)
+    level = np.trace(M)
+    (near, far) = solve(solver, rows, [level, 1e6 * level], scale)
+    assert cosine(near, delta) < 1 - 1e-5
+    assert cosine(far, delta) > 1 - 1e-10
+    assert_close(1e6 * level * far, delta, rtol=1e-5)
+
+
+# Conjugate gradients
+
+
+def positive_definite(d=40, seed=0, condition=100.0):
+    rng = np.random.default_rng(seed)
+    U = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    return U * np.geomspace(1, 1 / condition, d) @ U.T, rng.normal(size=d)
+
+
+class Counted:
+    """A matrix that counts its products."""
+
+    def __init__(self, M):
+        self.M, self.n_products = M, 0
+
+    def __call__(self, v):
+        self.n_products += 1
+        return self.M @ v
+
+
+SHIFTS = np.array([3.0, 0.0, 1e-3, 1e4, 0.2, 0.2])
+
+
+def residuals(M, b, shifts, solutions):
+    return np.array([np.linalg.norm(b - M @ x - shift * x) for shift, x in zip(shifts, solutions, strict=True)])
+
+
+@pytest.mark.parametrize("shifts", [SHIFTS, SHIFTS + 0.5, [7.0], np.logspace(4, -6, 21)], ids=str)
+@pytest.mark.parametrize("tol", [1e-12, 1e-6, 1e-2])
+def test_shifted_cg_solves_all_shifts(shifts, tol):
+    M, b = positive_definite()
+    result = shifted_cg(lambda v: M @ v, b, np.asarray(shifts), tol, 1000)
+    assert (residuals(M, b, shifts, result.solutions) <= 1.01 * tol * np.linalg.norm(b)).all()
+    assert result.residual <= tol
+    if tol == 1e-12:
+        for shift, x in zip(shifts, result.solutions, strict=True):
+            assert_close(x, np.linalg.solve(M + shift * np.eye(len(b)), b))
+
+
+@pytest.mark.parametrize("tol", [1e-10, 1e-3])
+@pytest.mark.parametrize("smallest", [0.0, 0.5])
+def test_all_shifts_cost_as_much_as_the_smallest_alone(smallest, tol):
+    M, b = positive_definite()
+    matvec, shifts = Counted(M), SHIFTS + smallest
+    together = shifted_cg(matvec, b, shifts, tol, 1000)
+    alone = shifted_cg(lambda v: M @ v, b, np.array([smallest]), tol, 1000)
+    assert together.n_iter == alone.n_iter == matvec.n_products > 3
+    assert_close(together.solutions[shifts.argmin()], alone.solutions[0])
+    # The smaller the shift, the worse the condition.
+    assert shifted_cg(lambda v: M @ v, b, np.array([smallest + 1]), tol, 1000).n_iter < alone.n_iter
+
+
+def test_a_matrix_of_few_eigenvalues_needs_as_many_products():
+    U, b = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 30)))[0], np.ones(30)
+    M = U * np.repeat([1.0, 5.0, 20.0], 10) @ U.T
+    assert shifted_cg(lambda v: M @ v, b, SHIFTS, 1e-10, 1000).n_iter == 3
+
+
+def test_shifted_cg_of_nothing_is_nothing():
+    matvec = Counted(np.eye(4))
+    solutions, n_iter, residual = shifted_cg(matvec, np.zeros(4), SHIFTS, 1e-8, 100)
+    np.testing.assert_array_equal(solutions, np.zeros((len(SHIFTS), 4)))
+    assert (n_iter, residual, matvec.n_products) == (0, 0.0, 0)
+
+
+@pytest.mark.parametrize("max_iter", [0, 1, 5])
+def test_shifted_cg_tells_how_far_it_came(max_iter):
+    M, b = positive_definite(condition=1e6)
+    untouched = b.copy()
+    solutions, n_iter, residual = shifted_cg(lambda v: M @ v, b, SHIFTS, 1e-10, max_iter)
+    expected = residuals(M, b, SHIFTS, solutions).max() / np.linalg.norm(b)
+    assert n_iter == max_iter
+    assert residual == pytest.approx(expected, rel=1e-6)
+    assert residual > 1e-10
+    np.testing.assert_array_equal(b, untouched)
+
+
+def test_conjugate_gradients_that_did_not_converge_warn():
+    rows, alphas = make_rows(60, 20), np.array([1.0, 1e-4])
+    problem = RowProblem(rows, True, "cg", max_iter=3)
+    _, n_iter, residual = cg_path(rows, alphas, problem.scale, 1e-8, 3)
+    message = (
+        f"Conjugate gradients stopped at max_iter=3 with a relative residual of {residual:.1e} (tol=1e-08): "
+        "increase max_iter, tol or alpha."
+    )
+    with pytest.warns(ConvergenceWarning, match=f"^{re.escape(message)}$") as caught:
+        path = problem.path(alphas, 1e-8)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert path.shape == (2, 20)
+    assert problem.n_iter == n_iter == 3
+
+
+def test_a_million_columns_are_never_dense():
+    n, d, alpha = 2000, 1_000_000, 0.1
+    rng = np.random.default_rng(0)
+    indices = rng.integers(0, d, (n, 20))
+    X = sparse.csr_array((rng.normal(size=n * 20), indices.ravel(), np.arange(0, 20 * n + 1, 20)), shape=(n, d))
+    X.sum_duplicates()
+    rows = Rows(X, (rng.random(n) < 0.3).astype(int), CLASSES, rng.exponential(size=n))
+    tracemalloc.start()
+    try:
+        (w,), n_iter, residual = cg_path(rows, np.array([alpha]), np.ones(d), 1e-10, 1000)
+        vectors = tracemalloc.get_traced_memory()[1] / (8 * d)
+    finally:
+        tracemalloc.stop()
+    assert vectors < 20
+    assert n_iter > 10
+    assert residual == 0
+    # M w + alpha w = delta, class by class: mean of x s, less the product of the means.
+    scores, Mw = rows.scores(w), alpha * w
+    means, score_means = [], []
+    for c in range(2):
+        share = np.where(rows.y == c, rows.sample_weight, 0)
+        share /= share.sum()
+        means.append(rows.pullback(share))
+        score_means.append(share @ scores)
+        Mw += rows.pullback(share * scores) - means[c] * score_means[c]
+    delta = means[1] - means[0]
+    Mw += delta * (score_means[1] - score_means[0])
+    assert np.linalg.norm(Mw - delta) <= 1e-9 * np.linalg.norm(delta)
+
+
+# The problems that cross-validation and the classifier see
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("kind", ["float64", "float32", "CSR", "float32 CSR"])
+@pytest.mark.parametrize("shape", [(60, 8), (12, 30)], ids=str)
+def test_problems_on_moments_and_on_rows_are_the_same(shape, kind, weighted, standardize):
+    rows = make_rows(*shape, kind=kind, weighted=weighted)
+    expected = make_problem("moments", rows, standardize)
+    grid = expected.default_alphas()
+    alphas, several, one = grid[:13:3], expected.path(grid[:13:3], TOL), expected.path(grid[6:7], TOL)
+    assert one.shape == (1, rows.n_features)
+    assert_close(one[0], several[2])
+    for solver in ("dual", "cg"):
+        problem = make_problem(solver, rows, standardize)
+        np.testing.assert_allclose(problem.scale, expected.scale, rtol=1e-12)
+        own_grid = problem.default_alphas()
+        np.testing.assert_allclose(own_grid, grid[: len(own_grid)], rtol=1e-12)
+        assert_close(problem.path(alphas, TOL), several)
+        assert_close(problem.path(alphas[2:3], TOL), one)
+        np.testing.assert_allclose(problem.midpoint(several), expected.midpoint(several), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
+def test_the_path_is_that_of_the_scaled_columns(solver, weighted, standardize):
+    rows = make_rows(60, 8, weighted=weighted)
+    problem = make_problem(solver, rows, standardize)
+    scaler = StandardScaler().fit(rows.X, sample_weight=rows.sample_weight)
+    scale = scaler.scale_ if standardize else np.ones(8)
+    M, delta = system(rows, scale)
+    weights = np.ones(60) if rows.sample_weight is None else rows.sample_weight
+    for alphas in ([0.3], [0.3, 30.0]):
+        path = problem.path(np.array(alphas), TOL)
+        assert_optimal(path * scale, alphas, M, delta)
+        scores = dense(rows) @ path.T
+        means = [np.average(scores[rows.y == c], axis=0, weights=weights[rows.y == c]) for c in range(2)]
+        np.testing.assert_allclose(problem.midpoint(path), np.mean(means, axis=0), atol=1e-12)
+        np.testing.assert_allclose(problem.midpoint(path[0]), np.mean(means, axis=0)[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_the_grid_is_measured_in_mean_eigenvalues(standardize):
+    rows = make_rows(60, 8)
+    for solver, low in (("moments", 1e-6), ("dual", 1e-6), ("cg", 0.1)):
+        problem = make_problem(solver, rows, standardize)
+        level = np.linalg.eigvalsh(system(rows, problem.scale)[0]).mean()
+        grid = problem.default_alphas()
+        np.testing.assert_allclose(np.diff(np.log10(grid)), -0.5)
+        np.testing.assert_allclose(grid[[0, -1]], [1e4 * level, low * level])
+
+
+@pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_array], ids=["float64", "float32", "CSR"])
+def test_a_constant_column_gets_no_weight(form, solver):
+    rows = make_rows(300 if solver == "dual" else 20_000, 3, weighted=True)
+    rows.X[:, 1] = 0.1
+    # What has no weight is not there.
+    rows.X[:2, 1], rows.sample_weight[:2] = 0, 0
+    rows.X = form(rows.X)
+    for standardize in (True, False):
+        problem = make_problem(solver, rows, standardize)
+        assert problem.scale[1] == np.inf
+        for alphas in ([0.1, 0.01], [0.0]):
+            path = problem.path(np.array(alphas), 1e-10)
+            assert (path[:, 1] == 0).all()
+            assert (path[:, [0, 2]] != 0).all()
+
+
+@pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+def test_constant_columns_alone_give_zero(form, solver):
+    weights = np.random.default_rng(0).random(7)
+    rows = Rows(form(np.full((7, 2), 0.1)), np.arange(7) % 2, CLASSES, weights)
+    problem = make_problem(solver, rows, standardize=False)
+    np.testing.assert_array_equal(problem.path(np.array([1.0, 0.0]), TOL), 0)
+    assert problem.default_alphas()[0] == 1e4
+
+
+def test_the_grid_of_constant_columns_is_that_of_level_one():
+    np.testing.assert_allclose(alpha_grid(0.0), alpha_grid(1.0))
+    np.testing.assert_allclose(alpha_grid(3.0, low=-1, high=1), 3 * np.array([10, np.sqrt(10), 1, np.sqrt(0.1), 0.1]))
+
+
+def test_problems_need_both_classes():
+    X, message = np.ones((4, 2)), r"AUC needs two classes, but class 1 has no row with a weight above 0\."
+    with pytest.raises(ValueError, match=message):
+        MomentProblem(ClassMoments(2).update(X, np.zeros(4, int)), False)
+    with pytest.raises(ValueError, match=message):
+        RowProblem(Rows(X, np.zeros(4, int), CLASSES), False, "dual", max_iter=10)
+    with pytest.raises(ValueError, match=message):
+        RowProblem(Rows(X, np.array([0, 0, 1, 1]), CLASSES, np.array([1.0, 1, 0, 0])), False, "cg", max_iter=10)
+
+
+@pytest.mark.parametrize(
+    ("form", "limit"),
+    [(lambda shape: np.broadcast_to(0.0, shape), MAX_ORDER), (sparse.coo_array, MAX_ORDER_SPARSE)],
+    ids=["dense", "sparse"],
+)
+def test_the_smaller_side_is_factored_while_it_is_small(form, limit):
+    for n_rows, n_features, expected in (
+        (10**6, 1, "moments"),
+        (100, 100, "moments"),
+        (100, 101, "dual"),
+        (10, 10**6, "dual"),
+        (limit, limit, "moments"),
+        (10**6, limit, "moments"),
+        (limit, limit + 1, "dual"),
+        (limit, 10**6, "dual"),
+        (limit + 1, limit + 1, "cg"),
+        (10**6, limit + 1, "cg"),
+        (10**6, 10**6, "cg"),
+    ):
+        assert choose_solver(form((n_rows, n_features))) == expected
+
+
+# Shrinkage
+
+
+def balanced_problem(n=80, d=25, seed=0):
+    """Classes of the same centred rows Z, so that C_0 + C_1 = 2C, with means of their own."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, d)) @ np.diag(np.linspace(0.2, 2, d))
+    Z -= Z.mean(axis=0)
+    X, y = np.vstack([Z, Z + rng.normal(size=d)]), np.repeat([0, 1], n)
+    return MomentProblem(ClassMoments(d).update(X, y), False), np.vstack([Z, Z])
+
+
+def share(problem, alpha):
+    """r, for which (1 - r) C + r mu I is a multiple of C + alpha I."""
+    mu = np.trace(problem.moments.pair_scatter() - np.outer(problem.moments.delta, problem.moments.delta))
+    mu /= problem.moments.n_features
+    return alpha / (alpha + mu)
+
+
+@pytest.mark.parametrize(("n", "d"), [(80, 25), (15, 60), (300, 3)])
+def test_shrinkage_is_the_oracle_approximating_one(n, d):
+    problem, Z = balanced_problem(n, d)
+    r = share(problem, shrinkage_alpha(problem))
+    # Equation (23) of Chen et al. (2010)
+    C = Z.T @ Z / len(Z)
+    square, trace = np.trace(C @ C), np.trace(C)
+    above = (1 - 2 / d) * square + trace**2
+    below = (len(Z) + 1 - 2 / d) * (square - trace**2 / d)
+    assert 0 < r < 1
+    assert r == pytest.approx(above / below, rel=1e-9)
+    # scikit-learn leaves out the terms 2 / d.
+    of_sklearn = OAS(assume_centered=True).fit(Z).shrinkage_
+    assert (1 - 2 / d) * of_sklearn <= r <= of_sklearn * (len(Z) + 1) / (len(Z) + 1 - 2 / d)
+
+
+def test_shrinkage_turns_w_to_the_shrunk_covariance():
+    rows = make_rows(40, 10, weighted=True)
+    (moments,) = rows.moments()
+    problem = MomentProblem(moments, True)
+    alpha = shrinkage_alpha(problem)
+    M, delta = system(rows, problem.scale)
+    C = M - np.outer(delta, delta)
+    mu, n = np.trace(C) / 10, 4 / np.sum(1 / moments.weight)
+    square, trace = np.sum(C**2), np.trace(C)
+    r = (0.8 * square + trace**2) / ((n + 0.8) * (square - trace**2 / 10))
+    direction = np.linalg.solve((1 - r) * C + r * mu * np.eye(10), delta)
+    assert cosine(problem.path(np.array([alpha]), TOL)[0] * problem.scale, direction) > 1 - 1e-12
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize(("n", "d"), [(4, 1), (4, 2), (4, 50), (30, 3), (1000, 5)])
+def test_shrinkage_stays_on_the_grid(n, d, standardize):
+    for seed in range(5):
+        rows = make_rows(n, d, seed=seed)
+        (moments,) = rows.moments()
+        problem = MomentProblem(moments, standardize)
+        M, delta = system(rows, problem.scale)
+        mean_eigenvalue = np.trace(M - np.outer(delta, delta)) / d
+        assert 0 <= shrinkage_alpha(problem) <= 1e4 * mean_eigenvalue * (1 + 1e-9)
+
+
+def test_shrinkage_of_spheres_is_the_end_of_the_grid():
+    Z = np.vstack([np.eye(4), -np.eye(4)])
+    X, y = np.vstack([Z, Z + 1]), np.repeat([0, 1], 8)
+    # C_0 + C_1 is the identity / 2: there is nothing to keep of its shape
+    assert shrinkage_alpha(MomentProblem(ClassMoments(4).update(X, y), False)) == pytest.approx(1e4 / 2)
+
+
+def test_shrinkage_of_points_is_none():
+    X, y = np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([0, 1])
+    assert shrinkage_alpha(MomentProblem(ClassMoments(2).update(X, y), False)) == pytest.approx(0, abs=1e-12)
+
+
+def test_more_rows_are_shrunk_less():
+    alphas = []
+    for n in (50, 500, 5000):
+        (moments,) = make_rows(n, 10, seed=3).moments()
+        alphas.append(shrinkage_alpha(MomentProblem(moments, True)))
+    assert alphas == sorted(alphas, reverse=True)
+    assert alphas[2] < 0.05 * alphas[0]
