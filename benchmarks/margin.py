@@ -24,7 +24,7 @@ from stochastic import epoch_times, narrow_indices
 from timing import Table, peak_memory, side_by_side
 
 from aucmax import ASAM, PSAM, AUCClassifier
-from aucmax.data.memory import Rows
+from aucmax.data.old_rows import Rows
 from aucmax.losses.pairwise import LOSSES
 
 PRODUCTS = 40

@@ -13,7 +13,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # A cached kernel does not notice an edit in another file that it calls, so the cache is keyed by those.
 _folder = Path(__file__).parents[1] / "src" / "aucmax"
 _names = (
-    "kernels.py",
+    "jit.py",
     *(f"stochastic/{name}.py" for name in ("row_access", "averaged_weights", "proximal", "row_buffers")),
 )
 _shared = b"".join((_folder / name).read_bytes() for name in _names)

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, jaccard_score, roc_auc_score
 
-from aucmax import metrics
+from aucmax.data import ranking
 from aucmax.metrics import (
     AUCComparison,
     AUCInterval,
@@ -27,7 +27,7 @@ both_branches = pytest.mark.parametrize("branch", [0, sys.maxsize], ids=["compil
 
 def auc_by(branch, y, scores, sample_weight=None):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metrics, "COMPILED_FROM", branch)
+        patch.setattr(ranking, "COMPILED_FROM", branch)
         return roc_auc(y, scores, sample_weight)
 
 
@@ -113,7 +113,7 @@ HOSTILE_SCORES = hostile_scores()
 @pytest.mark.parametrize("name", HOSTILE_SCORES)
 def test_auc_of_many_rows_is_scikit_learns(name, share):
     scores = HOSTILE_SCORES[name]
-    assert len(scores) >= metrics.COMPILED_FROM
+    assert len(scores) >= ranking.COMPILED_FROM
     rng = np.random.default_rng(1)
     y, weights = rng.random(len(scores)) < share, rng.random(len(scores))
     y[np.argmax(scores)] = y[np.argmin(scores)] = share > 0.5  # the larger class reaches beyond the smaller
@@ -147,7 +147,7 @@ def test_perfect_scores_get_one_and_their_opposite_zero_exactly(branch, share):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_fpr", [None, 0.3])
 def test_columns_are_measured_one_by_one(order, branch, weighted, max_fpr, monkeypatch):
-    monkeypatch.setattr(metrics, "COMPILED_FROM", branch)
+    monkeypatch.setattr(ranking, "COMPILED_FROM", branch)
     y, scores, weights = make_data()
     columns = np.array(np.column_stack([scores, -scores, scores**2]), order=order)
     untouched = columns.copy()

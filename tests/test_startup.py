@@ -12,7 +12,7 @@ import pytest
 import threadpoolctl
 
 import aucmax
-from aucmax import kernels
+from aucmax import jit
 from aucmax.data.threads import map_spans, map_threads, one_blas_thread
 
 FITS = """
@@ -62,8 +62,8 @@ def test_without_a_folder_for_the_cache_kernels_are_compiled_in_memory(monkeypat
             raise RuntimeError("cannot cache function: no locator available")
         return numba.njit(**options)
 
-    monkeypatch.setattr(kernels, "numba", SimpleNamespace(njit=njit))
-    assert kernels.jit(lambda x: x + 1)(1) == 2
+    monkeypatch.setattr(jit, "numba", SimpleNamespace(njit=njit))
+    assert jit.jit(lambda x: x + 1)(1) == 2
 
 
 def test_every_public_name_is_there():

@@ -11,8 +11,8 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from .data.memory import Rows
 from .data.moments import ClassMoments
+from .data.old_rows import Rows
 from .data.validation import find_classes
 from .estimators.base import all_or_nothing
 from .estimators.moment_classifier import MomentClassifier

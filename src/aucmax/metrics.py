@@ -4,7 +4,6 @@ And how well the columns that a classifier uses are those that matter.
 """
 
 import math
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+from .data.ranking import areas
 from .data.validation import check_class_weights, check_weights, find_classes
-
-# The compiled loop wins from 1,000 rows on, but costs half a second once, to import Numba and load the loop.
-# Below this number of rows np.searchsorted takes less than 5 ms: a hundred calls would not earn that back.
-COMPILED_FROM = 1 << 15
 
 
 class AUCInterval(NamedTuple):
@@ -89,7 +85,7 @@ def roc_auc(
 
     columns = map(np.ascontiguousarray, np.atleast_2d(scores.T))
     if max_fpr is None or max_fpr == 1:
-        aucs = _areas(positive, columns, weights)
+        aucs = areas(positive, columns, weights)
     else:
         aucs = [_partial_area(positive, column, weights, max_fpr) for column in columns]
     return aucs[0] if scores.ndim == 1 else np.array(aucs)
@@ -297,61 +293,6 @@ def _check_labels(y: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndar
     check_consistent_length(labels, scores)
     classes = find_classes(labels)
     return classes, labels == classes[1]
-
-
-def _areas(positive: np.ndarray, columns: Iterable[np.ndarray], weights: np.ndarray | None) -> list[float]:
-    """Return the AUC of each column of scores, from the places of the larger class among the smaller."""
-    few_are_positive = 2 * np.count_nonzero(positive) <= len(positive)
-    few = positive if few_are_positive else ~positive
-    many = ~few
-    few_weights = None if weights is None else weights[few]
-
-    aucs = []
-    for scores in columns:
-        knots, below = sort_distinct(scores.compress(few), few_weights)  # a third of the time of scores[few]
-        doubled_wins, many_weight = _sum_below(scores, many, weights, knots, below)
-        doubled_pairs = 2 * below[-1].item() * many_weight
-        # Both are integers of Python, exact, unless there are weights.
-        aucs.append((doubled_pairs - doubled_wins if few_are_positive else doubled_wins) / doubled_pairs)
-    return aucs
-
-
-def sort_distinct(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values, sorted and padded with infinities, and what lies below each of them.
-
-    The latter, with everything as its last element, is a number of rows, or a share of the weight if there
-    are weights.
-    """
-    if weights is None:
-        values.sort()
-    else:
-        order = np.argsort(values)
-        values = values[order]
-    is_bound = np.ones(len(values) + 1, dtype=bool)
-    np.not_equal(values[1:], values[:-1], out=is_bound[1:-1])
-    bounds = np.flatnonzero(is_bound)
-    knots = np.full(len(bounds) + 2, np.inf)
-    np.take(values, bounds[:-1], out=knots[:-3], mode="clip")  # "clip" lets it write there without a copy
-    if weights is None:
-        return knots, bounds
-    cumulative = np.append(0.0, np.cumsum(weights[order]))
-    return knots, cumulative[bounds] / cumulative[-1]
-
-
-def _sum_below(
-    values: np.ndarray, chosen: np.ndarray, weights: np.ndarray | None, knots: np.ndarray, below: np.ndarray
-) -> tuple[float, float]:
-    """Sum the weights of the chosen values times twice what lies below them, a tie half; and the weights."""
-    if len(values) >= COMPILED_FROM:
-        from .kernels import sum_below
-
-        return sum_below(values, chosen, weights, knots, below)
-    values = values[chosen]
-    doubled = below[np.searchsorted(knots, values, "left")] + below[np.searchsorted(knots, values, "right")]
-    if weights is None:
-        return doubled.sum().item(), len(values)
-    weights = weights[chosen]  # summed like the products: scores without an error get 1.0 to the last digit
-    return (weights * doubled).sum().item(), weights.sum().item()
 
 
 def _partial_area(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None, max_fpr: float) -> float:

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from aucmax import SPDAM, AUCClassifier, ClassMoments
 from aucmax.algorithms.spdam import CentredRows, Steps, duality_gap
-from aucmax.data.memory import Rows
+from aucmax.data.old_rows import Rows
 from aucmax.stochastic.epochs import Sample, Scaling
 
 

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from aucmax import AUCClassifier, UniExp, UniLog, UniSqu
 from aucmax.algorithms import univariate
 from aucmax.algorithms.univariate import LOSSES, Objective, implicit_change, newton
-from aucmax.data.memory import Rows
+from aucmax.data.old_rows import Rows
 from aucmax.stochastic.epochs import Sample, Scaling
 
 CLASSES = (UniSqu, UniExp, UniLog)

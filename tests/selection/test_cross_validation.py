@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 
 from aucmax import AUCClassifier, cross_validate_path
 from aucmax.data.folds import deal_folds, make_rounds, permute
-from aucmax.data.memory import Rows
+from aucmax.data.old_rows import Rows
 from aucmax.selection.cross_validation import PathCV, information_criterion
 from aucmax.streaming.block_rows import deal_block
 

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import AUCClassifier, ClassMoments, PathCV, cross_validate_path, roc_auc
-from aucmax.data.memory import Rows
+from aucmax.data.old_rows import Rows
 from aucmax.losses.pairwise import pairwise_loss
 from aucmax.selection import cross_validation as model_selection
 from aucmax.solvers import newton

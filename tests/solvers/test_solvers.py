@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from aucmax import ClassMoments
-from aucmax.data.memory import Rows
+from aucmax.data.old_rows import Rows
 from aucmax.solvers.square import (
     MAX_ORDER,
     MAX_ORDER_SPARSE,

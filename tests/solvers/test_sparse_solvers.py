@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 from threadpoolctl import threadpool_limits
 
-from aucmax.data.memory import Rows
+from aucmax.data.old_rows import Rows
 from aucmax.solvers.best_subset import Exchange, Search, SubsetProblem
 from aucmax.solvers.elastic_net import LassoProblem
 from aucmax.solvers.square import MomentProblem, RowProblem

@@ -42,7 +42,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..kernels import jit
+from ..jit import jit
 from ..stochastic.averaged_weights import AveragedWeights, add_to_average, pair_score, pair_step, shrink
 from ..stochastic.epochs import Sample, StochasticClassifier
 from ..stochastic.row_access import SLOTS, CSRRows, DenseRows, pair_norm

@@ -48,9 +48,9 @@ from scipy.special import ndtri
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..data.moments import check_memory
-from ..kernels import jit
+from ..jit import REORDER, jit
 from ..stochastic.epochs import OnlineClassifier, Sample
-from ..stochastic.row_access import REORDER, SLOTS
+from ..stochastic.row_access import SLOTS
 from ..stochastic.row_buffers import (
     ClassBuffers,
     fifo_slots,

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..kernels import jit
+from ..jit import jit
 from ..stochastic.averaged_weights import SHARE, AveragedWeights, add_to_average
 from ..stochastic.epochs import OnlineClassifier, Sample
 from ..stochastic.row_access import SLOTS

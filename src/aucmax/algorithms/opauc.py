@@ -47,10 +47,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..data.moments import check_memory
-from ..kernels import jit
+from ..jit import REORDER, jit
 from ..stochastic.averaged_weights import SMALLEST
 from ..stochastic.epochs import OnlineClassifier, Sample
-from ..stochastic.row_access import REORDER, SLOTS, row_axpy, row_dot, row_dots, row_outer, settle
+from ..stochastic.row_access import SLOTS, row_axpy, row_dot, row_dots, row_outer, settle
 
 BLOCK = 256  # rows whose r are drawn at once
 

@@ -39,7 +39,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..data.memory import Rows
+from ..data.old_rows import Rows
 from ..estimators.base import RowsClassifier
 from ..losses.pairwise import Hinge, PairwiseLoss
 from ..solvers.newton import Iterate, NewtonProblem

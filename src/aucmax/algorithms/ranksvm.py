@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..data.memory import Rows
+from ..data.old_rows import Rows
 from ..estimators.base import RowsClassifier
 from ..selection.cross_validation import Fitting
 from ..solvers.square import choose_solver

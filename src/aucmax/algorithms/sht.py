@@ -45,7 +45,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..kernels import jit
+from ..jit import jit
 from ..stochastic.epochs import Sample, StochasticClassifier
 from ..stochastic.proximal import hard_threshold
 from ..stochastic.row_access import SLOTS, recenter, row_axpy, row_dot, settle

@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..kernels import jit
+from ..jit import jit
 from ..stochastic.averaged_weights import AveragedWeights, add_to_average, data_step, project, score, shrink, step
 from ..stochastic.epochs import OnlineClassifier, Sample
 

@@ -40,8 +40,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..data.memory import Rows
-from ..kernels import jit
+from ..data.old_rows import Rows
+from ..jit import jit
 from ..solvers.quadratic import RowQuadratic
 from ..stochastic.averaged_weights import (
     SCALE,

@@ -56,7 +56,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, RealNotInt
 
-from ..kernels import jit
+from ..jit import jit
 from ..stochastic.epochs import Sample, StochasticClassifier
 from ..stochastic.row_access import SLOTS, CSRRows, DenseRows, row_axpy, row_dot, settle
 

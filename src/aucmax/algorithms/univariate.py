@@ -63,8 +63,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from ..data.memory import Rows
-from ..kernels import jit
+from ..data.old_rows import Rows
+from ..jit import jit
 from ..solvers.square import cg_path, cholesky, choose_solver, dual_path
 from ..stochastic.averaged_weights import AveragedWeights, add_to_average, score, shrink, step
 from ..stochastic.epochs import OnlineClassifier, Sample, Stream

@@ -45,7 +45,7 @@ def csr_moments(Z: Any, weights: np.ndarray | None, total: float) -> tuple[np.nd
     A column without zeros is shifted by its mean before. The others are squared as they are: a zero among n rows of
     mean m makes a variance of about m^2 / n at least, so the centring afterwards cannot cancel much.
     """
-    from ..kernels import add_outer_products
+    from .kernels import add_outer_products
 
     n_rows, n_features = Z.shape
     if weights is None:

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from .memory import Rows
-
 # Rounds of folds: until as many rows of the rarer class were held out, and as long as they are cheap (a training set is
 # taken to cost the cube of the smaller of rows and columns).
 ENOUGH_ROWS, MAX_ROUNDS, MAX_WORK = 1000, 10, 1e9
 GOLDEN_RATIO = (5**0.5 - 1) / 2
+SAMPLE = 1000  # the number of the permutation that samples are drawn by: one that no round of folds uses
 
 
 class Splits(NamedTuple):
@@ -25,7 +24,7 @@ class Splits(NamedTuple):
     folds: np.ndarray | None
 
 
-def make_rounds(cv: Any, rows: Rows) -> list[Splits]:
+def make_rounds(cv: Any, rows: Any) -> list[Splits]:
     """Return the splits that `cv` makes of the rows, each with both classes on both sides.
 
     A number of folds is gone through again, with the rows in other orders, where there are so few of the rarer class

@@ -1,122 +1,302 @@
-"""Data in memory behind three verbs: moments, scores and pullback.
-
-Batch solvers see rows through these verbs alone, so that whatever offers them (a file read by blocks, a
-cluster, another device) is fitted by the same code. All results are float64, whatever the precision of X.
-"""
+"""Rows in memory, dense or CSR, behind the door. All results are float64, whatever the precision of X."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import assert_all_finite
 
-from .block_moments import BLOCK, column_moments
-from .moments import ClassMoments, grouped_moments
-from .threads import map_spans
+from .block_moments import BLOCK, column_moments, shift_full_columns
+from .folds import SAMPLE, deal_folds, permute
+from .moments import ClassMoments, check_no_overflow, grouped_moments
+from .protocol import FoldModels, Round, Targets
+from .ranking import areas
+from .scores import LaidScores, ScoreGrid
+from .threads import map_spans, map_threads
 from .validation import check_class_weights
 
 
-class Rows:
-    """The rows of a binary problem, dense or CSR, validated.
+class MemorySpace:
+    """Vectors that are arrays: one block.
+
+    Parameters
+    ----------
+    targets : Targets
+        Of all rows.
+    """
+
+    def __init__(self, targets: Targets) -> None:
+        self.targets = targets
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.targets.positive)
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The weight of each class."""
+        return self.targets.totals
+
+    def reduce(
+        self, function: Callable[..., Any], *vectors: np.ndarray, merge: Callable[[Any, Any], Any] = operator.add
+    ) -> Any:
+        """Return the summary of all rows."""
+        return function(self.targets, *vectors)
+
+    def map(self, function: Callable[..., np.ndarray], *vectors: np.ndarray) -> np.ndarray:
+        """Return the array of `function` of all rows."""
+        return function(self.targets, *vectors)
+
+
+class MemoryRows(MemorySpace):
+    """The rows of a binary problem in memory, validated.
 
     Parameters
     ----------
     X : ndarray or CSR of shape (n_rows, n_features)
-        Finite float32 or float64 values.
+        Float32 or float64 values. Its moments tell whether they are finite.
     y : ndarray of shape (n_rows,)
         Labels, each one of `classes`.
     classes : ndarray of shape (2,)
         The negative and the positive label.
     sample_weight : ndarray of shape (n_rows,), default=None
         Nonnegative weights.
+    groups : ndarray of shape (n_rows,), default=None
+        Groups of rows that cross-validation keeps together, where its folds are made by group.
     """
 
-    def __init__(self, X: Any, y: np.ndarray, classes: np.ndarray, sample_weight: np.ndarray | None = None) -> None:
-        self.X, self.y, self.classes, self.sample_weight = X, y, classes, sample_weight
-        self.n_rows, self.n_features = X.shape
+    in_memory = True
 
-    def take(self, rows: np.ndarray) -> Rows:
-        """Return some of the rows."""
-        weights = None if self.sample_weight is None else self.sample_weight[rows]
-        return Rows(self.X[rows], self.y[rows], self.classes, weights)
+    def __init__(
+        self,
+        X: Any,
+        y: np.ndarray,
+        classes: np.ndarray,
+        sample_weight: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+    ) -> None:
+        self.X, self.y, self.classes, self.sample_weight, self.groups = X, y, classes, sample_weight, groups
+        self.is_sparse = sparse.issparse(X)
 
-    def sample(self, n_each: int) -> Rows:
-        """Return the rows of each class, or this many of them, always the same."""
-        if max(np.count_nonzero(self.positive()), np.count_nonzero(~self.positive())) <= n_each:
-            return self
-        kept = []
-        for side in (~self.positive(), self.positive()):
-            members = np.flatnonzero(side)
-            kept.append(np.random.RandomState(0).permutation(members)[:n_each] if len(members) > n_each else members)
-        return self.take(np.sort(np.concatenate(kept)))
+    # Sizes. What needs a mask of all rows is made when it is asked for: an exact fit does without.
 
-    # The three verbs
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
 
-    def moments(self, folds: np.ndarray | None = None, n_folds: int = 1) -> list[ClassMoments]:
-        """Return the class moments of each fold, in one pass."""
-        return grouped_moments(self.X, self.y, self.classes, self.sample_weight, folds, n_folds)
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.X.shape[1]
 
-    def scores(self, W: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """Return X[rows] @ W for W of shape (n_features,) or (n_features, L), columns contiguous."""
-        if rows is None and (sparse.issparse(self.X) or self.X.dtype == np.float64):
-            return np.asfortranarray(self.X @ W)
-        n_rows = self.n_rows if rows is None else len(rows)
-        out = np.empty((*W.shape[1:], n_rows))
-        for start in range(0, n_rows, BLOCK):  # gathered rows, or float32 ones in float64, are never all there at once
-            part = slice(start, start + BLOCK)
-            block = self.X[part] if rows is None else self.X[rows[part]]
-            out[..., part] = (block @ W).T
-        return out.T
+    @property
+    def row_length(self) -> float:
+        """Mean number of stored values in a row."""
+        return self.X.nnz / max(self.n_rows, 1) if self.is_sparse else float(self.n_features)
+
+    @cached_property
+    def targets(self) -> Targets:  # type: ignore[override]
+        """Class and weight of all rows."""
+        positive = self.y == self.classes[1]
+        sides = (~positive, positive)
+        if self.sample_weight is None:
+            totals = np.array([np.count_nonzero(side) for side in sides], dtype=np.float64)
+        else:
+            totals = np.array([self.sample_weight[side].sum() for side in sides])
+        check_class_weights(totals, self.classes)
+        return Targets(positive, self.sample_weight, totals, self.groups)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Number of rows of each class that have weight."""
+        usable = self.targets.usable
+        return np.array([np.count_nonzero(usable & side) for side in (~self.targets.positive, self.targets.positive)])
+
+    # From columns to scores and back
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Return X @ w for w of shape (n_features,) or (n_features, L), columns contiguous."""
+        return scores_of(self.X, w)
 
     def pullback(self, g: np.ndarray) -> np.ndarray:
         """Return X.T @ g for g of shape (n_rows,) or (n_rows, L)."""
-        if sparse.issparse(self.X):
+        if self.is_sparse:
             return self.X.T @ g
         out = np.zeros((self.n_features, *g.shape[1:]))  # by blocks BLAS takes less than half the time on tall X, too
         for start in range(0, self.n_rows, BLOCK):
             out += self.X[start : start + BLOCK].T @ g[start : start + BLOCK]
         return out
 
-    # What the solvers and the calibration ask besides
-
-    def positive(self) -> np.ndarray:
-        """Return the mask of the positives."""
-        return self.y == self.classes[1]
-
-    def totals(self) -> np.ndarray:
-        """Return the weight of each class, both above 0."""
-        positive = self.positive()
-        totals = [np.sum(m if self.sample_weight is None else self.sample_weight[m]) for m in (~positive, positive)]
-        check_class_weights(np.array(totals), self.classes)
-        return np.array(totals, dtype=np.float64)
-
-    def balanced_weights(self) -> np.ndarray:
-        """Return the sample weights scaled to sum to one in each class."""
-        scaled = 1 / self.totals()[self.positive().astype(np.intp)]
-        return scaled if self.sample_weight is None else self.sample_weight * scaled
-
-    def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
-        weights, positive = self.balanced_weights(), self.positive()
-        means, variances = np.zeros((2, self.n_features)), np.zeros((2, self.n_features))
-        for c, members in enumerate((~positive, positive)):
-            shift = None if sparse.issparse(self.X) else self.pullback(weights * (positive == c))
-            means[c], variances[c] = column_moments(self.X, np.flatnonzero(members & (weights > 0)), weights, shift)
-        return means, variances
-
-    def reduce_scores(
-        self, w: np.ndarray, function: Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]
-    ) -> np.ndarray:
-        """Return the sum of `function` of scores, mask of the positives and weights over blocks of rows."""
+    def lay_scores(self, w: np.ndarray, moments: ClassMoments | None = None) -> LaidScores:
+        """Return the scores X @ w on a grid; with the moments of the rows, in memory that does not grow with them."""
+        if moments is None:
+            return LaidScores.of(self, self.scores(w))
+        means, variances = moments.project(w)
+        grid = ScoreGrid.around(means, variances)
 
         def one_span(span: slice) -> np.ndarray:
             total: Any = 0
             for start in range(span.start, span.stop, BLOCK):
                 part = slice(start, min(start + BLOCK, span.stop))
                 weights = None if self.sample_weight is None else self.sample_weight[part]
-                total = total + function(self.X[part] @ w, self.y[part] == self.classes[1], weights)
+                targets = Targets(self.y[part] == self.classes[1], weights, moments.weight)
+                total = total + grid.lay(targets, self.X[part] @ w)
             return total
 
-        return sum(map_spans(one_span, self.n_rows, BLOCK, self.n_features), np.zeros(()))
+        mass = sum(map_spans(one_span, self.n_rows, BLOCK, self.n_features), np.zeros(()))
+        return LaidScores(grid, mass, means, variances)
+
+    # Summaries of the columns
+
+    def moments(self) -> ClassMoments:
+        """Return the class moments of all rows."""
+        return grouped_moments(self.X, self.y, self.classes, self.sample_weight)[0]
+
+    def fold_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
+        """Return the class moments of each part of each round."""
+        return [
+            grouped_moments(self.X, self.y, self.classes, self.sample_weight, round.parts, round.n_parts)
+            for round in rounds
+        ]
+
+    @np.errstate(over="ignore", invalid="ignore")  # seen in the end result
+    def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
+        weights, positive = self.targets.pair_weights, self.targets.positive
+        means, variances = np.zeros((2, self.n_features)), np.zeros((2, self.n_features))
+        for c, members in enumerate((~positive, positive)):
+            shift = None if self.is_sparse else self.pullback(weights * (positive == c))
+            means[c], variances[c] = column_moments(self.X, np.flatnonzero(members & (weights > 0)), weights, shift)
+        if not np.isfinite(variances).all():
+            assert_all_finite(self.X, input_name="X")
+        if self.sample_weight is not None and not self.sample_weight.all():
+            assert_all_finite(self.X[self.sample_weight == 0], input_name="X")  # rows that no column statistic has seen
+        check_no_overflow(variances)
+        return means, variances
+
+    def gram(self, scale: np.ndarray) -> np.ndarray:
+        """Return the inner products of all rows of X / scale, with columns shifted so that large means cancel."""
+        if self.is_sparse:
+            X = shift_full_columns(self.X, self.targets.pair_weights, 2.0)[0] @ sparse.diags_array(1 / scale)
+            return (X @ X.T).toarray()
+        X = (self.X - self.X.mean(axis=0, dtype=np.float64)) / scale
+        return X @ X.T
+
+    # Cross-validation
+
+    def deal(self, n_folds: int, number: int) -> np.ndarray:
+        """Return the fold of each row in round `number`."""
+        return deal_folds(self.targets.positive, self.targets.usable, n_folds, number)
+
+    def label(self, parts: np.ndarray) -> np.ndarray:
+        """Return part numbers as a vector."""
+        return parts
+
+    def held_out(self, models: Sequence[FoldModels]) -> MemoryHeldOut:
+        """Score each test set by the models of its split."""
+        return MemoryHeldOut(self, models)
+
+    # Other views of the same rows
+
+    def subset(self, parts: np.ndarray, chosen: Sequence[int]) -> MemoryRows:
+        """Return the rows of the chosen parts."""
+        return self.take(np.flatnonzero(np.isin(parts, chosen)))
+
+    def take(self, rows: np.ndarray) -> MemoryRows:
+        """Return rows by their numbers."""
+        weights = None if self.sample_weight is None else self.sample_weight[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return MemoryRows(self.X[rows], self.y[rows], self.classes, weights, groups)
+
+    def sample(self, n_each: int) -> MemoryRows:
+        """Return at most so many rows of each class, always the same ones; or these rows if there are few."""
+        if self.counts.max() <= n_each:
+            return self
+        chosen = np.zeros(self.n_rows, dtype=bool)
+        for side, count in zip((~self.targets.positive, self.targets.positive), self.counts, strict=True):
+            members = np.flatnonzero(self.targets.usable & side)
+            chosen[members[permute(np.arange(count), int(count), SAMPLE) < n_each]] = True
+        return self.take(np.flatnonzero(chosen))
+
+    def columns(self, columns: np.ndarray) -> MemoryRows:
+        """Return the same rows with some of their columns."""
+        return MemoryRows(self.X[:, columns], self.y, self.classes, self.sample_weight, self.groups)
+
+    def reweighted(self, weights: np.ndarray) -> MemoryRows:
+        """Return the same rows with other weights."""
+        return MemoryRows(self.X, self.y, self.classes, weights, self.groups)
+
+    # The stochastic algorithms
+
+    def iterate(
+        self,
+        name: str,
+        state: dict[str, Any],
+        prepare: Callable[[Any, Targets], Any],
+        step: Callable[[dict[str, Any], Any], None],
+        again: Callable[[dict[str, Any]], bool],
+    ) -> dict[str, Any]:
+        """Take the rows into a state, and again as long as `again` says so."""
+        prepared = prepare(self.X, self.targets)
+        while True:
+            step(state, prepared)
+            if not again(state):
+                return state
+
+
+class MemoryHeldOut:
+    """The rows that were held out, in memory; see :class:`aucmax.data.protocol.HeldOut`.
+
+    Parameters
+    ----------
+    rows : MemoryRows
+        All rows.
+    models : sequence of FoldModels
+        The models of each round.
+    """
+
+    def __init__(self, rows: MemoryRows, models: Sequence[FoldModels]) -> None:
+        self.rows, self.models = rows, models
+        positive, weights = rows.targets.positive, rows.targets.sample_weight
+
+        def auc(job: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[float]:
+            test, W, _ = job
+            columns = scores_of(rows.X, W.T, test).T
+            return areas(positive[test], columns, None if weights is None else weights[test])
+
+        self.auc = np.array(list(map_threads(auc, list(self._splits()))))
+
+    def _splits(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield the numbers of the test rows, the weights and the midpoints of each split."""
+        for round, weights, midpoints, _ in self.models:
+            for split, W, middle in zip(round.splits, weights, midpoints, strict=True):
+                yield np.flatnonzero(round.parts == split.test), W, middle
+
+    def lay(self, candidate: int) -> LaidScores:
+        """Return the held-out scores of one candidate, less midpoints and averaged over the rounds, on a grid."""
+        totals, times = np.zeros(self.rows.n_rows), np.zeros(self.rows.n_rows)
+        for test, W, midpoints in self._splits():
+            totals[test] += scores_of(self.rows.X, W[candidate], test) - midpoints[candidate]
+            times[test] += 1
+        with np.errstate(invalid="ignore"):
+            return LaidScores.of(self.rows, totals / times)  # NaN where a row was never held out
+
+
+def scores_of(X: Any, W: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """Return X[rows] @ W for W of shape (n_features,) or (n_features, L), columns contiguous."""
+    if rows is None and (sparse.issparse(X) or X.dtype == np.float64):
+        return np.asfortranarray(X @ W)
+    n_rows = X.shape[0] if rows is None else len(rows)
+    out = np.empty((*W.shape[1:], n_rows))
+    for start in range(0, n_rows, BLOCK):  # gathered rows, or float32 ones in float64, are never all there at once
+        part = slice(start, start + BLOCK)
+        block = X[part] if rows is None else X[rows[part]]
+        out[..., part] = (block @ W).T
+    return out.T

@@ -19,6 +19,7 @@ up to rounding.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -131,16 +132,10 @@ class ClassMoments:
 
     @np.errstate(over="ignore", invalid="ignore")  # `check_no_overflow` looks at the end result
     def _add(self, c: int, weight: float, mean: np.ndarray, scatter: np.ndarray) -> None:
-        """Join a block to class `c` (Chan's update)."""
-        if weight == 0:
-            return
-        total = self.weight[c] + weight
-        step = mean - self.mean[c]
-        self.scatter[c] += scatter
-        if self.weight[c] > 0:
-            self.scatter[c] += np.outer(step * (self.weight[c] * weight / total), step)
-        self.mean[c] += step * (weight / total)
-        self.weight[c] = total
+        """Join a block to class `c`."""
+        self.weight[c], self.mean[c], _ = chan_update(
+            self.weight[c], self.mean[c], self.scatter[c], weight, mean, scatter, np.outer
+        )
 
     def copy(self) -> ClassMoments:
         """Return moments that share nothing with these."""
@@ -307,6 +302,24 @@ def check_memory(n_features: int, advice: str = "fit all rows at once with AUCCl
             f"Class moments of {n_features:,} features take {needed / 1e9:,.0f} GB, more than this machine has: "
             f"{advice}."
         )
+
+
+def chan_update(
+    weight: Any, mean: Any, square: Any, more: Any, its_mean: Any, its_square: Any, product: Callable[..., Any]
+) -> tuple[Any, Any, Any]:
+    """Return weight, mean and centred second moment of two sets of rows together (Chan, Golub and LeVeque, 1979).
+
+    `product` is what a second moment is made by: np.outer for matrices, np.multiply for numbers and columns. Arrays of
+    second moments are changed in place.
+    """
+    if more == 0:
+        return weight, mean, square
+    total = weight + more
+    step = its_mean - mean
+    square += its_square
+    if weight > 0:
+        square += product(step * (weight * more / total), step)
+    return total, mean + step * (more / total), square
 
 
 def spread(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data.memory import Rows
+from ..data.old_rows import Rows
 from ..data.validation import canonical, check_labels, check_weights, find_classes
 from ..metrics import roc_auc
 from ..selection.calibration import Calibration, calibrate

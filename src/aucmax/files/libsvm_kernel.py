@@ -5,12 +5,12 @@ and 10^|e| are doubles and one product or quotient rounds once: exact (Clinger, 
 quotient are taken in twice the precision, and rounded if the error that is left cannot change the result (Ziv, 1991).
 What remains, ties among it, longer decimals, larger exponents and whatever is no decimal, is listed for Python.
 
-Importing this module imports Numba; see `kernels`.
+Importing this module imports Numba; see `jit`.
 """
 
 import numpy as np
 
-from ..kernels import jit
+from ..jit import jit
 
 OK, NOT_A_PAIR, ZERO_INDEX, NOT_INCREASING, TOO_LARGE = range(5)
 LARGEST_INDEX = 2**31 - 2

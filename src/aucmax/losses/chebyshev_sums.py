@@ -32,8 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from ..kernels import jit
-from ..stochastic.row_access import FAST
+from ..jit import FAST, jit
 
 DEGREE = 16
 REACH = 12

@@ -19,7 +19,7 @@ loses something if its positive comes first in the order of u. A walk up that or
 and c (u - u_i)^2 over the positives passed, a walk down those over the negatives. To move by h adds h times the first
 sum to the second, and so on: all terms have one sign, and nothing cancels, however far the scores are spread.
 
-Importing this module imports Numba; see `kernels`.
+Importing this module imports Numba; see `jit`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
 from ..data.validation import check_class_weights, check_weights, find_classes
-from ..kernels import jit
+from ..jit import jit
 from .chebyshev_sums import Boxes
 
 

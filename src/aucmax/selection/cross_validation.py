@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.utils import check_array
 
 from ..data.folds import Splits, make_rounds
-from ..data.memory import Rows
 from ..data.moments import ClassMoments
+from ..data.old_rows import Rows
 from ..data.threads import map_threads
 from ..data.validation import check_rows, check_weights, find_classes
 from ..metrics import roc_auc

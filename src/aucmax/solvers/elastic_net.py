@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..data.moments import ClassMoments
 from ..data.threads import one_blas_thread
-from ..kernels import jit
+from ..jit import jit
 from .quadratic import Quadratic
 from .square import MomentProblem, RowProblem
 

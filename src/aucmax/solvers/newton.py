@@ -28,7 +28,7 @@ from scipy import linalg, sparse
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.memory import Rows
+from ..data.old_rows import Rows
 from ..data.threads import one_blas_thread
 from ..losses.pairwise import LOSSES, Hinge, PairwiseLoss, Point, Sigmoid, SmoothHinge, Squared
 from ..metrics import roc_auc

@@ -15,8 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..data.memory import Rows
 from ..data.moments import ClassMoments
+from ..data.old_rows import Rows
 
 
 class Quadratic(Protocol):

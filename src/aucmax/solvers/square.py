@@ -35,8 +35,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 
 from ..data.block_moments import shift_full_columns
-from ..data.memory import Rows
 from ..data.moments import ClassMoments, check_no_overflow, spread
+from ..data.old_rows import Rows
 from ..data.threads import one_blas_thread
 from .quadratic import MomentQuadratic, RowQuadratic
 

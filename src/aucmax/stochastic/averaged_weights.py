@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels import jit
+from ..jit import jit
 from .row_access import pair_axpy, pair_dot, recenter, row_axpy, row_dot, settle
 
 SCALE, NORM, SHARE, MASS = range(4)

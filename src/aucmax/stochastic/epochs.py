@@ -26,8 +26,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils._param_validation import Interval
 
-from ..data.memory import Rows
 from ..data.moments import check_no_overflow, spread
+from ..data.old_rows import Rows
 from ..data.validation import check_labels, find_classes, stream_classes
 from ..estimators.base import LinearAUCClassifier, all_or_nothing
 from ..selection.calibration import Calibration, calibrate, calibrate_gaussian

@@ -1,11 +1,11 @@
 """Proximal maps and projections: soft threshold, L1 ball, hard threshold. Each changes w in place, in O(d).
 
-Importing this module imports Numba; see `kernels`.
+Importing this module imports Numba; see `jit`.
 """
 
 import numpy as np
 
-from ..kernels import jit
+from ..jit import jit
 
 
 @jit

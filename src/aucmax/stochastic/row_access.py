@@ -21,7 +21,7 @@ which are linear in w, so that a kernel may scale and add weight vectors as if t
 them at 0. Where a kernel needs the coordinates themselves, `settle` folds the slots into u; after it has changed the
 coordinates one by one, `recenter` brings the last slot up to date.
 
-Importing this module imports Numba; see `kernels`.
+Importing this module imports Numba; see `jit`.
 """
 
 from typing import Any, NamedTuple
@@ -31,11 +31,8 @@ from numba import types
 from numba.extending import overload
 from scipy import sparse
 
-from ..kernels import jit
+from ..jit import FAST, jit
 
-# Sums may be reordered and contracted, which is what makes them fast, but infinities and NaN keep their meaning.
-REORDER = {"reassoc", "contract"}
-FAST: Any = {"fastmath": REORDER}
 SLOTS = 2
 
 

@@ -16,7 +16,7 @@ Rows are kept as values in units and columns, so that a pair costs O(nonzeros) o
 cancels in z, whose values are sums over single columns, never differences of long sums. A row without zeros, as all
 rows of dense arrays count, is taken and subtracted as a block.
 
-Importing this module imports Numba; see `kernels`.
+Importing this module imports Numba; see `jit`.
 """
 
 from typing import Any, NamedTuple
@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from ..kernels import jit
-from .row_access import FAST, REORDER, CSRRows, DenseRows
+from ..jit import FAST, REORDER, jit
+from .row_access import CSRRows, DenseRows
 
 
 class ClassBuffers(NamedTuple):

@@ -16,9 +16,9 @@ from scipy import sparse
 
 from ..data.folds import check_folds, count_rounds, deal
 from ..data.moments import ClassMoments
+from ..data.ranking import sort_distinct
 from ..data.threads import map_threads
 from ..files import Block
-from ..metrics import sort_distinct
 from ..selection.cross_validation import CV_TOL, CrossValidation, Fitting, PathCV, merge
 from ..solvers.square import MomentProblem
 from .block_rows import CODES, KEPT_SHARE, BlockRows, add_moments, deal_block
@@ -70,7 +70,7 @@ def scores_of(X: Any, W: np.ndarray) -> np.ndarray:
     """
     if sparse.issparse(X):
         return X @ W.T
-    from ..kernels import score_rows
+    from ..data.kernels import score_rows
 
     scores = np.empty((len(X), len(W)))
     score_rows(X, np.ascontiguousarray(W), scores)
@@ -101,7 +101,7 @@ class RareScores:
 
     def wins(self, k: int, scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
         """Return for each model twice the number of pairs, of these rows of fold k, that the other class wins."""
-        from ..kernels import sum_below
+        from ..data.kernels import sum_below
 
         others = ~positive if self.are_positive else positive
         columns = np.ascontiguousarray(scores.T)

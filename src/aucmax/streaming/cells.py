@@ -55,7 +55,7 @@ class Cells(NamedTuple):
 
     def add(self, scores: np.ndarray, positive: np.ndarray) -> None:
         """Count the scores of new rows, of shape (n, L), in place."""
-        from ..kernels import count_cells
+        from ..data.kernels import count_cells
 
         if not np.isfinite(scores).all():
             raise ValueError("The scores overflow: divide the largest columns of X by a power of ten.")

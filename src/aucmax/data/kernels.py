@@ -1,26 +1,8 @@
-"""The compiled loops: what NumPy and SciPy cannot say at the speed of the memory.
+"""The compiled loops of this folder: outer products of CSR rows, look-ups among sorted scores, scores in cells."""
 
-Importing this module imports Numba (about 0.35 s), so its callers import it where they first need it and
-never at the top of a file. Kernels take arrays and scalars, trust them, and are found again in Numba's disk
-cache by the next process.
-"""
-
-import functools
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
 
-
-def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
-    """Compile `function` without the interpreter lock, cached on disk wherever a folder can be written."""
-    if function is None:
-        return functools.partial(jit, **options)
-    try:
-        return numba.njit(cache=True, nogil=True, **options)(function)
-    except RuntimeError:  # Numba's "no locator available": no folder may hold the cache
-        return numba.njit(nogil=True, **options)(function)
+from ..jit import jit
 
 
 @jit

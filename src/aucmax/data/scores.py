@@ -1,0 +1,125 @@
+"""Summaries of scores: means and variances in the two classes, and masses on a grid."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .moments import chan_update
+
+N_BINS = 1024
+REACH = 8  # standard deviations
+
+
+class ScoreMoments(NamedTuple):
+    """Weight, mean and centred sum of squares of the scores of each class, each of shape (2,)."""
+
+    weight: np.ndarray
+    mean: np.ndarray
+    square: np.ndarray
+
+    @classmethod
+    def of(cls, targets: Any, scores: np.ndarray) -> ScoreMoments:
+        """Return those of a block; rows whose score is NaN do not count."""
+        positive, weights = targets.positive, targets.sample_weight
+        known = ~np.isnan(scores)
+        out = np.zeros((3, 2))
+        for c, members in enumerate((known & ~positive, known & positive)):
+            s, w = scores[members], None if weights is None else weights[members]
+            total = float(len(s)) if w is None else float(w.sum())
+            if total > 0:
+                mean = np.average(s, weights=w)
+                out[:, c] = total, mean, total * np.average((s - mean) ** 2, weights=w)
+        return cls(*out)
+
+    def merge(self, other: ScoreMoments) -> ScoreMoments:
+        """Return those of both sets of rows."""
+        merged = [
+            chan_update(float(w), float(m), float(s), more, its_mean, its_square, np.multiply)
+            for w, m, s, more, its_mean, its_square in zip(*self, *other, strict=True)
+        ]
+        return ScoreMoments(*np.array(merged).T)
+
+    @property
+    def variance(self) -> np.ndarray:
+        """The variance of the scores of each class."""
+        return self.square / self.weight
+
+
+class ScoreGrid(NamedTuple):
+    """A fine grid that scores are laid on, so that a curve is fitted to them in memory that does not grow with them.
+
+    Each score is shared between its two neighbours: the masses depend on the scores continuously.
+    """
+
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, means: np.ndarray, variances: np.ndarray) -> ScoreGrid:
+        """Return the grid for scores with these means and variances in the two classes."""
+        reach = REACH * np.sqrt(variances)
+        return cls(float(np.min(means - reach)), float(np.max(means + reach)))
+
+    def lay(self, targets: Any, scores: np.ndarray) -> np.ndarray:
+        """Return the mass of each class on each point of the grid, shape (2, N_BINS + 1); a score of NaN has none."""
+        positive, sample_weight = targets.positive, targets.sample_weight
+        if np.isnan(scores.sum()):
+            known = ~np.isnan(scores)
+            scores, positive = scores[known], positive[known]
+            sample_weight = None if sample_weight is None else sample_weight[known]
+        place = (scores - self.low) * (N_BINS / (self.high - self.low or 1))
+        np.clip(place, 0, N_BINS * (1 - 1e-15), out=place)
+        cell = place.astype(np.intp)
+        right = place - cell
+        left = 1 - right
+        if sample_weight is not None:
+            left, right = left * sample_weight, right * sample_weight
+        cell += (N_BINS + 1) * positive
+        mass = np.bincount(cell, left, 2 * N_BINS + 2)
+        mass += np.bincount(cell + 1, right, 2 * N_BINS + 2)
+        return mass.reshape(2, -1)
+
+
+class LaidScores(NamedTuple):
+    """Scores on a grid: all that the calibration needs of them.
+
+    Attributes
+    ----------
+    grid : ScoreGrid
+        Where the points lie.
+    mass : ndarray of shape (2, N_BINS + 1)
+        The weight of each class at each point.
+    means, variances : ndarray of shape (2,)
+        Of the scores in the two classes.
+    """
+
+    grid: ScoreGrid
+    mass: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray
+
+    @classmethod
+    def of(cls, space: Any, scores: Any) -> LaidScores:
+        """Lay a vector of scores."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments = space.reduce(ScoreMoments.of, scores, merge=ScoreMoments.merge)
+        check_scores(moments)
+        grid = ScoreGrid.around(moments.mean, moments.variance)
+        return cls(grid, space.reduce(grid.lay, scores), moments.mean, moments.variance)
+
+    def shifted(self, shift: float) -> LaidScores:
+        """Return the same for the scores plus `shift`."""
+        low, high = self.grid
+        return self._replace(grid=ScoreGrid(low + shift, high + shift), means=self.means + shift)
+
+    def with_totals(self, totals: np.ndarray) -> LaidScores:
+        """Return the same with other weights of the classes."""
+        return self._replace(mass=self.mass * (totals / self.mass.sum(axis=1))[:, None])
+
+
+def check_scores(moments: ScoreMoments) -> None:
+    """Raise a ValueError if the squares of the scores are not finite."""
+    if not np.isfinite(moments).all():
+        raise ValueError("The squares of the scores overflow: the weights have diverged, or X needs smaller columns.")
