@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
-# Slow checks on real data; AUCMAX_DATA names the folder (see benchmarks/realdata.py).
+# Slow checks on real data; AUCMAX_DATA names their folder (see benchmarks/realdata.py).
 test-data: $(VENV)/.installed
 	$(BIN)/python -m pytest -q -m data
 
@@ -24,6 +24,7 @@ types: $(VENV)/.installed
 
 check: test lint types
 
+# What the benchmarks show and cost: benchmarks/README.md.
 # Measures the ratios of the README again and writes them there.
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/core.py --write README.md
@@ -52,23 +53,23 @@ margin: $(VENV)/.installed
 nystroem: $(VENV)/.installed
 	$(BIN)/python benchmarks/nystroem.py --write docs/nystroem.md
 
-# Measures reading, fits by blocks and their memory, and writes docs/files.md; takes some five minutes.
+# Measures readers, fits by blocks and their memory, and writes docs/files.md; takes about five minutes.
 io: $(VENV)/.installed
-	$(BIN)/python benchmarks/io.py --write docs/files.md
+	$(BIN)/python benchmarks/files.py --write docs/files.md
 
-# The papers' tables and figures: measures what benchmarks/results/papers lacks, which from nothing takes hours, and
-# writes docs/papers. AUCMAX_DATA names the folder of the data sets; what is not there is downloaded.
+# Measures what benchmarks/results/papers lacks of the papers' tables and figures (all of it takes hours), and writes
+# docs/papers. AUCMAX_DATA names the folder of the data sets; what is not there is downloaded.
 papers: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[reproduce]'
 	$(BIN)/aucmax reproduce --all --output benchmarks/results/papers --pages docs/papers
 
-# Other libraries beside ours: measures what benchmarks/results/peers.json lacks, and writes docs/peers.md and the README.
-# LibAUC is large and is only compared with where it is installed: pip install torch libauc.
+# Measures what benchmarks/results/peers.json lacks of other libraries beside ours, and writes docs/peers.md and README.md.
+# LibAUC is large, so it is measured only if it is installed: pip install torch libauc.
 peers: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	$(BIN)/python benchmarks/peers.py --write docs/peers.md --readme README.md
 
-# Time and memory as rows and columns grow: measures what benchmarks/results/scaling.json lacks, and writes docs/scaling.md.
+# Measures what benchmarks/results/scaling.json lacks of time and memory as data grow, and writes docs/scaling.md.
 scaling: $(VENV)/.installed
 	$(BIN)/python benchmarks/scaling.py --write docs/scaling.md
 

@@ -1,4 +1,4 @@
-"""The table of the algorithms, from the registry.
+"""The table of the algorithms in the README, made from the registry.
 
 python benchmarks/algorithms.py [--write README.md]
 """
@@ -9,17 +9,19 @@ from pathlib import Path
 
 from markdown import replace_block
 
-from aucmax.algorithms import ALGORITHMS, PAPERS, Algorithm
+from aucmax.algorithms import ALGORITHMS, PAPERS
+from aucmax.algorithms.method import Method
 
 
-def row(algorithm: Algorithm) -> str:
+def row(algorithm: Method) -> str:
     """Return name, first line of the documentation, whether it learns from a stream, and who published it."""
     name = f"`{algorithm.name}`"
-    if algorithm.maker:
+    is_variant = algorithm.maker != algorithm.name
+    if is_variant:
         parameters = ", ".join(f"{key}={value!r}".replace("'", '"') for key, value in algorithm.parameters.items())
         name = f"`{algorithm.maker}({parameters})` ({algorithm.name})"
     documentation = inspect.getdoc(algorithm.make) or ""
-    summary = "as above" if algorithm.maker else documentation.splitlines()[0].rstrip(".")
+    summary = "as above" if is_variant else documentation.splitlines()[0].rstrip(".")
     authors = PAPERS[algorithm.paper].partition("), ")[0] + ")"
     return f"| {name} | {summary} | {'yes' if algorithm.online else ''} | {authors} |"
 
@@ -31,7 +33,7 @@ def table() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", type=Path, help="put the table into this file, between its marks")
+    parser.add_argument("--write", type=Path, help="put the table between the marks of this file")
     arguments = parser.parse_args()
     print(table())
     if arguments.write:

@@ -2,9 +2,9 @@
 
     python benchmarks/core.py [--quick] [--repeats 7] [--write README.md]
 
-Both sides of a row take turns in the same process, and the medians are compared, so that a noisy machine shifts both.
-The last column is the bar that the project set itself. Rows on real data need the folder of benchmarks/realdata.py;
---quick leaves out LogisticRegressionCV on covtype, which takes minutes.
+Both sides of a row take turns in the same process, and their medians are compared, so that noise of the machine affects
+both. The last column is the bar that the project has set itself. Rows on real data need the folder of
+benchmarks/realdata.py; --quick leaves out LogisticRegressionCV on covtype, which takes minutes.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""Measure the alternatives to the defaults of AUCClassifier on real data, with the square loss.
+"""The defaults of AUCClassifier beside their alternatives, on real data, with the square loss.
 
     python benchmarks/defaults.py [--max-rows 20000] [--write docs/defaults.md] [names ...]
 
-Test AUC over five outer folds (shuffled, stratified, seed 0); everything is chosen inside the training part. Rows
-beyond --max-rows are left out by a seeded sample, so that all of it takes minutes.
+Test AUC over five outer folds (shuffled, stratified, seed 0); everything is chosen inside the training part. Of data
+sets with more than --max-rows rows a seeded sample is taken, so that everything takes minutes.
 """
 
 import argparse
@@ -21,10 +21,11 @@ from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from aucmax import AUCClassifier, ClassMoments, folds, roc_auc
+from aucmax import AUCClassifier, ClassMoments, roc_auc
+from aucmax.data import folds
 from aucmax.solvers.square import choose_solver
 
-# The loss is that of all alternatives; benchmarks/losses.py compares the others.
+# All alternatives have the square loss; benchmarks/losses.py compares the losses.
 VARIANTS = {
     "default": AUCClassifier("squared"),
     "not standardised": AUCClassifier("squared", standardize=False),
@@ -36,7 +37,7 @@ VARIANTS = {
 
 
 def best_cut(y: np.ndarray, scores: np.ndarray) -> float:
-    """Return the threshold of best balanced accuracy on these very scores."""
+    """Return the threshold of best balanced accuracy on these scores."""
     order = np.argsort(scores)
     y, scores = y[order], scores[order]
     right = np.cumsum(1 - y) / np.sum(1 - y) + 1 - np.cumsum(y) / np.sum(y)
@@ -46,7 +47,7 @@ def best_cut(y: np.ndarray, scores: np.ndarray) -> float:
 
 
 def measure(X: np.ndarray | sparse.csr_array, y: np.ndarray) -> dict[str, list[float]]:
-    """Return one figure a fold and column."""
+    """Return by column of the tables one number for each fold."""
     results: dict[str, list[float]] = {}
 
     def note(name: str, value: float) -> None:

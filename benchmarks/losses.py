@@ -1,11 +1,11 @@
-"""Which loss: test AUC and fit times of the losses of AUCClassifier beside a logistic regression tuned for AUC.
+"""Test AUC and fit times of the losses of AUCClassifier beside a logistic regression tuned for AUC.
 
     python benchmarks/losses.py [--max-rows 20000] [--write docs/losses.md] [names ...]
 
 Means over five outer folds (shuffled, stratified, seed 0). Everything is chosen inside the training part: alpha, and
 with "auto" the loss, by the cross-validation of AUCClassifier; C by LogisticRegressionCV(scoring="roc_auc") with its
-ten values and five folds, on standardised columns, other parameters at their defaults. Rows beyond --max-rows are left
-out by a seeded sample.
+ten values and five folds, on standardised columns, other parameters at their defaults. Of data sets with more than
+--max-rows rows a seeded sample is taken.
 """
 
 import argparse

@@ -24,20 +24,21 @@ from stochastic import epoch_times, narrow_indices
 from timing import Table, peak_memory, side_by_side
 
 from aucmax import ASAM, PSAM, AUCClassifier
-from aucmax.data.old_rows import Rows
-from aucmax.losses.pairwise import LOSSES
+from aucmax.data.memory import MemoryRows, MemorySpace
+from aucmax.data.protocol import Targets
+from aucmax.losses import find_loss
 
 PRODUCTS = 40
 
 
 @contextmanager
 def counted_products() -> Iterator[list[str]]:
-    """Count what is multiplied with the rows meanwhile."""
+    """Record the products with the rows that are made inside the context."""
     calls: list[str] = []
-    verbs = {name: getattr(Rows, name) for name in ("scores", "pullback")}
+    verbs = {name: getattr(MemoryRows, name) for name in ("scores", "pullback")}
 
     def counting(name: str):
-        def counted(self: Rows, *arguments: np.ndarray) -> np.ndarray:
+        def counted(self: MemoryRows, *arguments: np.ndarray) -> np.ndarray:
             calls.append(name)
             return verbs[name](self, *arguments)
 
@@ -45,11 +46,11 @@ def counted_products() -> Iterator[list[str]]:
 
     try:
         for name in verbs:
-            setattr(Rows, name, counting(name))
+            setattr(MemoryRows, name, counting(name))
         yield calls
     finally:
         for name, verb in verbs.items():
-            setattr(Rows, name, verb)
+            setattr(MemoryRows, name, verb)
 
 
 def products(table: Table) -> None:
@@ -98,10 +99,11 @@ def pair_sums(table: Table, repeats: int) -> None:
     rng = np.random.default_rng(0)
     positive = rng.random(1_000_000) < 0.1
     scores = rng.standard_normal(len(positive)) + positive
-    weights = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
+    totals = np.array([(~positive).sum(), positive.sum()], dtype=np.float64)
+    space = MemorySpace(Targets(positive, None, totals))
     for name, bar in (("logistic", 6), ("squared_hinge", None), ("hinge", None), ("exponential", None)):
-        loss = LOSSES[name](positive, weights)
-        times = side_by_side(lambda loss=loss: loss(scores), lambda: np.sort(scores), repeats)
+        loss = find_loss(name)
+        times = side_by_side(lambda loss=loss: loss(space, scores), lambda: np.sort(scores), repeats)
         what = f"{name} pairs at 1,000,000 rows, value and gradient: times np.sort of the scores"
         table.report_times(what, times, "none set" if bar is None else f"<= {bar}", at_most=bar or np.inf)
 

@@ -1,11 +1,11 @@
-"""Put what a benchmark measured into a page, so that no figure is typed by hand."""
+"""Puts the results of a benchmark into a page, so that no number is typed by hand."""
 
 import re
 from pathlib import Path
 
 
 def replace_block(path: Path, command: str, text: str) -> None:
-    """Replace what stands between the marks of `command` in a page."""
+    """Replace the text between the marks of `command` in a page."""
     begin, end = f"<!-- made by `{command}` -->", "<!-- end -->"
     page = path.read_text()
     block = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)

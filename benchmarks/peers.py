@@ -1,18 +1,18 @@
-"""The peers: test AUC and training time of AUCClassifier and published algorithms beside other libraries' classifiers.
+"""Test AUC and training time of AUCClassifier and published algorithms beside the classifiers of other libraries.
 
     python benchmarks/peers.py [--names german,a9a] [--write docs/peers.md] [--readme README.md] [--write-only]
 
-Competitors are the files of benchmarks/competitors; one that is not installed is skipped by name. All are tuned in the
-same way, but for those that tune themselves:
+Competitors are the files of benchmarks/competitors; one that is not installed is skipped, and its name is printed. All
+are tuned in the same way, except those that tune themselves:
 
 1. A seed splits the rows, 80% to train and 20% to test, by class.
 2. The candidates of a competitor are compared by their mean AUC over three folds of the training rows, of at most
    10,000 of them drawn at random. Those that tune themselves do so on all training rows.
-3. The best is fitted to all training rows. What is timed is 2 and 3, standardisation of columns included.
+3. The best is fitted to all training rows. Steps 2 and 3 are timed, with the standardisation of columns.
 
-Each cell, one competitor on one split, has a process of its own, one thread, a limit of time, and a fit to a few rows
-before the clock starts, which loads and compiles. Results are kept in benchmarks/results/peers.json as they come: a
-run that was stopped goes on where it was, and pages are made from that file alone.
+A cell is one competitor on one split. It runs in its own process, with one thread and a time limit. Before the clock
+starts, the competitor is fitted to a few rows, so that everything is imported and compiled. Each cell is saved to
+benchmarks/results/peers.json as soon as it ends: a stopped run resumes there, and pages are made from that file alone.
 """
 
 from __future__ import annotations
@@ -26,23 +26,22 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from competitors import Competitor, find_competitors
+from competitors import find_competitors, group
 from peers_page import write_page, write_readme
 from realdata import SOURCES, available, load
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold, train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from stochastic import narrow_indices
 from threadpoolctl import threadpool_limits
 
-from aucmax.compare.tuning import auc_of, choose
+from aucmax.algorithms.method import Method, plain_name
+from aucmax.compare.tuning import auc_of, choose, list_candidates, seeded_estimator
 from aucmax.files.atomic_write import write_atomically
 from aucmax.reproduce.machine import describe_machine, find_versions
 
@@ -56,14 +55,14 @@ WARM_UP_ROWS = 500
 
 
 def n_splits(n_rows: int, n_columns: int) -> int:
-    """Return how many splits data are measured on: the fewer rows, the noisier is one; wide data take too long."""
+    """Return the number of splits: small data need more, because one is noisy; wide data would take too long."""
     return 3 if n_rows < 10_000 and n_columns < 1000 else 1
 
 
 # One cell
 
 
-def measure(competitor: Competitor, X: Any, y: np.ndarray, seed: int) -> dict[str, Any]:
+def measure(competitor: Method, X: Any, y: np.ndarray, seed: int) -> dict[str, Any]:
     """Tune, fit and test a competitor on one split, with one thread."""
     if sparse.issparse(X) and not competitor.takes_sparse:
         size = math.prod(X.shape) * 8 / 2**30
@@ -76,51 +75,60 @@ def measure(competitor: Competitor, X: Any, y: np.ndarray, seed: int) -> dict[st
     start = time.perf_counter()
     parameters = tune(competitor, X_train, y_train, seed)
     tuned = time.perf_counter()
-    fitted = build(competitor, X, seed, parameters).fit(X_train, y_train)
+    estimator = build(competitor, X, seed, parameters).fit(X_train, y_train)
     end = time.perf_counter()
     return {
-        "auc": auc_of(fitted, X_test, y_test),
+        "auc": auc_of(estimator, X_test, y_test),
         "tuning_seconds": tuned - start,
         "fit_seconds": end - tuned,
-        "parameters": dict(parameters),
+        "parameters": plain(parameters),
     }
 
 
-def build(competitor: Competitor, X: Any, seed: int, parameters: Any) -> Any:
-    """Return the estimator, behind a standardisation of columns where it needs one."""
-    estimator = competitor.make(seed, X.shape[1], **parameters)
-    scaler = StandardScaler(with_mean=not sparse.issparse(X))
-    return make_pipeline(scaler, estimator) if competitor.standardize else estimator
+def build(competitor: Method, X: Any, seed: int, parameters: Any) -> Any:
+    """Return the estimator with these parameters, for rows like those of X."""
+    return seeded_estimator(competitor, seed, sparse.issparse(X)).set_params(**parameters)
 
 
-def draw(y: np.ndarray, n_rows: int, seed: int) -> np.ndarray:
-    """Return at most so many rows, drawn at random by class."""
+def candidates(competitor: Method) -> list[dict[str, Any]]:
+    """Return the parameters to choose from; a competitor that tunes itself has one candidate, without parameters."""
+    return list_candidates(competitor.grid, sys.maxsize, None)
+
+
+def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters under their names in the competitor, without that of a step of a pipeline."""
+    return {plain_name(name): value for name, value in parameters.items()}
+
+
+def sample_by_class(y: np.ndarray, n_rows: int, seed: int) -> np.ndarray:
+    """Return the indices of at most `n_rows` rows, drawn at random with the same share of each class."""
     rows = np.arange(len(y))
     return rows if len(y) <= n_rows else train_test_split(rows, train_size=n_rows, stratify=y, random_state=seed)[0]
 
 
-def warm_up(competitor: Competitor, X: Any, y: np.ndarray, seed: int) -> None:
-    """Fit to a few rows, whatever comes of it: libraries are loaded and kernels compiled."""
-    rows = draw(y, WARM_UP_ROWS, seed)
+def warm_up(competitor: Method, X: Any, y: np.ndarray, seed: int) -> None:
+    """Fit to a few rows, so that libraries are imported and kernels compiled; failures do not matter."""
+    rows = sample_by_class(y, WARM_UP_ROWS, seed)
     try:
-        auc_of(build(competitor, X, seed, competitor.candidates[0]).fit(X[rows], y[rows]), X[rows], y[rows])
-    except Exception:  # the fit that counts says what is wrong
+        auc_of(build(competitor, X, seed, candidates(competitor)[0]).fit(X[rows], y[rows]), X[rows], y[rows])
+    except Exception:  # the timed fit will report it
         return
 
 
-def tune(competitor: Competitor, X: Any, y: np.ndarray, seed: int) -> Any:
+def tune(competitor: Method, X: Any, y: np.ndarray, seed: int) -> Any:
     """Return the candidate of the highest mean AUC over folds of some of the rows."""
-    if len(competitor.candidates) == 1:  # no rows are drawn while the clock runs
-        return competitor.candidates[0]
-    rows = draw(y, PROTOCOL["max_tuning_rows"], seed)
+    tried = candidates(competitor)
+    if len(tried) == 1:  # no rows are drawn while the clock runs
+        return tried[0]
+    rows = sample_by_class(y, PROTOCOL["max_tuning_rows"], seed)
     folds = StratifiedKFold(PROTOCOL["folds"], shuffle=True, random_state=seed)
-    failures = (Exception,)  # libraries have errors of their own, and one candidate may well diverge
-    return choose(partial(build, competitor, X, seed), competitor.candidates, X[rows], y[rows], folds, failures)
+    failures = (Exception,)  # libraries have their own errors, and a candidate may diverge
+    return choose(partial(build, competitor, X, seed), tried, X[rows], y[rows], folds, failures)
 
 
 def in_a_process(function: Callable[[], dict[str, Any]], limit: float) -> dict[str, Any]:
-    """Return what a function returns in a process of its own, or why it did not, as its "failure"."""
-    context = multiprocessing.get_context("fork")  # the data are there without a copy
+    """Return what a function returns in a new process, or the reason of its failure as "failure"."""
+    context = multiprocessing.get_context("fork")  # shares the data without a copy
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_answer, args=(function, theirs))
     with warnings.catch_warnings():
@@ -138,8 +146,8 @@ def in_a_process(function: Callable[[], dict[str, Any]], limit: float) -> dict[s
 
 
 def _answer(function: Callable[[], dict[str, Any]], connection: Any) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits, which ends this one
-    os.environ["OMP_NUM_THREADS"] = "1"  # for libraries that are loaded from now on
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which kills this process
+    os.environ["OMP_NUM_THREADS"] = "1"  # for libraries that are imported from now on
     warnings.simplefilter("ignore")
     try:
         with threadpool_limits(1):
@@ -149,11 +157,11 @@ def _answer(function: Callable[[], dict[str, Any]], connection: Any) -> None:
     connection.send(result)
 
 
-# What is kept
+# The results
 
 
 class Results:
-    """The file of what was measured: saved after each cell, so that a run that was stopped goes on where it was."""
+    """The file of the results. It is saved after each cell, so that a stopped run can be resumed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -164,12 +172,12 @@ class Results:
         if self.kept["protocol"] != PROTOCOL:
             raise ValueError(f"{path} was measured by another protocol, {self.kept['protocol']}: move it away.")
 
-    def register(self, competitors: Iterable[Competitor]) -> None:
-        """Note what the competitors are; one that is not as it was is measured anew."""
+    def register(self, competitors: Iterable[Method]) -> None:
+        """Record the competitors; the results of one whose candidates have changed are dropped."""
         for each in competitors:
             record = {
-                "family": each.family,
-                "candidates": [dict(parameters) for parameters in each.candidates],
+                "family": group(each),
+                "candidates": [plain(parameters) for parameters in candidates(each)],
                 "note": each.note,
             }
             before = self.kept["competitors"].get(each.name, record)
@@ -184,12 +192,12 @@ class Results:
         self.kept["cells"] = [cell for cell in self.kept["cells"] if cell["competitor"] not in competitors]
 
     def has(self, data: str, competitor: str, seed: int) -> bool:
-        """Tell whether a cell is there."""
+        """Return whether a cell was measured."""
         key = (data, competitor, seed)
         return any((cell["data"], cell["competitor"], cell["seed"]) == key for cell in self.kept["cells"])
 
     def add(self, cell: dict[str, Any]) -> None:
-        """Keep a cell, with its date and what it was measured with, and save all."""
+        """Add a cell, with its date and environment, and save the file."""
         environments, current = self.kept["environments"], environment()
         if current not in environments:
             environments.append(current)
@@ -207,7 +215,7 @@ class Results:
 
 
 def read_results(path: Path) -> dict[str, Any]:
-    """Return what a file of results keeps."""
+    """Return the results in a file."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         if {"protocol", "environments", "data", "competitors", "cells"} <= set(kept):
@@ -223,11 +231,11 @@ def environment() -> dict[str, Any]:
     return {"versions": find_versions(*required), "machine": describe_machine()}
 
 
-# All cells
+# A run
 
 
-def run(results: Results, names: Sequence[str], competitors: Sequence[Competitor], splits: int | None) -> None:
-    """Measure the cells that are not there yet."""
+def run(results: Results, names: Sequence[str], competitors: Sequence[Method], splits: int | None) -> None:
+    """Measure the cells that the results lack."""
     results.register(competitors)
     for each in competitors:
         if each.missing:
@@ -251,15 +259,15 @@ def run(results: Results, names: Sequence[str], competitors: Sequence[Competitor
 
 
 def line(data: str, competitor: str, seed: int, cell: dict[str, Any]) -> str:
-    """Return a cell as a line of the log."""
+    """Return a line of the log about a cell."""
     head = f"{data:10} {seed} {competitor:26}"
     if "failure" in cell:
         return f"{head} {cell['failure']}"
     return f"{head} {cell['auc']:.4f} {cell['tuning_seconds']:7.2f} + {cell['fit_seconds']:.2f} s {cell['parameters']}"
 
 
-def listed(text: str) -> list[str]:
-    """Return the parts of a text with commas."""
+def split_commas(text: str) -> list[str]:
+    """Return the parts of a text between commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -273,11 +281,11 @@ def check_known(kind: str, names: Sequence[str], known: Iterable[str]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--names", type=listed, help="data sets, with commas between them")
-    parser.add_argument("--competitors", type=listed, help="with commas between them; all if left out")
-    parser.add_argument("--again", type=listed, default=[], help="competitors whose results are dropped first")
-    parser.add_argument("--splits", type=int, help="number of splits of each data set; by its rows if left out")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="the file of what was measured")
+    parser.add_argument("--names", type=split_commas, help="data sets, separated by commas; all if left out")
+    parser.add_argument("--competitors", type=split_commas, help="competitors, separated by commas; all if left out")
+    parser.add_argument("--again", type=split_commas, default=[], help="competitors to measure again")
+    parser.add_argument("--splits", type=int, help="number of splits of each data set; by its size if left out")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the file of the results")
     parser.add_argument("--write", type=Path, help="put the tables into this page, and the figure beside it")
     parser.add_argument("--readme", type=Path, help="put the short table into this page")
     parser.add_argument("--write-only", action="store_true", help="measure nothing")
@@ -301,7 +309,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ValueError, OSError) as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
-        sys.exit("Stopped; the next run goes on from here.")
+        sys.exit("Stopped; the next run resumes from here.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The page of the peers and the README's table, from the file of what was measured and from nothing else."""
+"""The page of benchmarks/peers.py and the README's table, made from the file of results alone."""
 
 from __future__ import annotations
 
@@ -17,13 +17,27 @@ COLOURS = {"aucmax": "C3", "linear": "C0", "trees": "0.5"}
 
 
 class Summary(NamedTuple):
-    """Means over the splits; arrays are of shape (n_data, n_competitors), NaN where one failed on a split."""
+    """Means over the splits.
+
+    Attributes
+    ----------
+    data : list of str
+        The data sets.
+    names, families : list of str
+        The competitors, and whether each is one of ours ("aucmax"), "linear" or "trees".
+    auc : ndarray of shape (n_data, n_competitors)
+        Test AUC; NaN if the competitor failed on a split.
+    seconds, fit_seconds : ndarray of the same shape
+        Times of tuning and the last fit together, and of the last fit alone.
+    failures : dict of str
+        By "COMPETITOR on DATA", why it failed.
+    """
 
     data: list[str]
     names: list[str]
     families: list[str]
     auc: np.ndarray
-    seconds: np.ndarray  # of tuning and the last fit
+    seconds: np.ndarray
     fit_seconds: np.ndarray
     failures: dict[str, str]
 
@@ -34,9 +48,9 @@ class Summary(NamedTuple):
 
 
 def summarize(kept: dict[str, Any]) -> Summary:
-    """Return the figures of all competitors that were measured, on the data sets that are complete.
+    """Return the means of all competitors that were measured, on the data sets that are complete.
 
-    A data set is complete when all competitors were tried on the same splits of it.
+    A data set is complete if all competitors were tried on the same splits of it.
     """
     tried: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
     for cell in kept["cells"]:
@@ -63,33 +77,33 @@ def _is_complete(cells: list[dict[int, Any]]) -> bool:
 
 
 def ranks(auc: np.ndarray) -> np.ndarray:
-    """Return the ranks on each data set, 1 for the highest AUC; equal figures of four digits, or failures, share one.
+    """Return the ranks on each data set, 1 for the highest AUC; AUCs that are equal to four digits share a rank.
 
-    A competitor that failed comes after all that did not.
+    Competitors that failed share the last one.
     """
     return rankdata(-np.where(np.isnan(auc), -1.0, auc.round(4)), axis=1)
 
 
 def bootstrap_interval(values: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return the 95% interval of the mean of each column, rows drawn with replacement."""
+    """Return the 95% bootstrap interval of the mean of each column."""
     drawn = np.random.default_rng(seed).integers(len(values), size=(N_RESAMPLES, len(values)))
     low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975], axis=0)
     return low, high
 
 
 def critical_difference(n_data: int, n_competitors: int) -> float:
-    """Return by how much two mean ranks must differ for Nemenyi's test to tell them apart, at the level of 5%."""
+    """Return the difference from which two mean ranks are significantly different by Nemenyi's test, at 5%."""
     q = studentized_range.ppf(0.95, n_competitors, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_competitors * (n_competitors + 1) / (6 * n_data)))
 
 
 def standing(summary: Summary) -> list[dict[str, Any]]:
-    """Return for each competitor its mean rank with an interval, and how it stands to AUCClassifier.
+    """Return for each competitor its mean rank with an interval, and its AUC and time beside those of AUCClassifier.
 
-    Differences and ratios are over the data sets that neither failed on; their number comes with them.
+    Differences and ratios are over the data sets on which neither failed; "n_data" is their number.
     """
     if REFERENCE not in summary.names:
-        raise ValueError(f"There are no results of {REFERENCE}, which all others are held against: measure it.")
+        raise ValueError(f"There are no results of {REFERENCE}, with which all others are compared: measure it.")
     base = summary.names.index(REFERENCE)
     linear = np.flatnonzero(summary.ranked)
     placed = ranks(summary.auc[:, linear])
@@ -117,7 +131,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def auc_table(summary: Summary) -> str:
-    """Return the test AUCs, the best linear one of each data set in bold, with what is equal in four digits."""
+    """Return the test AUCs; the best linear one of each data set, and those equal to four digits, are bold."""
     rows = []
     for name, aucs in zip(summary.data, summary.auc.round(4), strict=True):
         best = np.nanmax(aucs[summary.ranked], initial=0)
@@ -128,7 +142,7 @@ def auc_table(summary: Summary) -> str:
 
 
 def time_table(summary: Summary) -> str:
-    """Return the seconds of tuning and fit together, and of the last fit in brackets."""
+    """Return the seconds of tuning and fit together, with those of the last fit in brackets."""
     rows = [
         [name, *(_or_dash(f"{whole:.3g} ({fit:.2g})", whole) for whole, fit in zip(both, fits, strict=True))]
         for name, both, fits in zip(summary.data, summary.seconds, summary.fit_seconds, strict=True)
@@ -147,7 +161,7 @@ def standing_table(summary: Summary) -> str:
 
 
 def data_table(kept: dict[str, Any], data: Sequence[str]) -> str:
-    """Return what the data sets are, and the number of splits they were measured on."""
+    """Return sizes, kind and number of splits of the data sets."""
     rows = []
     for name in data:
         shape = kept["data"][name]
@@ -172,7 +186,7 @@ def competitor_list(kept: dict[str, Any]) -> str:
 
 
 def protocol_text(protocol: dict[str, Any]) -> str:
-    """Return how cells were measured."""
+    """Return how the competitors were measured."""
     return (
         f"Candidates are chosen by the AUC of {protocol['folds']} folds of at most {protocol['max_tuning_rows']:,} "
         f"training rows; those that tune themselves do so on all of them. {protocol['test_size']:.0%} of the rows are "
@@ -197,7 +211,7 @@ def _or_dash(text: str, value: float) -> str:
 
 
 def write_page(path: Path, kept: dict[str, Any]) -> None:
-    """Put tables and figure between the marks of a page."""
+    """Put the tables between the marks of a page, and the figure beside it."""
     summary = summarize(kept)
     figure = path.with_suffix(".svg")
     draw_auc_against_time(summary, figure)
@@ -242,7 +256,7 @@ def write_readme(path: Path, kept: dict[str, Any]) -> None:
 
 
 def draw_auc_against_time(summary: Summary, path: Path) -> None:
-    """Draw the median gap to the best linear AUC against the median time, both over data sets, names at the side."""
+    """Draw the median gap to the best linear AUC against the median time, both over data sets."""
     import matplotlib
     from matplotlib.figure import Figure
 

@@ -2,23 +2,23 @@
 
     python benchmarks/scaling.py [--quick] [--fresh] [--write docs/scaling.md]
 
-Each fit has a process of its own, which loads the rows, warms up on a hundred of them (kernels are compiled before
-anything is timed) and then fits: three times if that is short, of which the median counts. Memory is the most that the
-process holds during the first fit beyond what it held before, so beyond the rows themselves: the high-water mark of its
-resident set (`VmHWM`), set back to the present just before the fit. Where the system cannot set it back, a peak that
-loading left hides what lies below it, and the figure is a lower bound. What is below 1 MB counts as 1 MB. A fit that
-takes more than 60 s is ended, some are killed by the system for want of memory: such a method is not tried on larger
-data.
+Each fit runs in a new process, which loads the rows, fits a hundred of them so that kernels are compiled before
+anything is timed, and then fits all: three times if that is short, and the median counts. Memory is what the process
+holds at most during the first fit beyond what it held before, so without the rows: the high-water mark of its resident
+set (`VmHWM`), which is reset just before the fit. If the system cannot reset it, loading may have left a higher mark,
+and the number is a lower bound. Less than 1 MB counts as 1 MB. A fit of more than 60 s is ended, and some are killed
+because memory runs out: such a method is not tried on larger data.
 
-The slope is that of the logarithms, by least squares on the upper half of the sizes: 1 is linear, 0 does not grow.
+The slope is that of log time or log memory over log size, by least squares on the upper half of the sizes: 1 means
+linear growth, 0 none.
 
-The data are generated, float64, 10% of the rows positive. Dense columns are standardised and correlated (five factors),
-and the classes are Gaussians whose best AUC is 0.86. Sparse rows are CSR, 60 draws from columns whose frequencies fall
-as 1/rank, weighted as words are (tf-idf) and of length 1. LogisticRegression takes all of them as they are; the other
-methods scale columns by themselves, in the time that is given. OPAUCr is OPAUC with sketches of 50 columns.
+The data are generated, as float64; 10% of the rows are positive. Dense columns are standardised and correlated (five
+factors), and the classes are Gaussian with a best AUC of 0.86. A sparse row is CSR: 60 draws from columns whose
+frequencies fall as 1/rank, weighted like words (tf-idf) and scaled to length 1. LogisticRegression takes the columns as
+they are; the other methods scale them, and their times include that. OPAUCr is OPAUC with sketches of 50 columns.
 
-Results are kept after each fit, and a run that was stopped goes on; --fresh measures all of it again. --quick tries
-small sizes only and keeps no results, unless --results names a file. --write makes the page, and its figures beside it.
+Results are saved after each fit, and a stopped run resumes; --fresh measures everything again. --quick measures small
+sizes only and saves no results, unless --results names a file. --write writes the page and the figures beside it.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def write_sparse(folder: Path, n_rows: int, n_features: int) -> None:
 
 
 def load(folder: Path) -> tuple[np.ndarray | sparse.csr_array, np.ndarray]:
-    """Return what one of the above has written."""
+    """Return the rows and labels that one of the above has written."""
     parts = {path.stem: np.load(path) for path in folder.glob("*.npy")}
     if "X" in parts:
         return parts["X"], parts["y"]
@@ -122,7 +122,21 @@ def load(folder: Path) -> tuple[np.ndarray | sparse.csr_array, np.ndarray]:
 
 
 class Series(NamedTuple):
-    """Sizes along which methods are measured."""
+    """Sizes at which methods are measured.
+
+    Attributes
+    ----------
+    title : str
+        What the page calls it.
+    axis : str
+        What grows: "rows" or "columns".
+    sizes, quick : sequence of int
+        The sizes, and those of a quick run.
+    methods : sequence of str
+        Names that `make` knows.
+    write : callable
+        Writes the data of a size into a folder.
+    """
 
     title: str
     axis: str
@@ -187,23 +201,23 @@ def high_water() -> int:
 
 
 def lower_water() -> None:
-    """Set the high-water mark back to what the process holds now, and let go of what it only keeps at hand."""
+    """Reset the high-water mark to what the process holds now, after giving unused memory back to the system."""
     gc.collect()
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)  # a fit would take such memory unseen
+        ctypes.CDLL(None).malloc_trim(0)  # a fit could use such memory without raising the mark
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def measure(folder: Path, method: str, limit: float) -> Cell:
-    """Return times and memory of a fit in this process, which a fit of more than `limit` seconds ends."""
+    """Return times and memory of a fit in this process; a fit of more than `limit` seconds ends the process."""
     X, y = load(folder)
     make(method).fit(X[:100], y[:100])
     lower_water()
     before = high_water()
     times: list[float] = []
     while not times or (times[0] < SHORT and len(times) < REPEATS):
-        signal.setitimer(signal.ITIMER_REAL, limit)  # nobody handles the signal: it ends a process even in a kernel
+        signal.setitimer(signal.ITIMER_REAL, limit)  # without a handler the signal ends the process, even in a kernel
         times.append(seconds(lambda: make(method).fit(X, y)))
         signal.setitimer(signal.ITIMER_REAL, 0)
         if len(times) == 1:
@@ -212,7 +226,7 @@ def measure(folder: Path, method: str, limit: float) -> Cell:
 
 
 def measure_apart(folder: Path, method: str, limit: float) -> Cell:
-    """Return what `measure` finds in a new process; no seconds where it was ended."""
+    """Return what `measure` returns in a new process; no seconds if that was ended."""
     command = [sys.executable, __file__, "--cell", str(folder), method, str(limit)]
     done = subprocess.run(command, capture_output=True, text=True)
     ended = {-signal.SIGALRM: f"> {limit:g}", -signal.SIGKILL: "killed"}
@@ -235,7 +249,7 @@ def environment() -> dict[str, str]:
 
 
 class Results:
-    """The cells measured so far, in a file that is written after each of them."""
+    """The cells measured so far, one for each size and method, in a file that is written after each of them."""
 
     def __init__(self, path: Path, fresh: bool = False) -> None:
         self.path = path
@@ -251,7 +265,7 @@ class Results:
         raise ValueError(f"{self.path} holds no results of this benchmark: name another file, or begin with --fresh.")
 
     def check_environment(self) -> None:
-        """Raise a ValueError if the file comes from elsewhere: the times of one file can be compared."""
+        """Raise a ValueError if the file comes from another machine or other versions: its times must be comparable."""
         now = environment()
         if now != {name: self.kept[name] for name in now}:
             raise ValueError(
@@ -260,18 +274,18 @@ class Results:
             )
 
     def cells(self, series: str, method: str) -> dict[int, Cell]:
-        """Return the cells of a method by their sizes, which grow."""
+        """Return the cells of a method by size, in increasing order."""
         found = [cell for cell in self.kept["cells"] if (cell["series"], cell["method"]) == (series, method)]
         return {cell["size"]: cell for cell in sorted(found, key=lambda cell: cell["size"])}
 
     def is_due(self, series: str, method: str, size: int) -> bool:
-        """Whether a cell has not been measured, and no smaller one took too long."""
+        """Return whether a cell was not measured yet and no smaller one took too long."""
         cells = self.cells(series, method)
         too_long = any(cell["seconds"] is None for smaller, cell in cells.items() if smaller < size)
         return size not in cells and not too_long
 
     def add(self, cell: Cell) -> None:
-        """Keep a cell."""
+        """Add a cell and save the file."""
         self.kept["cells"].append(cell)
         text = json.dumps(self.kept, indent=1) + "\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -279,7 +293,7 @@ class Results:
 
 
 def run(results: Results, sizes: dict[str, Sequence[int]], limit: float = LIMIT) -> None:
-    """Measure what is due at these sizes of each series."""
+    """Measure the cells that are due at these sizes of each series."""
     for name in sizes:
         for size in sizes[name]:
             due = [method for method in SERIES[name].methods if results.is_due(name, method, size)]
@@ -330,7 +344,17 @@ def memory_text(cell: Cell) -> str:
 
 
 class Quantity(NamedTuple):
-    """What is read from cells: for tables as text, for slopes and figures as numbers."""
+    """What a table shows of each cell.
+
+    Attributes
+    ----------
+    title : str
+        Its name.
+    text : callable
+        Returns the text of a cell, for tables.
+    value : callable
+        Returns the number of a cell, for slopes and figures.
+    """
 
     title: str
     text: Callable[[Cell], str]

@@ -2,14 +2,14 @@
 
     python benchmarks/stochastic.py [--repeats 7] [--write docs/stochastic.md]
 
-An epoch is the difference of a fit of many passes and one of few, over the difference of their numbers; the two sides
-take turns. Algorithms do different work on a row, so their times are divided by the multiply-adds that they do:
+The time of an epoch is that of a fit of many passes minus that of one of few, over the difference of their numbers; the
+two sides take turns. Algorithms do different work on a row, so their times are divided by their multiply-adds:
 
     SGDClassifier (log loss)   2 nnz                   product, step
     SOLAM, RegSOLAM, SPAM      3 nnz                   and the step of the average
     OPAUCr                     (3 q + 3) nnz + 5 q^2   and those of sketches with q = rank + 1 columns
 
-Without the folder of real data (see realdata.py) the tables stay empty, but for paper 003's synthetic set.
+Without the folder of real data (see realdata.py) the tables hold only the synthetic set of paper 003.
 """
 
 import argparse
@@ -35,7 +35,7 @@ BAR = 1.5
 
 
 def narrow_indices(X: Any) -> Any:
-    """Return CSR with 32-bit indices, which scikit-learn asks for."""
+    """Return CSR with 32-bit indices, which scikit-learn needs."""
     return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 

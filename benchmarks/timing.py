@@ -17,7 +17,7 @@ import aucmax
 
 
 def seconds(function: Callable[[], Any]) -> float:
-    """Return the time of a call, after a pause in which threads that the call before left spinning come to rest."""
+    """Return the time of a call, after a pause in which idle threads of the previous call go to sleep."""
     time.sleep(0.2)
     start = time.perf_counter()
     function()
@@ -42,7 +42,7 @@ def peak_memory(function: Callable[[], Any]) -> int:
 
 
 class Table:
-    """A table of what was measured, printed as it grows."""
+    """A table of measured values; each row is printed when it is added."""
 
     def __init__(self, *header: str) -> None:
         versions = f"aucmax {aucmax.__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}"
@@ -57,7 +57,7 @@ class Table:
         print(self.lines[-1], flush=True)
 
     def report(self, name: str, value: str, bar: str, holds: bool) -> None:
-        """Add a figure and its bar."""
+        """Add a measured value and its bar, the value that the project wants to reach."""
         self.row(name, value.strip(), f"{bar}{'' if holds else ' (missed)'}")
 
     def report_times(
@@ -72,5 +72,5 @@ class Table:
         self.report(name, f"{value} ({1000 * ours:.0f} to {1000 * theirs:.0f} ms)", bar, holds)
 
     def write(self, path: Path, command: str) -> None:
-        """Put the table into a page, between the marks of the command that made it."""
+        """Put the table between the marks of this command in a page."""
         replace_block(path, command, "\n".join(self.lines))

@@ -26,7 +26,7 @@ def run(capsys):
     """Return a function that runs a command and returns its exit status, standard output and standard error."""
 
     def run(*arguments):
-        from aucmax.cli.main import main
+        from aucmax.cli.app import main
 
         with pytest.raises(SystemExit) as leaving:
             main([str(argument) for argument in arguments])

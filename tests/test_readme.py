@@ -10,7 +10,7 @@ import algorithms
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from aucmax.cli.main import main
+from aucmax.cli.app import main
 
 ROOT = Path(__file__).parents[1]
 README, GUIDE = ((ROOT / page).read_text() for page in ("README.md", "docs/command_line.md"))

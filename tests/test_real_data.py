@@ -27,7 +27,7 @@ from aucmax import (
     support_f1,
 )
 from aucmax.datasets import make_sparse_shift
-from aucmax.reproduce.study import read_study
+from aucmax.reproduce.study_file import read_study
 
 pytestmark = pytest.mark.data
 
@@ -42,7 +42,7 @@ def load_or_skip(name, max_rows=None):
     if not is_there(name):
         pytest.skip(f"{name} is not among the data")
     data = read(name, max_rows=max_rows, positive=(1,) if name == "connect-4" else None)
-    return data.X, data.y
+    return data.features, data.y
 
 
 def mean_auc(estimator, name, n_repeats=None):

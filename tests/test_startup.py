@@ -50,6 +50,11 @@ def test_importing_loads_nothing_and_a_small_dense_fit_no_compiler():
     assert run(f"import sys; from aucmax import AUCClassifier; {fit}; print('numba' in sys.modules)") == ["False"]
 
 
+def test_the_command_line_loads_nothing_heavy_before_a_command_runs():
+    heavy = "[name for name in ('numpy', 'scipy', 'sklearn', 'numba', 'pyarrow', 'jinja2') if name in sys.modules]"
+    assert run(f"import sys, aucmax.cli.app; print({heavy})") == ["[]"]
+
+
 def test_a_second_process_compiles_nothing(tmp_path):
     first, second = (int(run(FITS, NUMBA_CACHE_DIR=str(tmp_path))[0]) for _ in range(2))
     assert first > 0

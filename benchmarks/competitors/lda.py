@@ -1,19 +1,12 @@
-"""LinearDiscriminantAnalysis, its covariance shrunk by so much."""
+"""LinearDiscriminantAnalysis, with a tuned shrinkage of its covariance."""
 
-from typing import Any
+from aucmax.algorithms.method import standardized
 
-from competitors import Competitor, grid
-
-
-def make(seed: int, n_features: int, **parameters: Any) -> Any:
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-    return LinearDiscriminantAnalysis(solver="lsqr", **parameters)
-
-
-COMPETITOR = Competitor(
+COMPETITOR = standardized(
     "LinearDiscriminantAnalysis",
-    make,
-    grid(shrinkage=[None, "auto", 0.001, 0.01, 0.1, 0.5, 0.9]),
+    "sklearn.discriminant_analysis:LinearDiscriminantAnalysis",
+    {"shrinkage": [None, "auto", 0.001, 0.01, 0.1, 0.5, 0.9]},
+    parameters={"solver": "lsqr"},
+    family="linear",
     takes_sparse=False,
 )

@@ -1,17 +1,15 @@
 """LibAUC's AUC-margin loss on a linear layer of PyTorch, by its optimiser PESG, as its documentation does it.
 
-Yuan, Yan, Sonka and Yang (2021), Large-scale robust deep AUC maximization. Batches are drawn as they come; the step is
-divided by ten after half and after three quarters of the passes, where PESG also moves its point of reference.
+Yuan, Yan, Sonka and Yang (2021), Large-scale robust deep AUC maximization. Batches are drawn without regard to the
+classes. After half and after three quarters of the passes the step is divided by ten, and PESG moves its reference.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from competitors import Competitor, grid
+from aucmax.algorithms.method import standardized
 
 BATCH, EPOCHS = 256, 20
 
@@ -19,10 +17,10 @@ BATCH, EPOCHS = 256, 20
 class LinearAUCM(ClassifierMixin, BaseEstimator):
     """A linear layer fitted to the AUC-margin loss."""
 
-    def __init__(self, lr: float = 0.1, weight_decay: float = 1e-5, seed: int = 0) -> None:
+    def __init__(self, lr: float = 0.1, weight_decay: float = 1e-5, random_state: int = 0) -> None:
         self.lr = lr
         self.weight_decay = weight_decay
-        self.seed = seed
+        self.random_state = random_state
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> LinearAUCM:
         """Fit the layer by passes over shuffled batches."""
@@ -30,7 +28,7 @@ class LinearAUCM(ClassifierMixin, BaseEstimator):
         from libauc.losses import AUCMLoss
         from libauc.optimizers import PESG
 
-        torch.manual_seed(self.seed)
+        torch.manual_seed(self.random_state)
         torch.set_num_threads(1)
         rows, labels = torch.tensor(X, dtype=torch.float32), torch.tensor(y, dtype=torch.float32)
         layer = torch.nn.Linear(X.shape[1], 1)
@@ -54,14 +52,11 @@ class LinearAUCM(ClassifierMixin, BaseEstimator):
         return X @ self.coef_[0]
 
 
-def make(seed: int, n_features: int, **parameters: Any) -> Any:
-    return LinearAUCM(seed=seed, **parameters)
-
-
-COMPETITOR = Competitor(
+COMPETITOR = standardized(
     "LibAUC AUCM",
-    make,
-    grid(lr=[0.001, 0.01, 0.1, 1.0, 10.0], weight_decay=[1e-5, 1e-2]),
+    LinearAUCM,
+    {"lr": [0.001, 0.01, 0.1, 1.0, 10.0], "weight_decay": [1e-5, 1e-2]},
+    family="linear",
     requires=("torch", "libauc"),
     takes_sparse=False,
     note=f"PESG, {EPOCHS} passes over batches of {BATCH} rows",

@@ -2,20 +2,22 @@
 
 from typing import Any
 
-from competitors import Competitor, decades, grid
+import numpy as np
+
+from aucmax import OPAUC
+from aucmax.algorithms import ALGORITHMS
+from aucmax.algorithms.method import powers
 
 
-def make(seed: int, n_features: int, **parameters: Any) -> Any:
-    from aucmax import OPAUC
+class OPAUCByWidth(OPAUC):
+    """OPAUC of rank 50 beyond 1,000 columns, with full covariances below."""
 
-    return OPAUC(rank=50 if n_features > 1000 else None, random_state=seed, **parameters)
+    def fit(self, X: Any, y: np.ndarray) -> OPAUC:
+        """Choose the rank by the number of columns and fit."""
+        self.set_params(rank=50 if X.shape[1] > 1000 else None)
+        return super().fit(X, y)
 
 
-COMPETITOR = Competitor(
-    "OPAUC",
-    make,
-    grid(alpha=decades(-4, 3)),
-    family="aucmax",
-    standardize=False,
-    note="OPAUCr of rank 50 beyond 1,000 columns",
+COMPETITOR = ALGORITHMS["OPAUC"]._replace(
+    source=OPAUCByWidth, grid={"alpha": powers(10, -4, 3)}, note="OPAUCr of rank 50 beyond 1,000 columns"
 )

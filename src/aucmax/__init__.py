@@ -17,6 +17,7 @@ _HOME = {
     "PathCV": "selection.cross_validation",
     "cross_validate_path": "selection.cross_validation",
     "load_model": "models.model_file",
+    "open_rows": "file_rows",
     "save_model": "models.model_file",
     "AUCComparison": "metrics",
     "AUCInterval": "metrics",
@@ -26,7 +27,7 @@ _HOME = {
     "roc_auc_ci": "metrics",
     "support_f1": "metrics",
     "support_jaccard": "metrics",
-    **{name: f"algorithms.{algorithm.module}" for name, algorithm in ALGORITHMS.items() if not algorithm.maker},
+    **{name: method.module.removeprefix("aucmax.") for name, method in ALGORITHMS.items() if method.maker == name},
 }
 
 _SUBMODULES = (
@@ -39,7 +40,6 @@ _SUBMODULES = (
     "metrics",
     "report",
     "selection",
-    "streaming",
 )
 
 __all__ = [*sorted(_HOME), "__version__"]
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from .algorithms.univariate import UniSqu as UniSqu
     from .classifier import AUCClassifier as AUCClassifier
     from .data.moments import ClassMoments as ClassMoments
+    from .file_rows import open_rows as open_rows
     from .losses.pairwise import pairwise_loss as pairwise_loss
     from .metrics import AUCComparison as AUCComparison
     from .metrics import AUCInterval as AUCInterval

@@ -1,5 +1,5 @@
 """``python -m aucmax`` is the command line."""
 
-from .cli.main import main
+from .cli.app import main
 
 main()

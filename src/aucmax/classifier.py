@@ -12,23 +12,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from .data.moments import ClassMoments
-from .data.old_rows import Rows
-from .data.validation import find_classes
+from .data.protocol import Rows
+from .data.scores import ScoreMoments
 from .estimators.base import all_or_nothing
 from .estimators.moment_classifier import MomentClassifier
-from .selection.calibration import ScoreGrid, calibrate_gaussian, calibrate_scores, class_statistics
-from .selection.cross_validation import (
-    LOSSES,
-    PENALTIES,
-    EitherProblem,
-    Fitting,
-    check_alphas,
-    check_loss,
-    check_n_nonzero,
-    choose_from_moments,
-    cross_validate,
-)
-from .solvers.square import SOLVERS, MomentProblem, Problem, choose_solver
+from .losses import LOSSES
+from .selection.calibration import calibrate, calibrate_gaussian
+from .selection.cross_validation import PENALTIES, check_alphas, check_loss, check_n_nonzero, cross_validate
+from .selection.from_moments import choose_from_moments
+from .solvers.candidate import Candidate
+from .solvers.problem import Objective, Problem
+from .solvers.square import SOLVERS, MomentProblem
 
 
 class AUCClassifier(MomentClassifier):
@@ -225,7 +219,7 @@ class AUCClassifier(MomentClassifier):
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AUCClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> AUCClassifier:
         """Fit the weights to all pairs of a positive and a negative row.
 
         Parameters
@@ -236,93 +230,82 @@ class AUCClassifier(MomentClassifier):
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of rows that cross-validation keeps together, for a `cv` such as
+            :class:`sklearn.model_selection.GroupKFold`. Where `cv` is a number, it stands for
+            :class:`sklearn.model_selection.StratifiedGroupKFold` then.
 
         Returns
         -------
         self : AUCClassifier
             The fitted classifier.
         """
-        X, y, sample_weight = self._validate_rows(X, y, sample_weight)
-        self._forget("moments_", "alphas_", "cv_results_", "dual_gap_")
-        self.classes_ = find_classes(y)
-        rows = Rows(X, y, self.classes_, sample_weight)
-        fitting = self._fitting(rows.n_features, choose_solver(X) if self.solver == "auto" else self.solver)
-        return self._fit_rows(rows, fitting)
-
-    def _fit_rows(self, rows: Any, fitting: Fitting, cross_validate: Any = cross_validate) -> AUCClassifier:
-        """Fit rows behind the three verbs; whoever has others than :class:`Rows` brings their cross-validation."""
-        if self.alpha is None or len(fitting.n_nonzero or ()) > 1:
-            self._fit_cross_validated(rows, fitting, cross_validate)
-        else:
-            self._fit_given(rows, fitting if fitting.loss != "auto" else fitting._replace(loss="squared"))
+        rows = self._enter(X, y, sample_weight, groups)
+        self._fit_rows(rows, X=rows.X, y=rows.y)
         return self
 
-    def _fitting(self, n_features: int, solver: str) -> Fitting:
-        candidates = check_n_nonzero(self.n_nonzero, self.penalty, n_features)
-        loss = check_loss(self.loss, self.penalty, candidates)
-        return Fitting(self.standardize, solver, self.max_iter, self.penalty, self.l1_ratio, candidates, loss)
+    def _first_question(self) -> dict[str, Any]:
+        if self.solver not in ("auto", "moments"):
+            return {"columns": True}
+        chosen = self.alpha is None or np.size(self.n_nonzero) > 1
+        made_for_square = self.penalty != "l2" or self.n_nonzero is not None
+        square = self.loss == "squared" or (self.loss == "auto" and made_for_square)
+        folds = 5 if self.cv is None else self.cv
+        return {"n_folds": int(folds) if chosen and square and isinstance(folds, Integral) else 1}
 
-    def _fit_given(self, rows: Any, fitting: Fitting) -> None:
-        context = self._init_callback_context(max_subtasks=1).call_on_fit_task_begin(estimator=self, X=rows.X, y=rows.y)
-        with self._task(context, "solve"):
-            problem = fitting.problem(rows)
-            w = self._solve(problem, fitting, float(self.alpha))  # type: ignore[arg-type]
-            if problem.moments is not None:
-                statistics = problem.moments.project(w)
-            else:
-                statistics = class_statistics(rows.scores(w), rows.positive(), rows.sample_weight)
-            grid = ScoreGrid.around(*statistics)
-            self._set_calibration(calibrate_scores(grid, rows.reduce_scores(w, grid.lay), *statistics))
-        context.call_on_fit_task_end(estimator=self, X=rows.X, y=rows.y, reconstruction_attributes={})
+    def _fit_rows(self, rows: Rows, **told: Any) -> None:
+        """Choose a candidate where there is a choice, then solve for it."""
+        self._forget("moments_", "alphas_", "cv_results_", "dual_gap_")
+        objective = self._objective(rows.n_features)
+        if self.alpha is None or len(objective.n_nonzero or ()) > 1:
+            self._fit_cross_validated(rows, objective, told)
+        else:
+            self._fit_given(rows, objective, told)
 
-    def _fit_cross_validated(self, rows: Any, fitting: Fitting, cross_validate: Any) -> None:
+    def _objective(self, n_features: int) -> Objective:
+        n_nonzero = check_n_nonzero(self.n_nonzero, self.penalty, n_features)
+        loss = check_loss(self.loss, self.penalty, n_nonzero)
+        return Objective(loss, self.penalty, self.l1_ratio, n_nonzero, self.standardize, self.solver, self.max_iter)
+
+    def _fit_given(self, rows: Rows, objective: Objective, told: dict[str, Any]) -> None:
+        if objective.loss == "auto":
+            objective = objective._replace(loss="squared")
+        with self._tasks(1, told) as context, self._task(context, "solve"):
+            problem = objective.problem(rows)
+            w = self._solve(problem, objective, Candidate(float(self.alpha)))  # type: ignore[arg-type]
+            known = None if problem.moments is None else ScoreMoments.projected(problem.moments, w)
+            self._set_calibration(calibrate(lambda: rows.score_histogram(w, known)))
+
+    def _fit_cross_validated(self, rows: Rows, objective: Objective, told: dict[str, Any]) -> None:
         context: Any = None
 
         def begin(n_steps: int) -> Any:
             nonlocal context
             context = self._init_callback_context(max_subtasks=n_steps + 1)
-            context.call_on_fit_task_begin(estimator=self, X=rows.X, y=rows.y)
+            context.call_on_fit_task_begin(estimator=self, **told)
             return functools.partial(self._task, context)
 
         alphas = self.alphas if self.alpha is None else [self.alpha]
-        found = cross_validate(rows, fitting, self.cv, None if alphas is None else check_alphas(alphas), begin)
-        path, whole = found.path, found.whole
-        self.alphas_, self.cv_results_ = found.alphas, path.results()
+        found = cross_validate(rows, objective, self.cv, None if alphas is None else check_alphas(alphas), begin)
+        self.alphas_, self.cv_results_ = np.unique(found.path.alphas)[::-1], found.path.results()
         with self._task(context, "solve"):
-            if isinstance(whole, EitherProblem):
-                fitting = fitting._replace(loss=str(path.best_loss))
-                whole = whole.problems[fitting.loss]
-            w = self._solve(whole, fitting, path.best_alpha, path.best_n_nonzero, found.start)
-            self._set_calibration(found.calibrate(whole.midpoint(w)))
-        context.call_on_fit_task_end(estimator=self, X=rows.X, y=rows.y, reconstruction_attributes={})
+            w = self._solve(found.whole, objective, found.path.best, found.start)
+            self._set_calibration(calibrate(lambda: found.histogram(float(found.whole.midpoint(w)))))
+        context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
 
     def _solve(
-        self,
-        problem: Problem,
-        fitting: Fitting,
-        alpha: float,
-        n_nonzero: int | None = None,
-        start: np.ndarray | None = None,
+        self, problem: Problem, objective: Objective, candidate: Candidate, start: np.ndarray | None = None
     ) -> np.ndarray:
-        """Set what is known from the problem, alpha and the number of nonzeros, and return the weights.
-
-        The losses that are not square may start from weights close to theirs.
-        """
-        if fitting.loss != "squared" and start is not None:
-            W = problem.refine(start, alpha, self.tol)[None]  # type: ignore[attr-defined]
-        else:
-            W = problem.path(np.array([alpha]), self.tol)
-        if fitting.n_nonzero is None:
-            (w,) = W
-            self._forget("n_nonzero_")
-        else:
-            self.n_nonzero_ = fitting.n_nonzero[0] if n_nonzero is None else n_nonzero
-            w = W[fitting.n_nonzero.index(self.n_nonzero_)]
-        self.coef_, self.alpha_, self.n_iter_, self.loss_ = w[None, :], alpha, max(problem.n_iter, 1), fitting.loss
-        if fitting.loss == "hinge":
-            self.dual_gap_ = problem.gap  # type: ignore[attr-defined]
-        if problem.moments is not None:
-            self.moments_ = problem.moments
+        """Set what is known from the problem and the candidate, and return the weights."""
+        w, self.n_iter_, gap, moments = problem.solve(candidate, self.tol, start)
+        self.coef_, self.alpha_, self.loss_ = w[None, :], candidate.alpha, candidate.loss or objective.loss
+        self._forget("n_nonzero_")
+        if objective.n_nonzero is not None:
+            self.n_nonzero_ = candidate.n_nonzero or objective.n_nonzero[0]
+        if gap is not None:
+            self.dual_gap_ = gap
+        if moments is not None:
+            self.moments_ = moments
         return w
 
     @available_if(lambda self: self.solver in ("auto", "moments") and self.loss in ("auto", "squared"))
@@ -356,17 +339,15 @@ class AUCClassifier(MomentClassifier):
     def _solve_moments(self, moments: ClassMoments) -> None:
         if self.loss not in ("auto", "squared"):
             raise ValueError(f"Class moments are enough for the square loss alone: loss={self.loss!r} needs the rows.")
-        fitting = self._fitting(moments.n_features, "moments")._replace(loss="squared")
-        loss = MomentProblem(moments, self.standardize)
-        alpha, n_nonzero = self._keep_or_choose(loss, fitting)
-        w = self._solve(fitting.penalised(loss), fitting, alpha, n_nonzero)
+        objective = self._objective(moments.n_features)._replace(loss="squared", solver="moments")
+        square = MomentProblem(moments, self.standardize)
+        w = self._solve(objective.penalised(square), objective, self._keep_or_choose(square, objective))
         self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))
 
-    def _keep_or_choose(self, loss: MomentProblem, fitting: Fitting) -> tuple[float, int | None]:
+    def _keep_or_choose(self, square: MomentProblem, objective: Objective) -> Candidate:
         """Return what an earlier fit cross-validated, or else what the moments suggest."""
         if hasattr(self, "cv_results_"):
-            alpha = self.alpha_ if self.alpha is None else float(self.alpha)
             n_nonzero = getattr(self, "n_nonzero_", None)
-            if fitting.n_nonzero is None or n_nonzero in fitting.n_nonzero:
-                return alpha, n_nonzero
-        return choose_from_moments(loss, fitting, self.alpha, self.alphas)
+            if objective.n_nonzero is None or n_nonzero in objective.n_nonzero:
+                return Candidate(self.alpha_ if self.alpha is None else float(self.alpha), n_nonzero)
+        return choose_from_moments(square, objective, self.alpha, self.alphas)

@@ -10,7 +10,9 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from aucmax import HSGHT, SHTAUC, AUCClassifier, StoIHT, roc_auc, support_f1
-from aucmax.algorithms.sht import (
+from aucmax.data.memory import MemoryRows
+from aucmax.datasets import make_sparse_shift
+from aucmax.stochastic.hard_thresholding import (
     INTERCEPT,
     LOGISTIC,
     SMOOTHNESS,
@@ -20,8 +22,8 @@ from aucmax.algorithms.sht import (
     block_gradient,
     mixed_order,
 )
-from aucmax.datasets import make_sparse_shift
-from aucmax.stochastic.epochs import Sample, Scaling
+from aucmax.stochastic.row_access import coordinates, weight_vector, zero_weights
+from aucmax.stochastic.sample import Sample, Scaling
 
 ALL = [SHTAUC, StoIHT, HSGHT]
 BLOCKS = [SHTAUC(n_blocks=3), StoIHT(n_blocks=3), HSGHT(batch_size=10)]
@@ -47,13 +49,12 @@ class Formulas:
     def __init__(self, container, n=37):
         X, y = two_classes(n)
         self.Z, self.y = (X - X.mean(axis=0)) / X.std(axis=0), y
-        means = np.array([X[y == 0].mean(axis=0), X[y == 1].mean(axis=0)])
-        self.sample = Sample.of(container(X), y == 1, Scaling(X.mean(axis=0), 1 / X.std(axis=0)), means)
+        rows, scaling = MemoryRows(container(X), y, np.array([0, 1])), Scaling(X.mean(axis=0), 1 / X.std(axis=0))
+        self.sample = Sample.of(rows.X, rows.targets, scaling, rows.column_statistics()[0])
         self.w, self.intercept = np.random.default_rng(1).standard_normal(X.shape[1]), 0.3
 
     def vector(self, w):
-        center = getattr(self.sample.rows, "center", np.zeros(len(w)))
-        return np.concatenate([w, [0.0, center @ w]])
+        return weight_vector(self.sample.rows, w)
 
     def masses(self, loss, mass):
         counts = np.bincount(self.y)
@@ -61,12 +62,13 @@ class Formulas:
 
     def gradient(self, loss, block, mass, w, intercept):
         """Return the gradient of the kernel, the intercept's last, and the scores."""
-        g, scores = np.empty(len(w) + 2), np.empty(len(self.y))
+        g, scores = zero_weights(len(w)), np.empty(len(self.y))
         rows, positive, means = self.sample.rows, self.sample.positive, self.sample.means
+        ones = np.ones(len(positive))
         masses = self.masses(loss, mass)
-        last = block_gradient(loss, rows, positive, means, block, masses, self.vector(w), intercept, scores, g)
-        np.testing.assert_allclose(g, self.vector(g[:-2]), rtol=1e-12, atol=1e-12)
-        return np.append(g[:-2], last), scores
+        last = block_gradient(loss, rows, positive, ones, means, block, masses, self.vector(w), intercept, scores, g)
+        np.testing.assert_allclose(g, self.vector(coordinates(g)), rtol=1e-12, atol=1e-12)
+        return np.append(coordinates(g), last), scores
 
     def full_gradient(self, loss, w, intercept):
         n = len(self.y)
@@ -74,10 +76,11 @@ class Formulas:
 
     def curvature(self, loss, w, intercept, v, v_intercept):
         rows, positive, means = self.sample.rows, self.sample.positive, self.sample.means
+        ones = np.ones(len(positive))
         block = np.arange(len(self.y), dtype=np.uint64)
         scores = self.gradient(loss, block, 1.0, w, intercept)[1]
         masses = self.masses(loss, 1 / len(self.y))
-        return block_curvature(loss, rows, positive, means, block, masses, scores, self.vector(v), v_intercept)
+        return block_curvature(loss, rows, positive, ones, means, block, masses, scores, self.vector(v), v_intercept)
 
     def objective(self, loss, w, intercept):
         if loss == LOGISTIC:
@@ -121,7 +124,7 @@ class EachOnce:
 @pytest.mark.parametrize("algorithm", [SHTAUC, StoIHT], ids=names)
 def test_the_mean_of_the_block_gradients_is_the_gradient(container, algorithm):
     data, clf = Formulas(container), algorithm(n_blocks=4)  # of 37 rows: 9, 9, 9 and 10
-    state = clf._start(len(data.w) + 2, 37)
+    state = clf._start(len(data.w), 37)
     batches = clf._batches(state, data.sample, np.arange(37, dtype=np.uint64), EachOnce())
     assert sorted(batches.stop - batches.start) == [9, 9, 9, 10]
     assert sorted(batches.order) == list(range(37))
@@ -382,14 +385,14 @@ def test_tol_stops_it():
 def test_blocks_stay_the_same_and_have_their_share_of_both_classes():
     data = Formulas(np.asarray, n=150)
     clf, rng = SHTAUC(n_blocks=5), np.random.RandomState(0)
-    state, order = clf._start(8, 150), np.argsort(data.y).astype(np.uint64)
+    state, order = clf._start(6, 150), np.argsort(data.y).astype(np.uint64)
     first, second = (clf._batches(state, data.sample, order, rng) for _ in range(2))
     np.testing.assert_array_equal(first.order, second.order)
     assert np.any(first.start != second.start)  # drawn with replacement
     assert set(first.start) <= {0, 30, 60, 90, 120}
     n_positive = data.y[first.order].reshape(5, 30).sum(axis=1)
     assert np.all(np.abs(n_positive - data.y.sum() / 5) <= 1)
-    other = clf._batches(clf._start(8, 150), data.sample, order, rng)
+    other = clf._batches(clf._start(6, 150), data.sample, order, rng)
     assert np.any(first.order != other.order)
 
 
@@ -403,19 +406,22 @@ def test_the_order_is_random_and_spreads_the_classes():
 
 
 def test_the_number_of_blocks():
-    positive = np.arange(1000) < 200
-    counts = [SHTAUC()._count_blocks(positive, d) for d in (1, 2, 4, 5, 7, 20, 21, 1000)]
+    sample = Sample(None, None, np.arange(1000) < 200)
+    counts = [SHTAUC()._count_blocks(sample, d) for d in (1, 2, 4, 5, 7, 20, 21, 1000)]
     assert counts == [10, 10, 5, 4, 2, 1, 1, 1]
-    assert SHTAUC(n_blocks=8)._count_blocks(positive, 1000) == 8
-    assert SHTAUC(n_blocks=8)._count_blocks(positive[:5], 1) == 5
+    twice = sample._replace(weights=np.full(1000, 2.0))
+    assert [SHTAUC()._count_blocks(twice, d) for d in (7, 20, 21, 1000)] == [5, 2, 1, 1]
+    assert SHTAUC(n_blocks=8)._count_blocks(sample, 1000) == 8
+    assert SHTAUC(n_blocks=8)._count_blocks(sample._replace(positive=sample.positive[:5]), 1) == 5
 
 
 def test_batches_grow_from_pass_to_pass_until_they_are_all_rows():
     clf, n = HSGHT(batch_size=10, growth=1.1), 500
+    sample = Sample(None, None, np.arange(n) < 20)
     state, order = clf._start(5, n), np.arange(n)
     t = 0
     for _ in range(30):
-        _, start, stop, mass = clf._batches(state, None, order, None)
+        _, start, stop, mass = clf._batches(state, sample, order, None)
         sizes = stop - start
         assert (start[0], stop[-1]) == (0, n)
         np.testing.assert_array_equal(start[1:], stop[:-1])
@@ -426,8 +432,11 @@ def test_batches_grow_from_pass_to_pass_until_they_are_all_rows():
         t += len(sizes)
         state.scalars[STEPS] = t
     assert list(sizes) == [n]
+    weighted = sample._replace(weights=np.arange(1.0, n + 1))
+    _, start, stop, mass = clf._batches(clf._start(5, n), weighted, order[::-1], None)
+    np.testing.assert_allclose(1 / mass, [np.arange(n, 0, -1)[a:b].sum() for a, b in zip(start, stop, strict=True)])
     state.scalars[STEPS] = 1e9
-    assert len(clf._batches(state, None, order, None).start) == 1
+    assert len(clf._batches(state, sample, order, None).start) == 1
 
 
 def test_the_default_penalty():

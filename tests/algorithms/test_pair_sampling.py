@@ -8,10 +8,11 @@ from scipy.stats import chisquare
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import ASAM, PSAM
-from aucmax.algorithms.asam import PairSample, PairState, pair_epoch
+from aucmax.data.memory import MemoryRows
 from aucmax.stochastic.averaged_weights import AveragedWeights
-from aucmax.stochastic.epochs import Sample, Scaling
-from aucmax.stochastic.row_access import view_rows
+from aucmax.stochastic.pair_sampling import PairSample, PairState, pair_epoch
+from aucmax.stochastic.row_access import coordinates, view_rows
+from aucmax.stochastic.sample import Sample, Scaling
 
 PASSES = np.array([1, 4, 16, 64, 256])
 both = pytest.mark.parametrize("kind", [ASAM, PSAM])
@@ -92,12 +93,12 @@ def test_a_large_penalty_does_not_diverge(kind, alpha, problem):
 def one_step(kind, w, z, alpha, eta0, t=0):
     """Return the weights after a step on one pair."""
     rows = view_rows(np.stack([z, np.zeros(len(z))]), *Scaling.none(len(z)))
-    state = PairState(AveragedWeights.zeros(len(z) + 2), np.array([float(t)]))
-    state.w.u[:-2] = w
+    state = PairState(AveragedWeights.zeros(len(z)), np.array([float(t)]))
+    coordinates(state.w.u)[:] = w
     pair = np.array([0], np.uint64), np.array([1], np.uint64)
     pair_epoch(state, rows, *pair, kind._loss, alpha, 1 / eta0, 1000.0, 1000.0)
     assert state.steps[0] == t + 1
-    return state.w.last()[:-2]
+    return coordinates(state.w.last())
 
 
 def test_a_step_of_psam_is_the_proximal_map_of_the_hinge_loss():
@@ -209,8 +210,8 @@ def test_the_unit_of_all_columns_matters_to_alpha_alone(kind, scale, problem):
 def test_pairs_are_drawn_uniformly(first):
     y = np.array([1, 0, 0, 1, 0, 1, 0]) ^ first
     X = np.arange(7.0)[:, None]
-    means = np.stack([X[y == 0].mean(axis=0), X[y == 1].mean(axis=0)])
-    sample = PairSample.of(Sample.of(X, y == 1, Scaling.none(1), means))
+    rows = MemoryRows(X, y, np.array([0, 1]))
+    sample = PairSample.of(Sample.of(X, rows.targets, Scaling.none(1), rows.column_statistics()[0]))
     positives, negatives = sample.draw(60_000, np.random.RandomState(0))
     assert np.all(y[positives] == 1)
     assert np.all(y[negatives] == 0)

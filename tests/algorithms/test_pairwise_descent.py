@@ -8,10 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aucmax import SVMOR, AUCClassifier, PairwiseDescent
-from aucmax.algorithms import ALGORITHMS, pairwise_descent
+from aucmax.algorithms import ALGORITHMS
 from aucmax.datasets import make_gaussian
-from aucmax.losses.pairwise import Point
-from aucmax.solvers.newton import Iterate
+from aucmax.solvers import descent
 
 LOSSES = {"hinge": lambda t: np.maximum(0, 1 - t), "logistic": lambda t: np.logaddexp(0, -t)}
 every_loss = pytest.mark.parametrize("loss", LOSSES)
@@ -43,13 +42,13 @@ def steps(monkeypatch):
     """The steps that a fit takes: where from, along which gradient, and where to."""
     taken = []
 
-    def watched(loss, at, gradient, its_scores, alpha):
-        new = backtrack(loss, at, gradient, its_scores, alpha)
-        taken.append((at.v, gradient, None if new is None else new.v))
+    def watched(at, direction):
+        new = backtrack(at, direction)
+        taken.append((at.v, -direction, None if new is None else new.v))
         return new
 
-    backtrack = pairwise_descent.backtrack
-    monkeypatch.setattr(pairwise_descent, "backtrack", watched)
+    backtrack = descent.backtrack
+    monkeypatch.setattr(descent, "backtrack", watched)
     return taken
 
 
@@ -89,13 +88,19 @@ def test_each_step_passes_the_test_of_the_paper(loss, alpha, steps):
 
 
 def test_a_step_that_gains_nothing_is_halved():
-    def square(scores):
-        return Point(float(scores @ scores), 2 * scores, lambda v: 2 * v)
+    class Square:
+        def scores(self, v):
+            return 3 * v
+
+        def evaluate(self, v, scores):
+            assert scores == 3 * v
+            return float(v @ v), lambda: 2 * v
 
     one = np.ones(1)
-    at = Iterate(one, one, square(one))
-    assert pairwise_descent.backtrack(square, at, 2 * one, 2 * one, 0.0).v == 0  # and not -1, as high as it was at 1
-    assert pairwise_descent.backtrack(square, at, -one, -one, 0.0) is None
+    at = descent.Point(Square(), one)
+    assert descent.backtrack(at, -2 * one).v == 0  # and not -1, as high as it was at 1
+    assert descent.backtrack(at, one) is None
+    assert descent.backtrack(at, one, slack=10.0).v == 2
 
 
 def test_the_logistic_loss_to_its_minimum():

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from aucmax import SPDAM, AUCClassifier, ClassMoments
 from aucmax.algorithms.spdam import CentredRows, Steps, duality_gap
-from aucmax.data.old_rows import Rows
-from aucmax.stochastic.epochs import Sample, Scaling
+from aucmax.data.memory import MemoryRows
+from aucmax.stochastic.sample import Sample, Scaling
 
 
 def make_data(n=150, d=6, share=0.3, seed=0):
@@ -28,9 +28,8 @@ def data():
 
 def centred(X, y, scaling=None):
     """Return the rows as SPDAM sees them."""
-    data = Rows(X, y, np.array([0, 1]))
-    scaling = scaling or Scaling.none(X.shape[1])
-    return CentredRows.of(Sample.of(X, y == 1, scaling, data.column_statistics()[0]))
+    rows, scaling = MemoryRows(X, y, np.array([0, 1])), scaling or Scaling.none(X.shape[1])
+    return CentredRows.of(Sample.of(X, rows.targets, scaling, rows.column_statistics()[0]))
 
 
 def plain_rows(X, y):

@@ -9,8 +9,10 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from aucmax import AUCClassifier, UniExp, UniLog, UniSqu
 from aucmax.algorithms import univariate
 from aucmax.algorithms.univariate import LOSSES, Objective, implicit_change, newton
-from aucmax.data.old_rows import Rows
-from aucmax.stochastic.epochs import Sample, Scaling
+from aucmax.data.memory import MemoryRows
+from aucmax.solvers import problem
+from aucmax.solvers.descent import Point
+from aucmax.stochastic.sample import Sample, Scaling
 
 CLASSES = (UniSqu, UniExp, UniLog)
 every_loss = pytest.mark.parametrize("make", CLASSES)
@@ -45,8 +47,8 @@ def best_value(make, X, y, alpha, w):
 
 
 def objective(make, X, y, alpha, scaling=None):
-    data = Rows(X, y, np.array([0, 1]))
-    sample = Sample.of(X, y == 1, scaling or Scaling.none(X.shape[1]), data.column_statistics()[0])
+    rows, scaling = MemoryRows(X, y, np.array([0, 1])), scaling or Scaling.none(X.shape[1])
+    sample = Sample.of(X, rows.targets, scaling, rows.column_statistics()[0])
     return Objective(make._loss, sample, alpha)
 
 
@@ -73,14 +75,14 @@ def test_objective_gradient_and_curvature_are_those_of_the_formula(make, kind):
     F, Z = objective(make, kind(X), y, 0.3, scaling), (X - scaling.shift) * scaling.unit
     rng = np.random.default_rng(1)
     v, h = 0.3 * rng.standard_normal(5), 1e-5
-    margins = F.margins(v)
+    margins = F.scores(v)
     np.testing.assert_allclose(margins, np.where(y == 1, 1, -1) * (Z @ v[:4] + v[4]), rtol=1e-10, atol=1e-12)
-    assert F.value(v, margins) == pytest.approx(value(make, Z, y, 0.3, v), rel=1e-12)
+    assert F.evaluate(v, margins)[0] == pytest.approx(value(make, Z, y, 0.3, v), rel=1e-12)
     for e in np.eye(5):
         up, down = v + h * e, v - h * e
         slope = (value(make, Z, y, 0.3, up) - value(make, Z, y, 0.3, down)) / (2 * h)
-        assert F.gradient(v, margins) @ e == pytest.approx(slope, rel=1e-6, abs=1e-7)
-        bend = (F.gradient(up, F.margins(up)) - F.gradient(down, F.margins(down))) / (2 * h)
+        assert Point(F, v).gradient @ e == pytest.approx(slope, rel=1e-6, abs=1e-7)
+        bend = (Point(F, up).gradient - Point(F, down).gradient) / (2 * h)
         np.testing.assert_allclose(F.curvature(margins) @ e, bend, rtol=1e-6, atol=1e-6)
 
 
@@ -98,7 +100,7 @@ def test_the_exact_solver_ends_where_the_gradient_is_zero(make, data, standardiz
         gradient = optimize.approx_fprime(v, lambda v, alpha=alpha: value(make, Z, y, alpha, v), 1e-7)
         np.testing.assert_allclose(gradient, 0, atol=1e-5)
         F = objective(make, Z, y, alpha)
-        np.testing.assert_allclose(F.gradient(v, F.margins(v)), 0, atol=1e-8)
+        np.testing.assert_allclose(Point(F, v).gradient, 0, atol=1e-8)
         assert clf.convergence_[-1] <= 1e-9
         assert clf.n_iter_ == len(clf.convergence_)
 
@@ -132,7 +134,7 @@ def test_uni_squ_is_ridge_regression_with_class_weights(data):
 def test_uni_squ_ranks_as_the_pairwise_square_loss_does(data, monkeypatch, solver, standardize):
     X, y = data
     X = np.column_stack([X, np.full(len(y), 3.0)])
-    monkeypatch.setattr(univariate, "choose_solver", lambda X: solver)
+    monkeypatch.setattr(problem, "choose_solver", lambda rows: solver)
     for rows in (X, sparse.csr_array(X)):
         w = UniSqu(alpha=0.3, solver="exact", standardize=standardize).fit(rows, y).coef_[0]
         v = AUCClassifier(alpha=0.15, standardize=standardize).fit(X, y).coef_[0]

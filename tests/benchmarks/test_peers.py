@@ -1,4 +1,4 @@
-"""The benchmark beside other libraries: cells, what is kept, ranks and pages, on small data and made-up competitors."""
+"""The benchmark beside other libraries: cells, results, ranks and pages, on small data and made-up competitors."""
 
 import importlib
 import itertools
@@ -12,12 +12,13 @@ import numpy as np
 import peers
 import peers_page
 import pytest
-from competitors import Competitor, find_competitors
+from competitors import find_competitors, group
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 from aucmax import roc_auc
+from aucmax.algorithms.method import Method
 from aucmax.compare.tuning import auc_of
 
 
@@ -37,11 +38,8 @@ class Scorer(ClassifierMixin, BaseEstimator):
         return self.sign * X[:, self.column]
 
 
-def fake(name, candidates=({},), in_fit=None, **changes):
-    changes = {"standardize": False} | changes
-    return Competitor(
-        name, lambda seed, n_features, **parameters: Scorer(in_fit=in_fit, **parameters), candidates, **changes
-    )
+def fake(name, grid=(), in_fit=None, **fields):
+    return Method(name, Scorer, dict(grid), parameters={"in_fit": in_fit}, family="linear", **fields)
 
 
 def make_data(n_rows=400, seed=0):
@@ -65,8 +63,7 @@ def raise_error(X, y):
 def test_the_best_candidate_is_fitted_and_tested_on_rows_it_has_not_seen():
     X, y = make_data()
     seen = []
-    candidates = [{"column": 0}, {"column": 1}, {"column": 2}]
-    competitor = fake("A", candidates, in_fit=lambda X, y: seen.append(X))
+    competitor = fake("A", {"column": [0, 1, 2]}, in_fit=lambda X, y: seen.append(X))
     cell = peers.measure(competitor, X, y, seed=3)
     assert cell["parameters"] == {"column": 1}
     rest = {tuple(row) for row in X} - {tuple(row) for row in seen[-1]}
@@ -74,23 +71,24 @@ def test_the_best_candidate_is_fitted_and_tested_on_rows_it_has_not_seen():
     assert test.sum() == 80
     assert cell["auc"] == roc_auc(y[test], X[test, 1])
     assert not rest & {tuple(row) for part in seen for row in part}  # not in the warm-up, nor in tuning
-    assert len(seen) == 1 + 3 * len(candidates) + 1
+    assert len(seen) == 1 + 3 * 3 + 1
 
 
 def test_tuning_sees_no_more_rows_than_allowed(monkeypatch):
     monkeypatch.setitem(peers.PROTOCOL, "max_tuning_rows", 90)
     X, y = make_data()
     sizes = []
-    peers.measure(fake("A", [{"column": 0}, {"column": 1}], in_fit=lambda X, y: sizes.append(len(y))), X, y, 0)
+    peers.measure(fake("A", {"column": [0, 1]}, in_fit=lambda X, y: sizes.append(len(y))), X, y, 0)
     assert sizes == [320, *[60] * 6, 320]
 
 
 def test_a_candidate_that_fails_is_not_chosen():
     X, y = make_data()
-    assert peers.tune(fake("A", [{"sign": np.nan}, {"sign": -1.0}, {"column": 1}]), X, y, 0) == {"column": 1}
-    assert peers.tune(fake("A", [{"sign": np.nan}, {"sign": -1.0}]), X, y, 0) == {"sign": -1.0}
+    best = {"sign": 1.0, "column": 1}
+    assert peers.tune(fake("A", {"sign": [np.nan, -1.0, 1.0], "column": [0, 1]}), X, y, 0) == best
+    assert peers.tune(fake("A", {"sign": [np.nan, -1.0]}), X, y, 0) == {"sign": -1.0}
     with pytest.raises(ValueError, match="NaN"):
-        peers.tune(fake("A", [{"sign": np.nan}, {"sign": np.nan, "column": 1}]), X, y, 0)
+        peers.tune(fake("A", {"sign": [np.nan], "column": [0, 1]}), X, y, 0)
 
 
 def test_columns_are_standardised_for_those_that_need_it():
@@ -111,7 +109,7 @@ def test_sparse_rows_stay_sparse_or_are_made_dense_where_memory_allows(monkeypat
     note = lambda X, y: kinds.append(sparse.issparse(X))  # noqa: E731
     peers.measure(fake("A", in_fit=note, takes_sparse=False), X, y, 0)
     assert kinds == [False, False]
-    peers.build(Competitor("B", lambda seed, n_features: LogisticRegression()), X, 0, {}).fit(X, y)  # not centred
+    peers.build(Method("B", LogisticRegression, standardize=True), X, 0, {}).fit(X, y)  # not centred
     monkeypatch.setitem(peers.PROTOCOL, "max_dense_gb", 1e-9)
     with pytest.raises(MemoryError, match="takes dense rows only"):
         peers.measure(fake("A", takes_sparse=False), X, y, 0)
@@ -130,12 +128,12 @@ def test_what_a_process_answers():
     assert peers.in_a_process(lambda: time.sleep(60), 0.1) == {"failure": "not done after 0.1 seconds"}
 
 
-# What is kept
+# The results
 
 
-def test_a_run_that_was_stopped_goes_on(data, tmp_path, monkeypatch, capsys):
+def test_a_stopped_run_resumes(data, tmp_path, monkeypatch, capsys):
     path = tmp_path / "peers.json"
-    competitors = [fake("A"), fake("B", [{"column": 0}, {"column": 1}])]
+    competitors = [fake("A"), fake("B", {"column": [0, 1]})]
     measured = []
 
     def stop_after(n):
@@ -159,12 +157,12 @@ def test_a_run_that_was_stopped_goes_on(data, tmp_path, monkeypatch, capsys):
     assert path.read_bytes() == once
     assert "B" in capsys.readouterr().err
 
-    peers.run(peers.Results(path), ["x"], [fake("B", [{"column": 2}])], 1)  # another grid: measured anew
+    peers.run(peers.Results(path), ["x"], [fake("B", {"column": [2]})], 1)  # another grid: measured again
     cells = peers.read_results(path)["cells"]
     assert [cell["parameters"] for cell in cells if cell["competitor"] == "B"] == [{"column": 2}]
 
 
-def test_one_that_is_not_installed_is_skipped_by_name(data, tmp_path, capsys):
+def test_a_competitor_that_is_not_installed_is_skipped_and_named(data, tmp_path, capsys):
     results = peers.Results(tmp_path / "peers.json")
     peers.run(results, ["x"], [fake("AUCClassifier"), fake("B", requires=("numpy", "no_such_module"))], 1)
     assert "B is skipped: no_such_module not installed" in capsys.readouterr().err
@@ -172,7 +170,7 @@ def test_one_that_is_not_installed_is_skipped_by_name(data, tmp_path, capsys):
     assert "- B: skipped, no_such_module not installed." in peers_page.competitor_list(results.kept)
 
 
-def test_what_is_kept_has_date_versions_and_machine(data, tmp_path):
+def test_results_have_date_versions_and_machine(data, tmp_path):
     results = peers.Results(tmp_path / "peers.json")
     peers.run(results, ["x"], [fake("A")], 1)
     kept = json.loads(results.path.read_text())
@@ -187,7 +185,7 @@ def test_what_is_kept_has_date_versions_and_machine(data, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "[1", "[]", "3", '{"cells": []}'])
-def test_a_file_that_is_none_of_ours_is_refused(tmp_path, text):
+def test_a_file_of_something_else_is_refused(tmp_path, text):
     path = tmp_path / "peers.json"
     path.write_text(text)
     with pytest.raises(ValueError, match=r"peers\.json is no file of results"):
@@ -220,11 +218,11 @@ def test_wrong_arguments_are_one_sentence(tmp_path, arguments, message):
 # The competitors of the folder
 
 
-def test_the_competitors_of_the_issue_are_there():
+def test_fourteen_competitors_are_listed_ours_first_and_trees_last():
     names = [each.name for each in find_competitors()]
     assert names[:5] == ["AUCClassifier", "BAM", "OPAUC", "PSAM", "SPDAM"]
     assert len(set(names)) == len(names) == 14
-    assert sorted(each.name for each in find_competitors() if each.family == "trees") == names[-2:]
+    assert sorted(each.name for each in find_competitors() if group(each) == "trees") == names[-2:]
 
 
 @pytest.mark.parametrize("competitor", find_competitors(), ids=lambda each: each.name)
@@ -232,9 +230,9 @@ def test_a_competitor_ranks_better_than_chance(competitor):
     if competitor.missing or competitor.name == "LibAUC AUCM":
         pytest.skip("not installed, or tested with stand-ins below")
     X, y = make_data(200)
-    for parameters in competitor.candidates[:: max(len(competitor.candidates) - 1, 1)]:
-        fitted = peers.build(competitor, X, 0, parameters).fit(X, y)
-        assert auc_of(fitted, X, y) > 0.6
+    candidates = peers.candidates(competitor)
+    for parameters in candidates[:: max(len(candidates) - 1, 1)]:
+        assert auc_of(peers.build(competitor, X, 0, parameters).fit(X, y), X, y) > 0.6
 
 
 def test_libauc_is_called_as_documented(monkeypatch):
@@ -299,8 +297,8 @@ def test_libauc_is_called_as_documented(monkeypatch):
 
     competitor = importlib.import_module("competitors.libauc_aucm").COMPETITOR
     X, y = make_data(600)
-    fitted = competitor.make(0, 3, **competitor.candidates[0]).fit(X, y)
-    assert np.array_equal(fitted.decision_function(X), X.sum(axis=1))
+    layer = competitor.make(lr=0.001, weight_decay=1e-5).fit(X, y)
+    assert np.array_equal(layer.decision_function(X), X.sum(axis=1))
     assert calls[0] == ("loss", {"imratio": y.mean(), "device": "cpu"})
     assert calls[1] == ("steps", ["device", "loss_fn", "lr", "verbose", "weight_decay"])
     passes = ["zero_grad", "backward", "step"] * 3  # 600 rows in batches of 256

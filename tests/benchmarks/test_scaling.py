@@ -93,7 +93,7 @@ def test_sparse_rows_are_what_the_page_says(tmp_path):
 # A run
 
 
-def test_stopped_run_goes_on(tmp_path, measured, monkeypatch):
+def test_a_stopped_run_resumes(tmp_path, measured, monkeypatch):
     path = tmp_path / "results" / "scaling.json"
     sizes = {"rows": [100, 200]}
     run(Results(path), {"rows": [100]})

@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,12 +17,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rich.console import Console as RichConsole
+from sklearn.base import BaseEstimator
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_digits
+from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from aucmax import OPAUC, AUCClassifier, load_model, roc_auc
-from aucmax.cli import console
-from aucmax.cli.main import main, split_names
-from aucmax.files import Block
+from aucmax import BAM, OPAUC, AUCClassifier, load_model, roc_auc
+from aucmax.cli import console, fit_file
+from aucmax.cli.app import main
+from aucmax.cli.byte_sizes import format_bytes
+from aucmax.cli.commands.compare import split_names
+from aucmax.data.file import FileRows
+from aucmax.files import Block, open_source
+from aucmax.models.model_file import read_model
 
 X, Y = load_breast_cancer(return_X_y=True)
 TRAIN, TEST = slice(0, 400), slice(400, None)
@@ -146,8 +155,11 @@ def test_a_kernel_pipeline_is_fitted_kept_and_used(run, folder, tmp_path):
 @pytest.mark.parametrize(
     ("algorithm", "clf"),
     [
-        ([], AUCClassifier("squared")),
+        ([], AUCClassifier()),
+        (["--loss", "auto", "--cv", "3"], AUCClassifier(cv=3)),
         (["--alpha", "0.1"], AUCClassifier(alpha=0.1)),
+        (["--loss", "logistic", "--alpha", "0.1"], AUCClassifier("logistic", alpha=0.1)),
+        (["--algorithm", "BAM"], BAM()),
         (["--algorithm", "OPAUC(max_iter=2)"], OPAUC(max_iter=2, shuffle=False, random_state=0)),
     ],
     ids=str,
@@ -157,13 +169,16 @@ def test_a_fit_by_blocks_is_the_one_in_memory(run, folder, tmp_path, option, alg
     arguments = ["--target", "diagnosis", option, value, *algorithm, "-o", model]
     status, _, err = run("fit", folder / "train.csv", *arguments)
     assert status == 0
-    assert "read by blocks" in err
+    in_order = "; rows are taken in the order of the file" if isinstance(clf, OPAUC) else ""
+    size = format_bytes((folder / "train.csv").stat().st_size)
+    assert err == f"{folder / 'train.csv'}: {size}, read by blocks{in_order}\n"
     assert os.listdir(tmp_path) == ["model"]
-    streamed = load_model(model)
+    by_blocks = load_model(model)
     clf.fit(X[TRAIN], 1 - Y[TRAIN])  # malignant is the larger label
-    np.testing.assert_allclose(streamed.coef_, clf.coef_, rtol=1e-6, atol=1e-12)
-    assert streamed.classes_.tolist() == ["benign", "malignant"]
-    assert streamed.feature_names_in_.tolist() == NAMES
+    np.testing.assert_allclose(by_blocks.coef_, clf.coef_, rtol=0, atol=1e-8 * np.abs(clf.coef_).max())
+    assert getattr(by_blocks, "loss_", None) == getattr(clf, "loss_", None)
+    assert by_blocks.classes_.tolist() == ["benign", "malignant"]
+    assert by_blocks.feature_names_in_.tolist() == NAMES
 
 
 def test_one_of_many_labels_against_the_others(run, tmp_path):
@@ -195,6 +210,99 @@ def test_one_hot_columns_are_found_again_by_name(run, tmp_path):
     red, violet = map(float, out.splitlines()[1:])
     assert red == pytest.approx(0.5 * clf.coef_[0, 0] + clf.coef_[0, 3] + clf.intercept_[0])
     assert violet == pytest.approx(0.5 * clf.coef_[0, 0] + clf.intercept_[0])
+
+
+# Weights and groups
+
+
+@pytest.fixture
+def weighted(tmp_path):
+    """Return a CSV file with a column of weights among the features, and one of groups, and the weights."""
+    rng = np.random.default_rng(0)
+    weights, groups = rng.integers(0, 4, 400), rng.choice(["ann", "7", "x", "y", "z"], 400)
+    lines = [",".join([NAMES[0], "weight", *NAMES[1:], "patient", "diagnosis"])]
+    for x, w, g, c in zip(X[TRAIN], weights, groups, Y[TRAIN], strict=True):
+        first, *rest = map(repr, x.tolist())
+        lines.append(",".join([first, str(w), *rest, g, ("malignant", "benign")[c]]))
+    (tmp_path / "weighted.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path / "weighted.csv", weights
+
+
+def test_a_row_of_weight_two_is_two_rows(run, weighted, tmp_path):
+    path, weights = weighted
+    repeated = np.repeat(np.arange(400), weights)
+    np.savez(tmp_path / "repeated.npz", X=X[TRAIN][repeated], y=1 - Y[TRAIN][repeated])
+    np.savez(tmp_path / "weighted.npz", X=X[TRAIN], y=1 - Y[TRAIN], w=weights)
+    without_groups = tmp_path / "without_groups.csv"
+    without_groups.write_text(re.sub(r",(ann|7|x|y|z|patient)(?=,\w+$)", "", path.read_text(), flags=re.MULTILINE))
+    assert run("fit", tmp_path / "repeated.npz", "-o", tmp_path / "repeated", "--alpha", 0.1)[0] == 0
+    assert run("fit", tmp_path / "weighted.npz", "-o", tmp_path / "npz", "--alpha", 0.1, "--weight", "w")[0] == 0
+    options = ["--target", "diagnosis", "--weight", "weight", "--alpha", 0.1]
+    assert run("fit", without_groups, "-o", tmp_path / "csv", *options)[0] == 0
+    expected = read_model(tmp_path / "repeated")
+    for name in ("npz", "csv"):
+        found = read_model(tmp_path / name)
+        np.testing.assert_allclose(found.model.coef_, expected.model.coef_, rtol=1e-8)
+        np.testing.assert_allclose(found.notes["spreads"], expected.notes["spreads"], rtol=1e-12)
+    assert found.model.feature_names_in_.tolist() == NAMES
+    # A file that has weights and groups is scored without them.
+    scores = X[TRAIN] @ found.model.coef_[0] + found.model.intercept_[0]
+    told = json.loads(run("evaluate", tmp_path / "csv", path, "--json")[1])
+    assert told["auc"]["auc"] == pytest.approx(roc_auc(1 - Y[TRAIN], scores))
+    told = [float(line) for line in run("predict", tmp_path / "csv", path)[1].splitlines()[1:]]
+    np.testing.assert_allclose(told, scores, rtol=1e-9)
+
+
+class Recorder(BaseEstimator):
+    """Keeps what it is fitted with."""
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        self.given_ = {"sample_weight": sample_weight, "groups": groups}
+        return self
+
+
+@pytest.mark.parametrize("roles", [(), ("weight",), ("group",), ("weight", "group")], ids=str)
+def test_fit_is_given_the_weights_and_groups_that_were_asked_for(weighted, roles):
+    columns = {"weight": "weight", "group": "patient"}
+    source = open_source(weighted[0], one_hot=True, target="diagnosis", **{role: columns[role] for role in roles})
+    rows = source.read()
+    arguments = fit_file.fit_arguments(Recorder(), rows)
+    assert set(arguments) == {{"weight": "sample_weight", "group": "groups"}[role] for role in roles}
+    pipeline = make_pipeline(StandardScaler(), Recorder())
+    pipeline.fit(rows.features, rows.y, **fit_file.fit_arguments(pipeline, rows))
+    assert pipeline[-1].given_ == {"sample_weight": rows.weight, "groups": rows.group}
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_weights_and_groups_by_blocks_are_those_in_memory(run, weighted, tmp_path, loss):
+    """Groups are whole in both: a number of folds stands for stratified ones that keep them together."""
+    path, weights = weighted
+    fit = ["fit", path, "--target", "diagnosis", "--weight", "weight", "--group", "patient", "--cv", 2]
+    models = []
+    for name, how in (("memory", []), ("blocks", ["--memory", "10MB"])):
+        assert run(*fit, "--loss", loss, "-o", tmp_path / name, "--json", *how)[0] == 0
+        models.append(read_model(tmp_path / name))
+    in_memory, by_blocks = models
+    groups = open_source(path, target="diagnosis", group="patient").read().group
+    clf = AUCClassifier(loss, cv=StratifiedGroupKFold(2))
+    clf.fit(X[TRAIN], 1 - Y[TRAIN], sample_weight=weights, groups=groups)
+    for file in models:
+        np.testing.assert_allclose(file.model.coef_, clf.coef_, rtol=0, atol=1e-8 * np.abs(clf.coef_).max())
+        scores = [model.cv_results_["split1_test_score"] for model in (file.model, clf)]
+        np.testing.assert_allclose(*scores, atol=1e-9)
+    assert {**by_blocks.notes["training"], "read by blocks": False} == in_memory.notes["training"]
+    np.testing.assert_allclose(by_blocks.notes["spreads"], in_memory.notes["spreads"], rtol=1e-9)
+
+
+def test_weights_and_groups_that_cannot_be_used_are_refused(refused, weighted, tmp_path):
+    fit = ["fit", weighted[0], "--target", "diagnosis", "--one-hot", "-o", tmp_path / "m"]
+    told = refused(*fit, "--algorithm", "GaussianAUC", "--group", "patient")
+    assert told == "GaussianAUC cannot be fitted with --group: leave it out."
+    assert refused(*fit, "--algorithm", "GaussianAUC", "--group", "patient", "--memory", "10MB") == told
+    assert "has no column 'wait' to be the weight" in refused(*fit, "--weight", "wait")
+    told = refused(*fit, "--weight", "patient")
+    assert "line 2, column 'patient': found the text 'z' where a number is expected" in told
+    assert not (tmp_path / "m").exists()
 
 
 # predict, evaluate, inspect, export
@@ -289,7 +397,7 @@ def test_algorithms_lists_the_registry(run):
 
 
 def test_demo_writes_its_report_and_tells_where(run, tmp_path, monkeypatch):
-    from aucmax.cli import demo
+    from aucmax.cli.commands import demo
 
     monkeypatch.setattr(demo, "METHODS", ("GaussianAUC", "LinearDiscriminantAnalysis"))
     status, out, _ = run("demo", "-o", tmp_path / "demo.html")
@@ -341,14 +449,12 @@ def test_no_output_may_be_an_input_or_another_output(refused, folder, tmp_path):
 
 
 def test_faults_of_the_test_file_are_found_before_the_fit(refused, folder, tmp_path, monkeypatch):
-    from aucmax.cli import training
-
-    monkeypatch.setattr(training, "fit_in_memory", lambda *arguments: pytest.fail("it was fitted"))
+    monkeypatch.setattr(fit_file, "fit_in_memory", lambda *arguments: pytest.fail("it was fitted"))
     train = ["fit", folder / "train.csv", "--target", "diagnosis", "-o", tmp_path / "m"]
     assert "missing.csv" in refused(*train, "--test", tmp_path / "missing.csv")
     write_csv(tmp_path / "other.csv", TEST, columns=[*NAMES[:29], "other"])
     assert NAMES[29] in refused(*train, "--test", tmp_path / "other.csv")
-    assert "standard input (-) can be read once" in refused("fit", "-", "--test", "-", "-o", tmp_path / "m")
+    assert "standard input (-) can be read only once" in refused("fit", "-", "--test", "-", "-o", tmp_path / "m")
     assert "nowhere" in refused(*train, "--checkpoint", tmp_path / "nowhere" / "c")
 
 
@@ -363,10 +469,8 @@ def test_a_model_is_safe_when_its_test_fails(refused, folder, tmp_path):
 
 
 def test_a_checkpoint_is_no_licence_to_replace_another_file(run, folder, tmp_path, monkeypatch):
-    from aucmax.streaming import passes
-
     arguments = ["fit", folder / "train.libsvm", "--alpha", 1, "--checkpoint", tmp_path / "c", "--checkpoint-every", 0]
-    monkeypatch.setattr(passes.Passes, "clear", lambda self: None)
+    monkeypatch.setattr(FileRows, "finish", lambda self: None)
     assert run(*arguments, "-o", tmp_path / "m")[0] == 0
     (tmp_path / "precious").write_text("precious")
     status, _, err = run(*arguments, "-o", tmp_path / "precious")
@@ -392,7 +496,7 @@ def test_minus_is_standard_output(run, folder, tmp_path, monkeypatch):
 
 def test_an_interrupt_is_one_line(folder, tmp_path):
     script = (
-        "import os, signal, sys, aucmax.cli.training as t; from aucmax.cli.main import main; "
+        "import os, signal, sys, aucmax.cli.fit_file as t; from aucmax.cli.app import main; "
         "t.fit_in_memory = lambda *arguments: os.kill(os.getpid(), signal.SIGINT); main(sys.argv[1:])"
     )
     arguments = ["fit", str(folder / "train.libsvm"), "-o", str(tmp_path / "m")]
@@ -461,13 +565,11 @@ def test_no_permission_is_said(folder):
         shutil.copy(folder / "train.csv", secret)
         Path(elsewhere).chmod(0o777)
         secret.chmod(0)
-        script = (
-            "import os, sys; os.geteuid() or os.setuid(65534); from aucmax.cli.main import main; main(sys.argv[1:])"
-        )
+        script = "import os, sys; os.geteuid() or os.setuid(65534); from aucmax.cli.app import main; main(sys.argv[1:])"
         command = [
             sys.executable,
             "-c",
-            f"import aucmax.cli.main, aucmax.cli.training, aucmax.files.delimited; {script}",
+            f"import aucmax.cli.app, aucmax.cli.fit_file, aucmax.cli.score_file, aucmax.files.delimited; {script}",
         ]
         done = subprocess.run([*command, "fit", secret, "-o", f"{elsewhere}/m"], capture_output=True, text=True)
         assert done.returncode == 2
@@ -503,10 +605,11 @@ def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder,
         (["--algorithm", "OPAUK"], "OPAUC"),
         (["--algorithm", "OPAUC(rank='x')"], "rank"),
         (["--algorithm", "GaussianAUC", "--penalty", "l1"], "GaussianAUC has no parameter for --penalty"),
-        (["--algorithm", "LinearSVC"], "LinearSVC can be compared with, not fitted here"),
+        (["--algorithm", "LinearSVC"], "LinearSVC can be compared with, not fitted here: --algorithm takes one of"),
+        (["--algorithm", "SPAM(alpha=1)", "--alpha", "1"], "alpha is given twice, by --algorithm and by --alpha."),
         (["--memory", "lots"], "--memory takes a size such as 2GB"),
-        (["--memory", "10MB", "--loss", "hinge"], "--loss hinge needs all rows in memory"),
-        (["--memory", "10MB", "--algorithm", "PSAM"], "PSAM needs all rows in memory"),
+        (["--memory", "100kB", "--loss", "hinge", "-q"], "leaves for it: raise --memory, or give --alpha and --loss."),
+        (["--memory", "10MB", "--algorithm", "PSAM"], "PSAM needs all rows in memory, but the file is larger than --m"),
         (["--positive", "7"], "no row has the label '7'"),
         (["--alpha", "-1"], "alpha"),
         (["--nonsense"], "--nonsense"),
@@ -526,9 +629,7 @@ def test_a_traceback_is_shown_on_debug_alone(run, folder, tmp_path):
 
 
 def test_a_fault_of_ours_ends_with_status_1(run, folder, tmp_path, monkeypatch):
-    from aucmax.cli import training
-
-    monkeypatch.setattr(training, "fit_in_memory", lambda *arguments: {}["nothing"])
+    monkeypatch.setattr(fit_file, "fit_in_memory", lambda *arguments: {}["nothing"])
     status, _, err = run("fit", folder / "train.libsvm", "-o", tmp_path / "m")
     assert status == 1
     assert err == "aucmax: unexpected KeyError: 'nothing' (--debug shows where).\n"
@@ -542,7 +643,7 @@ def test_a_full_disk_leaves_the_old_file_whole(folder, tmp_path):
     script = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); "
-        "from aucmax.cli.main import main; main(sys.argv[1:])"
+        "from aucmax.cli.app import main; main(sys.argv[1:])"
     )
     command = [
         sys.executable,

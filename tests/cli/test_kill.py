@@ -15,18 +15,18 @@ from aucmax import load_model
 # A process that forks one child for each line: what it has imported and compiled before, no child has to.
 SERVER = """
 import os, signal, sys, time
-import aucmax.cli.main
+import aucmax.cli.app
 for line in sys.stdin:
     delay, *arguments = line.split()
     if delay == "here":
         try:
-            aucmax.cli.main.main(arguments)
+            aucmax.cli.app.main(arguments)
         except SystemExit as leaving:
             print(leaving.code, flush=True)
         continue
     pid, end = os.fork(), time.monotonic() + float(delay)
     if pid == 0:
-        aucmax.cli.main.main(arguments)
+        aucmax.cli.app.main(arguments)
     done, status = 0, 0
     while not done and time.monotonic() < end:
         time.sleep(0.001)
@@ -82,7 +82,8 @@ def data(tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("train.csv", ["--cv", "2"]),
+        ("train.csv", ["--cv", "2", "--loss", "squared"]),
+        ("train.csv", ["--alpha", "0.1", "--loss", "logistic", "--memory", "64MB"]),  # four blocks a pass
         ("train.libsvm", ["--algorithm", "OPAUC(max_iter=8)"]),
     ],
 )
@@ -99,7 +100,7 @@ def test_killed_at_random_moments_it_ends_at_bitwise_the_same_model(server, data
         model.unlink(missing_ok=True)
         n_killed, seen = fit_and_kill(server, arguments, model, checkpoint, longest=share * whole)
         share /= 4
-    assert len(seen) > 2, "no checkpoint was gone on from"
+    assert len(seen) > 2, "no fit was resumed from a checkpoint"
     assert model.read_bytes() == (tmp_path / "whole").read_bytes()
     left = {path for path in os.listdir(tmp_path) if not path.startswith(".")}
     assert left == {"model", "warm", "whole"}

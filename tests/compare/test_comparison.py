@@ -14,13 +14,15 @@ from scipy import sparse, stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV, ParameterGrid, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.utils import get_tags
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from aucmax import OPAUC, roc_auc
 from aucmax.algorithms import ALGORITHMS
-from aucmax.compare import comparison as experiment
+from aucmax.algorithms.method import Method
+from aucmax.compare import comparison
 from aucmax.compare.comparison import Comparison, compare, paired_t_test, win_tie_loss
-from aucmax.compare.methods import METHODS, Method, describe_methods, find_method
+from aucmax.compare.methods import METHODS, describe_methods, find_method
 from aucmax.compare.tuning import list_candidates, seeded_estimator
 
 SCIKIT_LEARN = [name for name in METHODS if name not in {"AUCClassifier", *ALGORITHMS}]
@@ -62,26 +64,26 @@ def spied(X):
 
 
 def run_spy(X, y, methods, **options):
-    """Return the comparison, and what each cell of it was given, in order."""
-    cells = {}
+    """Return the comparison, and what each method was given on each split, in order."""
+    given = {}
 
-    def on_progress(fit):
-        cells[fit.method, fit.split] = list(Spy.record)
+    def on_progress(result):
+        given[result.method, result.split] = list(Spy.record)
         Spy.record.clear()
 
     Spy.record.clear()
-    return compare(spied(X), y, methods, on_progress=on_progress, **FEW, **options), cells
+    return compare(spied(X), y, methods, on_progress=on_progress, **FEW, **options), given
 
 
 def test_all_methods_see_the_same_splits_and_nothing_is_fitted_to_test_rows(data):
     X, y = data
     methods = [Method(name, Spy, {"column": [1, 2, 3]}) for name in ("a", "b")]
-    _, cells = run_spy(X, y, methods)
+    _, given = run_spy(X, y, methods)
     splits = list(RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X, y))
-    assert set(cells) == {(name, k) for name in ("a", "b") for k in range(6)}
+    assert set(given) == {(name, k) for name in ("a", "b") for k in range(6)}
     for k, (train, test) in enumerate(splits):
-        assert cells["a", k] == cells["b", k]
-        *tuning, (_, fitted, _), (_, scored, _) = cells["a", k]
+        assert given["a", k] == given["b", k]
+        *tuning, (_, fitted, _), (_, scored, _) = given["a", k]
         assert fitted == set(train)
         assert scored == set(test)
         assert [kind for kind, *_ in tuning] == ["fit", "score"] * (3 * 3)
@@ -91,10 +93,10 @@ def test_all_methods_see_the_same_splits_and_nothing_is_fitted_to_test_rows(data
 
 
 def test_one_candidate_is_not_tuned_and_only_its_first_fit_is_made_twice_so_that_no_time_has_loading_in_it(data):
-    table, cells = run_spy(*data, [Method("a", Spy), Method("b", Spy, {"column": [2]})])
+    table, given = run_spy(*data, [Method("a", Spy), Method("b", Spy, {"column": [2]})])
     for name in "ab":
-        assert [kind for kind, *_ in cells[name, 0]] == ["fit", "fit", "score"]
-        assert [kind for kind, *_ in cells[name, 1]] == ["fit", "score"]
+        assert [kind for kind, *_ in given[name, 0]] == ["fit", "fit", "score"]
+        assert [kind for kind, *_ in given[name, 1]] == ["fit", "score"]
     assert table.parameters == [[{}] * 6, [{"column": 2}] * 6]
     assert np.isfinite(table.seconds).all()
     assert table.seconds.shape == table.tuning_seconds.shape == (2, 6)
@@ -102,8 +104,8 @@ def test_one_candidate_is_not_tuned_and_only_its_first_fit_is_made_twice_so_that
 
 def test_every_fit_has_one_thread(data):
     with threadpool_limits(2):
-        _, cells = run_spy(*data, [Method("a", Spy)])
-    assert {threads for cell in cells.values() for kind, _, threads in cell if kind == "fit"} == {1}
+        _, given = run_spy(*data, [Method("a", Spy)])
+    assert {threads for calls in given.values() for kind, _, threads in calls if kind == "fit"} == {1}
 
 
 def test_the_chosen_candidate_is_that_of_an_exhaustive_search(data):
@@ -161,7 +163,7 @@ def test_two_processes_give_bitwise_what_one_gives(data):
     assert np.isfinite(one.auc).all()
     assert one.parameters == two.parameters
     assert one.pvalues == two.pvalues
-    assert {(fit.method, fit.split): fit.auc for fit in seen} == {
+    assert {(result.method, result.split): result.auc for result in seen} == {
         (name, k): two.auc[m, k] for m, name in enumerate(two.methods) for k in range(2)
     }
 
@@ -174,7 +176,7 @@ def test_fits_may_end_in_any_order(data, monkeypatch):
     def backwards(**options):
         return lambda tasks: [function(*args, **kwargs) for function, args, kwargs in reversed(list(tasks))]
 
-    monkeypatch.setattr(experiment, "Parallel", backwards)
+    monkeypatch.setattr(comparison, "Parallel", backwards)
     again = compare(spied(X), y, methods, **FEW)
     np.testing.assert_array_equal(again.auc, table.auc)
     assert again.parameters == table.parameters
@@ -249,13 +251,14 @@ def test_sparse_rows_and_labels_of_any_kind_give_the_same_figures(data):
 def test_every_method_is_seeded_and_its_grid_fits_its_estimator(name):
     method = METHODS[name]
     estimator = seeded_estimator(method, 7, is_sparse=False)
+    centring = {key: False for key in estimator.get_params() if key.endswith("with_mean")}
     seeds = [value for key, value in estimator.get_params().items() if key.endswith("random_state")]
     assert set(seeds) <= {7}
     candidates = list_candidates(method.grid, 1000, None)
     assert len(candidates) == math.prod(map(len, method.grid.values()))
     clone(estimator).set_params(**candidates[-1])
     assert hasattr(estimator, "decision_function") or hasattr(estimator[-1], "decision_function")
-    assert method.description
+    assert method.takes_sparse == get_tags(estimator.set_params(**centring)).input_tags.sparse
 
 
 def test_grids_are_cut_to_the_columns_and_thinned_evenly(data):
@@ -280,14 +283,14 @@ def test_names_with_parameters():
     method = find_method(" SHTAUC( n_nonzero = 10 ) ")
     assert method.name == "SHTAUC(n_nonzero=10)"
     assert set(method.grid) == {"n_blocks"}
-    assert method.make(random_state=1).get_params()["n_nonzero"] == 10
+    assert method(random_state=1).get_params()["n_nonzero"] == 10
     assert find_method("OPAUC()") == find_method("OPAUC") == METHODS["OPAUC"]
-    assert find_method("OPAUCr(rank=3)").make().rank == 3
-    assert find_method("OPAUCr").make().rank == 50
-    assert find_method("AUCClassifier(loss='logistic', n_nonzero=[1, 2])").make().n_nonzero == [1, 2]
+    assert find_method("OPAUCr(rank=3)")().rank == 3
+    assert find_method("OPAUCr")().rank == 50
+    assert find_method("AUCClassifier(loss='logistic', n_nonzero=[1, 2])")().n_nonzero == [1, 2]
     scaled = find_method("LogisticRegression(C=3)")
     assert scaled.grid == {}
-    assert scaled.make()[-1].C == 3
+    assert scaled()[-1].C == 3
     assert set(find_method("NSOLAM(n_components=5, eta0=1.0)").grid) == {"solam__radius"}
 
 
@@ -375,15 +378,15 @@ def test_win_tie_loss():
 
 
 def test_descriptions_are_those_of_the_documentation():
-    rows = {row.name: row for row in describe_methods()}
-    assert list(rows) == list(METHODS)
+    listed = {each.name: each for each in describe_methods()}
+    assert list(listed) == list(METHODS)
     for name, algorithm in ALGORITHMS.items():
-        if not algorithm.maker:
-            assert rows[name].summary == inspect.getdoc(algorithm.make).splitlines()[0].rstrip(".")
-    assert rows["OPAUCr"].summary == "OPAUC(rank=50)"
-    assert rows["SGDClassifier"].grid == "alpha: 1e-06 to 1 (7), loss: hinge/log_loss"
-    assert rows["NASAM"].grid == "alpha: 1e-10 to 1e-07 (4)"
-    assert all(row.summary and row.family for row in rows.values())
+        if algorithm.maker == name:
+            assert listed[name].summary == inspect.getdoc(algorithm.make).splitlines()[0].rstrip(".")
+    assert listed["OPAUCr"].summary == "OPAUC(rank=50)"
+    assert listed["SGDClassifier"].grid == "alpha: 1e-06 to 1 (7), loss: hinge/log_loss"
+    assert listed["NASAM"].grid == "alpha: 1e-10 to 1e-07 (4)"
+    assert all(each.summary and each.family for each in listed.values())
 
 
 def test_listing_the_methods_does_not_import_a_compiler():

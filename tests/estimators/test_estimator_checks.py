@@ -12,6 +12,22 @@ ESTIMATORS = [
     if isinstance(value := getattr(aucmax, name), type) and issubclass(value, BaseEstimator)
 ]
 assert ESTIMATORS
+ON_DENSE, ON_SPARSE = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
+
+
+def failed_checks(estimator):
+    """Return the checks that an estimator cannot pass, with the reason.
+
+    These compare a fit of weighted rows with one of repeated rows in another order. tests/algorithms/test_sample_weight
+    compares them in the same order.
+    """
+    if isinstance(estimator, aucmax.SPDAM) and estimator.tol > 1e-12:
+        reason = "stops at a duality gap of 1e-6, before the weights agree to 1e-7"
+    elif getattr(estimator, "_repeats_rows", False) and getattr(estimator, "solver", "sgd") == "sgd":
+        reason = "takes steps on single rows, so that the result depends on their order, as in SGDClassifier"
+    else:
+        return {}
+    return {ON_DENSE: reason, ON_SPARSE: reason}
 
 
 @pytest.mark.filterwarnings("ignore:The rarer class has only:UserWarning")
@@ -27,7 +43,11 @@ assert ESTIMATORS
         aucmax.AUCClassifier(n_nonzero=1),
         aucmax.AUCClassifier(n_nonzero=1, alpha=0.1, solver="dual"),
         aucmax.KMeansNystroem(5),
-    ]
+        aucmax.SPDAM(tol=1e-15, max_iter=5000),
+        aucmax.UniLog(solver="exact"),
+    ],
+    expected_failed_checks=failed_checks,
+    xfail_strict=True,
 )
 def test_estimator_check(estimator, check):
     check(estimator)

@@ -42,10 +42,10 @@ def assert_same(X, y, X_expected, y_expected):
 
 def join(blocks):
     """All rows of blocks that may grow wider."""
-    width = max(block.X.shape[1] for block in blocks)
+    width = max(block.features.shape[1] for block in blocks)
     for block in blocks:
-        block.X.resize((block.X.shape[0], width))
-    X = sparse.csr_array(sparse.vstack([block.X for block in blocks], format="csr"))
+        block.features.resize((block.features.shape[0], width))
+    X = sparse.csr_array(sparse.vstack([block.features for block in blocks], format="csr"))
     return X, np.concatenate([block.y for block in blocks])
 
 
@@ -84,7 +84,7 @@ def test_bitwise_equal_to_scikit_learn(folder, text, n_bytes):
         with pytest.raises(ValueError, match="no columns"):
             source.read()
     else:
-        assert_same(*source.read(), X, y)
+        assert_same(*source.read()[:2], X, y)
         assert_same(*join(list(source.blocks(n_bytes))), X, y)
 
 
@@ -96,7 +96,7 @@ def test_bitwise_equal_to_scikit_learn(folder, text, n_bytes):
 )
 def test_long_decimals_are_rounded_as_python_does(folder, digits, point, exponent):
     decimal = f"{digits[:point]}.{digits[point:]}e{exponent}"
-    X, _ = open_source(write(folder, f"1 1:{decimal} 2:-{digits}\n")).read()
+    X, _ = open_source(write(folder, f"1 1:{decimal} 2:-{digits}\n")).read()[:2]
     assert X.data.tolist() == [float(decimal), -float(digits)]
 
 
@@ -110,7 +110,7 @@ def test_ties_between_two_doubles(folder):
         "0e999",
     ]
     text = " ".join(f"{k}:{decimal}" for k, decimal in enumerate(decimals, 1))
-    X, _ = open_source(write(folder, f"1 {text}\n")).read()
+    X, _ = open_source(write(folder, f"1 {text}\n")).read()[:2]
     assert X.data.tolist() == [float(decimal) for decimal in decimals]
 
 
@@ -133,7 +133,7 @@ def near_ties():
 def test_decimals_a_hair_from_a_tie(folder):
     decimals = [f"{m}e{exponent}" for m, exponent in near_ties() if 2**53 < m < 10**19]
     assert len(decimals) > 100
-    X, _ = open_source(write(folder, "".join(f"1 1:{decimal}\n" for decimal in decimals))).read()
+    X, _ = open_source(write(folder, "".join(f"1 1:{decimal}\n" for decimal in decimals))).read()[:2]
     assert X.data.tolist() == [float(decimal) for decimal in decimals]
 
 
@@ -145,30 +145,30 @@ def test_real_files(name):
     X, y = load_svmlight_file(str(path))
     source = open_source(path)
     assert source.format == "libsvm"
-    assert_same(*source.read(), X, y)
+    assert_same(*source.read()[:2], X, y)
     if name == "svmguide3":
         assert_same(*join(list(source.blocks(5000))), X, y)
 
 
 def test_zero_based_and_width(folder):
     path = write(folder, "1 0:3 2:4\n0 1:5\n")
-    X, _ = open_source(path, zero_based=True).read()
+    X, _ = open_source(path, zero_based=True).read()[:2]
     assert X.toarray().tolist() == [[3, 0, 4], [0, 5, 0]]
     assert open_source(path, zero_based=True, n_features=7).read()[0].shape == (2, 7)
-    assert all(block.X.shape[1] == 7 for block in open_source(path, zero_based=True, n_features=7).blocks(1))
+    assert all(block.features.shape[1] == 7 for block in open_source(path, zero_based=True, n_features=7).blocks(1))
     with pytest.raises(ValueError, match=r"line 1: index '2' is beyond the 2 features"):
         open_source(path, zero_based=True, n_features=2).read()
 
 
 def test_largest_index(folder):
-    X, _ = open_source(write(folder, f"1 {2**31 - 2}:1\n")).read()
+    X, _ = open_source(write(folder, f"1 {2**31 - 2}:1\n")).read()[:2]
     assert X.shape[1] == 2**31 - 2
-    X, _ = open_source(write(folder, f"1 {2**31 - 2}:1\n"), zero_based=True).read()
+    X, _ = open_source(write(folder, f"1 {2**31 - 2}:1\n"), zero_based=True).read()[:2]
     assert X.shape[1] == 2**31 - 1
 
 
 def test_labels_only_when_the_width_is_known(folder):
-    X, y = open_source(write(folder, "1\n-1\n"), n_features=3).read()
+    X, y = open_source(write(folder, "1\n-1\n"), n_features=3).read()[:2]
     assert X.shape == (2, 3)
     assert y.tolist() == [1, -1]
     assert open_source(write(folder, "1\n"), n_features=3, with_target=False).read()[1] is None
@@ -179,8 +179,8 @@ BAD = {
     "1 1:2\n\n# c\n-1 a:3\n": "line 4: found 'a:3' where index:value",
     "1 -1:3\n": "line 1: found '-1:3' where index:value",
     "1 :3\n": "line 1: found ':3'",
-    "1 qid:3 1:2\n": "line 1: 'qid:3' makes groups",
-    "1 0:3\n": "line 1: index 0, but LIBSVM counts from 1: say --zero-based",
+    "1 qid:3 1:2\n": "line 1: 'qid:3' puts the row into a group",
+    "1 0:3\n": "line 1: index 0, but LIBSVM counts from 1: say zero_based=True",
     "1 2:3 1:3\n": "line 1: index '1' does not come after",
     "1 2:3 2:3\n": "line 1: index '2' does not come after",
     "one 1:3\n": "line 1: the label 'one' is not a number",
@@ -255,9 +255,9 @@ def assert_as_reference(folder, text, n_bytes):
         assert "\n" not in message
         return
     found = [
-        (label, (block.X.indices[a:b] + 1).tolist(), block.X.data[a:b].tolist())
+        (label, (block.features.indices[a:b] + 1).tolist(), block.features.data[a:b].tolist())
         for block in blocks
-        for label, a, b in zip(block.y.tolist(), block.X.indptr[:-1], block.X.indptr[1:], strict=True)
+        for label, a, b in zip(block.y.tolist(), block.features.indptr[:-1], block.features.indptr[1:], strict=True)
     ]
     assert found == expected
 

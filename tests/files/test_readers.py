@@ -85,7 +85,7 @@ def dense(X):
 
 
 def refusal(path, **options):
-    """The one sentence that a file is refused with."""
+    """Return the one sentence that refuses a file."""
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         open_source(path, **options).read()
     message = str(caught.value)
@@ -100,7 +100,7 @@ def refusal(path, **options):
 def test_same_rows_in_every_format(number_file):
     source = open_source(number_file, with_target=True, n_features=3)
     for _ in range(2):
-        X, y = source.read()
+        X, y = source.read()[:2]
         assert_array_equal(dense(X), NUMBERS)
         assert X.dtype == y.dtype == np.float64
         assert_array_equal(y, LABELS)
@@ -117,7 +117,7 @@ def test_blocks_go_on_from_any_position(number_file, n_bytes):
     blocks = list(source.blocks(n_bytes))
     assert (len(blocks) == 1) == (n_bytes == 1 << 20 and source.format != "parquet")
     assert len(blocks) == N_ROWS or n_bytes > 1
-    assert_array_equal(np.vstack([dense(block.X) for block in blocks]), NUMBERS)
+    assert_array_equal(np.vstack([dense(block.features) for block in blocks]), NUMBERS)
     assert_array_equal(np.concatenate([block.y for block in blocks]), LABELS)
     reads = [block.n_read for block in blocks]
     assert reads == sorted(reads)
@@ -126,7 +126,7 @@ def test_blocks_go_on_from_any_position(number_file, n_bytes):
         rest = list(open_source(number_file).blocks(n_bytes, start=block.position))
         assert len(rest) == len(blocks) - k - 1
         for found, expected in zip(rest, blocks[k + 1 :], strict=True):
-            assert_array_equal(dense(found.X), dense(expected.X))
+            assert_array_equal(dense(found.features), dense(expected.features))
             assert_array_equal(found.y, expected.y)
             assert found[2:] == expected[2:]
 
@@ -155,7 +155,7 @@ def test_compression_is_seen_in_the_bytes(tmp_path, pack, name):
         blocks = list(source.blocks(200))
         assert blocks[-1].n_read == source.size == len(packed)
         (rest,) = itertools.islice(source.blocks(200, start=blocks[3].position), 1)
-        assert_array_equal(dense(rest.X), dense(blocks[4].X))
+        assert_array_equal(dense(rest.features), dense(blocks[4].features))
         for size in (11, len(packed) // 2, len(packed) - 1):
             assert "damaged or cut short" in refusal(write(path, packed[:size]), format="csv")
         damaged = bytearray(packed)
@@ -168,12 +168,12 @@ def test_standard_input(number_file, monkeypatch):
     source = open_source("-", with_target=True)
     assert source.name == "standard input"
     assert source.size == number_file.stat().st_size
-    X, y = source.read()
+    X, y = source.read()[:2]
     assert_array_equal(dense(X), NUMBERS)
     assert_array_equal(y, LABELS)
     # Two readings at once, each with its own place.
     for one, two in zip(source.blocks(100), source.blocks(100), strict=True):
-        assert_array_equal(dense(one.X), dense(two.X))
+        assert_array_equal(dense(one.features), dense(two.features))
 
 
 def test_named_pipe(tmp_path):
@@ -243,7 +243,7 @@ def test_format_that_is_said_wins(tmp_path):
         (b"", "is empty"),
         (b"  \n\n", "is empty"),
         (gzip.compress(b"", mtime=0), "is empty"),
-        (b"one two three\n1 2 3\n", "no known format: LIBSVM text, CSV"),
+        (b"one two three\n1 2 3\n", "no known format: aucmax reads LIBSVM text, CSV"),
         (bytes(range(256)), "no known format"),
         (b"\xff\xfea\0,\0b\0\n\0", "is text in UTF-16"),
     ],
@@ -253,7 +253,9 @@ def test_files_of_no_format(tmp_path, content, message):
 
 
 def test_not_text(tmp_path):
-    assert "is not text" in refusal(write(tmp_path / "rows.csv", bytes(range(256))))
+    message = refusal(write(tmp_path / "rows.csv", bytes(range(256))))
+    assert "is not text" in message
+    assert message.endswith("Parquet and .npz; say with format= which it is.")
 
 
 def test_files_that_cannot_be_opened(tmp_path):
@@ -271,7 +273,7 @@ def test_files_that_cannot_be_opened(tmp_path):
 def test_long_lines(tmp_path, monkeypatch):
     row = " ".join(f"{k}:1" for k in range(1, 2000))
     path = write(tmp_path / "rows", f"1 {row}\n0 {row}\n")
-    assert [block.X.nnz for block in open_source(path).blocks(10)] == [1999, 1999]
+    assert [block.features.nnz for block in open_source(path).blocks(10)] == [1999, 1999]
     monkeypatch.setattr(lines, "LONGEST_LINE", 5000)
     assert "line 1: longer than 1 GiB" in refusal(path)
 
@@ -317,16 +319,16 @@ def test_one_hot(colour_file):
     assert source.feature_names == ["a", "b", "colour=blue", "colour=green", "colour=red", "c"]
     assert source.target == "label"
     assert not source.sparse
-    X, y = source.read()
+    X, y = source.read()[:2]
     assert_array_equal(X, ONE_HOT)
     assert_array_equal(y, LABELS)
-    assert_array_equal(np.vstack([block.X for block in source.blocks(100)]), ONE_HOT)
+    assert_array_equal(np.vstack([block.features for block in source.blocks(100)]), ONE_HOT)
 
 
 def test_one_hot_of_many_categories_is_sparse(colour_file, monkeypatch):
     monkeypatch.setattr("aucmax.files.columns.DENSE_UP_TO", 5)
     monkeypatch.setattr("aucmax.files.columns.ROWS_IN_CACHE", 7)
-    X, _ = open_source(colour_file, one_hot=True).read()
+    X, _ = open_source(colour_file, one_hot=True).read()[:2]
     assert sparse.issparse(X)
     assert_array_equal(X.toarray(), ONE_HOT)
     assert X.has_canonical_format
@@ -337,7 +339,7 @@ def test_one_hot_of_many_categories_is_sparse(colour_file, monkeypatch):
 def test_text_without_one_hot(colour_file):
     message = refusal(colour_file)
     assert "column 'colour'" in message
-    assert "--one-hot" in message
+    assert message.endswith("or encode text with one_hot=True.")
     assert colour_file.suffix == ".parquet" or f"line 2, column 'colour': found the text '{COLOURS[0]}'" in message
 
 
@@ -349,7 +351,7 @@ def test_encoding_finds_columns_by_name(colour_file, monkeypatch, tmp_path, is_s
     encoding = Encoding(**json.loads(json.dumps(encoding._asdict())))
     new = write(tmp_path / "new.csv", "class,c,other,colour,b,a\nx,3,?,red,2,1\ny,30,,mauve,20,10\n")
     source = open_source(new, encoding=encoding)
-    X, y = source.read()
+    X, y = source.read()[:2]
     assert_array_equal(dense(X), [[1, 2, 0, 0, 1, 3], [10, 20, 0, 0, 0, 30]])
     assert y.tolist() == ["x", "y"]
     assert source.encoding == encoding
@@ -357,7 +359,7 @@ def test_encoding_finds_columns_by_name(colour_file, monkeypatch, tmp_path, is_s
     assert "has no column 'c', which the model needs; its columns are a, b, colour, d." in message
     message = refusal(write(new, "a,b,colour,c\n1,2,red,3\n1,2,red,much\n"), encoding=encoding)
     assert "line 3, column 'c': found the text 'much'" in message
-    assert "--one-hot" not in message
+    assert "one_hot" not in message
 
 
 def test_encoding_keeps_a_feature_with_the_name_of_a_target(tmp_path):
@@ -402,7 +404,7 @@ def test_target(tmp_path, columns, options, target):
     path = write(tmp_path / "rows.csv", f"{columns}\n1,2,3\n4,5,6\n")
     source = open_source(path, **options)
     assert source.target == target
-    X, y = source.read()
+    X, y = source.read()[:2]
     assert (y is None) == (target is None)
     hidden = target or ("label" if options.get("with_target") is False else None)
     assert source.feature_names == [column for column in columns.split(",") if column != hidden]
@@ -411,7 +413,7 @@ def test_target(tmp_path, columns, options, target):
 
 def test_target_that_is_missing(tmp_path):
     path = write(tmp_path / "rows.csv", "a,b,c\n1,2,3\n")
-    assert "no column called target, label, class or y: name the target with --target" in refusal(
+    assert "no column called target, label, class or y: name the target with target=;" in refusal(
         path, with_target=True
     )
     message = refusal(path, with_target=True, target="z")
@@ -440,15 +442,146 @@ def test_labels_as_read(tmp_path, cells, expected):
     assert y.tolist() == expected.tolist()
 
 
+# Weights and groups
+
+WEIGHTS = np.round(rng.random(N_ROWS) * np.arange(N_ROWS), 3)  # the first one is 0
+GROUPS = rng.choice(["a", "7", "07", "über"], N_ROWS)
+
+
+@pytest.fixture(params=["csv", "parquet", "npz", "sparse"])
+def weighted_file(request, tmp_path):
+    """The same rows with weights and groups, among the features where the format has columns."""
+    path = tmp_path / f"rows.{request.param}"
+    a, b, c = NUMBERS.T
+    columns = {"a": a, "w": WEIGHTS, "b": b, "label": LABELS, "who": GROUPS, "c": c}
+    if request.param == "csv":
+        lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+        return write(path, "\n".join(lines) + "\n")
+    if request.param == "parquet":
+        pq.write_table(pa.table(columns), path, row_group_size=15)
+        return path
+    X = sparse.csr_array(NUMBERS)
+    csr = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape}
+    path = tmp_path / "rows.npz"
+    np.savez(path, **({"X": NUMBERS} if request.param == "npz" else csr), y=LABELS, w=WEIGHTS[:, None], who=GROUPS)
+    return path
+
+
+@pytest.mark.parametrize("n_bytes", [1, 333, 1 << 20])
+def test_weights_and_groups_come_with_their_rows(weighted_file, n_bytes, monkeypatch):
+    source = open_source(weighted_file, weight="w", group="who", with_target=True)
+    monkeypatch.setattr(type(source), "blocks", partialmethod(type(source).blocks, n_bytes))
+    rows = source.read()
+    assert_array_equal(dense(rows.features), NUMBERS)
+    assert_array_equal(rows.y, LABELS)
+    assert_array_equal(rows.weight, WEIGHTS)
+    assert rows.weight.dtype == np.float64
+    assert rows.group.tolist() == GROUPS.tolist()
+    assert rows.n_read == source.size
+    assert (source.weight, source.group) == ("w", "who")
+    assert source.feature_names in (None, ["a", "b", "c"])
+
+
+def test_weights_and_groups_go_on_from_any_position(weighted_file):
+    source = open_source(weighted_file, weight="w", group="who")
+    for k, block in enumerate(source.blocks(1)):
+        following = next(source.blocks(1, start=block.position), None)
+        if following is not None:
+            assert (following.weight.tolist(), following.group.tolist()) == ([WEIGHTS[k + 1]], [GROUPS[k + 1]])
+    assert k == N_ROWS - 1
+
+
+def test_weights_and_groups_that_are_not_named_are_features_or_ignored(weighted_file):
+    if weighted_file.suffix == ".npz":
+        rows = open_source(weighted_file).read()
+        assert_array_equal(dense(rows.features), NUMBERS)
+    else:
+        assert open_source(weighted_file, weight="w", one_hot=True).feature_names[-2:] == ["who=über", "c"]
+        encoding = open_source(weighted_file, weight="w", group="who").encoding
+        assert encoding == Encoding(["a", "b", "c"], {})
+        rows = open_source(weighted_file, encoding=encoding, with_target=True).read()
+        assert_array_equal(rows.features, NUMBERS)
+    assert rows.weight is None
+    assert rows.group is None
+
+
+def test_columns_that_cannot_be_the_weight_or_the_group(weighted_file):
+    what = "array" if weighted_file.suffix == ".npz" else "column"
+    assert f" has no {what} 'z' to be the weight; its {what}s are " in refusal(weighted_file, weight="z")
+    assert f" has no {what} 'z' to be the group; its {what}s are " in refusal(weighted_file, group="z")
+    message = refusal(weighted_file, weight="w", group="w")
+    assert message == f": the {what} 'w' is the weight, so it cannot be the group."
+    if what == "column":
+        message = refusal(weighted_file, weight="label", group="who", target="label", with_target=True)
+        assert message == ": the column 'label' is the weight, so it cannot be the target."
+        message = refusal(weighted_file, weight="a", encoding=Encoding(["a", "b"], {}))
+        assert message == ": the column 'a' is a feature of the model, so it cannot be the weight."
+    else:
+        message = refusal(weighted_file, group="y")
+        assert message == ": the array 'y' is the target, so it cannot be the group."
+        message = refusal(weighted_file, weight="indptr" if open_source(weighted_file).sparse else "X")
+        assert message.endswith("is part of X, so it cannot be the weight.")
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("-0.5", "column 'w': -0.5 is a negative weight: weights must be 0 or more."),
+        ("nan", "column 'w': nan is not a finite number: fill it or drop the row."),
+        ("inf", "column 'w': inf is not a finite number: fill it or drop the row."),
+        ("", "column 'w': the cell is empty: fill it or drop the row."),
+    ],
+)
+def test_bad_weights_are_refused_with_their_place(tmp_path, cell, message):
+    path = write(tmp_path / "rows.csv", f"a,w,y\n1,0,0\n2,-0.0,1\n3,{cell},1\n")
+    assert refusal(path, weight="w") == f", line 4, {message}"
+    path = tmp_path / "rows.parquet"
+    weights = [0.0, -0.0, float(cell) if cell else None]
+    pq.write_table(pa.table({"a": [1, 2, 3], "w": weights, "y": [0, 1, 1]}), path, row_group_size=2)
+    assert refusal(path, weight="w") == f", row 3, {message}"
+    if cell:
+        np.savez(tmp_path / "rows.npz", X=np.ones((3, 1)), y=[0, 1, 1], w=weights)
+        expected = ": row 3 of w is negative or not finite: weights must be 0 or more."
+        assert refusal(tmp_path / "rows.npz", weight="w") == expected
+
+
+def test_weights_and_groups_of_other_types(tmp_path):
+    text = "correct it or leave the column out."
+    path = write(tmp_path / "rows.csv", "a,w,y\n1,heavy,0\n2,light,1\n")
+    found = ", line 2, column 'w': found the text 'heavy' where a number is expected: "
+    assert refusal(path, weight="w") == found + text
+    path = tmp_path / "rows.parquet"
+    columns = {"a": [1, 2], "w": ["heavy", "light"], "flag": [True, False], "big": [2**60, 2**60 + 1], "y": [0, 1]}
+    pq.write_table(pa.table(columns), path)
+    drop = Encoding(["a"], {})
+    assert refusal(path, weight="w", encoding=drop) == f", column 'w': text where numbers are expected: {text}"
+    rows = open_source(path, weight="flag", group="big", encoding=drop).read()
+    assert rows.weight.tolist() == [1.0, 0.0]
+    assert rows.group.tolist() == [str(2**60), str(2**60 + 1)]  # as numbers they would be one group
+    path = write(tmp_path / "gap.csv", "a,who,y\n1,x,0\n2,,1\n")
+    assert ", line 3, column 'who': the cell is empty" in refusal(path, group="who")
+    np.savez(tmp_path / "rows.npz", X=np.ones((2, 1)), y=[0, 1], w=["a", "b"], short=[1.0], who=[2**60, 2**60 + 1])
+    assert refusal(tmp_path / "rows.npz", weight="w") == ": w is of type <U1, which is not accepted."
+    assert refusal(tmp_path / "rows.npz", weight="short") == ": X has 2 rows, but short has the shape (1,)."
+    assert open_source(tmp_path / "rows.npz", group="who").read().group.tolist() == [2**60, 2**60 + 1]
+
+
+@pytest.mark.parametrize("role", ["weight", "group"])
+def test_libsvm_has_no_weights_and_no_groups(tmp_path, role):
+    path = write(tmp_path / "rows.libsvm", libsvm_text())
+    expected = f": {role}= names a column, but LIBSVM text has no names of columns."
+    assert refusal(path, **{role: "w"}) == expected
+
+
 # CSV
 
 
 def test_no_header(tmp_path):
     path = write(tmp_path / "rows.csv", "1.5,2,0\n3,4,1\n")
-    assert "line 1: numbers where the names of the columns should be: say --no-header" in refusal(path)
+    assert "line 1: found numbers instead of the names of the columns: say header=False." in refusal(path)
     source = open_source(path, header=False, target="x3")
     assert source.feature_names == ["x1", "x2"]
-    X, y = source.read()
+    X, y = source.read()[:2]
     assert X.tolist() == [[1.5, 2], [3, 4]]
     assert y.tolist() == [0, 1]
     assert open_source(write(path, "0,1,2\n3,4,5\n")).feature_names == ["0", "1", "2"]
@@ -466,7 +599,7 @@ def test_quotes(tmp_path):
         assert source.feature_names == ["x", 'na"me, long=a,b', f'na"me, long=one{end}{end}line "more"']
         for n_bytes in (1, 12, 1000):
             blocks = list(source.blocks(n_bytes))
-            assert np.vstack([block.X for block in blocks]).tolist() == [[1, 0, 1], [2, 1, 0], [3, 1, 0]]
+            assert np.vstack([block.features for block in blocks]).tolist() == [[1, 0, 1], [2, 1, 0], [3, 1, 0]]
         assert len(list(source.blocks(1))) == 3
 
 
@@ -477,7 +610,7 @@ def test_long_cells(tmp_path):
 
 
 BAD_CSV = {
-    "a,y\r1,2\r": "line 1: carriage returns alone",
+    "a,y\r1,2\r": "line 1: its lines end with carriage returns alone",
     "a,b\n": "has a header but no rows",
     "a,b\n1,2\n1\n": "line 3: 1 cells, but there are 2 columns",
     "a,b\n1,2\n\n1,2,3\n": "line 4: 3 cells, but there are 2 columns",
@@ -542,7 +675,7 @@ def test_parquet_types(tmp_path):
         "y": pa.array(["no", "yes"], pa.large_string()),
     }
     pq.write_table(pa.table(columns), path)
-    X, y = open_source(path).read()
+    X, y = open_source(path).read()[:2]
     assert X.tolist() == [[1, 2.0**63, 0.5, 1, 1], [2, 0, 1, 0, 2]]
     assert y.tolist() == ["no", "yes"]
 
@@ -586,8 +719,8 @@ def test_npz_of_other_types(tmp_path, dtype, order):
         source = open_source(tmp_path / "rows.npz", with_target=True)
         for start in range(9):
             block = next(source.blocks(100, start=start))
-            assert_array_equal(block.X, X[start : start + 3])
-            assert block.X.dtype == np.float64
+            assert_array_equal(block.features, X[start : start + 3])
+            assert block.features.dtype == np.float64
             expected = y.astype(str) if y.dtype.kind == "S" else y
             assert block.y.tolist() == expected.ravel()[start : start + 3].tolist()
         assert block.y.dtype == {"U": object, "S": object, "b": bool, "i": float}[y.dtype.kind]
@@ -596,7 +729,7 @@ def test_npz_of_other_types(tmp_path, dtype, order):
 def test_sparse_npz_is_made_canonical(tmp_path):
     arrays = {"data": [1, 2, 3], "indices": [2, 0, 2], "indptr": [0, 3], "shape": [1, 3]}
     np.savez(tmp_path / "rows.npz", **arrays)
-    X, y = open_source(tmp_path / "rows.npz").read()
+    X, y = open_source(tmp_path / "rows.npz").read()[:2]
     assert X.has_canonical_format
     assert X.toarray().tolist() == [[2, 0, 4]]
     assert y is None
@@ -608,9 +741,9 @@ CSR = {"data": np.ones(2), "indices": np.array([0, 1]), "indptr": np.array([0, 1
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"a": [1], "b": [2]}, "the arrays are a, b, but accepted are X and y"),
-        ({}, "the arrays are none"),
-        ({"X": np.ones((2, 2))}, "the array y is missing"),
+        ({"a": [1], "b": [2]}, "its arrays are a, b, but accepted are X and y"),
+        ({}, "its arrays are none"),
+        ({"X": np.ones((2, 2))}, "has no array 'y' to be the target; its arrays are X."),
         ({"X": np.ones((2, 2)), "y": [1, 2, 3]}, "X has 2 rows, but y has the shape (3,)"),
         ({"X": np.ones(2), "y": [1, 2]}, "X has the shape (2,)"),
         ({"X": np.ones((0, 2)), "y": []}, "X has no rows"),
@@ -650,7 +783,7 @@ def survives(path, **options):
     """Read a file, which may be refused in a sentence and may do nothing else."""
     try:
         source = open_source(path, **options)
-        X, _ = source.read()
+        X, _ = source.read()[:2]
     except (ValueError, OSError) as error:
         kind, message = type(error), str(error)
     else:

@@ -5,18 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from odd_rows import ChunkSpace
 from scipy.special import expit
 
+from aucmax.data.memory import MemorySpace
+from aucmax.data.protocol import Targets
+from aucmax.losses import LOSSES, find_loss
 from aucmax.losses import chebyshev_sums as boxes
-from aucmax.losses.pairwise import (
-    LOSSES,
-    Sigmoid,
-    SmoothHinge,
-    SquaredHinge,
-    margin_order,
-    pairwise_loss,
-    sort_by_cells,
-)
+from aucmax.losses.hinges import Knots, SmoothHinge, SquaredHinge, sort_by_cells
+from aucmax.losses.pairwise import Sigmoid, pairwise_loss
 
 # l, l' and l'' of the margin t.
 BY_HAND = {
@@ -39,9 +36,15 @@ SMOOTH = [name for name in BY_HAND if name not in ("hinge", "squared_hinge")]
 every_loss = pytest.mark.parametrize("loss", BY_HAND)
 
 
+def space_of(positive, weights=None):
+    """Rows in memory of which only the classes and the weights are known."""
+    ones = np.ones(len(positive)) if weights is None else weights
+    return MemorySpace(Targets(positive, weights, np.array([ones[~positive].sum(), ones[positive].sum()])))
+
+
 def over_the_pairs(loss, y, scores, weights, v):
-    """Return value, gradient and Hessian-vector product by the definition."""
-    value, slope, curvature = BY_HAND[loss]
+    """Return value, gradient and Hessian-vector product by the definition; `loss` is a name, or l, l' and l''."""
+    value, slope, curvature = BY_HAND[loss] if isinstance(loss, str) else loss
     i, j = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
     pairs = np.outer(weights[i], weights[j])
     pairs /= pairs.sum()
@@ -76,7 +79,7 @@ def problems(draw):
 
 @every_loss
 @given(problem=problems())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 def test_equals_the_pairs(loss, problem):
     y, scores, weights, v = problem
     # At the corner of the hinge any slope will do, and rounding decides: keep away from it.
@@ -174,21 +177,21 @@ def test_the_rounded_hinge():
     """Between the hinge and the hinge less half the width, and equal to its own definition."""
     rng = np.random.default_rng(0)
     positive, scores = rng.random(50) < 0.5, rng.standard_normal(50)
-    weights = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
+    space = space_of(positive)
     t = scores[positive][:, None] - scores[~positive]
     for width in (1.0, 0.3, 1e-3):
-        point = SmoothHinge(positive, weights, width)(scores)
+        point = SmoothHinge(width)(space, scores)
         rounded = np.where(t > 1 - width, np.maximum(0, 1 - t) ** 2 / (2 * width), 1 - t - width / 2)
         assert point.value == pytest.approx(rounded.mean(), rel=1e-10)
         slopes = np.clip((t - 1) / width, -1, 0)
         assert_allclose(point.gradient[positive], slopes.mean(axis=1) / positive.sum(), atol=1e-12)
         ones = positive.astype(float)
         assert point.hessian_product(ones) @ ones == pytest.approx(np.mean((t > 1 - width) & (t < 1)) / width, rel=1e-9)
-    assert SquaredHinge(positive, weights, 0.5)(scores).value == pytest.approx(np.mean(np.maximum(0, 0.5 - t) ** 2) / 2)
+    assert SquaredHinge(0.5)(space, scores).value == pytest.approx(np.mean(np.maximum(0, 0.5 - t) ** 2) / 2)
 
 
 @pytest.mark.parametrize("kind", ["normal", "cauchy", "few values", "one value", "sorted", "reversed"])
-def test_the_order_of_margins(kind):
+def test_the_knots_and_the_slots_between_them(kind):
     """Sorted by cells, or by comparisons where cells would be crowded."""
     rng = np.random.default_rng(0)
     scores = {
@@ -199,23 +202,40 @@ def test_the_order_of_margins(kind):
         "sorted": np.arange(3000.0),
         "reversed": -np.arange(3000.0),
     }[kind]
-    order, u = margin_order(scores, rng.random(3000) < 0.3, 1.0)
-    assert np.all(np.diff(u[order]) >= 0)
-    assert_array_equal(np.sort(order), np.arange(3000))
-    by_cells = sort_by_cells(u, np.empty(3000, dtype=np.uint32))
-    assert by_cells == (kind in ("normal", "sorted", "reversed"))
+    positive = rng.random(3000) < 0.3
+    for rare_positive in (True, False):
+        space = space_of(positive == rare_positive)
+        knots = Knots.of(space, scores, 1.0)
+        assert knots.rare_positive == rare_positive
+        x = (1 if rare_positive else -1) * scores + np.where(positive, -0.5, 0.5)
+        assert_array_equal(knots.values[:-4], np.sort(x[positive]))
+        assert_array_equal(knots.values[-4:], np.inf)
+        slots = space.map(knots.slots, scores)
+        assert_array_equal(slots, np.searchsorted(knots.values[:-4], x))
+        out = np.empty(positive.sum() + 4), np.zeros(positive.sum() + 1, dtype=np.uint32)
+        by_cells = sort_by_cells(x[positive], knots.low, knots.scale, *out)
+        assert by_cells == (kind in ("normal", "sorted", "reversed"))
 
 
 def test_a_steeper_sigmoid():
     rng = np.random.default_rng(0)
     positive, scores, v = rng.random(50) < 0.5, rng.standard_normal(50), rng.standard_normal(50)
-    weights = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
-    steep, plain = Sigmoid(positive, weights, 3.0)(scores), Sigmoid(positive, weights)(3 * scores)
+    space = space_of(positive)
+    steep, plain = Sigmoid(3.0)(space, scores), Sigmoid()(space, 3 * scores)
     assert steep.value == plain.value
     h = 1e-6
-    ahead, behind = (Sigmoid(positive, weights, 3.0)(scores + sign * h * v) for sign in (1, -1))
+    ahead, behind = (Sigmoid(3.0)(space, scores + sign * h * v) for sign in (1, -1))
     assert (ahead.value - behind.value) / (2 * h) == pytest.approx(steep.gradient @ v, rel=1e-6)
     assert_allclose(steep.hessian_product(v), (ahead.gradient - behind.gradient) / (2 * h), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "sigmoid"])
+def test_a_score_just_below_the_last_box(loss):
+    """Less the lowest box it would round up to a box beyond all others."""
+    scores = np.append(np.linspace(-20.0, 30.0, 36), np.nextafter(50.0, 0))
+    assert scores[-1] - scores[0] == 70.0
+    y = np.arange(37) % 2
+    assert_equals_the_pairs(loss, y, scores, np.ones(37), np.sin(np.arange(37)))
 
 
 def test_boxes_beyond_the_table(monkeypatch):
@@ -227,6 +247,77 @@ def test_boxes_beyond_the_table(monkeypatch):
     sorted_ones = pairwise_loss(y, scores, "logistic")
     assert sorted_ones.value == pytest.approx(looked_up.value, rel=1e-14)
     assert_allclose(sorted_ones.gradient, looked_up.gradient, rtol=1e-13)
+
+
+# Blocks
+
+
+def rounded_hinge(width):
+    """Return l, l' and l'' of the hinge with its corner rounded off."""
+    return (
+        lambda t: np.where(t > 1 - width, np.maximum(0, 1 - t) ** 2 / (2 * width), 1 - t - width / 2),
+        lambda t: np.clip((t - 1) / width, -1, 0),
+        lambda t: ((t > 1 - width) & (t < 1)) / width,
+    )
+
+
+def steep_sigmoid(slope):
+    """Return l, l' and l'' of the sigmoid of slope * t."""
+    value, first, second = BY_HAND["sigmoid"]
+    return lambda t: value(slope * t), lambda t: slope * first(slope * t), lambda t: slope**2 * second(slope * t)
+
+
+# What a solver may call, with l, l' and l'' of the margin.
+IN_BLOCKS = {
+    **{name: (find_loss(name), by_hand) for name, by_hand in BY_HAND.items()},
+    **{f"hinge, rounded by {width}": (SmoothHinge(width), rounded_hinge(width)) for width in (1.0, 0.03)},
+    **{f"sigmoid of {slope} t": (Sigmoid(slope), steep_sigmoid(slope)) for slope in (0.5, 16.0)},
+}
+
+
+@st.composite
+def problems_in_blocks(draw):
+    """A problem, its scores near to each other or far apart, and sizes of blocks: some are empty, some of one class."""
+    y, scores, weights, v = draw(problems())
+    weights = draw(st.sampled_from([None, weights]))
+    scores = scores * draw(st.sampled_from([1.0, 1.0, 40.0, 1e7]))
+    edges = sorted(draw(st.lists(st.integers(0, len(y)), max_size=8)))
+    if draw(st.booleans()):  # all negatives before all positives, and a block ends there
+        order = np.argsort(y, kind="stable")
+        y, scores, v = y[order], scores[order], v[order]
+        weights = None if weights is None else weights[order]
+        edges = sorted([*edges, int(np.sum(y == 0))])
+    return y, scores, weights, v, edges
+
+
+@pytest.mark.parametrize("kind", IN_BLOCKS)
+@given(problem=problems_in_blocks())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_any_split_into_blocks_gives_the_numbers_of_one_block(kind, problem):
+    loss, by_hand = IN_BLOCKS[kind]
+    y, scores, weights, v, edges = problem
+    positive = y == 1
+    scores = scores + 1e-3 * positive  # keep away from the corners
+    blocks = ChunkSpace(np.split(positive, edges), None if weights is None else np.split(weights, edges))
+    whole = loss(space_of(positive, weights), scores)
+    point = loss(blocks, blocks.vector(np.split(scores, edges)))
+    if np.isinf(whole.value):
+        assert kind == "exponential"
+        assert np.isinf(point.value)
+        return
+    found = point.value, point.gradient, point.hessian_product(blocks.vector(np.split(v, edges)))
+    one_block = whole.value, whole.gradient, whole.hessian_product(v)
+    ones = np.ones(len(y)) if weights is None else weights
+    pairs = over_the_pairs(by_hand, y, scores, ones, v)
+    terms = pairs
+    if isinstance(loss, SmoothHinge):  # the difference of two squared hinges, and as exact as they are
+        terms = [term / loss.width for term in over_the_pairs("squared_hinge", y, scores, ones, v)]
+    rounding = 1e-15 * space_of(positive, weights).targets.pair_weights.max() * np.abs(v).max()
+    for k, (of_blocks, of_one, of_pairs, term) in enumerate(zip(found, one_block, pairs, terms, strict=True)):
+        of_blocks = np.concatenate(blocks.chunks(of_blocks)) if k else of_blocks
+        atol = 1e-12 * np.abs(term).max() + (rounding if k else 1e-300)
+        assert_allclose(of_blocks, of_one, rtol=1e-12, atol=atol)
+        assert_allclose(of_blocks, of_pairs, rtol=1e-12, atol=atol)
 
 
 def test_exponential_beyond_the_largest_number():

@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from html import escape
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
@@ -14,12 +13,14 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from aucmax.compare.comparison import Comparison
 from aucmax.report import figures
 from aucmax.report import html as module
 from aucmax.report.evaluation import evaluate
 from aucmax.report.figures import COLOURS, shorten
-from aucmax.report.html import NONE, Report, render, write_report
+from aucmax.report.html import NONE, Report, render_page, write_report
 from aucmax.selection.cross_validation import PathCV
+from aucmax.solvers.candidate import Candidate
 
 ATTACK = "<script>alert(1)</script>"
 HOSTILE = (
@@ -38,12 +39,13 @@ def make_comparison(methods=("OPAUC", "SOLAM", "broken"), n_splits=10, data="mic
     auc = 0.9 + 0.02 * rng.normal(size=(len(methods), n_splits))
     auc[-1, 3:] = np.nan
     others = len(methods) - 3
-    return SimpleNamespace(
+    return Comparison(
         data=data,
         methods=list(methods),
         auc=auc,
         seconds=np.full(auc.shape, 0.0123),
         tuning_seconds=np.full((len(methods), n_splits), 0.5),
+        parameters=[[{}] * n_splits] * len(methods),
         pvalues=[None, 1e-9, *[0.0512] * others, None],
         corrected_pvalues=[None, 0.0123, *[0.4] * others, None],
         failures={"broken": "it has <no> reason" + ", and says so at length" * 9},
@@ -51,9 +53,10 @@ def make_comparison(methods=("OPAUC", "SOLAM", "broken"), n_splits=10, data="mic
     )
 
 
-def make_path(alphas=(10.0, 1.0, 0.1), **options):
+def make_path(alphas=(10.0, 1.0, 0.1), n_nonzero=None, loss=None):
     auc = 0.8 + 0.05 * np.random.default_rng(1).random((5, len(alphas)))
-    return PathCV(np.array(alphas), auc, **options)
+    columns = [alphas, *([None] * len(alphas) if values is None else values for values in (n_nonzero, loss))]
+    return PathCV([Candidate(*values) for values in zip(*columns, strict=True)], auc)
 
 
 def make_report(names=("first", "second")):
@@ -101,7 +104,7 @@ def report():
 
 @pytest.fixture(scope="module")
 def page(report):
-    return render(report)
+    return render_page(report)
 
 
 @pytest.fixture
@@ -153,19 +156,19 @@ HEADINGS = {
 
 @pytest.mark.parametrize("part", HEADINGS)
 def test_a_part_leaves_a_trace_only_where_it_is(report, part):
-    alone = render(Report("Alone", **{part: getattr(report, part)}))
+    alone = render_page(Report("Alone", **{part: getattr(report, part)}))
     assert [escape(h) for h in HEADINGS[part]] == re.findall("<h2>(.*?)</h2>", alone)
     assert alone.count('class="headline"') == (part == "evaluation")
 
 
 def test_a_report_of_nothing_is_a_heading():
-    found = Page(render(Report("Nothing")))
+    found = Page(render_page(Report("Nothing")))
     assert not {"svg", "section", "table", "dl"} & set(found.tags)
     assert found.tags["h1"] == 1
 
 
 def test_hostile_names_are_harmless_text(recwarn):
-    found = Page(render(make_report(HOSTILE)))
+    found = Page(render_page(make_report(HOSTILE)))
     assert not {"script", "img", "b"} & set(found.tags)
     assert not [name for name, _ in found.attributes if name.startswith("on")]
     assert found.texts.count(ATTACK) >= 6
@@ -208,7 +211,7 @@ def test_colours_are_those_of_the_page(page):
 def test_same_page_whatever_the_style_of_the_user(report, page):
     with matplotlib.rc_context({"axes.facecolor": "red", "font.size": 30, "text.usetex": True}):
         before = dict(matplotlib.rcParams)
-        assert render(report) == page
+        assert render_page(report) == page
         assert dict(matplotlib.rcParams) == before
 
 
@@ -220,7 +223,7 @@ def test_small(page):
 
 
 def test_roc_curve(report, axes):
-    render(report)
+    render_page(report)
     (curve,) = lines(axes["roc"], "accent")
     np.testing.assert_array_equal(curve, np.transpose(report.evaluation.roc[:2]))
     (point,) = lines(axes["roc"], "ink")
@@ -234,7 +237,7 @@ def test_roc_curve(report, axes):
 
 
 def test_distributions_are_densities_on_the_same_bins(report, axes):
-    render(report)
+    render_page(report)
     (_, negative), (_, positive) = (axes["scores"].patches[k : k + 2] for k in (0, 2))
     for patch, scores in zip((negative, positive), report.scores, strict=True):
         density, edges, _ = patch.get_data()
@@ -248,41 +251,41 @@ def test_distributions_are_densities_on_the_same_bins(report, axes):
 
 def test_scores_far_out_are_left_out_and_counted(axes):
     scores = np.append(np.random.default_rng(0).normal(size=9_999), 1e6)
-    text = Page(render(Report("", scores=(scores, scores)))).text
+    text = Page(render_page(Report("", scores=(scores, scores)))).text
     assert axes["scores"].patches[1].get_data().edges[-1] < 10
     assert f"{2 * (9 + 9):,} scores further out are not shown." in text
 
 
 def test_a_threshold_far_off_is_not_drawn(axes):
     scores = np.linspace(1000, 1001, 50)
-    assert "threshold of the model" not in render(Report("", scores=(scores, scores + 0.5)))
+    assert "threshold of the model" not in render_page(Report("", scores=(scores, scores + 0.5)))
     assert axes["scores"].get_xlim()[0] > 999
 
 
 @pytest.mark.parametrize("scores", [np.zeros(3), np.ones(1), np.array([1e-300, 2e-300])])
 def test_scores_of_no_width(scores):
-    assert "further out" not in render(Report("", scores=(scores, scores)))
+    assert "further out" not in render_page(Report("", scores=(scores, scores)))
 
 
 def test_path_with_its_choice_and_standard_error(axes):
     path = make_path()
-    text = Page(render(Report("", path=path.results()))).text
+    text = Page(render_page(Report("", path=path.results()))).text
     mean, error = path.auc.mean(axis=0), path.auc.std(axis=0, ddof=1) / np.sqrt(5)
     (line,) = lines(axes["path"], "accent")
     np.testing.assert_allclose(line, np.column_stack([path.alphas, mean])[::-1])
     assert axes["path"].get_xscale() == "log"
     (point,) = lines(axes["path"], "ink")
-    np.testing.assert_allclose(point, [[path.best_alpha, mean.max()]])
+    np.testing.assert_allclose(point, [[path.best.alpha, mean.max()]])
     outline = axes["path"].collections[0].get_paths()[0].vertices[:, 1]
     assert outline.min() == pytest.approx(min(mean - error))
     assert outline.max() == pytest.approx(max(mean + error))
-    assert f"alpha = {path.best_alpha:.4g} is chosen, AUC {mean.max():.4f}" in text
+    assert f"alpha = {path.best.alpha:.4g} is chosen, AUC {mean.max():.4f}" in text
 
 
 def test_path_of_several_lines_marks_the_candidate_that_is_named(axes):
     numbers, alphas = np.repeat([3, 5, 8], 2), np.tile([1.0, 0.0], 3)
     path = make_path(alphas, n_nonzero=numbers)
-    text = Page(render(Report("", path=path.results(), best_index=3))).text
+    text = Page(render_page(Report("", path=path.results(), best_index=3))).text
     assert axes["path"].get_xscale() == "symlog"
     (chosen,) = lines(axes["path"], "accent")
     np.testing.assert_allclose(chosen, np.column_stack([alphas, path.auc.mean(axis=0)])[[3, 2]])
@@ -293,11 +296,13 @@ def test_path_of_several_lines_marks_the_candidate_that_is_named(axes):
 
 
 def test_path_of_losses_and_along_the_number_of_weights(axes):
-    text = Page(render(Report("", path=make_path((1.0, 1.0), loss=np.array(["squared", "hinge"])).results()))).text
+    text = Page(render_page(Report("", path=make_path((1.0, 1.0), loss=np.array(["squared", "hinge"])).results()))).text
     assert "AUC along alpha" in text
     assert "squared" in text
     assert "hinge" in text
-    assert "AUC along n_nonzero" in render(Report("", path=make_path((1.0, 1.0), n_nonzero=np.array([2, 4])).results()))
+    assert "AUC along n_nonzero" in render_page(
+        Report("", path=make_path((1.0, 1.0), n_nonzero=np.array([2, 4])).results())
+    )
 
 
 @pytest.mark.parametrize("alphas", [(0.0,), (1.0,), (1.0, 0.0), (3.0, 2.0), tuple(np.geomspace(1e9, 1e-9, 40))])
@@ -305,16 +310,16 @@ def test_paths_of_all_kinds_are_drawn(alphas):
     path = make_path(alphas)
     one_split = path._replace(auc=path.auc[:1])
     for results in (path.results(), one_split.results()):
-        assert "<svg" in render(Report("", path=results))
+        assert "<svg" in render_page(Report("", path=results))
 
 
 def test_convergence_leaves_out_what_has_no_logarithm(axes):
-    render(Report("", convergence=np.array([1.0, 0.1, 0.0])))
+    render_page(Report("", convergence=np.array([1.0, 0.1, 0.0])))
     (line,) = lines(axes["convergence"], "accent")
     np.testing.assert_array_equal(line, [[1, 1.0], [2, 0.1]])
     assert axes["convergence"].get_yscale() == "log"
-    assert "<figure>" not in render(Report("", convergence=np.zeros(3)))
-    assert "<figure>" not in render(Report("", convergence=np.empty(0)))
+    assert "<figure>" not in render_page(Report("", convergence=np.zeros(3)))
+    assert "<figure>" not in render_page(Report("", convergence=np.empty(0)))
 
 
 def test_bars_share_their_zero():
@@ -326,12 +331,12 @@ def test_bars_share_their_zero():
 
 def test_comparison_as_a_table_and_box_plots(axes):
     comparison = make_comparison()
-    rows = module._rows(comparison)
+    lines = module._table_lines(comparison)
     mean, deviation = comparison.auc[1].mean(), comparison.auc[1].std()
-    assert rows[1] == ("SOLAM", f"{mean:.4f}", f"± {deviation:.4f}", "0.0123", "0.512", "< 0.001", "0.012", "win")
-    assert rows[0][-3:] == (NONE, NONE, NONE)
-    assert rows[2][:3] == ("broken", NONE, "")
-    text = Page(render(Report("", comparison=comparison))).text
+    assert lines[1] == ("SOLAM", f"{mean:.4f}", f"± {deviation:.4f}", "0.0123", "0.512", "< 0.001", "0.012", "win")
+    assert lines[0][-3:] == (NONE, NONE, NONE)
+    assert lines[2][:3] == ("broken", NONE, "")
+    text = Page(render_page(Report("", comparison=comparison))).text
     assert "how OPAUC fares against each of the others" in text
     assert "broken: it has <no> reason" in text
     medians = [np.median(values[np.isfinite(values)]) for values in comparison.auc]
@@ -342,9 +347,9 @@ def test_comparison_as_a_table_and_box_plots(axes):
 
 def test_comparison_of_one_split_in_which_a_method_failed():
     one = make_comparison(n_splits=4)
-    one.auc = one.auc[:, 3:]
-    assert [row.spread for row in module._rows(one)] == ["", "", ""]
-    assert "over 1 split, " in render(Report("", comparison=one))
+    one = one._replace(auc=one.auc[:, 3:])
+    assert [line.spread for line in module._table_lines(one)] == ["", "", ""]
+    assert "over 1 split, " in render_page(Report("", comparison=one))
 
 
 @pytest.mark.parametrize("length", [1, 2, 5, 6])
@@ -378,7 +383,7 @@ def test_a_file_name_of_broken_characters(tmp_path):
 def test_missing_library(monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ImportError, match=re.escape("pip install 'aucmax[report]'")):
-        render(Report("x"))
+        render_page(Report("x"))
 
 
 def test_libraries_are_imported_where_they_are_used():
@@ -437,7 +442,7 @@ def browse(folder, page, scheme):
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_in_a_browser(tmp_path):
-    page = render(make_report(HOSTILE))
+    page = render_page(make_report(HOSTILE))
     light, dark = browse(tmp_path, page, 1), browse(tmp_path, page, 0)
     for view, width in zip(light, (360, 1280), strict=True):
         assert view["width"] == width
@@ -458,4 +463,4 @@ def test_in_a_browser(tmp_path):
 def test_a_note_is_there_with_and_without_figures():
     note = "Measured on <training> rows."
     for evaluation in (None, evaluate([False, False, True, True], [1, 3, 2, 4])):
-        assert note in Page(render(Report("", note=note, evaluation=evaluation))).text
+        assert note in Page(render_page(Report("", note=note, evaluation=evaluation))).text

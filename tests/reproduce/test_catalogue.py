@@ -109,11 +109,11 @@ def test_a_file_under_each_name(tmp_path):
         (tmp_path / name).write_bytes(pack(text % k))
         data = load("ijcnn1", data_dir=tmp_path)
         assert data.name == "ijcnn1"
-        assert data.X.shape == (2, 22)
-        assert data.X[0, 0] == k
+        assert data.features.shape == (2, 22)
+        assert data.features[0, 0] == k
         assert data.y.tolist() == [1, 0]
         assert data.labels.tolist() == [1, -1]
-        assert (data.X.dtype, data.y.dtype) == (np.float64, np.int64)
+        assert (data.features.dtype, data.y.dtype) == (np.float64, np.int64)
 
 
 def test_several_files_are_stacked(tmp_path):
@@ -124,16 +124,16 @@ def test_several_files_are_stacked(tmp_path):
     data = load("usps-all", data_dir=tmp_path)
     assert data.labels.tolist() == [6, 7, 8, 9, 10, 5]
     assert data.y.tolist() == [1, 1, 1, 1, 1, 0]
-    assert data.X[:, [0, 1, 255]].tolist() == [[1, 0, 0], [2, 0, 0], [0, 3, 0], [0, 0, 4], [1, 0, 0], [6, 0, 0]]
+    assert data.features[:, [0, 1, 255]].tolist() == [[1, 0, 0], [2, 0, 0], [0, 3, 0], [0, 0, 4], [1, 0, 0], [6, 0, 0]]
 
 
 def test_sparse_files_are_stacked(tmp_path):
     (tmp_path / "sector").write_text("".join(f"{label} {label}:1\n" for label in range(50, 80)))
     (tmp_path / "sector.t").write_text("".join(f"{label} 55197:{label}\n" for label in range(80, 106)))
     data = load("sector", data_dir=tmp_path)
-    assert isinstance(data.X, sparse.csr_array)
-    assert data.X.shape == (56, 55197)
-    assert data.X[[55], [55196]] == 105
+    assert isinstance(data.features, sparse.csr_array)
+    assert data.features.shape == (56, 55197)
+    assert data.features[[55], [55196]] == 105
     assert data.y.tolist() == [0] * 3 + [1] * 53
 
 
@@ -142,8 +142,8 @@ def test_npz(tmp_path):
     digits = np.arange(20) % 10
     np.savez(tmp_path / "mnist.npz", X_train=images, y_train=digits, X_test=images[:1], y_test=digits[:1])
     data = load("mnist-8", data_dir=tmp_path)
-    assert np.array_equal(data.X, images.reshape(20, 784))
-    assert data.X.dtype == np.float64
+    assert np.array_equal(data.features, images.reshape(20, 784))
+    assert data.features.dtype == np.float64
     assert data.y.tolist() == (digits == 8).tolist()
     assert data.labels.tolist() == digits.tolist()
 
@@ -219,7 +219,7 @@ def german(tmp_path):
 def test_dropped_columns(german):
     whole = load("german", data_dir=german)
     data = load("german", data_dir=german, drop_columns=[0, 2])
-    assert np.array_equal(data.X, np.delete(whole.X, [0, 2], axis=1))
+    assert np.array_equal(data.features, np.delete(whole.features, [0, 2], axis=1))
     for columns in ([24], [-1], range(24)):
         with pytest.raises(ValueError, match=r"^german: drop_columns must be some of 0 to 23 and not all; got \["):
             load("german", data_dir=german, drop_columns=columns)
@@ -227,7 +227,7 @@ def test_dropped_columns(german):
 
 def test_dropped_columns_of_sparse_rows(tmp_path):
     (tmp_path / "a9a").write_text("1 1:1 3:3\n-1 2:2 123:4\n")
-    X = load("a9a", data_dir=tmp_path, drop_columns=[1, 122]).X
+    X = load("a9a", data_dir=tmp_path, drop_columns=[1, 122]).features
     assert isinstance(X, sparse.csr_array)
     assert X.shape == (2, 121)
     assert X.toarray()[:, :2].tolist() == [[1, 3], [0, 0]]
@@ -237,10 +237,10 @@ def test_samples_of_rows(german):
     whole = load("german", data_dir=german)
     rows = np.sort(np.random.default_rng(3).permutation(50)[:20])
     data = load("german", data_dir=german, max_rows=20, seed=3)
-    assert np.array_equal(data.X, whole.X[rows])
+    assert np.array_equal(data.features, whole.features[rows])
     assert np.array_equal(data.y, whole.y[rows])
     assert np.array_equal(data.labels, whole.labels[rows])
-    assert np.array_equal(load("german", data_dir=german, max_rows=50, seed=3).X, whole.X)
+    assert np.array_equal(load("german", data_dir=german, max_rows=50, seed=3).features, whole.features)
     for max_rows in (0, -5):
         with pytest.raises(ValueError, match=f"^max_rows must be at least 1; got {max_rows}\\.$"):
             load("german", data_dir=german, max_rows=max_rows)
@@ -251,14 +251,14 @@ def test_samples_of_rows(german):
 
 def test_the_folder_comes_before_libsvm_and_libsvm_before_openml(tmp_path, libsvmdata, openml):
     openml[37] = np.full((2, 8), 3.0), texts("tested_positive", "tested_negative")
-    assert load("diabetes").X[0, 0] == 3
+    assert load("diabetes").features[0, 0] == 3
     libsvmdata["diabetes"] = np.full((2, 8), 2.0, order="F"), np.array([-1.0, 1.0])
     data = load("diabetes", data_dir=tmp_path)
-    assert data.X[0, 0] == 2
-    assert data.X.flags.c_contiguous
+    assert data.features[0, 0] == 2
+    assert data.features.flags.c_contiguous
     assert data.y.tolist() == [1, 0]
     (tmp_path / "diabetes.bz2").write_bytes(bz2.compress(b"1 1:1\n0 1:1\n"))
-    assert load("diabetes", data_dir=tmp_path).X[0, 0] == 1
+    assert load("diabetes", data_dir=tmp_path).features[0, 0] == 1
 
 
 def test_labels_of_openml(openml):
@@ -281,15 +281,15 @@ def test_parts_and_widths_of_libsvmdata(libsvmdata):
         load("usps-all")
     libsvmdata["usps_test"] = sparse.csc_matrix((4, 7291)), np.array([8.0, 9.0, 10.0, 1.0])
     data = load("usps-all")
-    assert data.X.shape == (6, 256)
-    assert (data.X[0, 0], data.X[1, 255]) == (1, 2)
+    assert data.features.shape == (6, 256)
+    assert (data.features[0, 0], data.features[1, 255]) == (1, 2)
     libsvmdata["mnist"] = sparse.csc_matrix(np.eye(10, 780)), np.arange(10.0)
-    assert np.array_equal(load("mnist").X, np.eye(10, 784))
+    assert np.array_equal(load("mnist").features, np.eye(10, 784))
 
 
 def test_sparse_rows_of_libsvmdata(libsvmdata):
     libsvmdata["a9a"] = sparse.csc_matrix(np.eye(2, 123, dtype=np.float32)), np.array([1.0, -1.0])
-    X = load("a9a").X
+    X = load("a9a").features
     assert isinstance(X, sparse.csr_array)
     assert X.dtype == np.float64
     assert np.array_equal(X.toarray(), np.eye(2, 123))
@@ -326,7 +326,7 @@ def refusal(name, **options):
 
 
 def test_offline(tmp_path, monkeypatch):
-    give = "give --data-dir a folder that has"
+    give = "give data_dir= a folder that has"
     no_package = "libsvmdata is not installed: pip install 'aucmax[reproduce]'"
     assert refusal("epsilon") == (
         f"epsilon could not be downloaded from LIBSVM ({no_package}): {give} epsilon_normalized.bz2, or go online."
@@ -385,7 +385,7 @@ def test_rows_columns_and_classes_of_the_folder():
             continue
         data = realdata.read(name)
         rows, columns, classes = zip(*(table[file] for file in entry.files), strict=True)
-        assert data.X.shape == (sum(rows), columns[0]), name
+        assert data.features.shape == (sum(rows), columns[0]), name
         counts = Counter(f"{label:g}" for label in data.labels)
         if classes[0].endswith(" classes"):
             assert len(counts) == int(classes[0].split()[0]), name
@@ -400,7 +400,7 @@ def test_values_are_those_of_other_readers(name):
         pytest.skip("no data")
     entry, data = catalogue()[name], realdata.read(name)
     X, labels = load_svmlight_file(str(realdata.DATA_DIR / entry.files[0]), n_features=entry.columns)
-    assert sparse.issparse(data.X) == entry.sparse
-    assert abs(X - sparse.csr_array(data.X)).sum() == 0
+    assert sparse.issparse(data.features) == entry.sparse
+    assert abs(X - sparse.csr_array(data.features)).sum() == 0
     assert np.array_equal(data.labels, labels)
     assert np.array_equal(data.y, np.isin(labels, entry.positive))

@@ -9,10 +9,13 @@ import pytest
 from scipy import stats
 
 from aucmax.algorithms import PAPERS
-from aucmax.reproduce.pages import COMMAND, NONE, QUICK, write_pages
+from aucmax.reproduce.markdown import NONE
+from aucmax.reproduce.pages import COMMAND, write_pages
 from aucmax.reproduce.plots import draw
+from aucmax.reproduce.sections import QUICK
 from aucmax.reproduce.store import Grouping, Record, Results, Session, Setting, Store, read_results
-from aucmax.reproduce.study import CAUSES, Figure, list_studies, read_study
+from aucmax.reproduce.study import CAUSES, Value
+from aucmax.reproduce.study_file import list_studies, read_study
 from aucmax.reproduce.tables import ABSENT, MEASURED, count_verdicts, count_wins, tabulate
 
 TABLE = '''
@@ -66,7 +69,7 @@ text = "The paper's text says otherwise."
 
 CURVE = """
 paper = "SHT"
-label = "Figure 2"
+label = "Value 2"
 title = "F1 by step"
 metrics = ["auc", "f1"]
 [methods.OPAUC]
@@ -193,7 +196,7 @@ def test_the_larger_standard_deviation_counts_and_the_measured_one_where_none_is
 def test_the_standard_deviation_is_that_of_numpy_and_unknown_for_one_run(table_study):
     values = [0.8, 0.83, 0.79, 0.81]
     cell = cells(table_study, records("diabetes", "OPAUC", values))["diabetes", "OPAUC", "auc"]
-    assert cell.measured == Figure(np.mean(values), np.std(values))
+    assert cell.measured == Value(np.mean(values), np.std(values))
     assert cell.runs == 4
     single = cells(table_study, [*records("diabetes", "OPAUC", [0.9]), *records("german", "OPAUC", [0.9])])
     assert single["diabetes", "OPAUC", "auc"].beyond
@@ -211,11 +214,11 @@ def test_times_are_not_judged(table_study):
 def test_halved_errors_are_doubled_for_accuracies_of_the_methods_named(table_study):
     found = cells(table_study, [])
     doubled, other = (found["diabetes", method, "accuracy"] for method in ("OPAUC", REST))
-    assert doubled.published == Figure(0.8, 0.02)
-    assert doubled.printed == Figure(0.9, 0.01)
-    assert other.published == Figure(0.85)
+    assert doubled.published == Value(0.8, 0.02)
+    assert doubled.printed == Value(0.9, 0.01)
+    assert other.published == Value(0.85)
     assert other.printed is None
-    assert found["diabetes", "OPAUC", "auc"].published == Figure(0.81, 0.01)
+    assert found["diabetes", "OPAUC", "auc"].published == Value(0.81, 0.01)
 
 
 @pytest.mark.parametrize("shift", [-0.02, -0.004, 0.0, 0.004, 0.02])
@@ -435,7 +438,7 @@ def test_quick_runs_are_said_to_be_so_on_page_index_and_heading(tmp_path, table_
     hasty = make(tmp_path, [table_study, curve_study], [[], curve_entries("quick")])
     for written, quick in ((hasty, True), (pages, False)):
         assert (QUICK in text_of(written, "sht.md").split("##")[0]) is quick
-        assert ("## Figure 2: F1 by step (quick run)\n\n> **" in text_of(written, "sht.md")) is quick
+        assert ("## Value 2: F1 by step (quick run)\n\n> **" in text_of(written, "sht.md")) is quick
         assert (QUICK in text_of(written, "README.md")) is quick
         assert text_of(written, "README.md").count("(quick run)") == quick
         assert QUICK not in text_of(written, "opauc.md")

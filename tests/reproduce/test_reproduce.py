@@ -8,7 +8,7 @@ from sklearn.datasets import dump_svmlight_file, load_breast_cancer
 
 from aucmax.reproduce.pages import write_pages
 from aucmax.reproduce.store import gather_results
-from aucmax.reproduce.study import list_studies, read_study
+from aucmax.reproduce.study_file import list_studies, read_study
 from aucmax.reproduce.tables import tabulate
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +55,7 @@ def test_it_lists_every_study(run):
     assert [row["name"] for row in json.loads(out)["studies"]] == list_studies()
 
 
-def test_it_measures_keeps_and_writes_pages_and_goes_on(run, study, tmp_path):
+def test_it_measures_saves_writes_pages_and_does_nothing_twice(run, study, tmp_path):
     arguments = ["reproduce", study, "--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
     status, out, err = run(*arguments)
     assert status == 0
@@ -76,7 +76,7 @@ def test_it_measures_keeps_and_writes_pages_and_goes_on(run, study, tmp_path):
 
 def test_pages_are_written_without_measuring(run, refused, study, tmp_path):
     options = ["--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
-    assert "holds no results: leave out --no-run" in refused("reproduce", study, *options, "--no-run")
+    assert "holds no results: measure them first." in refused("reproduce", study, *options, "--no-run")
     run("reproduce", study, *options, "--pages", tmp_path / "a")
     (tmp_path / "data" / "diabetes").unlink()
     status, _, _ = run("reproduce", study, *options, "--no-run", "--pages", tmp_path / "b")
@@ -103,7 +103,7 @@ def test_a_quick_run_says_so_and_is_kept_apart(run, refused, study, tmp_path, mo
         ([], "name what to reproduce, or say --all; --list lists it."),
         (["opauc-table-2", "--all"], "name what to reproduce, or say --all; --list lists it."),
         (["opauc-table-2", "--quick", "--full"], "--quick and --full exclude each other."),
-        (["opauc-table-7"], "There is no study 'opauc-table-7'; `aucmax reproduce --list` lists them all."),
+        (["opauc-table-7"], "There is no study 'opauc-table-7'; there are spdam-table-3, "),
         (["none.toml"], "none.toml: No such file or directory"),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_study_of_ones_own_does_not_take_the_name_of_another(refused, study, t
 def test_what_a_page_will_lack_is_said(run, tmp_path):
     options = ["--no-download", "--data-dir", tmp_path, "-o", tmp_path / "kept", "--quick"]
     _, _, err = run("reproduce", "spdam-table-3", *options)
-    assert "some of its figures are those of opauc-table-2, which is to be measured too." in err
+    assert "some of its figures are those of opauc-table-2, which must be measured too." in err
     _, _, err = run("reproduce", "spdam-table-3", "opauc-figure-3", *options, "--no-run")
     assert "opauc-figure-3: " in err
     assert "holds no results of it." in err
@@ -162,7 +162,7 @@ def test_every_published_figure_of_data_that_can_be_had_is_measured(tables):
     assert [(name, *cell[:3]) for name, cell in cells if cell.verdict in ("not run", "failed")] == []
     for table in tables:
         subjects = [label for label, subject in table.study.subjects.items() if not subject.missing]
-        curves = {key[0] for key, line in table.lines.items() if line.points}
+        curves = {key[0] for key, line in table.curves.items() if line.points}
         assert table.study.curve is None or curves == set(subjects), table.study.name
 
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, tr
 
 from aucmax import OPAUC, GaussianAUC, roc_auc, support_f1
 from aucmax.algorithms import PAPERS
-from aucmax.compare.tuning import take_rows
+from aucmax.compare.tuning import sample_rows
 from aucmax.datasets import make_gaussian, make_sparse_shift
 from aucmax.reproduce import running
 from aucmax.reproduce.catalogue import Dataset, Unavailable
@@ -19,7 +19,8 @@ from aucmax.reproduce.groupings import _groups, measure_groupings
 from aucmax.reproduce.running import EFFORTS, Effort, run_study
 from aucmax.reproduce.samples import Draws, Folds, scale
 from aucmax.reproduce.store import Grouping, Record, Session, Setting, Store, gather_results, read_results, results_file
-from aucmax.reproduce.study import SCALINGS, Figure, Protocol, Subject, list_studies, read_study, read_values
+from aucmax.reproduce.study import SCALINGS, Protocol, Subject, Value
+from aucmax.reproduce.study_file import list_studies, read_study, read_values
 
 STUDY = """
 paper = "OPAUC"
@@ -95,8 +96,8 @@ def test_every_study_that_comes_with_the_package_is_whole(name):
         methods = {method for _, method in study.published[study.metrics[0]]}
         assert methods, "a table has published figures"
         assert {data for data, _ in study.published[study.metrics[0]]} == set(study.subjects)
-    for contender in study.contenders.values():
-        assert contender.method.make() is not None
+    for entry in study.methods.values():
+        assert entry.method() is not None
 
 
 def test_all_tables_and_figures_of_the_five_papers_are_there():
@@ -110,14 +111,14 @@ def test_all_tables_and_figures_of_the_five_papers_are_there():
 def test_figures_are_read_as_they_are_printed(write):
     study = read_study(write(STUDY))
     assert study.published["auc"] == {
-        ("cancer", "ours"): Figure(0.99, 0.01),
-        ("cancer", "fast"): Figure(0.98, 0.02, "•"),
-        ("gone", "ours"): Figure(0.5),
+        ("cancer", "ours"): Value(0.99, 0.01),
+        ("cancer", "fast"): Value(0.98, 0.02, "•"),
+        ("gone", "ours"): Value(0.5),
     }
     study = read_study(
         write(STUDY.replace("[published]", "[published]\npercent = true").replace(".98±.02•", "97.508 ± 0.143◦"))
     )
-    assert study.published["auc"]["cancer", "fast"] == Figure(0.97508, 0.00143, "◦")
+    assert study.published["auc"]["cancer", "fast"] == Value(0.97508, 0.00143, "◦")
 
 
 @pytest.mark.parametrize(
@@ -176,9 +177,7 @@ def test_what_is_wrong_in_a_file_is_said_in_a_sentence(write, old, new, sentence
 
 
 def test_an_unknown_name_is_said_in_a_sentence():
-    with pytest.raises(
-        ValueError, match="There is no study 'opauc-table-99'; `aucmax reproduce --list` lists them all"
-    ):
+    with pytest.raises(ValueError, match="There is no study 'opauc-table-99'; there are spdam-table-3, "):
         read_study("opauc-table-99")
 
 
@@ -227,7 +226,7 @@ def test_results_come_back_as_they_were(tmp_path):
     assert read_results(tmp_path / "none").records == []
 
 
-def test_half_a_line_is_left_out_and_the_next_begins_anew(tmp_path):
+def test_half_a_line_is_skipped_and_the_next_result_gets_its_own_line(tmp_path):
     path = tmp_path / "own.jsonl"
     with Store(path) as store:
         store.add(Record("a", "b", 0, metrics={"auc": 0.5}))
@@ -274,7 +273,7 @@ def test_rows_are_scaled_as_the_paper_says(scaling):
         np.testing.assert_allclose(scaled, direction / np.linalg.norm(direction, axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("scaling", SCALINGS[1:])
+@pytest.mark.parametrize("scaling", list(SCALINGS)[1:])
 def test_sparse_rows_keep_their_zeros(scaling):
     X = sparse.random_array((50, 20), density=0.2, format="csr", random_state=0)
     scaled = scale(X, scaling)
@@ -290,22 +289,22 @@ def test_draws_are_new_in_each_run_and_the_same_each_time():
     X, y, support = make_sparse_shift(60, 8, n_informative=5, random_state=2)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     parts = train_test_split(X, y, test_size=0.25, stratify=y, random_state=1)
-    for got, expected in zip(draws.part(1, {}), [parts[0], parts[2], parts[1], parts[3], support], strict=True):
+    for got, expected in zip(draws.split(1, {}), [parts[0], parts[2], parts[1], parts[3], support], strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-14)
-    assert draws.part(0, {"ratio": 0.5}).y.mean() == pytest.approx(0.5, abs=0.02)
+    assert draws.split(0, {"ratio": 0.5}).y_train.mean() == pytest.approx(0.5, abs=0.02)
     assert Draws(subject, Protocol(runs=3), 40).shape[:2] == (40, 8)
 
 
 def test_gaussian_draws_share_their_moments_and_are_tested_on_clean_rows():
     options = {"name": "data3", "n_samples": 500, "n_features": 3, "outliers": 0.4}
     draws = Draws(Subject("g", generator="make_gaussian", options=options), Protocol(runs=2), None)
-    first, second = draws.part(0, {}), draws.part(1, {})
+    first, second = draws.split(0, {}), draws.split(1, {})
     assert first.truth is second.truth
-    assert not np.array_equal(first.X, second.X)
-    assert (len(first.y), len(first.y_test)) == (400, 100)
+    assert not np.array_equal(first.X_train, second.X_train)
+    assert (len(first.y_train), len(first.y_test)) == (400, 100)
     exact = GaussianAUC().fit_moments(first.truth)
     assert exact.score(first.X_test, first.y_test) > 0.97  # 40% of outliers leave the training rows near 0.6
-    assert exact.score(first.X, first.y) < 0.75
+    assert exact.score(first.X_train, first.y_train) < 0.75
 
 
 @pytest.mark.parametrize(
@@ -365,7 +364,7 @@ def test_cells_are_those_of_the_protocol_by_hand(write, cancer, tmp_path):
         assert found["fast", run].parameters == {}
 
 
-def test_a_stopped_run_goes_on_where_it_was(write, cancer, tmp_path):
+def test_a_stopped_run_resumes(write, cancer, tmp_path):
     study, path = read_study(write(STUDY)), tmp_path / "r.jsonl"
     whole = run_study(study, path, effort="full")
     lines = path.read_bytes().splitlines(keepends=True)
@@ -426,14 +425,14 @@ def drop_last_record(path):
     path.write_bytes(b"".join(lines))
 
 
-def test_other_rows_under_the_same_name_are_measured_anew(write, cancer, tmp_path, monkeypatch):
+def test_other_rows_under_the_same_name_are_measured_again(write, cancer, tmp_path, monkeypatch):
     study, path = read_study(write(STUDY)), tmp_path / "r.jsonl"
     run_study(study, path, effort="full")
     load = running.load
 
     def fewer(*arguments, **options):
         data = load(*arguments, **options)
-        return data._replace(X=data.X[:300], y=data.y[:300], labels=data.labels[:300])
+        return data._replace(features=data.features[:300], y=data.y[:300], labels=data.labels[:300])
 
     monkeypatch.setattr(running, "load", fewer)
     drop_last_record(path)
@@ -528,7 +527,7 @@ def test_a_method_may_see_fewer_rows(write, cancer, tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     X = 2 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1
     train, test = list(RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X, y))[3]
-    rows = train[take_rows(len(train), 50, 3)]
+    rows = train[sample_rows(len(train), 50, 3)]
     assert len(rows) == 50
     assert record.metrics["auc"] == pytest.approx(GaussianAUC().fit(X[rows], y[rows]).score(X[test], y[test]), abs=1e-6)
 
@@ -553,7 +552,7 @@ def test_sparse_rows_are_made_dense_for_methods_that_take_no_others(write, cance
 
 GENERATED = """
 paper = "SHT"
-label = "Figure 9"
+label = "Value 9"
 title = "Curves"
 metrics = ["auc", "f1"]
 [protocol]
@@ -632,7 +631,7 @@ def test_a_curve_of_the_rows_trains_on_a_share_or_a_number_of_them(write, tmp_pa
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, stratify=y, random_state=0)
     from aucmax import AUCClassifier
 
-    rows = take_rows(160, 80, 0)
+    rows = sample_rows(160, 80, 0)
     clf = AUCClassifier("squared", alpha=0.01).fit(X[rows], y[rows])
     assert found["reference", 0, 80] == pytest.approx(clf.score(X_test, y_test), abs=1e-6)
 
@@ -670,11 +669,11 @@ def test_a_method_measured_in_another_study_is_not_measured_again(write, cancer,
     a = text.index("[methods.ours]")
     text = text[:a] + f"[methods.theirs]\nsame_as = ['{first}', 'ours']\n" + text[text.index("[methods.fast]") :]
     second = read_study(write(text.replace("| ours ", "| theirs "), "second"))
-    assert second.contenders["theirs"].method.name.startswith("OPAUC")
+    assert second.methods["theirs"].method.name.startswith("OPAUC")
     for study in (read_study(first), second):
         run_study(study, results_file(tmp_path, study.name), effort="quick")
     assert {r.method for r in read_results(tmp_path / "second.jsonl").records} == {"fast"}
-    second.contenders["theirs"] = second.contenders["theirs"]._replace(same_as=("first", "ours"))
+    second.methods["theirs"] = second.methods["theirs"]._replace(same_as=("first", "ours"))
     found, other = gather_results(tmp_path, second), read_results(tmp_path / "first.jsonl")
     assert [r.metrics for r in found.records if r.method == "theirs"] == [
         r.metrics for r in other.records if r.method == "ours"

@@ -6,13 +6,25 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
-from aucmax.selection.calibration import ScoreGrid, calibrate, calibrate_gaussian
+from aucmax.data.memory import MemorySpace
+from aucmax.data.protocol import Targets
+from aucmax.data.scores import ScoreGrid, ScoreHistogram
+from aucmax.selection.calibration import calibrate, calibrate_gaussian
 
 
 def make_scores(n=3000, seed=0):
     rng = np.random.default_rng(seed)
     positive = rng.random(n) < 0.2
     return rng.standard_normal(n) + 1.5 * positive, positive, rng.uniform(0.5, 2, n)
+
+
+def targets_of(positive, weights=None):
+    ones = np.ones(len(positive)) if weights is None else weights
+    return Targets(positive, weights, np.array([ones[~positive].sum(), ones[positive].sum()]))
+
+
+def calibrate_scores(scores, positive, weights=None):
+    return calibrate(lambda: ScoreHistogram.of(MemorySpace(targets_of(positive, weights)), scores))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -27,7 +39,7 @@ def test_is_the_logistic_fit_with_platts_targets(weighted):
         return np.average(np.logaddexp(0, logits) - targets * logits, weights=weights)
 
     slope, offset = minimize(loss, [1.0, 0.0], tol=1e-12).x
-    found = calibrate(scores, positive, weights if weighted else None)
+    found = calibrate_scores(scores, positive, weights if weighted else None)
     # The grid is 16 standard deviations in 1,024 cells, which costs about its square.
     assert_allclose(found.slope, slope, rtol=1e-4)
     assert_allclose(found.base_logit, np.log(totals[1] / totals[0]))
@@ -36,7 +48,8 @@ def test_is_the_logistic_fit_with_platts_targets(weighted):
 
 def test_a_shift_and_a_scale_of_the_scores_pass_through():
     scores, positive, weights = make_scores()
-    plain, moved = calibrate(scores, positive, weights), calibrate(1e-3 * scores + 50, positive, weights)
+    plain = calibrate_scores(scores, positive, weights)
+    moved = calibrate_scores(1e-3 * scores + 50, positive, weights)
     assert_allclose(moved.threshold, 1e-3 * plain.threshold + 50, rtol=1e-12)
     assert_allclose(moved.slope, 1e3 * plain.slope, rtol=1e-6)
 
@@ -45,8 +58,8 @@ def test_blocks_add_up_and_outliers_stay_on_the_grid():
     scores, positive, weights = make_scores()
     scores[0], scores[1] = 1e6, -1e6
     grid = ScoreGrid(-8.0, 8.0)
-    whole = grid.lay(scores, positive, weights)
-    parts = sum(grid.lay(scores[k::3], positive[k::3], weights[k::3]) for k in range(3))
+    whole = grid.bin(targets_of(positive, weights), scores)
+    parts = sum(grid.bin(targets_of(positive[k::3], weights[k::3]), scores[k::3]) for k in range(3))
     assert_allclose(parts, whole, atol=1e-9)
     assert_allclose(whole.sum(axis=1), [weights[~positive].sum(), weights[positive].sum()])
     points = np.linspace(-8, 8, whole.shape[1])
@@ -66,16 +79,16 @@ def test_gaussian_threshold_is_the_best_one(variances):
 
 def test_perfect_and_useless_scores():
     positive = np.arange(40) % 2 == 1
-    perfect = calibrate(positive + 0.01 * np.sin(np.arange(40)), positive)
+    perfect = calibrate_scores(positive + 0.01 * np.sin(np.arange(40)), positive)
     assert 0 < perfect.threshold < 1
     assert 1 < perfect.slope < 1e4
     assert expit(perfect.slope * (1 - perfect.threshold)) > 0.9
-    step = calibrate(positive.astype(float), positive)
+    step = calibrate_scores(positive.astype(float), positive)
     assert_allclose(step.threshold, 0.5, atol=1e-3)
-    flat = calibrate(np.full(40, 3.0), positive)
+    flat = calibrate_scores(np.full(40, 3.0), positive)
     assert (flat.threshold, flat.slope) == (3.0, 0.0)
     # Scores that are worse than chance must not turn the order of the rows around.
-    assert calibrate(~positive + np.sin(np.arange(40)), positive).slope >= 0
+    assert calibrate_scores(~positive + np.sin(np.arange(40)), positive).slope >= 0
 
 
 def test_an_outlier_does_not_turn_the_order_around():
@@ -84,9 +97,9 @@ def test_an_outlier_does_not_turn_the_order_around():
     scores = 0.1 * np.sin(np.arange(20_000)) - positive
     scores[1] = 3e4
     assert scores[positive].mean() > scores[~positive].mean()
-    assert calibrate(scores, positive).slope > 0
+    assert calibrate_scores(scores, positive).slope > 0
 
 
 def test_scores_that_overflow_are_refused_in_a_sentence():
     with pytest.raises(ValueError, match="squares of the scores overflow"):
-        calibrate(np.array([-1e200, 1e200, 0.0, 1.0]), np.array([False, True, False, True]), None)
+        calibrate_scores(np.array([-1e200, 1e200, 0.0, 1.0]), np.array([False, True, False, True]))

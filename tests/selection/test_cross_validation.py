@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import noisy_line
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import (
@@ -15,18 +16,14 @@ from sklearn.model_selection import (
 )
 
 from aucmax import AUCClassifier, cross_validate_path
-from aucmax.data.folds import deal_folds, make_rounds, permute
-from aucmax.data.old_rows import Rows
-from aucmax.selection.cross_validation import PathCV, information_criterion
-from aucmax.streaming.block_rows import deal_block
+from aucmax.data.folds import deal, deal_folds, permute
+from aucmax.data.memory import MemoryRows
+from aucmax.selection.cross_validation import PathCV
+from aucmax.selection.from_moments import information_criterion
+from aucmax.selection.rounds import make_rounds
+from aucmax.solvers.candidate import Candidate
 
 ALPHAS = [1e2, 1.0, 1e-2, 1e-4]
-
-
-def make_problem(n=150, d=6, seed=0, rate=0.3):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) + rng.uniform(-3, 3, d)
-    return X, (X[:, 0] + 2 * rng.standard_normal(n) > np.quantile(X[:, 0], 1 - rate)).astype(int)
 
 
 def by_hand(X, y, pairs, weights=None, alphas=ALPHAS, **parameters):
@@ -56,18 +53,18 @@ def by_hand(X, y, pairs, weights=None, alphas=ALPHAS, **parameters):
     ids=lambda cv: type(cv).__name__,
 )
 def test_equals_a_loop_of_fits(cv, standardize):
-    X, y = make_problem()
+    X, y = noisy_line(150, 6)
     weights = np.random.default_rng(0).random(len(y))
     pairs = list(cv.split(X, y)) if hasattr(cv, "split") else cv
     path = cross_validate_path(X, y, alphas=ALPHAS, cv=cv, standardize=standardize, sample_weight=weights)
     assert_allclose(path.auc, by_hand(X, y, pairs, weights, standardize=standardize), rtol=0, atol=1e-12)
     assert path.best_index == path.auc.mean(axis=0).argmax()
-    assert path.best_alpha == ALPHAS[path.best_index]
+    assert path.best.alpha == ALPHAS[path.best_index]
 
 
 @pytest.mark.parametrize(("solver", "shape"), [("moments", (150, 6)), ("dual", (40, 60)), ("cg", (150, 20))])
 def test_every_solver_sparse_and_dense(solver, shape):
-    X, y = make_problem(*shape)
+    X, y = noisy_line(*shape)
     X = X * (np.random.default_rng(0).random(shape) < 0.3)
     folds = deal_folds(y == 1, np.ones(len(y), dtype=bool), 5)
     pairs = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(5)]
@@ -82,28 +79,29 @@ def test_every_solver_sparse_and_dense(solver, shape):
 @pytest.mark.parametrize("cv", [StratifiedKFold(4), ShuffleSplit(3, random_state=0)], ids=lambda cv: type(cv).__name__)
 @pytest.mark.parametrize("penalty", [{"penalty": "l1"}, {"penalty": "elasticnet", "l1_ratio": 0.3}, {"n_nonzero": 3}])
 def test_sparse_fits_equal_a_loop_of_fits(penalty, cv, solver):
-    X, y = make_problem(d=8)
+    X, y = noisy_line(150, 8)
     weights = np.random.default_rng(0).random(len(y))
     alphas = [0.3, 0.1, 0.03, 0.01]
     path = cross_validate_path(X, y, alphas=alphas, cv=cv, solver=solver, sample_weight=weights, **penalty)
     expected = by_hand(X, y, list(cv.split(X, y)), weights, alphas=alphas, solver=solver, **penalty)
     # Weights that are exact to CV_TOL: scores that nearly tie may change places.
     assert_allclose(path.auc, expected, rtol=0, atol=1e-12 if "n_nonzero" in penalty else 2e-3)
-    assert path.best_n_nonzero == penalty.get("n_nonzero")
+    assert path.best.n_nonzero == penalty.get("n_nonzero")
 
 
 def test_every_number_of_nonzeros_with_every_alpha():
-    X, y = make_problem(d=8)
+    X, y = noisy_line(150, 8)
     path = cross_validate_path(X, y, alphas=ALPHAS, n_nonzero=[5, 1, 3, 5])
-    assert_array_equal(path.n_nonzero, np.repeat([1, 3, 5], 4))
+    numbers = np.array([candidate.n_nonzero for candidate in path.candidates])
+    assert_array_equal(numbers, np.repeat([1, 3, 5], 4))
     assert_array_equal(path.alphas, np.tile(ALPHAS, 3))
     for k in (1, 3, 5):
         alone = cross_validate_path(X, y, alphas=ALPHAS, n_nonzero=k)
-        assert_array_equal(path.auc[:, path.n_nonzero == k], alone.auc)
+        assert_array_equal(path.auc[:, numbers == k], alone.auc)
     assert path.best_index == path.auc.mean(axis=0).argmax()
-    assert path.best_n_nonzero == path.n_nonzero[path.best_index]
+    assert path.best.n_nonzero == numbers[path.best_index]
     table = path.results()
-    assert_array_equal(table["param_n_nonzero"], path.n_nonzero)
+    assert_array_equal(table["param_n_nonzero"], numbers)
     assert table["params"][5] == {"alpha": ALPHAS[1], "n_nonzero": 3}
     assert "param_n_nonzero" not in cross_validate_path(X, y, alphas=ALPHAS).results()
 
@@ -112,12 +110,12 @@ def test_ties_go_to_the_fewest_nonzeros():
     X = np.repeat(np.r_[np.zeros((10, 1)), np.ones((10, 1))], 3, axis=1)
     path = cross_validate_path(X, X[:, 0].astype(int), alphas=[0.1, 1.0], n_nonzero=[3, 2])
     assert_array_equal(path.auc, 1)
-    assert (path.best_n_nonzero, path.best_alpha) == (2, 1.0)
+    assert (path.best.n_nonzero, path.best.alpha) == (2, 1.0)
 
 
 def test_the_information_criterion_is_that_of_the_gaussian_model():
-    X, y = make_problem(n=400, d=8)
-    moments = Rows(X, y, np.array([0, 1])).moments()[0]
+    X, y = noisy_line(n=400, d=8)
+    moments = MemoryRows(X, y, np.array([0, 1])).moments()
     # Rows of equal weight in the two classes and an own variance of the residuals: what least squares maximises.
     W = np.zeros((3, 8))
     for k, row in zip((0, 2, 8), W, strict=True):
@@ -130,7 +128,7 @@ def test_the_information_criterion_is_that_of_the_gaussian_model():
         share = np.sum((b - A @ np.r_[offset, w]) ** 2) / np.sum(b**2)
         values.append(n * np.log(share) + 2 * n * k / (n - k - 1))
     assert_allclose(information_criterion(moments, W), values, rtol=1e-9, atol=1e-9)
-    assert information_criterion(Rows(X[:9], y[:9], np.array([0, 1])).moments()[0], W)[2] == np.inf
+    assert information_criterion(MemoryRows(X[:9], y[:9], np.array([0, 1])).moments(), W)[2] == np.inf
 
 
 def _balanced(X, y):
@@ -140,7 +138,7 @@ def _balanced(X, y):
 
 
 def test_the_grid_follows_the_scale_of_the_data():
-    X, y = make_problem()
+    X, y = noisy_line(150, 6)
     small, large = cross_validate_path(X, y, standardize=False), cross_validate_path(1e5 * X, y, standardize=False)
     assert_allclose(large.alphas, 1e10 * small.alphas, rtol=1e-9)
     assert_allclose(large.auc, small.auc, rtol=0, atol=1e-12)
@@ -179,28 +177,28 @@ def test_ties_go_to_the_stronger_regularisation():
     X = np.r_[np.zeros((10, 1)), np.ones((10, 1))]
     path = cross_validate_path(X, X[:, 0].astype(int), alphas=[0.1, 10.0, 1.0])
     assert_array_equal(path.auc, 1)
-    assert path.best_alpha == 10.0
+    assert path.best.alpha == 10.0
     assert_array_equal(path.results()["rank_test_score"], 1)
 
 
 def test_folds_of_one_class_are_refused():
-    X, y = make_problem()
+    X, y = noisy_line(150, 6)
     order = np.argsort(y, kind="stable")
     with pytest.raises(
         ValueError, match=r"^The test rows of split 0 of cv are not of two classes, .* stratified folds\.$"
     ):
         cross_validate_path(X[order], y[order], cv=KFold(3))
     with pytest.raises(ValueError, match=r"^The training rows of split 0 of cv are not of two classes"):
-        make_rounds([(np.flatnonzero(y == 0), np.arange(len(y)))], Rows(X, y, np.array([0, 1])))
+        make_rounds([(np.flatnonzero(y == 0), np.arange(len(y)))], MemoryRows(X, y, np.array([0, 1])))
 
 
 def test_labels_in_a_column():
-    X, y = make_problem()
+    X, y = noisy_line(150, 6)
     assert_array_equal(cross_validate_path(X, y[:, None]).auc, cross_validate_path(X, y).auc)
 
 
 def test_bad_input():
-    X, y = make_problem()
+    X, y = noisy_line(150, 6)
     with pytest.raises(
         ValueError, match=r"^alphas must be a sequence of nonnegative numbers, got array\(\[-1\.\]\)\.$"
     ):
@@ -221,7 +219,7 @@ def test_bad_input():
 
 def test_aucs_that_differ_by_less_than_a_millionth_are_a_tie():
     auc = np.array([[0.8, 0.9 - 2e-6, 0.9 - 5e-7, 0.9, 0.9]])
-    assert PathCV(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), auc).best_alpha == 3.0
+    assert PathCV([Candidate(alpha) for alpha in (5.0, 4.0, 3.0, 2.0, 1.0)], auc).best.alpha == 3.0
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 64, 65, 1000])
@@ -246,6 +244,9 @@ def test_a_file_is_dealt_block_by_block_as_all_rows_are():
             assert np.ptp(np.bincount(whole[side], minlength=5)) <= 1
         seen, parts = np.zeros(2, dtype=int), []
         for block in np.array_split(positive, [7, 8, 100, 330]):
-            parts.append(deal_block(block, seen, counts, 5, number))
-            seen += np.array([np.sum(~block), np.sum(block)])
+            folds = np.empty(len(block), dtype=int)
+            for c, side in enumerate((~block, block)):
+                folds[side] = deal(seen[c] + np.arange(side.sum()), counts[c], 5, number)
+                seen[c] += side.sum()
+            parts.append(folds)
         assert np.array_equal(np.concatenate(parts), whole)

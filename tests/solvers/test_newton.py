@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import shifted_class, two_clouds
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
@@ -13,10 +14,12 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import AUCClassifier, ClassMoments, PathCV, cross_validate_path, roc_auc
-from aucmax.data.old_rows import Rows
+from aucmax.data.memory import MemoryRows
+from aucmax.losses.hinges import SmoothHinge
 from aucmax.losses.pairwise import pairwise_loss
 from aucmax.selection import cross_validation as model_selection
 from aucmax.solvers import newton
+from aucmax.solvers.candidate import Candidate
 from aucmax.solvers.newton import HingeProblem, newton_problem
 from aucmax.solvers.square import MomentProblem, RowProblem
 
@@ -25,15 +28,6 @@ CONVEX = (*SMOOTH, "hinge")
 every_smooth_loss = pytest.mark.parametrize("loss", SMOOTH)
 every_convex_loss = pytest.mark.parametrize("loss", CONVEX)
 every_loss = pytest.mark.parametrize("loss", [*CONVEX, "sigmoid"])
-
-
-def make_problem(n=120, d=5, seed=0):
-    rng = np.random.default_rng(seed)
-    y = (rng.random(n) < 0.4).astype(int)
-    X = rng.standard_normal((n, d)) * np.logspace(-1, 1, d)
-    X[:, :2] += 0.7 * X[:, :2].std(axis=0) * y[:, None]
-    X[:, 2] += X[:, 1] ** 2
-    return X, y
 
 
 def objective(w, X, y, loss, alpha, scale, weights=None):
@@ -61,7 +55,7 @@ def general_solution(X, y, loss, alpha, weights=None):
 @pytest.mark.parametrize("alpha", [1.0, 0.1, 1e-3])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_equals_a_general_solver(loss, alpha, weighted):
-    X, y = make_problem()
+    X, y = shifted_class()
     weights = np.random.default_rng(1).exponential(size=len(y)) if weighted else None
     clf = AUCClassifier(loss, alpha=alpha, tol=1e-10).fit(X, y, weights)
     assert_allclose(clf.coef_[0], general_solution(X, y, loss, alpha, weights), rtol=2e-6, atol=1e-7)
@@ -71,7 +65,7 @@ def test_equals_a_general_solver(loss, alpha, weighted):
 @every_smooth_loss
 @pytest.mark.parametrize("standardize", [True, False])
 def test_ends_at_a_small_gradient(loss, standardize):
-    X, y = make_problem(n=400, d=8)
+    X, y = shifted_class(n=400, d=8)
     clf = AUCClassifier(loss, alpha=0.01, standardize=standardize).fit(X, y)
     scale = X.std(axis=0) if standardize else np.ones(8)
     _, gradient = objective(clf.coef_[0], X, y, loss, 0.01, scale)
@@ -82,7 +76,7 @@ def test_ends_at_a_small_gradient(loss, standardize):
 @pytest.mark.parametrize("alpha", [1.0, 0.1, 0.01])
 def test_the_hinge_equals_its_dual_over_the_pairs(alpha):
     """A quadratic program with one variable in [0, 1] for each pair."""
-    X, y = make_problem(n=40)
+    X, y = shifted_class(n=40)
     Z = StandardScaler().fit_transform(X)
     pairs = (Z[y == 1][:, None] - Z[y == 0]).reshape(-1, 5)
     n = len(pairs)
@@ -102,7 +96,7 @@ def test_the_hinge_equals_its_dual_over_the_pairs(alpha):
 
 
 def test_the_gap_of_the_hinge_is_closed_on_more_rows():
-    X, y = make_problem(n=2000, d=10)
+    X, y = shifted_class(n=2000, d=10)
     for alpha in (1.0, 1e-2, 1e-4):
         clf = AUCClassifier("hinge", alpha=alpha).fit(X, y)
         value, _ = objective(clf.coef_[0], X, y, "hinge", alpha, X.std(axis=0))
@@ -131,7 +125,7 @@ def test_every_solver_dense_and_sparse(loss, solver):
 
 @every_loss
 def test_invariances(loss):
-    X, y = make_problem(n=150)
+    X, y = shifted_class(n=150)
     clf = AUCClassifier(loss, alpha=0.05, tol=1e-9).fit(X, y)
     tolerances = {"rtol": 0, "atol": (1e-4 if loss == "hinge" else 1e-6) * np.abs(clf.coef_).max()}
     swapped = AUCClassifier(loss, alpha=0.05, tol=1e-9).fit(X, 1 - y)
@@ -151,10 +145,10 @@ def test_invariances(loss):
 
 @every_convex_loss
 def test_a_path_equals_its_fits(loss):
-    X, y = make_problem()
-    rows = Rows(X, y, np.array([0, 1]))
+    X, y = shifted_class()
+    rows = MemoryRows(X, y, np.array([0, 1]))
     alphas = np.array([100.0, 1.0, 0.1, 0.01])
-    problem = newton_problem(rows, MomentProblem(rows.moments()[0], True), loss, 100)
+    problem = newton_problem(rows, MomentProblem(rows.moments(), True), loss, 100)
     path = problem.path(alphas, 1e-8)
     for alpha, w in zip(alphas, path, strict=True):
         alone = AUCClassifier(loss, alpha=alpha, tol=1e-8).fit(X, y).coef_[0]
@@ -163,20 +157,20 @@ def test_a_path_equals_its_fits(loss):
 
 @every_convex_loss
 def test_where_it_starts_does_not_matter(loss):
-    X, y = make_problem()
-    rows = Rows(X, y, np.array([0, 1]))
-    problem = newton_problem(rows, MomentProblem(rows.moments()[0], True), loss, 100)
+    X, y = shifted_class()
+    rows = MemoryRows(X, y, np.array([0, 1]))
+    problem = newton_problem(rows, MomentProblem(rows.moments(), True), loss, 100)
     (expected,) = problem.path(np.array([0.05]), 1e-8)
     n_iter = problem.n_iter
     for w in (expected, np.zeros(5), np.random.default_rng(0).standard_normal(5)):
-        found = problem.refine(w, 0.05, 1e-8)
+        found = problem.solve(Candidate(0.05), 1e-8, start=w).weights
         assert_allclose(found, expected, rtol=0, atol=(1e-3 if loss == "hinge" else 1e-6) * np.abs(expected).max())
         if w is expected and loss != "hinge":  # whose corner is rounded off anew
             assert problem.n_iter < n_iter
 
 
 def test_far_from_the_margin_the_squared_hinge_is_the_square():
-    X, y = make_problem()
+    X, y = shifted_class()
     square, hinge = (AUCClassifier(loss, alpha=1000.0).fit(X, y) for loss in ("squared", "squared_hinge"))
     assert_allclose(hinge.coef_, square.coef_, rtol=1e-9)
     assert hinge.n_iter_ == 1  # none, but scikit-learn asks for one
@@ -186,13 +180,13 @@ def count_products(monkeypatch):
     """Count what is multiplied with X or its transpose."""
     count = []
     for name in ("scores", "pullback"):
-        verb = getattr(Rows, name)
+        verb = getattr(MemoryRows, name)
 
         def counted(self, *arguments, verb=verb):
             count.append(verb.__name__)
             return verb(self, *arguments)
 
-        monkeypatch.setattr(Rows, name, counted)
+        monkeypatch.setattr(MemoryRows, name, counted)
     return count
 
 
@@ -201,10 +195,10 @@ def test_few_products(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 30)) @ rng.standard_normal((30, 30))
     y = (X[:, 0] / X[:, 0].std() + rng.standard_t(3, 3000) > 0.5).astype(int)
-    rows = Rows(X, y, np.array([0, 1]))
+    rows = MemoryRows(X, y, np.array([0, 1]))
     alpha = np.array([1e-4])
     count = count_products(monkeypatch)
-    with_moments = newton_problem(rows, MomentProblem(rows.moments()[0], True), "squared_hinge", 100)
+    with_moments = newton_problem(rows, MomentProblem(rows.moments(), True), "squared_hinge", 100)
     count.clear()
     w = with_moments.path(alpha, 1e-3)
     few = len(count)
@@ -220,9 +214,9 @@ def test_the_preconditioner_is_worth_its_price(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 30)) @ rng.standard_normal((30, 30))
     y = (X[:, 0] / X[:, 0].std() + rng.standard_t(3, 3000) > 0.5).astype(int)
-    rows = Rows(X, y, np.array([0, 1]))
+    rows = MemoryRows(X, y, np.array([0, 1]))
     count = count_products(monkeypatch)
-    problem = newton_problem(rows, MomentProblem(rows.moments()[0], True), "squared_hinge", 100)
+    problem = newton_problem(rows, MomentProblem(rows.moments(), True), "squared_hinge", 100)
     problem.path(np.array([1e-4]), 1e-6)
     few = len(count)
     monkeypatch.setattr(problem, "preconditioner", lambda at, alpha, exact: lambda r: r)
@@ -235,7 +229,7 @@ def test_the_sigmoid_ranks_the_rows_no_worse_than_its_start():
     rng = np.random.default_rng(0)
     raised = 0
     for seed in range(6):
-        X, y = make_problem(n=300, seed=seed)
+        X, y = shifted_class(n=300, seed=seed)
         X[:20] *= 5 * rng.standard_normal((20, 1))  # outliers, which convex losses mind
         for alpha in (1.0, 1e-2, 1e-4):
             start, clf = (AUCClassifier(loss, alpha=alpha).fit(X, y) for loss in ("logistic", "sigmoid"))
@@ -272,19 +266,8 @@ def test_classes_that_do_not_differ():
 # Cross-validation
 
 
-def two_clouds(n=600, seed=0):
-    """A tail of positives far out, which the square loss minds and the squared hinge does not."""
-    rng = np.random.default_rng(seed)
-    y = (rng.random(n) < 0.3).astype(int)
-    X = rng.standard_normal((n, 3))
-    X[:, 0] += 1.5 * y
-    far = np.flatnonzero(y)[::4]
-    X[far] += [30.0, 30.0, 0.0]
-    return X, y
-
-
 def test_auto_takes_the_loss_of_the_higher_auc():
-    for X, y in (two_clouds(), make_problem(n=400)):
+    for X, y in (two_clouds(), shifted_class(n=400)):
         cv = StratifiedKFold(4)
         each = {loss: AUCClassifier(loss, cv=cv).fit(X, y) for loss in model_selection.EITHER}
         clf = AUCClassifier(cv=cv).fit(X, y)
@@ -303,14 +286,14 @@ def test_auto_takes_the_loss_of_the_higher_auc():
 
 
 def test_the_square_loss_has_a_head_start():
-    losses = np.array(["squared", "squared_hinge"])
+    candidates = [Candidate(1.0, loss=loss) for loss in ("squared", "squared_hinge")]
     for gain, best in ((0.9e-4, "squared"), (1.1e-4, "squared_hinge")):
-        assert PathCV(np.ones(2), np.array([[0.8, 0.8 + gain]]), loss=losses).best_loss == best
+        assert PathCV(candidates, np.array([[0.8, 0.8 + gain]])).best.loss == best
 
 
 @every_loss
 def test_cross_validation_equals_a_loop_of_fits(loss):
-    X, y = make_problem(n=200)
+    X, y = shifted_class(n=200)
     alphas, cv = [1.0, 0.1, 0.01], StratifiedKFold(3)
     path = cross_validate_path(X, y, loss=loss, alphas=alphas, cv=cv)
     for k, (train, test) in enumerate(cv.split(X, y)):
@@ -322,10 +305,10 @@ def test_cross_validation_equals_a_loop_of_fits(loss):
 
 
 def test_many_rows_are_cross_validated_on_some(monkeypatch):
-    X, y = make_problem(n=1000)
+    X, y = shifted_class(n=1000)
     monkeypatch.setattr(model_selection, "ENOUGH_OF_A_CLASS", 100)
     clf = AUCClassifier("squared_hinge", alphas=[1.0, 0.1]).fit(X, y)
-    sample = Rows(X, y, np.array([0, 1])).sample(100)
+    sample = MemoryRows(X, y, np.array([0, 1])).sample(100)
     assert_array_equal(np.bincount(sample.y), [100, 100])
     assert len(np.unique(sample.X[:, 0])) == 200
     expected = AUCClassifier("squared_hinge", alphas=[1.0, 0.1]).fit(sample.X, sample.y)
@@ -362,7 +345,7 @@ def test_a_sample_does_not_change_the_base_rate(monkeypatch, weighted):
 
 
 def test_bad_combinations_get_one_sentence():
-    X, y = make_problem(n=40)
+    X, y = shifted_class(n=40)
     with pytest.raises(ValueError, match=r"^loss='hinge' needs an alpha above 0, got 0\.$"):
         AUCClassifier("hinge", alpha=0).fit(X, y)
     with pytest.raises(ValueError, match=r"^loss='logistic' is fitted with the penalty 'l2' alone, got penalty='l1'"):
@@ -386,7 +369,7 @@ def test_bad_combinations_get_one_sentence():
 
 
 def test_a_warning_where_the_iterations_end_too_soon():
-    X, y = make_problem()
+    X, y = shifted_class()
     with pytest.warns(ConvergenceWarning, match=r"^Newton's method stopped after 1 steps at a gradient .* times the"):
         AUCClassifier("logistic", alpha=1e-6, max_iter=1).fit(X, y)
     with warnings.catch_warnings():
@@ -395,14 +378,14 @@ def test_a_warning_where_the_iterations_end_too_soon():
 
 
 def test_the_bound_of_the_hinge_is_below_every_objective():
-    X, y = make_problem(n=60)
-    rows = Rows(X, y, np.array([0, 1]))
-    problem = HingeProblem(rows, MomentProblem(rows.moments()[0], True), "hinge", 100)
-    optimum = problem.value(problem.solve(problem.start(np.ones(5) / 5, 0.1), 0.1, 1e-8), 0.1)
+    X, y = shifted_class(n=60)
+    rows = MemoryRows(X, y, np.array([0, 1]))
+    problem = HingeProblem(rows, MomentProblem(rows.moments(), True), "hinge", 100)
+    optimum = problem.value(problem.minimiser(problem.start(np.ones(5) / 5, 0.1), 0.1, 1e-8), 0.1)
     rng = np.random.default_rng(0)
     for _ in range(50):
-        problem._set_width(rng.uniform(0.01, 2))
-        at = problem.start(rng.standard_normal(5), 0.1).under(problem.loss)
+        loss = SmoothHinge(rng.uniform(0.01, 2))
+        at = problem.under(loss, problem.start(rng.standard_normal(5), 0.1))
         assert problem.lower_bound(at, 0.1) <= optimum
 
 

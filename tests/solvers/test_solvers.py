@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import CLASSES, correlated_rows, dense, normal_equations, pairs
 from scipy import sparse
 from sklearn.covariance import OAS
 from sklearn.exceptions import ConvergenceWarning
@@ -12,14 +13,14 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from aucmax import ClassMoments
-from aucmax.data.old_rows import Rows
+from aucmax.data.memory import MemoryRows
+from aucmax.solvers.quadratic import RowQuadratic
 from aucmax.solvers.square import (
     MAX_ORDER,
     MAX_ORDER_SPARSE,
     MomentProblem,
     RowProblem,
     alpha_grid,
-    cg_path,
     cholesky,
     choose_solver,
     dual_path,
@@ -28,14 +29,13 @@ from aucmax.solvers.square import (
     shrinkage_alpha,
 )
 
-CLASSES = np.array([0, 1])
 TOL = 1e-12  # of conjugate gradients
 
 # Each takes rows, alphas and the scale, and returns one solution a row, for X / scale.
 SOLVERS = {
     "cholesky": lambda rows, alphas, scale: np.array([cholesky(moments_of(rows, scale), alpha) for alpha in alphas]),
     "eigen": lambda rows, alphas, scale: eigen_path(moments_of(rows, scale), alphas),
-    "dual": dual_path,
+    "dual": lambda rows, alphas, scale: dual_path(rows, alphas, scale, rows.column_statistics()[0].mean(axis=0)),
     "cg": lambda rows, alphas, scale: cg_path(rows, alphas, scale, TOL, max_iter=10_000).solutions,
 }
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -49,8 +49,15 @@ def one_thread():
 
 
 def moments_of(rows, scale):
-    (moments,) = rows.moments()
-    return moments.rescaled(scale)
+    return rows.moments().rescaled(scale)
+
+
+def cg_path(rows, alphas, scale, tol, max_iter):
+    """Conjugate gradients on X / scale."""
+    means, variances = rows.column_statistics()
+    gap = means[1] - means[0]
+    quadratic = RowQuadratic(rows, scale, means.mean(axis=0), gap / scale, (variances.sum(axis=0) + gap**2) / scale**2)
+    return shifted_cg(quadratic.matvec, quadratic.delta, alphas, tol, max_iter)
 
 
 def solve(solver, rows, alphas, scale=None):
@@ -61,45 +68,10 @@ def solve(solver, rows, alphas, scale=None):
     return solutions
 
 
-def make_rows(n=60, d=8, seed=0, kind="float64", weighted=False):
-    """Correlated columns, a third of the values stored if CSR, and a shift between the classes."""
-    rng = np.random.default_rng(seed)
-    y = (rng.random(n) < 0.4).astype(int)
-    y[:2] = 0, 1
-    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) / np.sqrt(d) + 0.5 * rng.normal(size=d) * y[:, None]
-    X = X.astype(np.float32) if "float32" in kind else X
-    X = sparse.csr_array(X * (rng.random((n, d)) < 0.3)) if "CSR" in kind else X
-    return Rows(X, y, CLASSES, rng.exponential(size=n) if weighted else None)
-
-
 def make_problem(solver, rows, standardize):
     if solver == "moments":
-        return MomentProblem(rows.moments()[0], standardize)
+        return MomentProblem(rows.moments(), standardize)
     return RowProblem(rows, standardize, solver, max_iter=10_000)
-
-
-def dense(rows):
-    return np.asarray(rows.X.toarray() if sparse.issparse(rows.X) else rows.X, dtype=np.float64)
-
-
-def system(rows, scale=1.0):
-    """M and delta for X / scale, by np.cov and np.average."""
-    X, weights = dense(rows), np.ones(rows.n_rows) if rows.sample_weight is None else rows.sample_weight
-    M, means = 0.0, []
-    for c in range(2):
-        Z, w = X[rows.y == c], weights[rows.y == c]
-        means.append(np.average(Z, axis=0, weights=w))
-        M = M + np.atleast_2d(np.cov(Z, rowvar=False, aweights=w, bias=True))
-    delta = means[1] - means[0]
-    return (M + np.outer(delta, delta)) / np.outer(scale, scale), delta / scale
-
-
-def pairs(X, y, weights=None):
-    """All differences of a positive and a negative row, and their shares of the weight."""
-    weights = np.ones(len(y)) if weights is None else np.asarray(weights)
-    differences = (X[y == 1][:, None] - X[y == 0]).reshape(-1, X.shape[1])
-    shares = np.outer(weights[y == 1], weights[y == 0]).ravel()
-    return differences, shares / shares.sum()
 
 
 def assert_optimal(solutions, alphas, M, delta, tol=1e-9):
@@ -125,9 +97,9 @@ def cosine(a, b):
 @pytest.mark.parametrize("kind", ["float64", "float32", "CSR", "float32 CSR"])
 @pytest.mark.parametrize("shape", [(60, 8), (100, 1), (12, 30), (40, 41)], ids=str)
 def test_all_solvers_agree_on_the_optimum(shape, kind, weighted, scaled):
-    rows = make_rows(*shape, kind=kind, weighted=weighted)
+    rows = correlated_rows(*shape, kind=kind, weighted=weighted)
     scale = np.random.default_rng(1).uniform(0.5, 2, rows.n_features) if scaled else np.ones(rows.n_features)
-    M, delta = system(rows, scale)
+    M, delta = normal_equations(rows, scale)
     alphas = np.array([0.01, 100, 1]) * np.trace(M) / len(M)
     solutions = {solver: solve(solver, rows, alphas, scale) for solver in SOLVERS}
     for solver in SOLVERS:
@@ -138,8 +110,8 @@ def test_all_solvers_agree_on_the_optimum(shape, kind, weighted, scaled):
 @pytest.mark.parametrize("solver", ["cholesky", "eigen", "cg"])
 @pytest.mark.parametrize("kind", ["float64", "float32", "CSR"])
 def test_more_rows_than_a_block(kind, solver):
-    rows = make_rows(20_000, 3, kind=kind, weighted=True)
-    M, delta = system(rows)
+    rows = correlated_rows(20_000, 3, kind=kind, weighted=True)
+    M, delta = normal_equations(rows)
     assert_optimal(solve(solver, rows, [0.1, 0.001]), [0.1, 0.001], M, delta)
 
 
@@ -149,10 +121,10 @@ def test_more_rows_than_a_block(kind, solver):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
 def test_means_far_from_zero_do_not_matter(form, shape, mean, solver):
     # Multiples of 2^-20, so that adding the mean rounds nothing away.
-    rows = make_rows(*shape, weighted=True)
+    rows = correlated_rows(*shape, weighted=True)
     rows.X = np.round(rows.X * 2**20) / 2**20
-    M, delta = system(rows)
-    far = Rows(form(rows.X + mean), rows.y, CLASSES, rows.sample_weight)
+    M, delta = normal_equations(rows)
+    far = MemoryRows(form(rows.X + mean), rows.y, CLASSES, rows.sample_weight)
     np.testing.assert_array_equal(dense(far) - mean, rows.X)
     problem = make_problem(solver, far, standardize=False)
     grid = problem.default_alphas()
@@ -178,7 +150,7 @@ def tiny_problems(draw):
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(problem=tiny_problems(), alpha=st.sampled_from([0.0, 0.01, 1.0, 50.0]))
 def test_the_optimum_is_that_of_least_squares_on_all_pairs(solver, problem, alpha):
-    rows = Rows(problem[0], problem[1], CLASSES, problem[2])
+    rows = MemoryRows(problem[0], problem[1], CLASSES, problem[2])
     differences, shares = pairs(dense(rows), rows.y, rows.sample_weight)
     # 1/2 mean (1 - w.difference)^2 + alpha/2 |w|^2, and the shortest minimiser where there are many
     A = np.vstack([np.sqrt(shares)[:, None] * differences, np.sqrt(alpha) * np.eye(rows.n_features)])
@@ -207,10 +179,10 @@ SINGULAR = {
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
 @pytest.mark.parametrize("case", SINGULAR)
 def test_without_a_penalty_the_shortest_solution_is_found(case, kind, solver):
-    base = make_rows(40, 4, seed=2)
+    base = correlated_rows(40, 4, seed=2)
     X = SINGULAR[case](base.X)
-    rows = Rows(kind(X), base.y[: len(X)], CLASSES)
-    M, delta = system(rows)
+    rows = MemoryRows(kind(X), base.y[: len(X)], CLASSES)
+    M, delta = normal_equations(rows)
     (w,) = solve(solver, rows, [0.0])
     assert_close(w, np.linalg.pinv(M, rcond=1e-10, hermitian=True) @ delta, rtol=1e-8)
     (nearly,) = solve(solver, rows, [1e-8])
@@ -220,9 +192,9 @@ def test_without_a_penalty_the_shortest_solution_is_found(case, kind, solver):
 @every_solver
 @pytest.mark.parametrize("alpha", [0.0, 1e-3, 1.0])
 def test_equal_columns_share_their_weight(alpha, solver):
-    rows = make_rows(40, 4)
+    rows = correlated_rows(40, 4)
     (alone,) = solve(solver, rows, [alpha])
-    (w,) = solve(solver, Rows(with_duplicates(rows.X), rows.y, CLASSES), [alpha])
+    (w,) = solve(solver, MemoryRows(with_duplicates(rows.X), rows.y, CLASSES), [alpha])
     assert_close(w[[0, 0, 1]], w[[4, 6, 5]])
     if alpha == 0:  # where nothing is shrunk, together they weigh what one of them did
         assert_close(w[:4] * [3, 2, 1, 1], alone)
@@ -232,21 +204,21 @@ def test_equal_columns_share_their_weight(alpha, solver):
 @pytest.mark.parametrize("alphas", [[0.0], [0.0, 1.0]])
 def test_columns_without_information_get_no_weight(alphas, solver):
     X, y = np.tile([1.0, 2.0, 0.0], (6, 1)), np.array([0, 1, 0, 1, 0, 1])
-    np.testing.assert_array_equal(solve(solver, Rows(X, y, CLASSES), alphas), 0)
+    np.testing.assert_array_equal(solve(solver, MemoryRows(X, y, CLASSES), alphas), 0)
 
 
 @pytest.mark.parametrize("factor", [1e-6, 0.5, 2.0, 100.0])
 def test_cholesky_goes_over_to_the_eigenvalues_without_a_jump(factor):
-    base = make_rows(40, 4)
-    rows = Rows(with_duplicates(base.X), base.y, CLASSES)
-    moments, (M, delta) = moments_of(rows, np.ones(7)), system(rows)
+    base = correlated_rows(40, 4)
+    rows = MemoryRows(with_duplicates(base.X), base.y, CLASSES)
+    moments, (M, delta) = moments_of(rows, np.ones(7)), normal_equations(rows)
     alpha = factor * np.finfo(float).eps * len(M) * np.trace(M)
     assert_close(cholesky(moments, alpha), np.linalg.pinv(M, rcond=1e-10) @ delta, rtol=0.05)
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "eigen", "dual"])
 def test_a_small_column_is_not_taken_for_a_null_one(solver):
-    rows = make_rows(40, 4)
+    rows = correlated_rows(40, 4)
     scale = np.array([1, 1, 1e5, 1])
     assert_close(solve(solver, rows, [0.0], scale) / scale, solve(solver, rows, [0.0]), rtol=1e-4)
 
@@ -258,7 +230,7 @@ def test_a_small_column_is_not_taken_for_a_null_one(solver):
 @pytest.mark.parametrize("kind", ["float64", "CSR"])
 @pytest.mark.parametrize("shape", [(60, 8), (12, 30)], ids=str)
 def test_symmetries(shape, kind, solver):
-    rows, alphas = make_rows(*shape, kind=kind, weighted=True), np.array([0.1, 1.0])
+    rows, alphas = correlated_rows(*shape, kind=kind, weighted=True), np.array([0.1, 1.0])
     expected = solve(solver, rows, alphas)
     X, y, weights = rows.X, rows.y, rows.sample_weight
 
@@ -266,18 +238,18 @@ def test_symmetries(shape, kind, solver):
     assert_close(solve(solver, rows.take(order), alphas), expected)
 
     columns = np.random.default_rng(1).permutation(rows.n_features)
-    assert_close(solve(solver, Rows(X[:, columns], y, CLASSES, weights), alphas), expected[:, columns])
+    assert_close(solve(solver, MemoryRows(X[:, columns], y, CLASSES, weights), alphas), expected[:, columns])
 
     shifted = dense(rows) + np.linspace(-5, 5, rows.n_features)
     shifted = sparse.csr_array(shifted) if kind == "CSR" else shifted
-    assert_close(solve(solver, Rows(shifted, y, CLASSES, weights), alphas), expected)
+    assert_close(solve(solver, MemoryRows(shifted, y, CLASSES, weights), alphas), expected)
 
-    assert_close(solve(solver, Rows(X, 1 - y, CLASSES, weights), alphas), -expected)
-    assert_close(solve(solver, Rows(X, y, CLASSES[::-1], weights), alphas), -expected)
-    assert_close(solve(solver, Rows(X, y, CLASSES, 7 * weights), alphas), expected)
+    assert_close(solve(solver, MemoryRows(X, 1 - y, CLASSES, weights), alphas), -expected)
+    assert_close(solve(solver, MemoryRows(X, y, CLASSES[::-1], weights), alphas), -expected)
+    assert_close(solve(solver, MemoryRows(X, y, CLASSES, 7 * weights), alphas), expected)
 
     for factor in (1e-3, 4.0):
-        scaled = solve(solver, Rows(factor * X, y, CLASSES, weights), factor**2 * alphas)
+        scaled = solve(solver, MemoryRows(factor * X, y, CLASSES, weights), factor**2 * alphas)
         assert_close(scaled, expected / factor)
         scale = np.full(rows.n_features, 1 / factor)
         assert_close(solve(solver, rows, factor**2 * alphas, scale), expected / factor)
@@ -285,17 +257,17 @@ def test_symmetries(shape, kind, solver):
 
 @every_solver
 def test_only_the_balance_inside_a_class_counts(solver):
-    rows = make_rows(40, 5, weighted=True)
+    rows = correlated_rows(40, 5, weighted=True)
     weights = rows.sample_weight * np.where(rows.y == 1, 100, 0.01)
     expected = solve(solver, rows, [0.1])
-    assert_close(solve(solver, Rows(rows.X, rows.y, CLASSES, weights), [0.1]), expected)
+    assert_close(solve(solver, MemoryRows(rows.X, rows.y, CLASSES, weights), [0.1]), expected)
 
 
 @every_solver
 def test_a_large_alpha_leaves_the_difference_of_the_means(solver):
-    rows = make_rows(40, 6)
+    rows = correlated_rows(40, 6)
     scale = np.linspace(0.5, 2, 6)
-    M, delta = system(rows, scale)
+    M, delta = normal_equations(rows, scale)
     level = np.trace(M)
     (near, far) = solve(solver, rows, [level, 1e6 * level], scale)
     assert cosine(near, delta) < 1 - 1e-5
@@ -381,7 +353,7 @@ def test_shifted_cg_tells_how_far_it_came(max_iter):
 
 
 def test_conjugate_gradients_that_did_not_converge_warn():
-    rows, alphas = make_rows(60, 20), np.array([1.0, 1e-4])
+    rows, alphas = correlated_rows(60, 20), np.array([1.0, 1e-4])
     problem = RowProblem(rows, True, "cg", max_iter=3)
     _, n_iter, residual = cg_path(rows, alphas, problem.scale, 1e-8, 3)
     message = (
@@ -402,7 +374,7 @@ def test_a_million_columns_are_never_dense():
     indices = rng.integers(0, d, (n, 20))
     X = sparse.csr_array((rng.normal(size=n * 20), indices.ravel(), np.arange(0, 20 * n + 1, 20)), shape=(n, d))
     X.sum_duplicates()
-    rows = Rows(X, (rng.random(n) < 0.3).astype(int), CLASSES, rng.exponential(size=n))
+    rows = MemoryRows(X, (rng.random(n) < 0.3).astype(int), CLASSES, rng.exponential(size=n))
     tracemalloc.start()
     try:
         (w,), n_iter, residual = cg_path(rows, np.array([alpha]), np.ones(d), 1e-10, 1000)
@@ -434,7 +406,7 @@ def test_a_million_columns_are_never_dense():
 @pytest.mark.parametrize("kind", ["float64", "float32", "CSR", "float32 CSR"])
 @pytest.mark.parametrize("shape", [(60, 8), (12, 30)], ids=str)
 def test_problems_on_moments_and_on_rows_are_the_same(shape, kind, weighted, standardize):
-    rows = make_rows(*shape, kind=kind, weighted=weighted)
+    rows = correlated_rows(*shape, kind=kind, weighted=weighted)
     expected = make_problem("moments", rows, standardize)
     grid = expected.default_alphas()
     alphas, several, one = grid[:13:3], expected.path(grid[:13:3], TOL), expected.path(grid[6:7], TOL)
@@ -454,11 +426,11 @@ def test_problems_on_moments_and_on_rows_are_the_same(shape, kind, weighted, sta
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
 def test_the_path_is_that_of_the_scaled_columns(solver, weighted, standardize):
-    rows = make_rows(60, 8, weighted=weighted)
+    rows = correlated_rows(60, 8, weighted=weighted)
     problem = make_problem(solver, rows, standardize)
     scaler = StandardScaler().fit(rows.X, sample_weight=rows.sample_weight)
     scale = scaler.scale_ if standardize else np.ones(8)
-    M, delta = system(rows, scale)
+    M, delta = normal_equations(rows, scale)
     weights = np.ones(60) if rows.sample_weight is None else rows.sample_weight
     for alphas in ([0.3], [0.3, 30.0]):
         path = problem.path(np.array(alphas), TOL)
@@ -471,10 +443,10 @@ def test_the_path_is_that_of_the_scaled_columns(solver, weighted, standardize):
 
 @pytest.mark.parametrize("standardize", [False, True])
 def test_the_grid_is_measured_in_mean_eigenvalues(standardize):
-    rows = make_rows(60, 8)
+    rows = correlated_rows(60, 8)
     for solver, low in (("moments", 1e-6), ("dual", 1e-6), ("cg", 0.1)):
         problem = make_problem(solver, rows, standardize)
-        level = np.linalg.eigvalsh(system(rows, problem.scale)[0]).mean()
+        level = np.linalg.eigvalsh(normal_equations(rows, problem.scale)[0]).mean()
         grid = problem.default_alphas()
         np.testing.assert_allclose(np.diff(np.log10(grid)), -0.5)
         np.testing.assert_allclose(grid[[0, -1]], [1e4 * level, low * level])
@@ -483,7 +455,7 @@ def test_the_grid_is_measured_in_mean_eigenvalues(standardize):
 @pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
 @pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_array], ids=["float64", "float32", "CSR"])
 def test_a_constant_column_gets_no_weight(form, solver):
-    rows = make_rows(300 if solver == "dual" else 20_000, 3, weighted=True)
+    rows = correlated_rows(300 if solver == "dual" else 20_000, 3, weighted=True)
     rows.X[:, 1] = 0.1
     # What has no weight is not there.
     rows.X[:2, 1], rows.sample_weight[:2] = 0, 0
@@ -501,7 +473,7 @@ def test_a_constant_column_gets_no_weight(form, solver):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
 def test_constant_columns_alone_give_zero(form, solver):
     weights = np.random.default_rng(0).random(7)
-    rows = Rows(form(np.full((7, 2), 0.1)), np.arange(7) % 2, CLASSES, weights)
+    rows = MemoryRows(form(np.full((7, 2), 0.1)), np.arange(7) % 2, CLASSES, weights)
     problem = make_problem(solver, rows, standardize=False)
     np.testing.assert_array_equal(problem.path(np.array([1.0, 0.0]), TOL), 0)
     assert problem.default_alphas()[0] == 1e4
@@ -517,9 +489,9 @@ def test_problems_need_both_classes():
     with pytest.raises(ValueError, match=message):
         MomentProblem(ClassMoments(2).update(X, np.zeros(4, int)), False)
     with pytest.raises(ValueError, match=message):
-        RowProblem(Rows(X, np.zeros(4, int), CLASSES), False, "dual", max_iter=10)
+        RowProblem(MemoryRows(X, np.zeros(4, int), CLASSES), False, "dual", max_iter=10)
     with pytest.raises(ValueError, match=message):
-        RowProblem(Rows(X, np.array([0, 0, 1, 1]), CLASSES, np.array([1.0, 1, 0, 0])), False, "cg", max_iter=10)
+        RowProblem(MemoryRows(X, np.array([0, 0, 1, 1]), CLASSES, np.array([1.0, 1, 0, 0])), False, "cg", max_iter=10)
 
 
 @pytest.mark.parametrize(
@@ -541,7 +513,7 @@ def test_the_smaller_side_is_factored_while_it_is_small(form, limit):
         (10**6, limit + 1, "cg"),
         (10**6, 10**6, "cg"),
     ):
-        assert choose_solver(form((n_rows, n_features))) == expected
+        assert choose_solver(MemoryRows(form((n_rows, n_features)), None, CLASSES)) == expected
 
 
 # Shrinkage
@@ -580,11 +552,11 @@ def test_shrinkage_is_the_oracle_approximating_one(n, d):
 
 
 def test_shrinkage_turns_w_to_the_shrunk_covariance():
-    rows = make_rows(40, 10, weighted=True)
-    (moments,) = rows.moments()
+    rows = correlated_rows(40, 10, weighted=True)
+    moments = rows.moments()
     problem = MomentProblem(moments, True)
     alpha = shrinkage_alpha(problem)
-    M, delta = system(rows, problem.scale)
+    M, delta = normal_equations(rows, problem.scale)
     C = M - np.outer(delta, delta)
     mu, n = np.trace(C) / 10, 4 / np.sum(1 / moments.weight)
     square, trace = np.sum(C**2), np.trace(C)
@@ -597,10 +569,10 @@ def test_shrinkage_turns_w_to_the_shrunk_covariance():
 @pytest.mark.parametrize(("n", "d"), [(4, 1), (4, 2), (4, 50), (30, 3), (1000, 5)])
 def test_shrinkage_stays_on_the_grid(n, d, standardize):
     for seed in range(5):
-        rows = make_rows(n, d, seed=seed)
-        (moments,) = rows.moments()
+        rows = correlated_rows(n, d, seed=seed)
+        moments = rows.moments()
         problem = MomentProblem(moments, standardize)
-        M, delta = system(rows, problem.scale)
+        M, delta = normal_equations(rows, problem.scale)
         mean_eigenvalue = np.trace(M - np.outer(delta, delta)) / d
         assert 0 <= shrinkage_alpha(problem) <= 1e4 * mean_eigenvalue * (1 + 1e-9)
 
@@ -620,7 +592,7 @@ def test_shrinkage_of_points_is_none():
 def test_more_rows_are_shrunk_less():
     alphas = []
     for n in (50, 500, 5000):
-        (moments,) = make_rows(n, 10, seed=3).moments()
+        moments = correlated_rows(n, 10, seed=3).moments()
         alphas.append(shrinkage_alpha(MomentProblem(moments, True)))
     assert alphas == sorted(alphas, reverse=True)
     assert alphas[2] < 0.05 * alphas[0]

@@ -9,17 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
+from problems import CLASSES, correlated_rows, normal_equations, pairs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 from threadpoolctl import threadpool_limits
 
-from aucmax.data.old_rows import Rows
+from aucmax.data.memory import MemoryRows
 from aucmax.solvers.best_subset import Exchange, Search, SubsetProblem
-from aucmax.solvers.elastic_net import LassoProblem
+from aucmax.solvers.elastic_net import ElasticNetProblem
 from aucmax.solvers.square import MomentProblem, RowProblem
 
-CLASSES = np.array([0, 1])
 KINDS = ["float64", "float32", "CSR", "float32 CSR"]
 every_source = pytest.mark.parametrize("source", ["moments", "rows"])
 
@@ -30,35 +29,10 @@ def one_thread():
         yield
 
 
-def make_rows(n=60, d=8, seed=0, kind="float64", weighted=False, mixing=1.0):
-    """Columns that depend on each other, a third of the values stored if CSR, and a shift between the classes."""
-    rng = np.random.default_rng(seed)
-    y = (rng.random(n) < 0.4).astype(int)
-    y[:2] = 0, 1
-    X = rng.normal(size=(n, d)) @ (np.eye(d) + mixing * rng.normal(size=(d, d)) / np.sqrt(d))
-    X += 0.7 * rng.normal(size=d) * y[:, None]
-    X = X.astype(np.float32) if "float32" in kind else X
-    X = sparse.csr_array(X * (rng.random((n, d)) < 0.3)) if "CSR" in kind else X
-    return Rows(X, y, CLASSES, rng.exponential(size=n) if weighted else None)
-
-
 def make_loss(source, rows, standardize=True):
     if source == "moments":
-        return MomentProblem(rows.moments()[0], standardize)
+        return MomentProblem(rows.moments(), standardize)
     return RowProblem(rows, standardize, "cg", max_iter=10_000)
-
-
-def dense(rows):
-    return np.asarray(rows.X.toarray() if sparse.issparse(rows.X) else rows.X, dtype=np.float64)
-
-
-def system(rows, scale):
-    """M and delta for X / scale, pair by pair: the mean of zz' and of z over the differences z = x+ - x-."""
-    X, weights = dense(rows) / scale, np.ones(rows.n_rows) if rows.sample_weight is None else rows.sample_weight
-    Z = (X[rows.y == 1][:, None] - X[rows.y == 0]).reshape(-1, X.shape[1])
-    shares = np.outer(weights[rows.y == 1], weights[rows.y == 0]).ravel()
-    shares = shares / shares.sum()
-    return (Z.T * shares) @ Z, shares @ Z
 
 
 def scaled(loss, W):
@@ -69,13 +43,21 @@ def scaled(loss, W):
 # M by its products and blocks
 
 
+def test_the_normal_equations_are_means_over_the_pairs():
+    rows = correlated_rows(weighted=True)
+    M, delta = normal_equations(rows)
+    Z, shares = pairs(rows.X, rows.y, rows.sample_weight)
+    assert_allclose(M, (Z.T * shares) @ Z, rtol=1e-10)
+    assert_allclose(delta, shares @ Z, rtol=1e-10)
+
+
 @every_source
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_products_and_blocks_are_those_of_all_pairs(kind, weighted, source):
-    rows = make_rows(kind=kind, weighted=weighted)
+    rows = correlated_rows(kind=kind, weighted=weighted)
     loss = make_loss(source, rows)
-    quadratic, (M, delta) = loss.quadratic(), system(rows, loss.scale)
+    quadratic, (M, delta) = loss.quadratic(), normal_equations(rows, loss.scale)
     columns, v = np.array([0, 3, 6]), np.array([1.0, -2.0, 0.5])
     assert_allclose(quadratic.delta, delta, atol=1e-12)
     assert_allclose(quadratic.diagonal, np.diagonal(M), rtol=1e-9)
@@ -85,11 +67,11 @@ def test_products_and_blocks_are_those_of_all_pairs(kind, weighted, source):
 
 
 def test_the_grids_of_alphas():
-    rows = make_rows()
+    rows = correlated_rows()
     for solver in ("moments", "dual", "cg"):
         loss = make_loss("moments", rows) if solver == "moments" else RowProblem(rows, True, solver, max_iter=10)
-        M, delta = system(rows, loss.scale)
-        grid = LassoProblem(loss, 0.4, max_iter=10).default_alphas()
+        M, delta = normal_equations(rows, loss.scale)
+        grid = ElasticNetProblem(loss, 0.4, max_iter=10).default_alphas()
         assert_allclose(grid[0], np.abs(delta).max() / 0.4)
         assert_allclose(np.diff(np.log10(grid)), -0.1)
         assert len(grid) == (16 if solver == "cg" else 31)
@@ -119,12 +101,12 @@ def assert_optimal(V, alphas, l1_ratio, M, delta, tol):
     l1_ratio=st.sampled_from([1.0, 0.7, 0.1]),
 )
 def test_every_point_of_a_path_is_optimal(source, seed, shape, kind, weighted, standardize, l1_ratio):
-    rows = make_rows(*shape, seed=seed, kind=kind, weighted=weighted)
+    rows = correlated_rows(*shape, seed=seed, kind=kind, weighted=weighted)
     loss = make_loss(source, rows, standardize)
-    problem = LassoProblem(loss, l1_ratio, max_iter=1000)
+    problem = ElasticNetProblem(loss, l1_ratio, max_iter=1000)
     alphas = problem.default_alphas()
     V = scaled(loss, problem.path(alphas, 1e-6))
-    M, delta = system(rows, loss.scale)
+    M, delta = normal_equations(rows, loss.scale)
     assert_optimal(V, alphas, l1_ratio, M, delta, 2e-6)
     assert not V[0].any()
     assert V[1].any()
@@ -132,12 +114,12 @@ def test_every_point_of_a_path_is_optimal(source, seed, shape, kind, weighted, s
 
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.5, 0.05])
 def test_a_path_is_that_of_scikit_learn(l1_ratio):
-    rows = make_rows(80, 12)
+    rows = correlated_rows(80, 12)
     loss = make_loss("moments", rows)
-    problem = LassoProblem(loss, l1_ratio, max_iter=1000)
+    problem = ElasticNetProblem(loss, l1_ratio, max_iter=1000)
     alphas = problem.default_alphas()
     # A design of 12 rows whose normal equations are M and delta: R'R = M, R'z = delta
-    M, delta = system(rows, loss.scale)
+    M, delta = normal_equations(rows, loss.scale)
     R = np.linalg.cholesky(M).T
     z = np.linalg.solve(R.T, delta)
     n = np.sqrt(len(R))
@@ -149,7 +131,7 @@ def test_a_path_is_that_of_scikit_learn(l1_ratio):
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.3, 1 / 3])
 def test_the_largest_alpha_of_the_grid_is_the_smallest_that_leaves_nothing(l1_ratio, source):
     for seed in range(10):
-        problem = LassoProblem(make_loss(source, make_rows(seed=seed)), l1_ratio, max_iter=1000)
+        problem = ElasticNetProblem(make_loss(source, correlated_rows(seed=seed)), l1_ratio, max_iter=1000)
         alpha = problem.default_alphas()[0]
         w, below = problem.path(np.array([alpha, 0.999 * alpha]), 1e-6)
         assert not w.any()
@@ -159,23 +141,23 @@ def test_the_largest_alpha_of_the_grid_is_the_smallest_that_leaves_nothing(l1_ra
 
 @every_source
 def test_a_vanishing_share_of_l1_is_l2(source):
-    rows, alphas = make_rows(), np.array([1.0, 0.1])
+    rows, alphas = correlated_rows(), np.array([1.0, 0.1])
     loss = make_loss(source, rows)
     ridge = loss.path(alphas, 1e-12)
-    assert_allclose(LassoProblem(loss, 1e-9, max_iter=1000).path(alphas, 1e-3), ridge, rtol=1e-6)
-    assert not np.allclose(LassoProblem(loss, 0.1, max_iter=1000).path(alphas, 1e-3), ridge, rtol=0.01)
+    assert_allclose(ElasticNetProblem(loss, 1e-9, max_iter=1000).path(alphas, 1e-3), ridge, rtol=1e-6)
+    assert not np.allclose(ElasticNetProblem(loss, 0.1, max_iter=1000).path(alphas, 1e-3), ridge, rtol=0.01)
 
 
 @every_source
 def test_without_penalty_the_shortest_solution(source):
-    loss = make_loss(source, make_rows(12, 30))
-    path = LassoProblem(loss, 1.0, max_iter=1000).path(np.array([0.1, 0.0]), 1e-10)
+    loss = make_loss(source, correlated_rows(12, 30))
+    path = ElasticNetProblem(loss, 1.0, max_iter=1000).path(np.array([0.1, 0.0]), 1e-10)
     assert_allclose(path[1], loss.path(np.array([0.0]), 1e-10)[0])
 
 
 def test_wide_rows_form_blocks_of_few_columns():
-    rows = make_rows(100, 3000, kind="CSR")
-    problem = LassoProblem(make_loss("rows", rows), 1.0, max_iter=1000)
+    rows = correlated_rows(100, 3000, kind="CSR")
+    problem = ElasticNetProblem(make_loss("rows", rows), 1.0, max_iter=1000)
     sizes, block = [], problem.quadratic.block
     problem.quadratic.block = lambda columns: sizes.append(len(columns)) or block(columns)
     problem.path(problem.default_alphas(), 1e-6)
@@ -202,27 +184,27 @@ DEPENDENT = {
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.5])
 @pytest.mark.parametrize("case", DEPENDENT)
 def test_columns_that_depend_on_each_other(case, l1_ratio, source):
-    base = make_rows(40, 6, seed=3)
+    base = correlated_rows(40, 6, seed=3)
     X = DEPENDENT[case](base.X)
-    rows = Rows(X, base.y[: len(X)], CLASSES)
+    rows = MemoryRows(X, base.y[: len(X)], CLASSES)
     for standardize in (True, False):
         loss = make_loss(source, rows, standardize)
-        problem = LassoProblem(loss, l1_ratio, max_iter=1000)
+        problem = ElasticNetProblem(loss, l1_ratio, max_iter=1000)
         alphas = problem.default_alphas()
         W = problem.path(alphas, 1e-6)
-        assert_optimal(scaled(loss, W), alphas, l1_ratio, *system(rows, loss.scale), 1e-4)
+        assert_optimal(scaled(loss, W), alphas, l1_ratio, *normal_equations(rows, loss.scale), 1e-4)
         assert not W[:, X.std(axis=0) == 0].any()
 
 
 @every_source
 def test_constant_columns_alone_give_zero(source):
-    loss = make_loss(source, Rows(np.full((6, 2), 0.1), np.array([0, 1, 0, 1, 0, 1]), CLASSES))
-    for problem in (LassoProblem(loss, 1.0, max_iter=10), SubsetProblem(loss, (1, 2), max_iter=10)):
+    loss = make_loss(source, MemoryRows(np.full((6, 2), 0.1), np.array([0, 1, 0, 1, 0, 1]), CLASSES))
+    for problem in (ElasticNetProblem(loss, 1.0, max_iter=10), SubsetProblem(loss, (1, 2), max_iter=10)):
         assert_array_equal(problem.path(problem.default_alphas(), 1e-6), 0)
 
 
 def test_coordinate_descent_that_stops_short_warns():
-    problem = LassoProblem(make_loss("moments", make_rows(100, 30)), 1.0, max_iter=2)
+    problem = ElasticNetProblem(make_loss("moments", correlated_rows(100, 30)), 1.0, max_iter=2)
     alphas = problem.default_alphas()[20:21]
     message = (
         r"^Coordinate descent stopped at max_iter=2 sweeps with a gradient that is \d\.\de[+-]\d\d of the L1 penalty "
@@ -258,9 +240,9 @@ def fall(M, delta, alpha, v):
 def test_the_best_of_all_supports():
     misses = total = 0
     for seed in range(48):
-        rows = make_rows(30, 6, seed=seed, kind=KINDS[seed % 4], weighted=seed % 3 == 0)
+        rows = correlated_rows(30, 6, seed=seed, kind=KINDS[seed % 4], weighted=seed % 3 == 0)
         loss = make_loss(("moments", "rows")[seed // 4 % 2], rows)
-        M, delta = system(rows, loss.scale)
+        M, delta = normal_equations(rows, loss.scale)
         alphas = [1.0, 0.01]
         V = subset_path(loss, range(1, 6), alphas)
         for k, (a, alpha) in itertools.product(range(1, 6), enumerate(alphas)):
@@ -287,9 +269,9 @@ def hard_thresholding(M, delta, alpha, k):
 @pytest.mark.parametrize(("n", "d"), [(60, 25), (25, 50)])
 def test_no_exchange_helps_and_simpler_ways_are_no_better(n, d, source):
     for seed in range(3):
-        rows = make_rows(n, d, seed=seed, mixing=2.0)
+        rows = correlated_rows(n, d, seed=seed, mixing=2.0)
         loss = make_loss(source, rows)
-        M, delta = system(rows, loss.scale)
+        M, delta = normal_equations(rows, loss.scale)
         for k, alpha in itertools.product((1, 8), (0.01, 1.0)):
             v = subset_path(loss, [k], [alpha])[0, 0]
             inside, outside = np.flatnonzero(v), np.flatnonzero(v == 0)
@@ -305,14 +287,14 @@ def test_no_exchange_helps_and_simpler_ways_are_no_better(n, d, source):
 @every_source
 @pytest.mark.parametrize("shape", [(60, 8), (12, 30)], ids=str)
 def test_all_columns_are_the_fit_without_a_limit(shape, source):
-    loss = make_loss(source, make_rows(*shape, weighted=True))
+    loss = make_loss(source, correlated_rows(*shape, weighted=True))
     for alphas in ([1.0, 0.01], [0.0]):
         ridge = loss.path(np.array(alphas), 1e-13)
         assert_allclose(subset_path(loss, [shape[1]], alphas)[0], scaled(loss, ridge), rtol=1e-6, atol=1e-9)
 
 
 def test_a_large_alpha_keeps_the_largest_differences():
-    loss = make_loss("moments", make_rows(30, 50))
+    loss = make_loss("moments", correlated_rows(30, 50))
     (v,) = subset_path(loss, [7], [1e8])[0]
     assert_array_equal(np.flatnonzero(v), np.sort(np.argsort(-np.abs(loss.quadratic().delta))[:7]))
 
@@ -321,17 +303,17 @@ def test_a_large_alpha_keeps_the_largest_differences():
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("shape", [(60, 20), (20, 60)], ids=str)
 def test_moments_and_rows_agree(shape, weighted, kind):
-    rows = make_rows(*shape, kind=kind, weighted=weighted)
+    rows = correlated_rows(*shape, kind=kind, weighted=weighted)
     moments, by_rows = make_loss("moments", rows), make_loss("rows", rows)
-    alphas = LassoProblem(moments, 0.8, 1000).default_alphas()[::10]
-    for make in (lambda loss: LassoProblem(loss, 0.8, 1000), lambda loss: SubsetProblem(loss, (1, 3, 9), 1000)):
+    alphas = ElasticNetProblem(moments, 0.8, 1000).default_alphas()[::10]
+    for make in (lambda loss: ElasticNetProblem(loss, 0.8, 1000), lambda loss: SubsetProblem(loss, (1, 3, 9), 1000)):
         assert_allclose(make(by_rows).path(alphas, 1e-9), make(moments).path(alphas, 1e-9), rtol=1e-5, atol=1e-8)
         grid = make(moments).default_alphas()
         assert_allclose(make(by_rows).default_alphas()[: len(grid)], grid[: len(make(by_rows).default_alphas())])
 
 
 def test_a_result_does_not_depend_on_what_else_is_asked_for():
-    loss = make_loss("moments", make_rows(25, 40))
+    loss = make_loss("moments", correlated_rows(25, 40))
     numbers, alphas = [2, 5, 11], [1.0, 0.1, 0.001]
     together = subset_path(loss, numbers, alphas)
     for (i, k), (a, alpha) in itertools.product(enumerate(numbers), enumerate(alphas)):
@@ -342,12 +324,12 @@ def test_a_result_does_not_depend_on_what_else_is_asked_for():
 @pytest.mark.parametrize("alpha", [0.0, 1e-3, 1.0])
 @pytest.mark.parametrize("case", DEPENDENT)
 def test_as_many_weights_as_asked_for_even_of_columns_that_depend_on_each_other(case, alpha, source):
-    base = make_rows(40, 6, seed=3)
+    base = correlated_rows(40, 6, seed=3)
     X = DEPENDENT[case](base.X)
-    rows = Rows(X, base.y[: len(X)], CLASSES)
+    rows = MemoryRows(X, base.y[: len(X)], CLASSES)
     loss = make_loss(source, rows)
     n_usable = np.count_nonzero(X.std(axis=0))
-    M, delta = system(rows, loss.scale)
+    M, delta = normal_equations(rows, loss.scale)
     previous = 0.0
     numbers = [k for k in (1, 2, 3, 5, 6, 7, 8, 9, 10, 20, 50, 100) if k <= X.shape[1]]
     for k, (v,) in zip(numbers, subset_path(loss, numbers, [alpha]), strict=True):
@@ -359,7 +341,7 @@ def test_as_many_weights_as_asked_for_even_of_columns_that_depend_on_each_other(
 
 
 def test_an_exchange_changes_what_it_should():
-    rows = make_rows(50, 15)
+    rows = correlated_rows(50, 15)
     search = Search(make_loss("moments", rows).quadratic(), alpha=0.1, max_iter=10)
     state = Exchange(search, np.array([1, 4, 9, 12]))
     for i, j in [(0, 7), (3, 1), (1, 14), (0, 12), (2, 7)]:
@@ -370,7 +352,7 @@ def test_an_exchange_changes_what_it_should():
 
 
 def test_a_search_that_stops_short_warns():
-    problem = SubsetProblem(make_loss("moments", make_rows(40, 120, mixing=2.0)), (20,), max_iter=1)
+    problem = SubsetProblem(make_loss("moments", correlated_rows(40, 120, mixing=2.0)), (20,), max_iter=1)
     message = "The search for the best columns stopped after max_iter=1 exchanges: increase max_iter."
     with pytest.warns(ConvergenceWarning, match=f"^{re.escape(message)}$") as caught:
         problem.path(np.array([1e-3]))

@@ -10,7 +10,21 @@ from scipy import sparse
 from aucmax.stochastic import averaged_weights as weights_module
 from aucmax.stochastic import row_access as rows_module
 from aucmax.stochastic.averaged_weights import AveragedWeights, data_step
-from aucmax.stochastic.row_access import coefficients, row_norms, row_width, view_rows
+from aucmax.stochastic.row_access import (
+    coefficients,
+    combine_rows,
+    coordinates,
+    longest_row,
+    n_columns,
+    norm_rows,
+    score_rows,
+    shape_of,
+    steps_per_sweep,
+    vector_dot,
+    view_rows,
+    weight_vector,
+    zero_weights,
+)
 
 
 @numba.njit
@@ -61,7 +75,7 @@ every_kind = pytest.mark.parametrize("kind", ["dense", "csr", "matrix"])
 @every_kind
 def test_weight_vectors_stay_linear_through_any_steps(kind):
     rows, Z, shift, unit, rng = problem(0, kind)
-    w, plain = np.zeros(row_width(D)), np.zeros(D)
+    w, plain = zero_weights(D), np.zeros(D)
     for k in range(60):
         i, a = np.uint64(rng.integers(N)), rng.standard_normal()
         assert dot(rows, i, w) == pytest.approx(Z[i] @ plain, abs=1e-12)
@@ -83,7 +97,7 @@ def test_weight_vectors_stay_linear_through_any_steps(kind):
 @every_kind
 def test_products_with_several_weight_vectors(kind):
     rows, Z, shift, unit, rng = problem(1, kind)
-    W, plain, out = np.zeros((row_width(D), 3)), np.zeros((D, 3)), np.empty(3)
+    W, plain, out = np.zeros((len(zero_weights(D)), 3)), np.zeros((D, 3)), np.empty(3)
     for _ in range(20):
         i, r = np.uint64(rng.integers(N)), rng.standard_normal(3)
         outer(rows, i, r, W)
@@ -97,15 +111,39 @@ def test_products_with_several_weight_vectors(kind):
 @every_kind
 def test_norms(kind):
     rows, Z, *_ = problem(2, kind)
-    out = np.empty(N)
-    row_norms(rows, out)
-    np.testing.assert_allclose(out, (Z**2).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(norm_rows(rows), (Z**2).sum(axis=1), rtol=1e-12)
+
+
+@every_kind
+def test_all_rows_at_once(kind):
+    rows, Z, shift, unit, rng = problem(6, kind)
+    u, g = rng.standard_normal(D), rng.standard_normal(N)
+    w = weight_vector(rows, u)
+    assert n_columns(w) == D
+    np.testing.assert_array_equal(coordinates(w), u)
+    np.testing.assert_allclose(coefficients(w, shift, unit), u * unit)
+    np.testing.assert_allclose(score_rows(rows, w), Z @ u, atol=1e-12)
+    total = combine_rows(rows, g)
+    np.testing.assert_allclose(coordinates(total), Z.T @ g, atol=1e-12)
+    np.testing.assert_allclose(score_rows(rows, total), Z @ (Z.T @ g), atol=1e-11)
+    unsettled = zero_weights(D)
+    for i in range(N):
+        axpy(g[i], rows, np.uint64(i), unsettled)
+    assert vector_dot(w, unsettled) == pytest.approx(u @ (Z.T @ g), abs=1e-12)
+
+
+def test_shape_and_cost_of_rows():
+    X = np.array([[0.0, 3, 0, 0, 0, 0], [0, 0, 0, 0, 1, 2], [0, 0, 0, 0, 0, 0]])
+    dense, csr = (view_rows(kind(X), np.zeros(6), np.ones(6)) for kind in (np.asarray, sparse.csr_array))
+    assert shape_of(dense) == shape_of(csr) == (3, 6)
+    assert (longest_row(dense), longest_row(csr)) == (6, 2)
+    assert (steps_per_sweep(dense), steps_per_sweep(csr)) == (1, 6)
 
 
 def test_rows_are_copied_only_where_they_must_be():
     X = np.arange(12.0).reshape(4, 3)
     ones, zeros = np.ones(3), np.zeros(3)
-    assert np.shares_memory(view_rows(X, zeros, 2 * ones).X, X)
+    assert np.shares_memory(view_rows(X, zeros, 2 * ones).values, X)
     csr = sparse.csr_array(X)
     view = view_rows(csr, ones, ones)
     assert np.shares_memory(view.data, csr.data)
@@ -131,11 +169,10 @@ def run(w, rows, norms, order, actions, values, radius):
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(["dense", "csr"]))
 def test_weights_shrunk_projected_and_averaged(seed, kind):
     rows, Z, _, _, rng = problem(seed, kind)
-    norms = np.empty(N)
-    row_norms(rows, norms)
+    norms = norm_rows(rows)
     order = rng.integers(N, size=40).astype(np.uint64)
     actions, values = rng.integers(3, size=40), rng.standard_normal(40)
-    w = AveragedWeights.zeros(row_width(D))
+    w = AveragedWeights.zeros(D)
     np.testing.assert_array_equal(w.average(), 0)
     run(w, rows, norms, order, actions, values, 1.5)
     plain, total, mass = np.zeros(D), np.zeros(D), 0.0
@@ -157,10 +194,9 @@ def test_weights_shrunk_projected_and_averaged(seed, kind):
 
 def test_long_shrinking_loses_neither_the_weights_nor_their_average():
     rows, Z, *_ = problem(3, "dense")
-    norms = np.empty(N)
-    row_norms(rows, norms)
+    norms = norm_rows(rows)
     n = 200  # 0.01^200 is far below the smallest number
-    w = AveragedWeights.zeros(row_width(D))
+    w = AveragedWeights.zeros(D)
     run(w, rows, norms, np.zeros(n, np.uint64), np.ones(n, np.int64), np.ones(n), 1.0)
     plain = 0.01 * Z[0] / (1 - 0.01)
     np.testing.assert_allclose(w.last()[:D], plain, rtol=1e-10)
@@ -188,7 +224,7 @@ def pair_axpy(a, rows, i, j, w, other):
 @every_kind
 def test_differences_of_two_rows(kind):
     rows, Z, shift, unit, rng = problem(4, kind)
-    w, other, plain, sums = np.zeros(row_width(D)), np.zeros(row_width(D)), np.zeros(D), np.zeros(D)
+    w, other, plain, sums = zero_weights(D), zero_weights(D), np.zeros(D), np.zeros(D)
     for i in np.arange(N, dtype=np.uint64):
         for j in np.arange(N, dtype=np.uint64):
             a, z = rng.standard_normal(), Z[i] - Z[j]
@@ -237,7 +273,7 @@ def test_steps_on_pairs_shrunk_and_averaged(kind):
     rows, Z, _, _, rng = problem(5, kind)
     left, right = rng.integers(N, size=(2, 40)).astype(np.uint64)
     values, scores = rng.standard_normal(40), np.empty(40)
-    w = AveragedWeights.zeros(row_width(D))
+    w = AveragedWeights.zeros(D)
     run_pairs(w, rows, left, right, values, scores)
     plain, total, mass = np.zeros(D), np.zeros(D), 0.0
     for n, (i, j, value) in enumerate(zip(left, right, values, strict=True)):

@@ -1,11 +1,10 @@
-"""The published algorithms, one file each, and the one list of them that tests, documentation and comparisons read.
+"""The published algorithms, one file each, and the list of them that tests, documentation and comparisons read.
 
-Importing this module imports none of them: an `Algorithm` loads its file when it is first made.
+Importing this module imports none of them: a `Method` imports its file when it is first used.
 """
 
-import importlib
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from .method import Method as Method
+from .method import of_step, powers
 
 PAPERS = {
     "OPAUC": "Gao, Jin, Zhu and Zhou (2013), One-pass AUC optimization",
@@ -28,126 +27,78 @@ PAPERS = {
 }
 
 
-class Algorithm(NamedTuple):
-    """A published algorithm.
-
-    Attributes
-    ----------
-    name : str
-        Its name here, in the papers' spelling as far as Python allows.
-    module : str
-        The file of this package it lives in.
-    paper : str
-        Where it was published, a key of `PAPERS`.
-    family : str
-        What it optimises: "pairwise square", "pairwise hinge", "pairwise squared hinge", "pairwise logistic",
-        "logistic", "univariate" or "Gaussian".
-    online : bool
-        Whether it learns from a stream, by `partial_fit`.
-    grid : mapping
-        The values that the papers choose the parameters from.
-    parameters : mapping
-        Parameters that make the class this algorithm.
-    maker : str
-        The class or function of the module, where it has another name.
-    """
-
-    name: str
-    module: str
-    paper: str
-    family: str
-    online: bool
-    grid: Mapping[str, Any]
-    parameters: Mapping[str, Any] = {}
-    maker: str = ""
-
-    @property
-    def make(self) -> Callable[..., Any]:
-        """The class, or the function that makes a pipeline."""
-        return getattr(importlib.import_module(f".{self.module}", __name__), self.maker or self.name)
-
-    def __call__(self, **parameters: Any) -> Any:
-        """Return an estimator with these parameters and the defaults for the others."""
-        return self.make(**{**self.parameters, **parameters})
-
-
-def _powers(base: float, low: int, high: int) -> list[float]:
-    return [float(base) ** k for k in range(low, high + 1)]
-
-
-def _of_step(step: str, grid: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"{step}__{name}": values for name, values in grid.items()}
-
-
-_OPAUC = {"eta0": _powers(2, -12, 10), "alpha": _powers(2, -10, 2)}
-_PIPELINE = _of_step("opauc", _OPAUC)
+_OPAUC = {"eta0": powers(2, -12, 10), "alpha": powers(2, -10, 2)}
+_PIPELINE = of_step("opauc", _OPAUC)
 _SADDLE_STEPS = [float(zeta) for zeta in range(1, 101, 9)]
-_RADII = _powers(10, -1, 5)
+_RADII = powers(10, -1, 5)
 _SOLAM = {"eta0": _SADDLE_STEPS, "radius": _RADII}
-_SPAM = {"eta0": _powers(10, -5, 2), "alpha": _powers(10, -5, 2)}
+# The papers' lambda is 2 alpha.
+_REG_SOLAM = {"eta0": _SADDLE_STEPS, "alpha": [lam / 2 for lam in powers(10, -5, 5)]}
+_FSAUC = {"eta0": powers(2, -10, 10), "radius": _RADII}
+_SPAM = {"eta0": powers(10, -5, 2), "alpha": powers(10, -5, 2)}
 _NONZEROS = {"n_nonzero": list(range(10, 101, 10))}
 _BLOCKS = {**_NONZEROS, "n_blocks": [1, 2, 4, 8, 10]}
-_ASAM = {"alpha": _powers(10, -10, -7)}
-_UNI = {"eta0": _powers(2, -12, 10), "alpha": _powers(2, -10, 10)}
-_BUFFERED = {"C": _powers(2, -10, 10)}
-_RANK_SVM = {"C": _powers(2, -10, 10)}  # the papers' lambda: 1 / C is in the same grid
-_SQUARE = "pairwise square"
+_BATCHES = {**_NONZEROS, "batch_size": [1, 10, 100, 1000]}
+_ASAM = {"alpha": powers(10, -10, -7)}
+_UNI = {"eta0": powers(2, -12, 10), "alpha": powers(2, -10, 10)}
+_BUFFERED = {"C": powers(2, -10, 10)}
+_RANK_SVM = {"C": powers(2, -10, 10)}  # the papers' lambda: 1 / C is in the same grid
+_SQUARE, _HINGE, _SQUARED_HINGE = "pairwise square", "pairwise hinge", "pairwise squared hinge"
 
 ALGORITHMS = {
-    algorithm.name: algorithm
-    for algorithm in (
-        Algorithm("OPAUC", "opauc", "OPAUC", _SQUARE, True, _OPAUC),
-        Algorithm("OPAUCr", "opauc", "OPAUC", _SQUARE, True, _OPAUC, {"rank": 50}, "OPAUC"),
-        Algorithm("OPAUCf", "pipelines", "OPAUC", _SQUARE, False, _PIPELINE),
-        Algorithm("OPAUCrp", "pipelines", "OPAUC", _SQUARE, False, _PIPELINE),
-        Algorithm("OPAUCpca", "pipelines", "OPAUC", _SQUARE, False, _PIPELINE),
-        Algorithm("SOLAM", "solam", "SOLAM", _SQUARE, True, _SOLAM),
-        # The papers' lambda is 2 alpha.
-        Algorithm(
-            "RegSOLAM",
-            "solam",
-            "SPDAM",
-            _SQUARE,
-            True,
-            {"eta0": _SADDLE_STEPS, "alpha": [lam / 2 for lam in _powers(10, -5, 5)]},
-        ),
-        Algorithm("SPAM", "spam", "SPAM", _SQUARE, False, _SPAM),
-        Algorithm("SPAMl1", "spam", "SPAM", _SQUARE, False, _SPAM, {"penalty": "l1"}, "SPAM"),
-        Algorithm("SPAMl1l2", "spam", "SPAM", _SQUARE, False, _SPAM, {"penalty": "elasticnet"}, "SPAM"),
-        Algorithm("FSAUC", "fsauc", "FSAUC", _SQUARE, False, {"eta0": _powers(2, -10, 10), "radius": _RADII}),
-        Algorithm("SPDAM", "spdam", "SPDAM", _SQUARE, False, {"alpha": _powers(10, -5, 1)}),
-        Algorithm("SHTAUC", "sht", "SHT", _SQUARE, False, _BLOCKS),
-        Algorithm("StoIHT", "stoiht", "StoIHT", "logistic", False, _BLOCKS),
-        Algorithm("HSGHT", "hsght", "HSG-HT", "logistic", False, {**_NONZEROS, "batch_size": [1, 10, 100, 1000]}),
-        Algorithm("ASAM", "asam", "ASAM", "pairwise hinge", False, _ASAM),
-        Algorithm("PSAM", "psam", "PSAM", "pairwise hinge", False, _ASAM),
-        Algorithm("NSOLAM", "kernel_pipelines", "PSAM", _SQUARE, False, _of_step("solam", _SOLAM)),
-        Algorithm("NASAM", "kernel_pipelines", "ASAM", "pairwise hinge", False, _of_step("asam", _ASAM)),
-        Algorithm("NPSAM", "kernel_pipelines", "PSAM", "pairwise hinge", False, _of_step("psam", _ASAM)),
+    method.name: method
+    for method in (
+        Method("OPAUC", ".opauc:OPAUC", _OPAUC, family=_SQUARE, paper="OPAUC", online=True),
+        Method("OPAUCr", ".opauc:OPAUC", _OPAUC, parameters={"rank": 50}, family=_SQUARE, paper="OPAUC", online=True),
+        Method("OPAUCf", ".pipelines:OPAUCf", _PIPELINE, family=_SQUARE, paper="OPAUC"),
+        Method("OPAUCrp", ".pipelines:OPAUCrp", _PIPELINE, family=_SQUARE, paper="OPAUC"),
+        Method("OPAUCpca", ".pipelines:OPAUCpca", _PIPELINE, family=_SQUARE, paper="OPAUC"),
+        Method("SOLAM", ".solam:SOLAM", _SOLAM, family=_SQUARE, paper="SOLAM", online=True),
+        Method("RegSOLAM", ".solam:RegSOLAM", _REG_SOLAM, family=_SQUARE, paper="SPDAM", online=True),
+        Method("SPAM", ".spam:SPAM", _SPAM, family=_SQUARE, paper="SPAM"),
+        Method("SPAMl1", ".spam:SPAM", _SPAM, parameters={"penalty": "l1"}, family=_SQUARE, paper="SPAM"),
+        Method("SPAMl1l2", ".spam:SPAM", _SPAM, parameters={"penalty": "elasticnet"}, family=_SQUARE, paper="SPAM"),
+        Method("FSAUC", ".fsauc:FSAUC", _FSAUC, family=_SQUARE, paper="FSAUC"),
+        Method("SPDAM", ".spdam:SPDAM", {"alpha": powers(10, -5, 1)}, family=_SQUARE, paper="SPDAM"),
+        Method("SHTAUC", ".sht:SHTAUC", _BLOCKS, family=_SQUARE, paper="SHT"),
+        Method("StoIHT", ".stoiht:StoIHT", _BLOCKS, family="logistic", paper="StoIHT"),
+        Method("HSGHT", ".hsght:HSGHT", _BATCHES, family="logistic", paper="HSG-HT"),
+        Method("ASAM", ".asam:ASAM", _ASAM, family=_HINGE, paper="ASAM"),
+        Method("PSAM", ".psam:PSAM", _ASAM, family=_HINGE, paper="PSAM"),
+        Method("NSOLAM", ".kernel_pipelines:NSOLAM", of_step("solam", _SOLAM), family=_SQUARE, paper="PSAM"),
+        Method("NASAM", ".kernel_pipelines:NASAM", of_step("asam", _ASAM), family=_HINGE, paper="ASAM"),
+        Method("NPSAM", ".kernel_pipelines:NPSAM", of_step("psam", _ASAM), family=_HINGE, paper="PSAM"),
         # The papers' C is 1 / (2 alpha) over the number of pairs; here alpha is cross-validated.
-        Algorithm("NBAM", "kernel_pipelines", "ASAM", "pairwise squared hinge", False, {}),
-        Algorithm("UniSqu", "univariate", "Uni", "univariate", True, _UNI),
-        Algorithm("UniExp", "univariate", "Uni", "univariate", True, _UNI),
-        Algorithm("UniLog", "univariate", "Uni", "univariate", True, _UNI),
-        Algorithm("OAM", "oam", "OAM", "pairwise hinge", True, _BUFFERED),
-        Algorithm("OAMgra", "oam", "OAM", "pairwise hinge", True, _BUFFERED, {"update": "gradient"}, "OAM"),
-        Algorithm("CBR", "cbr", "CBR", "pairwise hinge", True, _BUFFERED),
-        Algorithm("CBRdiag", "cbr", "CBR", "pairwise hinge", True, _BUFFERED, {"covariance": "diagonal"}, "CBR"),
-        Algorithm("BAM", "ranksvm", "BAM", "pairwise squared hinge", False, {"C": _powers(2, -15, 10)}),
-        Algorithm("SVMPerf", "ranksvm", "SVM-perf", "pairwise hinge", False, _RANK_SVM),
-        Algorithm("SVMOR", "ranksvm", "SVM-OR", "pairwise hinge", False, _RANK_SVM),
-        Algorithm("PairwiseDescent", "pairwise_descent", "Gaussian", "pairwise hinge", False, {}),
-        Algorithm(
-            "PairwiseDescentLog",
-            "pairwise_descent",
-            "Gaussian",
-            "pairwise logistic",
-            False,
-            {},
-            {"loss": "logistic"},
-            "PairwiseDescent",
+        Method("NBAM", ".kernel_pipelines:NBAM", family=_SQUARED_HINGE, paper="ASAM"),
+        Method("UniSqu", ".univariate:UniSqu", _UNI, family="univariate", paper="Uni", online=True),
+        Method("UniExp", ".univariate:UniExp", _UNI, family="univariate", paper="Uni", online=True),
+        Method("UniLog", ".univariate:UniLog", _UNI, family="univariate", paper="Uni", online=True),
+        Method("OAM", ".oam:OAM", _BUFFERED, family=_HINGE, paper="OAM", online=True),
+        Method(
+            "OAMgra", ".oam:OAM", _BUFFERED, parameters={"update": "gradient"}, family=_HINGE, paper="OAM", online=True
         ),
-        Algorithm("GaussianAUC", "gaussian", "Gaussian", "Gaussian", True, {}),
-        Algorithm("GaussianError", "gaussian", "Gaussian", "Gaussian", True, {}),
+        Method("CBR", ".cbr:CBR", _BUFFERED, family=_HINGE, paper="CBR", online=True),
+        Method(
+            "CBRdiag",
+            ".cbr:CBR",
+            _BUFFERED,
+            parameters={"covariance": "diagonal"},
+            family=_HINGE,
+            paper="CBR",
+            online=True,
+        ),
+        Method("BAM", ".ranksvm:BAM", {"C": powers(2, -15, 10)}, family=_SQUARED_HINGE, paper="BAM"),
+        Method("SVMPerf", ".ranksvm:SVMPerf", _RANK_SVM, family=_HINGE, paper="SVM-perf"),
+        Method("SVMOR", ".ranksvm:SVMOR", _RANK_SVM, family=_HINGE, paper="SVM-OR"),
+        Method("PairwiseDescent", ".pairwise_descent:PairwiseDescent", family=_HINGE, paper="Gaussian"),
+        Method(
+            "PairwiseDescentLog",
+            ".pairwise_descent:PairwiseDescent",
+            parameters={"loss": "logistic"},
+            family="pairwise logistic",
+            paper="Gaussian",
+        ),
+        Method("GaussianAUC", ".gaussian:GaussianAUC", family="Gaussian", paper="Gaussian", online=True),
+        Method("GaussianError", ".gaussian:GaussianError", family="Gaussian", paper="Gaussian", online=True),
     )
 }

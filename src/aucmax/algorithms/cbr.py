@@ -49,8 +49,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..data.moments import check_memory
 from ..jit import REORDER, jit
-from ..stochastic.epochs import OnlineClassifier, Sample
-from ..stochastic.row_access import SLOTS
+from ..stochastic.epochs import OnlineClassifier
+from ..stochastic.row_access import zero_weights
 from ..stochastic.row_buffers import (
     ClassBuffers,
     fifo_slots,
@@ -64,6 +64,7 @@ from ..stochastic.row_buffers import (
     z_dot,
     z_norm,
 )
+from ..stochastic.sample import Sample
 
 # C times the root of the mean |z|^2, for C=None: best or next to it on five data sets of 8 to 123 columns.
 STEP = 0.002
@@ -138,7 +139,7 @@ class CBR(OnlineClassifier):
     Attributes
     ----------
     state_ : FullState or DiagonalState
-        Where the algorithm stands, with the rows in the buffers.
+        The state of the algorithm, with the rows in the buffers; `partial_fit` and `warm_start` continue from it.
 
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
@@ -198,12 +199,12 @@ class CBR(OnlineClassifier):
         if self.covariance == "full":
             check_memory(n_features, advice="keep the diagonal of the covariance instead, with covariance='diagonal'")
 
-    def _start(self, width: int, n_rows: int) -> FullState | DiagonalState:
-        d, buffers = width - SLOTS, ClassBuffers.empty(self.buffer_size)
+    def _start(self, n_features: int, n_rows: int) -> FullState | DiagonalState:
+        mu, buffers = zero_weights(n_features), ClassBuffers.empty(self.buffer_size)
         if self.covariance == "diagonal":
-            return DiagonalState(np.zeros(width), np.ones(d), buffers, np.zeros(2))
+            return DiagonalState(mu, np.ones(n_features), buffers, np.zeros(2))
         bounds = np.zeros((2, self.buffer_size))
-        return FullState(np.zeros(width), np.eye(d), buffers, bounds, np.zeros(d), np.zeros(2))
+        return FullState(mu, np.eye(n_features), buffers, bounds, np.zeros(n_features), np.zeros(2))
 
     def _epoch(self, state: Any, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
         state.buffers.reserve(sample.rows)

@@ -23,7 +23,8 @@ Algorithm
    c = (m- - m+).w.
 5. The result is the average w of the last stage, or of the one under way.
 
-The projections of step 3 cost O(d), so on CSR they are made once for d / (nonzeros of a row) steps: O(nonzeros) a step.
+The projections of step 3 cost O(d), so on sparse rows they are made once for d / (nonzeros of a
+row) steps: O(nonzeros) a step.
 """
 
 from __future__ import annotations
@@ -35,11 +36,20 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..jit import jit
-from ..stochastic.averaged_weights import AveragedWeights, add_to_average, data_step, fold, score, step, unfold
-from ..stochastic.epochs import Sample, StochasticClassifier
+from ..stochastic.averaged_weights import (
+    AveragedWeights,
+    add_to_average,
+    data_step,
+    fold,
+    mean_scores,
+    score,
+    step,
+    unfold,
+)
+from ..stochastic.epochs import StochasticClassifier
 from ..stochastic.proximal import project_l1
-from ..stochastic.row_access import SLOTS
-from .spam import mean_scores, stride
+from ..stochastic.row_access import coordinates, steps_per_sweep, zero_weights
+from ..stochastic.sample import Sample
 
 DELTA = 0.1
 
@@ -133,18 +143,18 @@ class FSAUC(StochasticClassifier):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def _start(self, width: int, n_rows: int) -> Stage:
+    def _start(self, n_features: int, n_rows: int) -> Stage:
         # eta, and r and D through it, are set with the first rows, whose scale they follow
-        return Stage(AveragedWeights.zeros(width), np.zeros(width), np.zeros((3, 3)), np.zeros(6))
+        return Stage(AveragedWeights.zeros(n_features), zero_weights(n_features), np.zeros((3, 3)), np.zeros(6))
 
     def _epoch(self, state: Stage, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
-        unit = np.sqrt(sample.norms.mean())
-        steps = (self.horizon or self.max_iter) * len(order)
+        unit = np.sqrt(sample.mean_norm)
+        steps = int((self.horizon or self.max_iter) * sample.totals.sum())
         n_stages = max(1, int(0.5 * np.log2(2 * steps / np.log2(steps))) - 1)
         if state.scalars[5] == 0:
             r = 2 * np.sqrt(3) * unit * self.radius
             state.scalars[2:] = r, 2 * np.sqrt(2) * r, 9.0, self.eta0 or 0.1
-        length, every = steps // n_stages, stride(sample)
+        length, every = steps // n_stages, steps_per_sweep(sample.rows)
         while len(order):
             last = state.scalars[1] + 1 >= n_stages
             now = order if last else order[: length - int(state.scalars[0])]
@@ -157,6 +167,7 @@ class FSAUC(StochasticClassifier):
                 now,
                 self.eta0 is None,
                 self.radius,
+                sample.share,
                 unit,
                 every,
             )
@@ -167,8 +178,7 @@ class FSAUC(StochasticClassifier):
         """End a stage (step 4)."""
         steps, stages, r, _, beta, eta = state.scalars
         r /= 2
-        share = sample.positive.mean()
-        q, level = min(share, 1 - share), np.log(12 / DELTA)
+        q, level = min(sample.share, 1 - sample.share), np.log(12 / DELTA)
         factor = 2 + np.sqrt(2 * level)
         root, below = q * length - np.sqrt(2 * length * level), q - np.sqrt(2 * level / length)
         D = 2 * np.sqrt(2) * r + 12 * np.sqrt(2) * factor * unit * self.radius / np.sqrt(root) if root > 0 else 1e7
@@ -176,7 +186,7 @@ class FSAUC(StochasticClassifier):
         state.start[:] = state.w.average()
         state.w.restart(state.start)
         state.saddle[0] = state.saddle[2] / steps
-        low, high = mean_scores(sample.means, state.w)
+        low, high = mean_scores(state.w, sample.means)
         state.saddle[0, 2] = low - high
         state.saddle[1], state.saddle[2] = state.saddle[0], 0
         state.scalars[:] = 0, stages + 1, r, D, new_beta, min(eta * np.sqrt(new_beta / beta) / 2, eta)
@@ -186,13 +196,12 @@ class FSAUC(StochasticClassifier):
 
 
 @jit
-def stage_steps(state, rows, norms, positive, order, scaled, radius, unit, stride):
+def stage_steps(state, rows, norms, positive, order, scaled, radius, p, unit, stride):
     """Take the steps 2 and 3 on the rows in this order."""
-    w, start = state.w, state.start
-    d = start.shape[0] - SLOTS
+    w, start = state.w, coordinates(state.start)
+    u = coordinates(w.u)
     (a, b, c), (a1, b1, c1) = state.saddle[0], state.saddle[1]
     steps, _, r, D, _, eta = state.scalars
-    p = positive.mean()
     bound = radius * np.sqrt(norms.max())
     for n in range(order.shape[0]):
         i = order[n]
@@ -208,15 +217,15 @@ def stage_steps(state, rows, norms, positive, order, scaled, radius, unit, strid
         c = min(max(c, -2.0 * bound), 2.0 * bound)
         if (n + 1) % stride == 0 or n + 1 == order.shape[0]:
             unfold(w, rows)
-            project_l1(w.u[:d], radius)
+            project_l1(u, radius)
             distance = 0.0
-            for j in range(d):
-                distance += (w.u[j] - start[j]) ** 2
+            for j in range(u.shape[0]):
+                distance += (u[j] - start[j]) ** 2
             distance = np.sqrt(unit * unit * distance + (a - a1) ** 2 + (b - b1) ** 2)
             if distance > r:
                 near = r / distance
-                for j in range(d):
-                    w.u[j] = start[j] + near * (w.u[j] - start[j])
+                for j in range(u.shape[0]):
+                    u[j] = start[j] + near * (u[j] - start[j])
                 a, b = a1 + near * (a - a1), b1 + near * (b - b1)
             fold(w, rows)
         c = min(max(c, c1 - D), c1 + D)

@@ -19,7 +19,7 @@ the length of w.
 "exact", the global optimum, needs none of it:
 
 - AUC: w = (S_0 + S_1)^-1 delta.
-- Error, with the threshold c free: a search along one line, `solvers/least_error.py`.
+- Error, with the threshold c free: a search along one line, `solvers/gaussian_error.py`.
 
 Corrected, against the paper:
 
@@ -31,19 +31,18 @@ Corrected, against the paper:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..data.moments import ClassMoments
 from ..estimators.moment_classifier import MomentClassifier
 from ..selection.calibration import Calibration, calibrate_gaussian
+from ..solvers.descent import Descent, gradient_descent
 from ..solvers.gaussian_error import Cut, cut_at, least_error
 from ..solvers.square import EPS, MomentProblem, oracle_shrinkage, shrinkage_ridge
 
@@ -158,7 +157,7 @@ class GaussianAUC(MomentClassifier):
         if self.solver == "exact":
             # delta delta', which it adds to S_0 + S_1, changes no direction (Sherman and Morrison), and has the
             # limit where the sum is singular and separates the classes.
-            (w,), self.n_iter_ = problem.path(np.array([self.alpha_])), 1
+            (w,), self.n_iter_ = problem.path(np.array([self.alpha_]), 0.0), 1
         else:
             mean, C = center(problem, self.standardize), covariances(problem).sum(axis=0)
             C.flat[:: len(C) + 1] += self.alpha_
@@ -450,28 +449,30 @@ def phi_of_ratio(w: np.ndarray, m: np.ndarray, C: np.ndarray) -> tuple[float, np
     return float(ndtr(ratio)), density * (m - (float(w @ m) / variance) * Cw) / np.sqrt(variance)
 
 
-def descend(objective: Objective, w: np.ndarray, max_iter: int, tol: float) -> tuple[np.ndarray, int]:
+class Weights:
+    """A function of the weights alone, as :mod:`aucmax.solvers.descent` takes it.
+
+    Parameters
+    ----------
+    objective : callable
+        Returns value and gradient at w.
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Return no scores."""
+        return np.empty(0)
+
+    def evaluate(self, w: np.ndarray, scores: np.ndarray) -> tuple[float, Callable[[], np.ndarray]]:
+        """Return the value, and a function that returns the gradient."""
+        value, gradient = self.objective(w)
+        return value, lambda: gradient
+
+
+def descend(objective: Objective, w: np.ndarray, max_iter: int, tol: float) -> Descent:
     """Return where gradient descent with backtracking ends, and its number of steps (at least 1)."""
     if not w.any():  # the means are equal, there is nothing to start from
-        return w, 1
-    value, gradient = objective(w)
-    first = square = float(gradient @ gradient)
-    for n_iter in range(1, max_iter + 1):
-        step = 1.0
-        trial, trial_gradient = objective(w - gradient)
-        while not trial <= value - 1e-4 * step * square:
-            step /= 2
-            if step < EPS:  # no digit is left to descend by
-                return w, n_iter
-            trial, trial_gradient = objective(w - step * gradient)
-        w, value, gradient = w - step * gradient, trial, trial_gradient
-        square = float(gradient @ gradient)
-        if square <= tol**2 * first:
-            return w, n_iter
-    warnings.warn(
-        f"Gradient descent stopped at max_iter={max_iter} with its gradient at {np.sqrt(square / first):.1e} of the "
-        f"first one (tol={tol:g}): increase max_iter or tol, or take solver='exact'.",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
-    return w, max_iter
+        return Descent(w, 1)
+    return gradient_descent(Weights(objective), w, max_iter, tol, "increase max_iter or tol, or take solver='exact'")

@@ -13,7 +13,7 @@ fewer are left than the next batch needs, the last one of the pass takes them to
 from some step on each batch is all rows: w converges as with full gradients, with no tolerance left.
 
 1. g = mean over the batch of (1 / (1 + exp(-w.z - b)) - [y = +1]) z, and for b the same with 1 for z.
-2. to 4. as in SHT-AUC (`sht`).
+2. to 4. as in `stochastic/hard_thresholding.py`.
 
 The step of Yang et al. is 3, for rows of norm 1, on which no step above 8 is safe; here it is found on the way. Their
 code begins again with tau rows in each pass; t counts on here, as in Zhou et al.
@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..stochastic.epochs import Sample
-from .sht import LOGISTIC, STEPS, Batches, HardThresholdingClassifier, ThresholdState
+from ..stochastic.hard_thresholding import LOGISTIC, STEPS, Batches, HardThresholdingClassifier, ThresholdState
+from ..stochastic.sample import Sample
 
 
 class HSGHT(HardThresholdingClassifier):
@@ -41,8 +41,8 @@ class HSGHT(HardThresholdingClassifier):
         there are fewer.
 
     alpha : float, default=None
-        Strength of an L2 penalty besides, alpha/2 |w|^2 to the mean loss of a row; the papers have none, 0. None takes
-        as much of the curvature as in :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
+        Strength of an additional L2 penalty, alpha/2 |w|^2 to the mean loss of a row; the papers have none, 0. None
+        uses the same share of the curvature as :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
 
     batch_size : int, default=100
         Rows of the first batch, tau; the paper's values are 1, 10, 100 and 1000.
@@ -115,7 +115,8 @@ class HSGHT(HardThresholdingClassifier):
             ends.append(n if end + self._size(t + 1, n) > n else end)
             t += 1
         start, stop = np.array(ends[:-1]), np.array(ends[1:])
-        return Batches(order, start, stop, 1 / (stop - start))
+        weight = stop - start if sample.weights is None else np.add.reduceat(sample.weights[order], start)
+        return Batches(order, start, stop, 1 / weight)
 
     def _size(self, t: float, n: int) -> int:
         with np.errstate(over="ignore"):

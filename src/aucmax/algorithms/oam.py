@@ -34,8 +34,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..jit import jit
 from ..stochastic.averaged_weights import SHARE, AveragedWeights, add_to_average
-from ..stochastic.epochs import OnlineClassifier, Sample
-from ..stochastic.row_access import SLOTS
+from ..stochastic.epochs import OnlineClassifier
+from ..stochastic.row_access import n_columns
 from ..stochastic.row_buffers import (
     ClassBuffers,
     make_pair,
@@ -48,10 +48,21 @@ from ..stochastic.row_buffers import (
     z_dot,
     z_norm,
 )
+from ..stochastic.sample import Sample
 
 
 class OAMState(NamedTuple):
-    """The weights, the buffers and, in `scalars`, rows that met a pair, their pairs, and the mean |z|^2 of these."""
+    """State of OAM.
+
+    Attributes
+    ----------
+    w : AveragedWeights
+        The weights.
+    buffers : ClassBuffers
+        The rows kept.
+    scalars : ndarray of shape (3,)
+        Rows that met a pair, the number of their pairs, and the mean |z|^2 of these.
+    """
 
     w: AveragedWeights
     buffers: ClassBuffers
@@ -93,7 +104,7 @@ class OAM(OnlineClassifier):
     Attributes
     ----------
     state_ : OAMState
-        Where the algorithm stands, with the rows in the buffers.
+        The state of the algorithm, with the rows in the buffers; `partial_fit` and `warm_start` continue from it.
 
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
@@ -146,8 +157,8 @@ class OAM(OnlineClassifier):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def _start(self, width: int, n_rows: int) -> OAMState:
-        return OAMState(AveragedWeights.zeros(width), ClassBuffers.empty(self.buffer_size), np.zeros(3))
+    def _start(self, n_features: int, n_rows: int) -> OAMState:
+        return OAMState(AveragedWeights.zeros(n_features), ClassBuffers.empty(self.buffer_size), np.zeros(3))
 
     def _epoch(self, state: OAMState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
         state.buffers.reserve(sample.rows)
@@ -166,7 +177,7 @@ def hinge_epoch(state, rows, positive, order, slots, C, gradient):
     steps, pairs, mean_norm = state.scalars
     size = buffers.lengths.shape[1]
     margins = np.zeros(size)
-    pair = make_pair(buffers, w.u.shape[0] - SLOTS)
+    pair = make_pair(buffers, n_columns(w.u))
     for t in range(order.shape[0]):
         i = order[t]
         own, sign = (1, 1.0) if positive[i] else (0, -1.0)

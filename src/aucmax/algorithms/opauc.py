@@ -49,8 +49,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..data.moments import check_memory
 from ..jit import REORDER, jit
 from ..stochastic.averaged_weights import SMALLEST
-from ..stochastic.epochs import OnlineClassifier, Sample
-from ..stochastic.row_access import SLOTS, row_axpy, row_dot, row_dots, row_outer, settle
+from ..stochastic.epochs import OnlineClassifier
+from ..stochastic.row_access import row_axpy, row_dot, row_dots, row_outer, settle, zero_weights
+from ..stochastic.sample import Sample
 
 BLOCK = 256  # rows whose r are drawn at once
 
@@ -150,7 +151,7 @@ class OPAUC(OnlineClassifier):
     Attributes
     ----------
     state_ : CovarianceState or SketchState
-        Where the algorithm stands.
+        The state of the algorithm; `warm_start` continues from it.
 
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
@@ -219,16 +220,15 @@ class OPAUC(OnlineClassifier):
                 f"eta0 * alpha must be below 1, got {self.eta0:g} * {self.alpha:g}: a step would take weights past 0."
             )
 
-    def _start(self, width: int, n_rows: int) -> CovarianceState | SketchState:
-        d = width - SLOTS
+    def _start(self, n_features: int, n_rows: int) -> CovarianceState | SketchState:
+        d, zeros = n_features, zero_weights(n_features)
         if self.rank is None:
-            zeros = np.zeros(width)
             return CovarianceState(zeros, zeros.copy(), np.zeros(2), np.zeros((2, d)), np.zeros((2, d, d)), np.zeros(2))
         q = self.rank + 1
         return SketchState(
-            u=np.zeros(width),
-            rest=np.zeros(width),
-            sketches=np.zeros((2, width, q)),
+            u=zeros,
+            rest=zeros.copy(),
+            sketches=np.zeros((2, len(zeros), q)),
             c=np.zeros((2, q)),
             shares=np.zeros((2, q)),
             dots=np.zeros((2, q)),

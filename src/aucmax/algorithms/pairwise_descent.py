@@ -31,21 +31,18 @@ may be above the minimum, as may the last of 250 steps; :class:`aucmax.SVMOR` an
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..data.old_rows import Rows
+from ..data.protocol import Rows, Vector
 from ..estimators.base import RowsClassifier
-from ..losses.pairwise import Hinge, PairwiseLoss
-from ..solvers.newton import Iterate, NewtonProblem
-from ..solvers.square import EPS, RowProblem
-
-SUFFICIENT = 1e-4  # of the decrease that the gradient promises, for a step to be taken
+from ..solvers.descent import gradient_descent
+from ..solvers.newton import NewtonProblem
+from ..solvers.square import RowProblem
 
 
 class PairwiseDescent(RowsClassifier):
@@ -142,46 +139,37 @@ class PairwiseDescent(RowsClassifier):
     def _solve_rows(self, rows: Rows) -> np.ndarray:
         columns = RowProblem(rows, self.standardize, "cg", self.max_iter)
         problem = NewtonProblem(rows, columns, self.loss, self.max_iter)
-        v, self.n_iter_ = descend(problem, columns.delta / problem.size, self.alpha, self.max_iter, self.tol)
+        advice = "increase max_iter, tol or alpha, or take AUCClassifier for the minimum"
+        v, self.n_iter_ = gradient_descent(
+            PairwiseObjective(problem, self.alpha),
+            columns.delta / problem.size,
+            self.max_iter,
+            self.tol,
+            None if self.loss == "hinge" else advice,
+        )
         return v / columns.scale
 
 
-def descend(problem: NewtonProblem, v: np.ndarray, alpha: float, max_iter: int, tol: float) -> tuple[np.ndarray, int]:
-    """Return where gradient descent from v ends, and its number of steps (at least 1)."""
-    scores = problem.scores(v)
-    at = Iterate(v, scores, problem.loss(scores))
-    gradient = problem.pullback(at.point.gradient) + alpha * v
-    first = square = float(gradient @ gradient)
-    for n_iter in range(1, max_iter + 1):
-        new = backtrack(problem.loss, at, gradient, problem.scores(gradient), alpha)
-        if new is None:  # in a corner of the hinge, or no digit is left to descend by
-            return at.v, n_iter
-        at = new
-        gradient = problem.pullback(at.point.gradient) + alpha * at.v
-        square = float(gradient @ gradient)
-        if square <= tol**2 * first:
-            return at.v, n_iter
-    if not isinstance(problem.loss, Hinge):
-        warnings.warn(
-            f"Gradient descent stopped at max_iter={max_iter} with its gradient at {np.sqrt(square / first):.1e} of "
-            f"the first one (tol={tol:g}): increase max_iter, tol or alpha, or take AUCClassifier for the minimum.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    return at.v, max_iter
+class PairwiseObjective:
+    """F, as :mod:`aucmax.solvers.descent` takes it.
 
+    Parameters
+    ----------
+    problem : NewtonProblem
+        The loss and the rows.
+    alpha : float
+        Regularisation strength.
+    """
 
-def backtrack(
-    loss: PairwiseLoss, at: Iterate, gradient: np.ndarray, its_scores: np.ndarray, alpha: float
-) -> Iterate | None:
-    """Return the first of at - gradient, at - gradient / 2, ... that lowers F enough, or None."""
-    value = at.point.value + alpha / 2 * float(at.v @ at.v)
-    square = float(gradient @ gradient)
-    step = 1.0
-    while step > EPS:
-        v, scores = at.v - step * gradient, at.scores - step * its_scores
-        point = loss(scores)
-        if point.value + alpha / 2 * float(v @ v) <= value - SUFFICIENT * step * square:
-            return Iterate(v, scores, point)
-        step /= 2
-    return None
+    def __init__(self, problem: NewtonProblem, alpha: float) -> None:
+        self.problem, self.alpha = problem, alpha
+
+    def scores(self, v: np.ndarray) -> Vector:
+        """Return the scores of the weights v of the scaled columns."""
+        return self.problem.scores(v)
+
+    def evaluate(self, v: np.ndarray, scores: Vector) -> tuple[float, Callable[[], np.ndarray]]:
+        """Return F, and a function that returns its gradient."""
+        point = self.problem.loss(self.problem.rows, scores)
+        value = point.value + self.alpha / 2 * float(v @ v)
+        return value, lambda: self.problem.pullback(point.gradient) + self.alpha * v

@@ -11,14 +11,14 @@ hinge loss, but its proximal map is that of the hinge loss.)
 
 One pass over the rows
 ----------------------
-The pairs, the steps eta, the penalty and the average of ASAM (`asam`), with
+The steps on random pairs of `stochastic/pair_sampling.py`, with
 
 2. If w.z < 1:  w += min(eta, (1 - w.z) / |z|^2) z, the minimiser over v of eta max(0, 1 - v.z) + |v - w|^2 / 2.
 """
 
 from __future__ import annotations
 
-from .asam import HINGE, PairSamplingClassifier
+from ..stochastic.pair_sampling import HINGE, PairSamplingClassifier
 
 
 class PSAM(PairSamplingClassifier):

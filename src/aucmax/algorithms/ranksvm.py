@@ -39,10 +39,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..data.old_rows import Rows
+from ..data.protocol import Rows
 from ..estimators.base import RowsClassifier
-from ..selection.cross_validation import Fitting
-from ..solvers.square import choose_solver
+from ..solvers.candidate import Candidate
+from ..solvers.problem import Objective
 
 
 class RankSVM(RowsClassifier):
@@ -67,14 +67,12 @@ class RankSVM(RowsClassifier):
         """Return what the mean loss of a pair is multiplied by in the objective."""
 
     def _solve_rows(self, rows: Rows) -> np.ndarray:
-        factor = self._factor(float(rows.totals().prod()))
-        fitting = Fitting(self.standardize, choose_solver(rows.X), self.max_iter, loss=self._loss)
-        problem: Any = fitting.problem(rows)
+        factor = self._factor(float(rows.totals.prod()))
         self.alpha_ = 1 / factor
-        (w,) = problem.path(np.array([self.alpha_]), self.tol)
-        self.n_iter_ = max(problem.n_iter, 1)
-        if self._loss == "hinge":
-            self.dual_gap_ = factor * problem.gap
+        objective = Objective(self._loss, standardize=self.standardize, max_iter=self.max_iter)
+        w, self.n_iter_, gap, _ = objective.problem(rows).solve(Candidate(self.alpha_), self.tol)
+        if gap is not None:
+            self.dual_gap_ = factor * gap
         return w
 
 

@@ -15,11 +15,11 @@ and the maximum over c of the mean over single rows of
 (at the optimum a and b are the mean scores of the classes, and c = b - a), so each row by itself gives an unbiased
 gradient in O(nonzeros of the row).
 
-One step on row t, all gradients at the old values
+One step on row t, with all gradients at the old values
 ---------------------------------------------------
 1. p is the share of the positives in rows 1..t; until both classes were seen, nothing more is done.
 2. The step is gamma = eta0 / sqrt(t). Without eta0 it is 1 / sqrt(t) for a, b and c, and that over the mean of |z|^2
-   so far for w (`weights.data_step`): the steps of the paper, whose rows have norm 1, for rows of any norm.
+   so far for w (`averaged_weights.data_step`): the steps of the paper, whose rows have norm 1, for rows of any norm.
 3. y = +1:  w -= gamma 2 (1 - p)(s - a - 1 - c) z;  a += gamma 2 (1 - p)(s - a);  c -= gamma 2 (1 - p)(s + p c)
    y = -1:  w -= gamma 2 p (s - b + 1 + c) z;       b += gamma 2 p (s - b);       c += gamma 2 p (s - (1 - p) c)
 4. regSOLAM: w /= 1 + gamma 2 p (1 - p) alpha.
@@ -40,11 +40,20 @@ from sklearn.utils._param_validation import Interval
 
 from ..jit import jit
 from ..stochastic.averaged_weights import AveragedWeights, add_to_average, data_step, project, score, shrink, step
-from ..stochastic.epochs import OnlineClassifier, Sample
+from ..stochastic.epochs import OnlineClassifier
+from ..stochastic.sample import Sample
 
 
 class SaddleState(NamedTuple):
-    """The weights and, in `scalars`, rows and positives so far, a, b, c, and the mean and the largest |z|^2."""
+    """State of SOLAM and regSOLAM.
+
+    Attributes
+    ----------
+    w : AveragedWeights
+        The weights.
+    scalars : ndarray of shape (7,)
+        Rows and positives so far, a, b, c, and the mean and the largest |z|^2.
+    """
 
     w: AveragedWeights
     scalars: np.ndarray
@@ -72,17 +81,18 @@ class SOLAM(OnlineClassifier):
         Number of passes of `fit` over the rows.
 
     tol : float, default=None
-        Where `fit` stops before: the change of the weights in a pass, relative to their norm.
+        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
+        `max_iter` passes.
 
     shuffle : bool, default=True
         Whether the rows are put into a new random order before each pass of `fit`.
 
     warm_start : bool, default=False
-        Whether `fit` goes on from where the last call ended, with the same random numbers: two fits of 5 passes are
-        one of 10.
+        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
+        same as one of 10.
 
     random_state : int, RandomState instance or None, default=None
-        What the orders are drawn from.
+        The source of the random row orders.
 
     Attributes
     ----------
@@ -96,13 +106,13 @@ class SOLAM(OnlineClassifier):
         The negative and the positive class, sorted.
 
     state_ : SaddleState
-        Where the algorithm stands.
+        The state of the algorithm; `warm_start` continues from it.
 
     n_iter_ : int
         Passes made.
 
     convergence_ : ndarray of shape (n_iter_,)
-        What `tol` is compared with, after each pass.
+        The number that `tol` is compared with, after each pass.
 
     calibration_ : ndarray of shape (2,)
         Slope and offset of the log-odds of `predict_proba` in `decision_function`.
@@ -162,8 +172,8 @@ class SOLAM(OnlineClassifier):
         """Return alpha and the radius."""
         return 0.0, self.radius
 
-    def _start(self, width: int, n_rows: int) -> SaddleState:
-        return SaddleState(AveragedWeights.zeros(width), np.zeros(7))
+    def _start(self, n_features: int, n_rows: int) -> SaddleState:
+        return SaddleState(AveragedWeights.zeros(n_features), np.zeros(7))
 
     def _epoch(self, state: SaddleState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
         alpha, radius = self._penalty()

@@ -13,8 +13,9 @@ learned, and what is left is a stochastic gradient in w alone, followed by the p
 
 One step on row t
 -----------------
-0. Before the first pass: p, m+, m- of the training set, and z.m+, z.m- of each row.
-1. The step is eta = eta0 / sqrt(t); without eta0 it is 1 / sqrt(t) over the mean of |z|^2 (`weights.data_step`).
+0. Before the first pass: p, m+, m- of the training set (by weight), and z.m+, z.m- of each row.
+1. The step is eta = eta0 / sqrt(t); without eta0 it is 1 / sqrt(t) over the mean of |z|^2, but never so long that a row
+   moves its own score past its target (`averaged_weights.data_step`).
 2. y = +1:  w -= eta 2 (1 - p)(s - b - 1) z
    y = -1:  w -= eta 2 p (s - a + 1) z        s = w.z
    a and b follow w through z.m+ and z.m-, at no cost. (The signs matter: c = a - b biases the gradient.)
@@ -26,41 +27,49 @@ threshold, so neither has many zeros. With an L1 part the result is therefore th
 step on the whole training set: near the optimum such a step finds the columns whose weight there is zero (Lee and
 Wright, 2012, Manifold identification in dual averaging).
 
-The L2 part of the map is a change of scale. The L1 part costs O(d), so on CSR one is taken for every
-d / (nonzeros of a row) steps together, with the sum of their etas: O(nonzeros) a step again. On dense rows it is taken
-after every step, as in the paper.
+The L2 part of the map is a change of scale. The L1 part costs O(d), so on sparse rows one is taken for every
+d / (nonzeros of a row) steps together, with the sum of their etas: O(nonzeros) a step again. On rows without zeros it
+is taken after every step, as in the paper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..data.old_rows import Rows
 from ..jit import jit
-from ..solvers.quadratic import RowQuadratic
+from ..solvers.descent import largest_eigenvalue
 from ..stochastic.averaged_weights import (
     SCALE,
     AveragedWeights,
     add_to_average,
     data_step,
     fold,
+    mean_scores,
     score,
     shrink,
     step,
     unfold,
 )
-from ..stochastic.epochs import Sample, Scaling, StochasticClassifier
+from ..stochastic.epochs import StochasticClassifier
 from ..stochastic.proximal import soft_threshold
-from ..stochastic.row_access import SLOTS, CSRRows, row_dot
+from ..stochastic.row_access import combine_rows, coordinates, score_rows, steps_per_sweep, weight_vector
+from ..stochastic.sample import Sample
 
 
 class SPAMState(NamedTuple):
-    """The weights and the number of steps."""
+    """State of SPAM.
+
+    Attributes
+    ----------
+    w : AveragedWeights
+        The weights.
+    steps : ndarray of shape (1,)
+        The number of steps so far.
+    """
 
     w: AveragedWeights
     steps: np.ndarray
@@ -150,13 +159,13 @@ class SPAM(StochasticClassifier):
         l1_ratio = {"l2": 0.0, "l1": 1.0, "elasticnet": self.l1_ratio}[self.penalty]
         return self.alpha * l1_ratio, self.alpha * (1 - l1_ratio)
 
-    def _start(self, width: int, n_rows: int) -> SPAMState:
-        return SPAMState(AveragedWeights.zeros(width), np.zeros(1))
+    def _start(self, n_features: int, n_rows: int) -> SPAMState:
+        return SPAMState(AveragedWeights.zeros(n_features), np.zeros(1))
 
     def _prepare(self, sample: Sample) -> Sample:
-        projections = np.empty((len(sample.norms), 2))
-        project_rows(sample.rows, sample.means, projections)
-        return sample._replace(projections=projections)
+        return sample._replace(
+            projections=np.column_stack([score_rows(sample.rows, m) for m in np.asarray(sample.means)])
+        )
 
     def _epoch(self, state: SPAMState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
         proximal_epoch(
@@ -169,77 +178,40 @@ class SPAM(StochasticClassifier):
             order,
             self.eta0 or 0.0,
             *self._penalties(),
-            stride(sample),
+            sample.share,
+            sample.mean_norm,
+            steps_per_sweep(sample.rows),
         )
 
     def _weights(self, state: SPAMState) -> np.ndarray:
         return state.w.last() if self.average is False else state.w.average()
 
-    def _finish(self, w: np.ndarray, data: Rows, scaling: Scaling) -> np.ndarray:
+    def _finish(self, w: np.ndarray, sample: Sample) -> np.ndarray:
         l1, l2 = self._penalties()
         if l1 == 0 or self.average is not None:
             return w
-        quadratic = RowQuadratic(data, scaling.scale)
-        v = w[: data.n_features].copy()  # settled, since each pass ends with a threshold
-        size = largest_eigenvalue(quadratic.matvec, data.n_features)
-        v -= (quadratic.matvec(v) - quadratic.delta) / size
+        v = coordinates(w).copy()  # settled, since each pass ends with a threshold
+        low, high = sample.centers
+
+        def curvature(v: np.ndarray) -> np.ndarray:
+            """Return M v, with M = C+ + C- + delta delta' the Hessian of f/2."""
+            scores = score_rows(sample.rows, weight_vector(sample.rows, v))
+            centred = scores - np.where(sample.positive, high @ v, low @ v)
+            within = coordinates(combine_rows(sample.rows, sample.pair_weights * centred))
+            return within + (high - low) * ((high - low) @ v)
+
+        # A proximal gradient step descends for any estimate above one half of the largest eigenvalue.
+        size = largest_eigenvalue(curvature, len(v)) or 1.0
+        v -= (curvature(v) - (high - low)) / size
         soft_threshold(v, l1 / size, l2 / size)
-        return np.append(v, np.zeros(SLOTS))
-
-
-def stride(sample: Sample) -> int:
-    """Return how many steps cost as much as one pass over the weights."""
-    if not isinstance(sample.rows, CSRRows):
-        return 1
-    return max(1, len(sample.rows.center) * len(sample.norms) // max(1, len(sample.rows.data)))
-
-
-def largest_eigenvalue(matvec: Callable[[np.ndarray], np.ndarray], order: int) -> float:
-    """Return about the largest eigenvalue of a positive semidefinite matrix; 1 if it is 0.
-
-    By the power method, whose estimate is from below, and a tenth more. A proximal gradient step descends for any
-    estimate above one half of it.
-    """
-    v, value = np.ones(order), 0.0
-    for _ in range(20):
-        v = matvec(v / np.linalg.norm(v))
-        value = float(np.linalg.norm(v))
-        if value == 0:
-            return 1.0
-    return 1.1 * value
+        return weight_vector(sample.rows, v)
 
 
 @jit
-def project_rows(rows, means, out):
-    """Fill `out` with the products of each row with the two class means."""
-    for i in range(out.shape[0]):
-        out[i, 0] = row_dot(rows, i, means[0])
-        out[i, 1] = row_dot(rows, i, means[1])
-
-
-@jit
-def mean_scores(means, w):
-    """Return the products of the weights with the two class means."""
-    u = w.u
-    d = u.shape[0] - SLOTS
-    low = high = 0.0
-    for j in range(d):
-        low += means[0, j] * u[j]
-        high += means[1, j] * u[j]
-    # u less a multiple of the center, with which the means' product is in their last slot (`rows`)
-    low -= u[d] * means[0, d + 1]
-    high -= u[d] * means[1, d + 1]
-    return w.scalars[SCALE] * low, w.scalars[SCALE] * high
-
-
-@jit
-def proximal_epoch(state, rows, norms, positive, means, projections, order, eta0, l1, l2, stride):
+def proximal_epoch(state, rows, norms, positive, means, projections, order, eta0, l1, l2, p, mean_norm, stride):
     """Take the steps 1 to 4 on the rows in this order; eta0 = 0 stands for steps from the data."""
     w, t = state.w, state.steps[0]
-    d = w.u.shape[0] - SLOTS
-    p = positive.mean()
-    mean_norm = norms.mean()
-    b, a = mean_scores(means, w)
+    b, a = mean_scores(w, means)
     etas = 0.0
     for n in range(order.shape[0]):
         i = order[n]
@@ -256,9 +228,9 @@ def proximal_epoch(state, rows, norms, positive, means, projections, order, eta0
         etas += eta
         if l1 > 0.0 and ((n + 1) % stride == 0 or n + 1 == order.shape[0]):
             unfold(w, rows)
-            soft_threshold(w.u[:d], etas * l1 / w.scalars[SCALE], 0.0)
+            soft_threshold(coordinates(w.u), etas * l1 / w.scalars[SCALE], 0.0)
             fold(w, rows)
-            b, a = mean_scores(means, w)
+            b, a = mean_scores(w, means)
             etas = 0.0
         if l2 > 0.0:
             shrunk = 1.0 / (1.0 + eta * l2)

@@ -12,8 +12,10 @@ p_y the shares of the classes, b = m- - m+ and x_i = (z_i - m_y) / sqrt(p_y) it 
 
        = max over beta of  (1/n) sum (beta_i w.x_i - beta_i^2 / 2) + g(w)
 
-so each row has one dual variable, and the best beta_i is w.x_i. With u = (1/n) sum beta_i x_i, the dual D(beta) is the
-minimum of this over w, which lies where (b b' + alpha I) w = -(u + b). For any w and beta, with v the minimiser for u,
+so each row has one dual variable, and the best beta_i is w.x_i. A row with a weight has the root of it, relative to the
+mean weight, as a factor of x_i, and the shares p_y are those of the weight. With u = (1/n) sum beta_i x_i, the dual
+D(beta) is the minimum of this over w, which lies where (b b' + alpha I) w = -(u + b). For any w and beta, with v the
+minimiser for u,
 
     P(w) - D(beta) = (1/n) sum (w.x_i - beta_i)^2 / 2 + (b.(w - v))^2 / 2 + alpha/2 |w - v|^2
 
@@ -57,10 +59,19 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, RealNotInt
 
 from ..jit import jit
-from ..stochastic.epochs import Sample, StochasticClassifier
-from ..stochastic.row_access import SLOTS, CSRRows, DenseRows, row_axpy, row_dot, settle
-
-POWER_STEPS = 30  # at most, to find L
+from ..solvers.descent import largest_eigenvalue
+from ..stochastic.epochs import StochasticClassifier
+from ..stochastic.row_access import (
+    KernelRows,
+    combine_rows,
+    coordinates,
+    row_axpy,
+    row_dot,
+    score_rows,
+    settle,
+    zero_weights,
+)
+from ..stochastic.sample import Sample
 
 
 class CentredRows(NamedTuple):
@@ -68,21 +79,21 @@ class CentredRows(NamedTuple):
 
     Attributes
     ----------
-    rows : DenseRows or CSRRows
+    rows : KernelRows
         The rows z.
     positive : ndarray of bool, shape (n,)
         Which are positive.
     means : ndarray of shape (2, width)
-        The class means of z.
-    roots : ndarray of shape (2,)
-        The roots of the shares of the classes.
+        The class means of z, as weight vectors.
+    roots : ndarray of shape (n,)
+        What z_i - m_y is divided by: sqrt(p_y), over the root of the weight of the row relative to the mean weight.
     norms : ndarray of shape (n,)
         |x|^2 of each.
     top : float
         The largest eigenvalue L of (1/n) sum x x'.
     """
 
-    rows: DenseRows | CSRRows
+    rows: KernelRows
     positive: np.ndarray
     means: np.ndarray
     roots: np.ndarray
@@ -92,40 +103,40 @@ class CentredRows(NamedTuple):
     @classmethod
     def of(cls, sample: Sample) -> CentredRows:
         """Return the centred rows of a sample."""
-        n, means = len(sample.positive), np.asarray(sample.means)
-        share = np.mean(sample.positive)
-        x = cls(sample.rows, sample.positive, means, np.sqrt([1 - share, share]), np.empty(n), 0.0)
-        own = sample.positive.astype(np.intp)
+        n, means, own = len(sample.positive), np.asarray(sample.means), sample.positive.astype(np.intp)
+        roots = np.sqrt([1 - sample.share, sample.share])[own]
+        if sample.weights is not None:
+            roots /= np.sqrt(sample.weights / sample.weights.mean())
+        x = cls(sample.rows, sample.positive, means, roots, np.empty(n), 0.0)
         towards = np.choose(own, [x.scores(mean) for mean in means])  # x . the mean of its own class
         # |z - m|^2 = |z|^2 - |m|^2 - 2 (z - m).m
-        squares = sample.norms - np.sum(means[:, :-SLOTS] ** 2, axis=1)[own] - 2 * x.roots[own] * towards
-        return x._replace(norms=np.maximum(squares, 0) / x.roots[own] ** 2, top=x.largest_eigenvalue())
+        squares = sample.norms - np.sum(sample.centers**2, axis=1)[own] - 2 * roots * towards
+        top = largest_eigenvalue(lambda s: x.scores(x.combine(s)), n)
+        return x._replace(norms=np.maximum(squares, 0) / roots**2, top=top)
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Return w.x of each row."""
-        out = np.empty(len(self.positive))
-        score_rows(self, w, out)
-        return out
+        low, high = (coordinates(mean) @ coordinates(w) for mean in self.means)
+        return (score_rows(self.rows, w) - np.where(self.positive, high, low)) / self.roots
 
     def combine(self, beta: np.ndarray) -> np.ndarray:
         """Return (1/n) sum beta_i x_i."""
-        out = np.zeros(self.means.shape[1])
-        combine_rows(self, beta, out)
-        return out
-
-    def largest_eigenvalue(self) -> float:
-        """Return L, by the power method; a tenth is added, since its estimates are from below."""
-        s, value = np.random.RandomState(0).standard_normal(len(self.positive)), 0.0
-        for _ in range(POWER_STEPS):
-            s = self.scores(self.combine(s / np.linalg.norm(s)))
-            before, value = value, float(np.linalg.norm(s))
-            if value <= 1.01 * before or value == 0:
-                break
-        return 1.1 * value
+        a = beta / (len(beta) * self.roots)
+        return combine_rows(self.rows, a) - np.bincount(self.positive, a, 2) @ self.means
 
 
 class Steps(NamedTuple):
-    """The step sizes: sigma of each row, tau, theta."""
+    """The step sizes.
+
+    Attributes
+    ----------
+    sigma : ndarray of shape (n,)
+        Of the dual variable of each row.
+    tau : float
+        Of the weights.
+    theta : float
+        How far w~ is ahead of w.
+    """
 
     sigma: np.ndarray
     tau: float
@@ -145,7 +156,17 @@ class Steps(NamedTuple):
 
 
 class PrimalDualState(NamedTuple):
-    """The weights w and w~, the dual variable of each row and, but for rounding, (1/n) sum beta_i x_i."""
+    """State of SPDAM.
+
+    Attributes
+    ----------
+    w, ahead : ndarray
+        The weights w and w~.
+    beta : ndarray of shape (n,)
+        The dual variable of each row that has weight.
+    u : ndarray
+        (1/n) sum beta_i x_i, up to rounding.
+    """
 
     w: np.ndarray
     ahead: np.ndarray
@@ -179,11 +200,11 @@ class SPDAM(StochasticClassifier):
         Where `fit` stops: the duality gap over the objective. The objective is at most that share above its minimum.
 
     warm_start : bool, default=False
-        Whether `fit` goes on from where the last call ended, with the same random numbers: two fits of 5 passes are
-        one of 10. The rows must be as many as in the last call, since each has a dual variable.
+        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
+        same as one of 10. The rows must be as many as in the last call, since each has a dual variable.
 
     random_state : int, RandomState instance or None, default=None
-        What the batches are drawn from.
+        The source of the random batches.
 
     Attributes
     ----------
@@ -247,8 +268,11 @@ class SPDAM(StochasticClassifier):
                 f"dual variable; it has {n_rows}."
             )
 
-    def _start(self, width: int, n_rows: int) -> PrimalDualState:
-        return PrimalDualState(np.zeros(width), np.zeros(width), np.zeros(n_rows), np.zeros(width))
+    _repeats_rows = False  # the weights are in the rows x
+
+    def _start(self, n_features: int, n_rows: int) -> PrimalDualState:
+        w = zero_weights(n_features)
+        return PrimalDualState(w, w.copy(), np.zeros(n_rows), w.copy())
 
     def _prepare(self, sample: Sample) -> Any:
         return CentredRows.of(sample)
@@ -276,9 +300,9 @@ class SPDAM(StochasticClassifier):
 
 def duality_gap(x: CentredRows, alpha: float, w: np.ndarray, beta: np.ndarray, u: np.ndarray) -> tuple[float, float]:
     """Return P(w) - D(beta) and P(w) + 1/2, where u = (1/n) sum beta_i x_i."""
-    scores, w = x.scores(w), w[:-SLOTS]
-    b = (x.means[0] - x.means[1])[:-SLOTS]
-    v = -(u[:-SLOTS] + b) / alpha
+    scores, w = x.scores(w), coordinates(w)
+    b = coordinates(x.means[0] - x.means[1])
+    v = -(coordinates(u) + b) / alpha
     v -= b * (b @ v / (alpha + b @ b))
     primal = np.mean(scores**2) + (1 + b @ w) ** 2 + alpha * w @ w
     gap = np.mean((scores - beta) ** 2) + (b @ (w - v)) ** 2 + alpha * (w - v) @ (w - v)
@@ -288,37 +312,16 @@ def duality_gap(x: CentredRows, alpha: float, w: np.ndarray, beta: np.ndarray, u
 @jit
 def mean_scores(x, w):
     """Return w . the mean of each class, for weights that are settled."""
-    d = w.shape[0] - SLOTS
-    return np.array([np.dot(x.means[0, :d], w[:d]), np.dot(x.means[1, :d], w[:d])])
+    w = coordinates(w)
+    return np.array([np.dot(coordinates(x.means[0]), w), np.dot(coordinates(x.means[1]), w)])
 
 
 @jit
-def add_means(x, totals, u):
-    """Take from u the part of the class means, given the sum of the multipliers in each class; u comes out settled."""
+def subtract_means(x, totals, u):
+    """Subtract from u the class means, each times the sum of the multipliers of its class, and settle u."""
     settle(x.rows, u)
     for j in range(u.shape[0]):
         u[j] -= totals[0] * x.means[0, j] + totals[1] * x.means[1, j]
-
-
-@jit
-def score_rows(x, w, out):
-    """Fill `out` with w.x_i."""
-    centers = mean_scores(x, w)
-    for i in range(out.shape[0]):
-        c = int(x.positive[i])
-        out[i] = (row_dot(x.rows, i, w) - centers[c]) / x.roots[c]
-
-
-@jit
-def combine_rows(x, beta, u):
-    """Add (1/n) sum beta_i x_i to u."""
-    totals = np.zeros(2)
-    for i in range(beta.shape[0]):
-        c = int(x.positive[i])
-        a = beta[i] / (beta.shape[0] * x.roots[c])
-        row_axpy(a, x.rows, i, u)
-        totals[c] += a
-    add_means(x, totals, u)
 
 
 @jit
@@ -328,7 +331,7 @@ def primal_dual_epoch(state, x, steps, order, bounds, alpha):
     sigma, tau, theta = steps
     n, width = beta.shape[0], w.shape[0]
     b = x.means[0] - x.means[1]
-    bb = np.dot(b[:-SLOTS], b[:-SLOTS])
+    bb = np.dot(coordinates(b), coordinates(b))
     curvature = alpha + 1.0 / tau
     step, new = np.empty(width), np.empty(width)
     for k in range(bounds.shape[0] - 1):
@@ -336,17 +339,17 @@ def primal_dual_epoch(state, x, steps, order, bounds, alpha):
         step[:] = 0.0
         for i in order[bounds[k] : bounds[k + 1]]:
             c = int(x.positive[i])
-            s = (row_dot(x.rows, i, ahead) - centers[c]) / x.roots[c]
+            s = (row_dot(x.rows, i, ahead) - centers[c]) / x.roots[i]
             change = sigma[i] * (s - beta[i]) / (1.0 + sigma[i])
             beta[i] += change
-            a = change / (n * x.roots[c])
+            a = change / (n * x.roots[i])
             row_axpy(a, x.rows, i, step)
             totals[c] += a
-        add_means(x, totals, step)
+        subtract_means(x, totals, step)
         stretch = n / (bounds[k + 1] - bounds[k])
         for j in range(width):
             new[j] = (w[j] / tau - u[j] - stretch * step[j] - b[j]) / curvature
-        back = np.dot(b[:-SLOTS], new[:-SLOTS]) / (curvature + bb)
+        back = np.dot(coordinates(b), coordinates(new)) / (curvature + bb)
         for j in range(width):
             new[j] -= back * b[j]
             ahead[j] = new[j] + theta * (new[j] - w[j])

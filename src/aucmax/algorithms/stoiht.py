@@ -12,7 +12,7 @@ compared with.
 
 One pass over the rows
 ----------------------
-The blocks and the steps of SHT-AUC (`sht`), with
+The blocks and the steps of `stochastic/hard_thresholding.py`, with
 
 1. g = (m / n) * sum over B of (1 / (1 + exp(-w.z - b)) - [y = +1]) z, and for b the same with 1 for z.
 
@@ -22,7 +22,7 @@ w = 0. The curvature of step 3 is the largest on the way from w to v: where the 
 
 from __future__ import annotations
 
-from .sht import LOGISTIC, BlockThresholdingClassifier
+from ..stochastic.hard_thresholding import LOGISTIC, BlockThresholdingClassifier
 
 
 class StoIHT(BlockThresholdingClassifier):
@@ -35,8 +35,8 @@ class StoIHT(BlockThresholdingClassifier):
         there are fewer.
 
     alpha : float, default=None
-        Strength of an L2 penalty besides, alpha/2 |w|^2 to the mean loss of a row; the papers have none, 0. None takes
-        as much of the curvature as in :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
+        Strength of an additional L2 penalty, alpha/2 |w|^2 to the mean loss of a row; the papers have none, 0. None
+        uses the same share of the curvature as :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
 
     n_blocks, eta0, standardize, max_iter, tol, warm_start, random_state
         As in :class:`aucmax.SHTAUC`.

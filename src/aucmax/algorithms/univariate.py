@@ -7,7 +7,8 @@ Objective
 ---------
     F(w, c) = (1/n+) sum over positives of l(s) + (1/n-) sum over negatives of l(-s) + alpha/2 |w|^2,    s = w.z + c
 
-with n+ and n- the numbers of rows of the classes and l(m) the loss of the margin m:
+with n+ and n- the numbers of rows of the classes (the sums of their weights, with which rows then count in the sums)
+and l(m) the loss of the margin m:
 
     Uni-Squ  (1 - m)^2        Uni-Exp  exp(-m)        Uni-Log  log(1 + exp(-m))
 
@@ -25,8 +26,8 @@ with v the weights of `AUCClassifier(alpha=alpha / 2)` (Sherman-Morrison): the u
 rank alike.
 
 Uni-Exp and Uni-Log: Newton's method, with conjugate gradients for its steps. Margins are linear in the step, so each
-length tried costs O(n), and one at which the exponential overflows is merely too long: no row of a point that is at
-least as good as w = 0 has l(m) > 2 max(n+, n-).
+length tried costs O(n). A length at which the exponential overflows is rejected like any other that is too long: at a
+point as good as w = 0 or better, no row has l(m) > 2 max(n+, n-).
 
 One step of SGD on row t, of class y
 ------------------------------------
@@ -63,12 +64,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from ..data.old_rows import Rows
+from ..data.protocol import Rows
 from ..jit import jit
-from ..solvers.square import cg_path, cholesky, choose_solver, dual_path
+from ..solvers.candidate import Candidate
+from ..solvers.descent import Point, backtrack
+from ..solvers.problem import Objective as PairwiseObjective
 from ..stochastic.averaged_weights import AveragedWeights, add_to_average, score, shrink, step
-from ..stochastic.epochs import OnlineClassifier, Sample, Stream
-from ..stochastic.row_access import SLOTS, CSRRows, row_axpy, row_dot, settle
+from ..stochastic.epochs import EpochLoop, OnlineClassifier
+from ..stochastic.row_access import combine_rows, coordinates, n_columns, score_rows, weight_vector
+from ..stochastic.sample import Sample
 
 SQUARE, EXPONENTIAL, LOGISTIC = range(3)
 STEADY = 1000  # rows after which the steps fall
@@ -76,7 +80,15 @@ MAX_NEWTON, MAX_CG, TOL = 100, 5000, 1e-9  # of the exact solver
 
 
 class Loss(NamedTuple):
-    """A loss of the margin, with its first and second derivative."""
+    """A loss of the margin.
+
+    Attributes
+    ----------
+    kind : int
+        Its number, as kernels know it.
+    value, slope, curvature : callable
+        The loss of an array of margins, and its first and second derivative.
+    """
 
     kind: int
     value: Callable[[np.ndarray], np.ndarray]
@@ -92,7 +104,15 @@ LOSSES = (
 
 
 class UnivariateState(NamedTuple):
-    """The weights and, in `scalars`, rows of each class, their mean |z|^2, and c."""
+    """State of the univariate algorithms.
+
+    Attributes
+    ----------
+    w : AveragedWeights
+        The weights.
+    scalars : ndarray of shape (5,)
+        Rows of each class so far, their mean |z|^2, and c.
+    """
 
     w: AveragedWeights
     scalars: np.ndarray
@@ -138,8 +158,8 @@ class UnivariateClassifier(OnlineClassifier):
 
     partial_fit = available_if(lambda self: self.solver == "sgd")(OnlineClassifier.partial_fit)
 
-    def _start(self, width: int, n_rows: int) -> UnivariateState:
-        return UnivariateState(AveragedWeights.zeros(width), np.zeros(5))
+    def _start(self, n_features: int, n_rows: int) -> UnivariateState:
+        return UnivariateState(AveragedWeights.zeros(n_features), np.zeros(5))
 
     def _epoch(self, state: UnivariateState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
         loss = self._loss
@@ -158,29 +178,34 @@ class UnivariateClassifier(OnlineClassifier):
     def _weights(self, state: UnivariateState) -> np.ndarray:
         return state.w.average() if self.average else state.w.last()
 
-    def _run(self, context: Any, data: Rows, sample: Sample, stream: Stream, state: UnivariateState) -> np.ndarray:
+    def _run(self, loop: EpochLoop, progress: dict[str, Any]) -> dict[str, Any]:
         if self.solver == "sgd":
-            return super()._run(context, data, sample, stream, state)
-        objective = Objective(self._loss, sample, self.alpha)
-        with self._task(context, "solve"):
-            v, residuals = self._minimise(objective, data, stream)
-        if residuals[-1] > TOL:
-            warnings.warn(
-                f"The exact solver of {type(self).__name__} stopped where the gradient was {residuals[-1]:.1e} of the "
-                f"first one (above {TOL:g}): increase alpha.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        w = objective.weight_vector(v)
-        state.w.restart(w)
-        state.scalars[-1] = v[-1]
-        self.n_iter_ += len(residuals)
-        self.convergence_ = np.append(self.convergence_, residuals)
-        return w
+            return super()._run(loop, progress)
 
-    def _minimise(self, objective: Objective, data: Rows, stream: Stream) -> tuple[np.ndarray, list[float]]:
+        def solve(progress: dict[str, Any], sample: Sample) -> None:
+            v, progress["measures"] = self._minimise(Objective(self._loss, sample, self.alpha), loop)
+            progress["weights"] = weight_vector(sample.rows, v[:-1])
+            progress["state"].w.restart(progress["weights"])
+            progress["state"].scalars[-1] = v[-1]
+
+        with self._task(loop.context, "solve"):
+            progress = loop.rows.iterate("solve", progress, loop.prepare, solve, lambda progress: False)
+        if progress["measures"][-1] > TOL:
+            warnings.warn(
+                f"The exact solver of {type(self).__name__} stopped where the gradient was "
+                f"{progress['measures'][-1]:.1e} of the first one (above {TOL:g}): increase alpha.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        return progress
+
+    def _check_total_weight(self, rows: Rows) -> None:
+        if self.solver == "sgd":
+            super()._check_total_weight(rows)
+
+    def _minimise(self, objective: Objective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
         """Return the minimiser (w, c), and the norm of the gradient over that at 0 after each iteration."""
-        return newton(objective, np.zeros(data.n_features + 1))
+        return newton(objective, np.zeros(loop.rows.n_features + 1))
 
 
 class UniSqu(UnivariateClassifier):
@@ -214,17 +239,18 @@ class UniSqu(UnivariateClassifier):
         Number of passes of `fit` over the rows.
 
     tol : float, default=None
-        Where `fit` stops before: the change of the weights in a pass, relative to their norm.
+        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
+        `max_iter` passes.
 
     shuffle : bool, default=True
         Whether the rows are put into a new random order before each pass of `fit`.
 
     warm_start : bool, default=False
-        Whether `fit` goes on from where the last call ended, with the same random numbers: two fits of 5 passes are
-        one of 10.
+        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
+        same as one of 10.
 
     random_state : int, RandomState instance or None, default=None
-        What the orders are drawn from.
+        The source of the random row orders.
 
     Attributes
     ----------
@@ -235,7 +261,8 @@ class UniSqu(UnivariateClassifier):
         Passes made, or iterations of the exact solver.
 
     convergence_ : ndarray of shape (n_iter_,)
-        What `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that at 0.
+        The number that `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that
+        at 0.
 
     See Also
     --------
@@ -254,15 +281,10 @@ class UniSqu(UnivariateClassifier):
 
     _loss = LOSSES[SQUARE]
 
-    def _minimise(self, objective: Objective, data: Rows, stream: Stream) -> tuple[np.ndarray, list[float]]:
-        alphas, scale = np.array([self.alpha / 2]), stream.scaling.scale
-        solver = choose_solver(data.X)
-        if solver == "moments":
-            v = cholesky(data.moments()[0].rescaled(scale), alphas[0])
-        elif solver == "dual":
-            v = dual_path(data, alphas, scale)[0]
-        else:
-            v = cg_path(data, alphas, scale, TOL / 10, MAX_CG).solutions[0]
+    def _minimise(self, objective: Objective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
+        pairwise = PairwiseObjective("squared", standardize=self.standardize, max_iter=MAX_CG).problem(loop.rows)
+        unit = np.where(loop.scaling.unit == 0, 1.0, loop.scaling.unit)  # 0 for constant columns, whose weight is 0
+        v = pairwise.solve(Candidate(self.alpha / 2), TOL / 10).weights / unit
         low, high = objective.means
         w = v / (1 - v @ (high - low) / 2)
         # What rounding left, where columns are nearly dependent, Newton's method takes away.
@@ -340,89 +362,65 @@ class UniLog(UnivariateClassifier):
 
 
 class Objective:
-    """F, its gradient and its curvature at v = (w, c), given the margins y (w.z + c), which are linear in v."""
+    """F of v = (w, c), with the margins y (w.z + c) for scores, as :mod:`aucmax.solvers.descent` takes it.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss of a margin.
+    sample : Sample
+        The rows.
+    alpha : float
+        Regularisation strength.
+    """
 
     def __init__(self, loss: Loss, sample: Sample, alpha: float) -> None:
         self.loss, self.rows = loss, sample.rows
-        self.means = np.asarray(sample.means)[:, :-SLOTS]
+        self.means = sample.centers
         self.signs = np.where(sample.positive, 1.0, -1.0)
-        self.weights = 1 / np.where(sample.positive, np.sum(sample.positive), np.sum(~sample.positive))
+        self.weights = sample.pair_weights
         self.penalty = np.append(np.full(self.means.shape[1], alpha), 0.0)
 
-    def weight_vector(self, v: np.ndarray) -> np.ndarray:
-        """Return w as kernels have it."""
-        w = v[:-1]
-        return np.concatenate([w, [0.0, self.rows.center @ w if isinstance(self.rows, CSRRows) else 0.0]])
-
-    def margins(self, v: np.ndarray) -> np.ndarray:
+    def scores(self, v: np.ndarray) -> np.ndarray:
         """Return the margins of all rows."""
-        out = np.empty(len(self.signs))
-        score_rows(self.rows, self.weight_vector(v), out)
-        return self.signs * (out + v[-1])
+        return self.signs * (score_rows(self.rows, weight_vector(self.rows, v[:-1])) + v[-1])
 
-    def value(self, v: np.ndarray, margins: np.ndarray) -> float:
-        """Return F(v)."""
+    def evaluate(self, v: np.ndarray, margins: np.ndarray) -> tuple[float, Callable[[], np.ndarray]]:
+        """Return F, and a function that returns its gradient."""
         with np.errstate(over="ignore"):  # infinite is the right answer
-            return float(self.weights @ self.loss.value(margins) + self.penalty @ v**2 / 2)
-
-    def gradient(self, v: np.ndarray, margins: np.ndarray) -> np.ndarray:
-        """Return the gradient of F."""
-        return self._pull(self.loss.slope(margins)) + self.penalty * v
+            value = float(self.weights @ self.loss.value(margins) + self.penalty @ v**2 / 2)
+        return value, lambda: self._pull(self.loss.slope(margins)) + self.penalty * v
 
     def curvature(self, margins: np.ndarray) -> LinearOperator:
         """Return the Hessian of F."""
         h, order = self.loss.curvature(margins), len(self.penalty)
         return LinearOperator(
-            (order, order), matvec=lambda v: self._pull(h * self.margins(v)) + self.penalty * v, dtype=np.float64
+            (order, order), matvec=lambda v: self._pull(h * self.scores(v)) + self.penalty * v, dtype=np.float64
         )
 
     def _pull(self, g: np.ndarray) -> np.ndarray:
         g = self.weights * self.signs * g
-        out = np.zeros(len(self.penalty) - 1 + SLOTS)
-        pull_rows(self.rows, g, out)
-        return np.append(out[:-SLOTS], g.sum())
+        return np.append(coordinates(combine_rows(self.rows, g)), g.sum())
 
 
 def newton(objective: Objective, v: np.ndarray) -> tuple[np.ndarray, list[float]]:
     """Return the minimiser, from v on, and the norm of the gradient over that at 0 after each step."""
-    first = np.linalg.norm(objective.gradient(0 * v, 0 * objective.signs)) or 1.0
-    margins = objective.margins(v)
-    value, gradient = objective.value(v, margins), objective.gradient(v, margins)
-    residuals = [float(np.linalg.norm(gradient) / first)]
+    first = np.linalg.norm(Point(objective, 0 * v).gradient) or 1.0
+    at = Point(objective, v)
+    residuals = [float(np.linalg.norm(at.gradient) / first)]
     while residuals[-1] > TOL and len(residuals) <= MAX_NEWTON:
         # The rougher the steps are to begin with the fewer products they take; towards the end they become exact.
         accuracy = min(0.1, residuals[-1])
-        direction, _ = cg(objective.curvature(margins), -gradient, rtol=accuracy, maxiter=MAX_CG)
-        change, decline, length = objective.margins(direction), float(gradient @ direction), 1.0
-        while True:
-            trial, trial_margins = v + length * direction, margins + length * change
-            trial_value = objective.value(trial, trial_margins)
-            # Armijo's condition, but for rounding of the value.
-            if trial_value <= value + 1e-4 * length * decline + 1e-13 * value:
-                break
-            length /= 2
-        v, margins, value = trial, trial_margins, trial_value
-        gradient = objective.gradient(v, margins)
-        residuals.append(float(np.linalg.norm(gradient) / first))
-    return v, residuals[1:] or residuals  # the start is no step, unless it was the end
+        direction, _ = cg(objective.curvature(at.scores), -at.gradient, rtol=accuracy, maxiter=MAX_CG)
+        new = backtrack(at, direction, slack=1e-13)
+        if new is None:
+            break
+        at = new
+        residuals.append(float(np.linalg.norm(at.gradient) / first))
+    return at.v, residuals[1:] or residuals  # the start is no step, unless it was the end
 
 
 # The kernels
-
-
-@jit
-def score_rows(rows, w, out):
-    """Fill `out` with z_i . w."""
-    for i in range(out.shape[0]):
-        out[i] = row_dot(rows, i, w)
-
-
-@jit
-def pull_rows(rows, g, out):
-    """Add the sum of g_i z_i to `out`, settled."""
-    for i in range(g.shape[0]):
-        row_axpy(g[i], rows, i, out)
-    settle(rows, out)
 
 
 @jit
@@ -466,7 +464,7 @@ def lambert_w_exp(k):
 def univariate_epoch(state, rows, norms, positive, order, loss, h, eta0, alpha):
     """Take the steps 1 to 5 on the rows in this order; eta0 = 0 stands for steps from the data."""
     w = state.w
-    d = w.u.shape[0] - SLOTS
+    d = n_columns(w.u)
     counts, means, c = state.scalars[:2], state.scalars[2:4], state.scalars[4:]
     for i in order:
         norm, own = norms[i], int(positive[i])

@@ -1,1 +1,1 @@
-"""The command line."""
+"""The command line: `app` runs it, and `commands` has one file for each command."""

@@ -1,4 +1,4 @@
-"""What the command line says and where: results on standard output, everything else on standard error."""
+"""What a command prints: results to standard output, notes and progress to standard error."""
 
 from __future__ import annotations
 
@@ -14,23 +14,30 @@ from rich.console import Console as RichConsole
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from .byte_sizes import format_bytes
+
 if TYPE_CHECKING:
-    from ..compare.comparison import Fit
+    from ..compare.comparison import SplitResult
     from ..files import Block, Source
 
-PATIENCE = 1.0  # seconds: what is done by then shows no progress
-WIDE = 200  # columns, where no terminal says how many
+PATIENCE = 1.0  # seconds before a progress bar is shown
+WIDTH = 200  # characters of a line where standard output is no terminal
 
 
 class Console:
-    """Standard output and standard error of one command.
+    """What one command prints.
 
     Parameters
     ----------
     quiet : bool
         Whether notes and progress are left out.
     as_json : bool
-        Whether the result is one JSON object.
+        Whether the result is printed as one JSON object.
+
+    Attributes
+    ----------
+    out, err : rich.console.Console
+        Standard output and standard error.
     """
 
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
@@ -38,15 +45,15 @@ class Console:
         self.out = RichConsole(highlight=False)
         self.err = RichConsole(stderr=True, highlight=False)
         if not self.out.is_terminal:
-            self.out.width = WIDE
+            self.out.width = WIDTH
 
     def note(self, text: str) -> None:
-        """Say something on standard error."""
+        """Print a note to standard error, unless the command is quiet."""
         if not self.quiet:
             self.err.print(text, markup=False, soft_wrap=True)
 
     def result(self, values: dict[str, Any], *shown: Any) -> None:
-        """Print a result: as JSON, or what is to be shown, texts and tables."""
+        """Print a result: `values` as JSON, or else the texts and tables `shown`."""
         if self.as_json:
             sys.stdout.write(json.dumps(values, indent=2, allow_nan=False) + "\n")
             return
@@ -54,13 +61,13 @@ class Console:
             self.out.print(item, markup=False, soft_wrap=isinstance(item, str))
 
     def summary(self, values: dict[str, Any], *shown: Any) -> None:
-        """Print what a command has to tell besides the file it wrote; nothing if it is to be quiet."""
+        """Print the result of a command that also writes a file; a quiet command prints it as JSON only."""
         if self.as_json or not self.quiet:
             self.result(values, *shown)
 
     @contextmanager
     def progress(self) -> Iterator[Bar]:
-        """Show a bar on a terminal, if it takes longer than a second."""
+        """Show a bar on a terminal as soon as the work takes longer than a second."""
         bar = Bar(self.err, enabled=self.err.is_terminal and not self.quiet)
         try:
             yield bar
@@ -69,7 +76,7 @@ class Console:
 
 
 class Bar:
-    """A progress bar that appears when a second has passed: what is being done, how far it is, time left."""
+    """A progress bar that appears after a second, with the name of the work, its progress and the time left."""
 
     def __init__(self, console: RichConsole, enabled: bool) -> None:
         self.progress = Progress(
@@ -90,17 +97,17 @@ class Bar:
             self.timer.start()
 
     def update(self, name: str, completed: float, total: float | None, amount: str = "") -> None:
-        """Say what is being done and how far it is; a total of None is not known."""
+        """Set the name of the work and its progress; `total` is None if it is not known."""
         self.progress.update(self.task, description=name, completed=completed, total=total, amount=amount)
 
     def stop(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self.timer.cancel()
         self.progress.stop()
 
 
 class FitProgress:
-    """A callback of scikit-learn's that moves a bar on after each step of a fit."""
+    """A scikit-learn callback that advances a bar after each step of a fit."""
 
     def __init__(self, bar: Bar) -> None:
         self.bar, self.count = bar, 0
@@ -110,7 +117,7 @@ class FitProgress:
         self.bar.update("fitting", 0, None)
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Do nothing: a step counts when it is done."""
+        """Do nothing: a step is counted when it ends."""
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Count a step of the fit."""
@@ -124,11 +131,11 @@ class FitProgress:
 
 
 def on_block(bar: Bar, source: Source) -> Callable[[str, Block], None]:
-    """Return what moves a bar on after each block."""
+    """Return a function that advances a bar after each block."""
     counts: dict[str, int] = {}
 
     def update(name: str, block: Block) -> None:
-        counts[name] = counts.get(name, 0) + block.X.shape[0]
+        counts[name] = counts.get(name, 0) + block.features.shape[0]
         done = min(block.n_read, source.size)
         amount = f"{counts[name]:,} rows, {format_bytes(done)} of {format_bytes(source.size)}"
         bar.update(name, done, source.size, amount)
@@ -136,11 +143,11 @@ def on_block(bar: Bar, source: Source) -> Callable[[str, Block], None]:
     return update
 
 
-def on_fit(bar: Bar, total: int) -> Callable[[Fit], None]:
-    """Return what moves a bar on after each fit of a comparison."""
+def on_fit(bar: Bar, total: int) -> Callable[[SplitResult], None]:
+    """Return a function that advances a bar after each fit of a comparison."""
     numbers = itertools.count(1)
 
-    def update(fit: Fit) -> None:
+    def update(fit: SplitResult) -> None:
         number = next(numbers)
         bar.update("comparing", number, total, f"{number:,} of {total:,} fits, {fit.method}")
 
@@ -148,47 +155,10 @@ def on_fit(bar: Bar, total: int) -> Callable[[Fit], None]:
 
 
 def make_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Table:
-    """Return a table; the columns numbered in `right` hold numbers."""
+    """Return a table; the columns with the numbers `right` are aligned to the right."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for k, name in enumerate(header):
         table.add_column(name, justify="right" if k in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def format_bytes(n: float) -> str:
-    """Return a number of bytes as people say it.
-
-    Examples
-    --------
-    >>> from aucmax.cli.console import format_bytes
-    >>> format_bytes(2_500_000)
-    '2.5 MB'
-    """
-    units = ["bytes", "kB", "MB", "GB", "TB"]
-    while n >= 1000 and len(units) > 1:
-        n, units = n / 1000, units[1:]
-    return f"{n:.3g} {units[0]}"
-
-
-def parse_bytes(text: str) -> int:
-    """Return the number of bytes that a text such as 2GB or 500 MiB means.
-
-    Examples
-    --------
-    >>> from aucmax.cli.console import parse_bytes
-    >>> parse_bytes("2GB"), parse_bytes("1.5 GiB"), parse_bytes("300000")
-    (2000000000, 1610612736, 300000)
-    """
-    units = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12}
-    units |= {"tb": 10**12, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
-    number = text.strip().rstrip("bBkKmMgGtTiI ")
-    unit = text.strip()[len(number) :].strip().lower()
-    try:
-        n = float(number) * units[unit]
-        if not 0 < n < 1 << 60:
-            raise ValueError
-    except (KeyError, ValueError):
-        raise ValueError(f"--memory takes a size such as 2GB or 500MB, got {text!r}.") from None
-    return int(n)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from .console import make_table
 
+TOP = 20  # weights that a report shows
+
 if TYPE_CHECKING:
     from ..compare.comparison import Comparison
     from ..models.model_file import ModelFile
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def headline(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the AUC and its interval."""
+    """Return the numbers of rows, the AUC and its interval, as JSON has them."""
     return {
         "rows": evaluation.n_rows,
         "positive rows": evaluation.n_positive,
@@ -26,16 +28,14 @@ def headline(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def describe_model(file: ModelFile) -> dict[str, Any]:
-    """Return what a model is, as JSON has it."""
+    """Return the description of a model, as JSON has it."""
     from sklearn.pipeline import Pipeline
 
-    from .training import classes_of
+    from .score_file import classes_of
 
     model, classes = file.model, classes_of(file)
     steps = list(model) if isinstance(model, Pipeline) else [model]
-    fitted = {}
-    if hasattr(model, "alpha_"):
-        fitted = {"loss": model.loss_, "alpha": model.alpha_}
+    fitted = {name: getattr(model, f"{name}_") for name in ("loss", "alpha") if hasattr(model, f"{name}_")}
     if hasattr(model, "cv_results_"):
         fitted["cross-validated AUC"] = float(model.cv_results_["mean_test_score"][best_index(model)])
     if hasattr(model, "coef_"):
@@ -53,7 +53,7 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
 
 
 def json_parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator, as text where JSON has no such value."""
+    """Return the parameters of an estimator; those that JSON cannot hold as text."""
     return {
         name: value if value is None or isinstance(value, bool | int | float | str | list) else repr(value)
         for name, value in model.get_params(deep=False).items()
@@ -61,7 +61,7 @@ def json_parameters(model: Any) -> dict[str, Any]:
 
 
 def list_entries(file: ModelFile) -> list[tuple[str, str]]:
-    """Return what a model is, as names and texts."""
+    """Return the description of a model, as pairs of a name and a text."""
     about = describe_model(file)
     training, test = about["training"], about["test"]
     entries = [("model", about["algorithm"])]
@@ -80,7 +80,7 @@ def list_entries(file: ModelFile) -> list[tuple[str, str]]:
 
 
 def as_text(value: Any) -> str:
-    """Return a number as people read it, and anything else as it is."""
+    """Return a value as text, a number with few digits or with commas."""
     if isinstance(value, float):
         return f"{value:.6g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
@@ -93,12 +93,12 @@ def headline_text(test: dict[str, Any]) -> str:
 
 
 def describe_fit(file: ModelFile, seconds: float, output: Path, report: Path | None) -> dict[str, Any]:
-    """Return the result of fit as JSON has it."""
+    """Return the result of `aucmax fit`, as JSON has it."""
     return {"model": str(output), "report": report and str(report), "seconds": seconds, **describe_model(file)}
 
 
 def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None) -> list[str]:
-    """Return the result of fit as lines."""
+    """Return the result of `aucmax fit`, as lines."""
     about = describe_model(file)
     training, fitted, test = about["training"], about["fitted"], about["test"]
     lines = [about["algorithm"] + "".join(f", {name} {as_text(value)}" for name, value in fitted.items())]
@@ -113,14 +113,14 @@ def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None
 
 
 def wrote(*paths: Path | None) -> list[str]:
-    """Return the line that names what was written."""
+    """Return the line that names the files that were written, if there are any."""
     names = [str(path) for path in paths if path is not None]
     return [f"wrote {' and '.join(names)}"] if names else []
 
 
 def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
     """Return the lines and the table of an evaluation."""
-    from .training import classes_of
+    from .score_file import classes_of
 
     negative, positive = classes_of(file).names
     auc, best = evaluation.auc, evaluation.best
@@ -169,12 +169,13 @@ def show_comparison(comparison: Comparison) -> list[Any]:
 # Reports
 
 
+# What a report says about the rows of its evaluation.
 NOTES = {
     "": "",
     "test": "Measured on rows that the model has not seen.",
     "training": "Measured on the training rows, on which every model looks better than it is.",
 }
-UNSEEN = "The training rows were read by blocks and not kept: `aucmax evaluate` measures the model on rows of a file."
+UNSEEN = "The training rows were read by blocks and not kept: `aucmax evaluate` measures the model on a file of rows."
 
 
 def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores: Any, rows: str) -> Report:
@@ -182,11 +183,10 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
     import numpy as np
 
     from ..report.html import Report
-    from .training import classes_of, largest_weights
+    from .score_file import classes_of
 
-    model, spreads = file.model, file.notes.get("spreads")
+    model = file.model
     results = getattr(model, "cv_results_", None)
-    weights = largest_weights(model, spreads)
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
     return Report(
@@ -198,14 +198,32 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
         class_names=classes_of(file).names,
         path=results,
         best_index=None if results is None else best_index(model),
-        weights=weights,
-        weights_note="" if spreads is None else "Each is the weight times the standard deviation of its column.",
+        weights=largest_weights(file),
+        weights_note=""
+        if file.notes.get("spreads") is None
+        else "Each is the weight times the standard deviation of its column.",
         convergence=np.asarray(model.convergence_) if len(getattr(model, "convergence_", ())) else None,
     )
 
 
+def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | None:
+    """Return the names of the columns with the largest weights, and these weights; None if the model is not linear.
+
+    Where the standard deviations of the columns are known, each weight is multiplied by that of its column.
+    """
+    import numpy as np
+
+    model, spreads = file.model, file.notes.get("spreads")
+    if not hasattr(model, "coef_"):
+        return None
+    weights = model.coef_[0] if spreads is None else model.coef_[0] * spreads
+    names = getattr(model, "feature_names_in_", None)
+    chosen = [j for j in np.argsort(-np.abs(weights), kind="stable")[:n] if weights[j]]
+    return [(f"column {j + 1}" if names is None else str(names[j]), float(weights[j])) for j in chosen]
+
+
 def best_index(model: Any) -> int:
-    """Return which candidate of the cross-validation was fitted."""
+    """Return the index of the candidate that cross-validation chose."""
     chosen = {"alpha": model.alpha_, "loss": model.loss_, "n_nonzero": getattr(model, "n_nonzero_", None)}
     for k, candidate in enumerate(model.cv_results_["params"]):
         if all(chosen[name] == value for name, value in candidate.items()):

@@ -1,4 +1,4 @@
-"""What a command would write: checked before it begins, so that nothing is lost and no long fit is for nothing."""
+"""Checks of the files that a command writes, before it begins: nothing is lost, and no long fit is in vain."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from .errors import describe_error
+
 
 def check_outputs(
     outputs: dict[str, Path | None], force: bool, inputs: Sequence[str | Path | None], checkpoint: Path | None = None
 ) -> None:
-    """Raise a ValueError before anything is done if a file would be lost, or cannot be written."""
+    """Raise a ValueError if a file would be lost or cannot be written.
+
+    Parameters
+    ----------
+    outputs : dict of str to path or None
+        The files to write, by the options that name them.
+    force : bool
+        Whether files that exist are replaced.
+    inputs : sequence of str, path or None
+        The files to read.
+    checkpoint : path, default=None
+        The checkpoint, which may exist.
+    """
     if sum(path is not None and str(path) == "-" for path in inputs) > 1:
-        raise ValueError("standard input (-) can be read once only.")
+        raise ValueError("standard input (-) can be read only once.")
     taken = {os.path.realpath(path): f"{path} is read by this command" for path in inputs if path is not None}
     for name, path in {"--checkpoint": checkpoint, **outputs}.items():
         if path is None:
@@ -34,9 +48,8 @@ def check_outputs(
 
 @contextmanager
 def after_writing(path: Path) -> Iterator[None]:
-    """Say, where what follows fails, that the model is safe."""
+    """If the block fails, add to its error that the model was written."""
     try:
         yield
     except (ValueError, OSError) as error:
-        text = f"{error.filename}: {error.strerror}." if isinstance(error, OSError) and error.strerror else str(error)
-        raise ValueError(f"{text} (The model was written to {path}.)") from error
+        raise ValueError(f"{describe_error(error)} (The model was written to {path}.)") from error

@@ -1,14 +1,14 @@
-"""The papers' protocol: methods compared on the same folds, each tuned inside the training part, by paired t-tests.
+"""The papers' protocol: methods are compared on the same folds, each tuned inside the training part, by paired t-tests.
 
 1. Rows are split by repeated stratified k-fold; all methods see the same splits.
-2. In each training part, the parameters of a method are those of its grid with the highest mean AUC over stratified
-   inner folds, which are the same for all methods too. The rows tested on take part in nothing.
-3. The method is fitted to the training part with these, and its AUC is that on the test part.
+2. In each training part, every method gets the parameters of its grid with the highest mean AUC over stratified inner
+   folds. These are the same for all methods too, and hold no test rows.
+3. The method is fitted to the training part with these parameters; its AUC is measured on the test part.
 4. The first method is tested against each other one: with d the differences of their AUCs on the n = k x repeats
    splits, t = mean(d) / sqrt(var(d) / n) is compared with Student's distribution of n - 1 degrees of freedom.
 
-The test of the papers takes the splits as independent, which they are not: training parts overlap, and so it finds
-differences too often. Nadeau and Bengio's correction puts 1/n + (test rows / training rows) for 1/n. Both are given.
+The papers' test takes the splits as independent. They are not: training parts overlap, so the test finds differences
+too often. Nadeau and Bengio's correction uses 1/n + (test rows / training rows) instead of 1/n. Both are reported.
 """
 
 from __future__ import annotations
@@ -25,32 +25,41 @@ from scipy.special import stdtr
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.utils import assert_all_finite
 
+from ..algorithms.method import Method
 from ..data.validation import check_rows, find_classes
-from .methods import Method, find_method
-from .tuning import FAILURES, auc_of, list_candidates, on_one_core, quiet_workers, reason_of, tune_and_fit
+from .methods import find_method
+from .tuning import (
+    FAILURES,
+    auc_of,
+    list_candidates,
+    quiet_and_single_threaded,
+    reason_of,
+    tune_and_fit,
+    worker_options,
+)
 
 SIGNIFICANCE = 0.05
 
 
-class Fit(NamedTuple):
-    """One method on one split: a cell of the table.
+class SplitResult(NamedTuple):
+    """What one method reached on one split.
 
     Attributes
     ----------
     method : str
         Its name.
     split : int
-        The number of the split.
+        The number of the split, from 0.
     auc : float
-        On the test part; NaN where the method failed.
+        The AUC on the test part; NaN if the method failed.
     seconds : float
-        What the fit with the chosen parameters took.
+        The time of the fit with the chosen parameters.
     tuning_seconds : float
-        What choosing them took.
-    parameters : dict
-        The chosen ones.
+        The time of choosing them.
+    parameters : mapping
+        The chosen parameters.
     failure : str
-        Why it failed, or nothing.
+        Why the method failed; "" if it did not.
     """
 
     method: str
@@ -72,21 +81,21 @@ class Comparison(NamedTuple):
     methods : list of str
         The methods; the first is tested against the others.
     auc : ndarray of shape (n_methods, n_splits * n_repeats)
-        Test AUC on each split, NaN where the method failed.
+        Test AUC on each split, NaN where the method failed there.
     seconds : ndarray of the same shape
-        What the fits with the chosen parameters took.
+        Times of the fits with the chosen parameters.
     tuning_seconds : ndarray of the same shape
-        What choosing them took.
+        Times of choosing them.
     parameters : list of lists of dict
         The chosen parameters of each method on each split.
     pvalues : list of float or None
-        Of the paired t-test of the first method against each; None for the first, and where one of the two failed.
+        Of the paired t-test of the first method against each; None for the first itself, and if one of the two failed.
     corrected_pvalues : list of float or None
         The same with Nadeau and Bengio's correction for training parts that overlap.
     verdicts : list of str
-        Of the first method against each, by `pvalues` at 95%: "win", "tie" or "loss"; "" where there is none.
+        Of the first method against each, by `pvalues` at 95%: "win", "tie" or "loss"; "" without a p-value.
     failures : dict of str
-        Why a method failed, and on how many splits.
+        By method: why it failed, and on how many splits.
     """
 
     data: str
@@ -101,10 +110,10 @@ class Comparison(NamedTuple):
     failures: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON has it: one object for each method, in their order, null for what is not known."""
-        rows = []
+        """Return everything for JSON: one object for each method, in their order, None for what is not known."""
+        methods = []
         for k, name in enumerate(self.methods):
-            rows.append(
+            methods.append(
                 {
                     "method": name,
                     "mean_auc": _or_none(self.auc[k].mean()),
@@ -121,7 +130,7 @@ class Comparison(NamedTuple):
                     "parameters": self.parameters[k],
                 }
             )
-        return {"data": self.data, "methods": rows}
+        return {"data": self.data, "methods": methods}
 
 
 def compare(
@@ -136,12 +145,12 @@ def compare(
     max_candidates: int | None = None,
     random_state: int = 0,
     n_jobs: int = 1,
-    on_progress: Callable[[Fit], None] | None = None,
+    on_progress: Callable[[SplitResult], None] | None = None,
 ) -> Comparison:
     """Compare methods by their AUC over repeated stratified folds, each tuned inside the training parts.
 
-    A method that cannot be fitted to the data has no figures, and the reason is kept; warnings of single fits are not
-    shown. All but the times is the same in every run, whatever `n_jobs`.
+    If a method cannot be fitted to the data, the reason is kept in place of its figures. Warnings of single fits are
+    not shown. Everything but the times is the same in every run, whatever `n_jobs`.
 
     Parameters
     ----------
@@ -150,24 +159,24 @@ def compare(
     y : array-like of shape (n_samples,)
         Labels of two classes; the larger is the positive one.
     methods : sequence of str or Method
-        What to compare, as `find_method` takes it. The first is tested against the others.
+        What to compare, by names that `find_method` takes or as entries. The first is tested against the others.
     data : str, default=""
         The name of the data, for tables.
     n_splits : int, default=5
         Number of folds.
     n_repeats : int, default=5
-        How often rows are dealt out to folds anew.
+        How often the rows are split into folds.
     inner_splits : int, default=5
-        Number of folds of each training part that parameters are chosen by.
+        Number of folds of each training part, by which parameters are chosen.
     max_candidates : int, default=None
-        Where a grid has more candidates, its axes are thinned evenly to at most this many.
+        Grids with more candidates are thinned evenly to at most this many; None keeps all.
     random_state : int, default=0
-        What the folds and all randomness of the methods are drawn from.
+        Seed of the folds and of the methods.
     n_jobs : int, default=1
-        Number of processes; -1 for one on each core. Each fit has one thread. Times can only be compared with 1: side
-        by side, fits wait for each other's memory.
+        Number of processes; -1 for one on each core. Each fit uses one thread. Compare times only if it is 1: fits side
+        by side wait for each other's memory.
     on_progress : callable, default=None
-        Called with each `Fit` as it ends, in this process.
+        Called in this process with each `SplitResult`, as soon as it is there.
 
     Returns
     -------
@@ -209,12 +218,13 @@ def compare(
         for number, split in enumerate(splits)
         for method, grid in zip(chosen, candidates, strict=True)
     )
-    cells = {}
-    for fit in Parallel(n_jobs=n_jobs, return_as="generator_unordered", **quiet_workers(n_jobs))(tasks):
-        cells[fit.method, fit.split] = fit
+    results = {}
+    for result in Parallel(n_jobs=n_jobs, return_as="generator_unordered", **worker_options(n_jobs))(tasks):
+        results[result.method, result.split] = result
         if on_progress is not None:
-            on_progress(fit)
-    return _tabulate(data, names, [[cells[name, k] for k in range(len(splits))] for name in names], n_splits)
+            on_progress(result)
+    by_method = [[results[name, k] for k in range(len(splits))] for name in names]
+    return _summarize(data, names, by_method, n_splits)
 
 
 def _check_counts(**counts: tuple[int | None, int]) -> None:
@@ -224,7 +234,7 @@ def _check_counts(**counts: tuple[int | None, int]) -> None:
 
 
 def _check_data(X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    """Return X, dense or CSR of 32-bit indices, which liblinear asks for, and 1 for positive rows, 0 for negative."""
+    """Return X, dense or CSR with 32-bit indices, which liblinear needs, and 1 for positive rows, 0 for others."""
     X, y = check_rows(X, y)
     assert_all_finite(X, input_name="X")
     if sparse.issparse(X) and max(X.nnz, *X.shape) < 2**31:
@@ -233,7 +243,7 @@ def _check_data(X: Any, y: Any) -> tuple[Any, np.ndarray]:
 
 
 def _check_folds(y: np.ndarray, n_splits: int, inner_splits: int) -> None:
-    """Raise a ValueError unless every fold, inner ones too, can have a row of each class."""
+    """Raise a ValueError unless every fold, inner ones too, can hold a row of each class."""
     rarer = min(np.count_nonzero(y), np.count_nonzero(y == 0))
     if rarer < n_splits or rarer - math.ceil(rarer / n_splits) < inner_splits:
         inner = f" and {inner_splits} inner ones" if inner_splits else ""
@@ -251,19 +261,19 @@ def _fit_split(
     split: tuple[np.ndarray, np.ndarray],
     inner_folds: StratifiedKFold,
     seed: int,
-) -> Fit:
+) -> SplitResult:
     """Tune and fit a method on the training part of a split, and score it on the test part."""
     train, test = split
-    with on_one_core():
+    with quiet_and_single_threaded():
         try:
-            fitted = tune_and_fit(method, candidates, X[train], y[train], inner_folds, seed, warm_up=number == 0)
-            auc = auc_of(fitted.estimator, X[test], y[test])
+            tuned = tune_and_fit(method, candidates, X[train], y[train], inner_folds, seed, warm_up=number == 0)
+            auc = auc_of(tuned.estimator, X[test], y[test])
         except FAILURES as error:
-            return Fit(method.name, number, failure=reason_of(error))
-    return Fit(method.name, number, auc, fitted.seconds, fitted.tuning_seconds, fitted.parameters)
+            return SplitResult(method.name, number, failure=reason_of(error))
+    return SplitResult(method.name, number, auc, tuned.seconds, tuned.tuning_seconds, tuned.parameters)
 
 
-# What the splits say
+# What the splits show
 
 
 def paired_t_test(differences: np.ndarray, test_over_train: float = 0.0) -> float:
@@ -274,12 +284,12 @@ def paired_t_test(differences: np.ndarray, test_over_train: float = 0.0) -> floa
     differences : ndarray of shape (n,)
         Differences on splits.
     test_over_train : float, default=0
-        Rows of a test part over those of a training part, for Nadeau and Bengio's correction; 0 for none.
+        Rows of a test part over those of a training part, for Nadeau and Bengio's correction; 0 for no correction.
 
     Returns
     -------
     pvalue : float
-        Two-sided. 1 where all differences are 0 or there is only one, 0 where all are the same other number.
+        Two-sided. 1 if all differences are 0 or there is only one, 0 if all are the same other number.
 
     Examples
     --------
@@ -296,8 +306,8 @@ def paired_t_test(differences: np.ndarray, test_over_train: float = 0.0) -> floa
     return float(2 * stdtr(n - 1, -mean / error)) if error else 0.0
 
 
-def _tabulate(data: str, names: list[str], cells: list[list[Fit]], n_splits: int) -> Comparison:
-    auc = np.array([[fit.auc for fit in row] for row in cells])
+def _summarize(data: str, names: list[str], results: list[list[SplitResult]], n_splits: int) -> Comparison:
+    auc = np.array([[result.auc for result in of_method] for of_method in results])
     differences = auc[0] - auc
     tested = [k > 0 and bool(np.isfinite(differences[k]).all()) for k in range(len(names))]
     pvalues, corrected = (
@@ -305,17 +315,17 @@ def _tabulate(data: str, names: list[str], cells: list[list[Fit]], n_splits: int
         for ratio in (0.0, 1 / (n_splits - 1))
     )
     failures = {}
-    for name, row in zip(names, cells, strict=True):
-        reasons = [fit.failure for fit in row if fit.failure]
+    for name, of_method in zip(names, results, strict=True):
+        reasons = [result.failure for result in of_method if result.failure]
         if reasons:
-            failures[name] = f"{len(reasons)} of {len(row)} splits: {reasons[0]}"
+            failures[name] = f"{len(reasons)} of {len(of_method)} splits: {reasons[0]}"
     return Comparison(
         data,
         names,
         auc,
-        np.array([[fit.seconds for fit in row] for row in cells]),
-        np.array([[fit.tuning_seconds for fit in row] for row in cells]),
-        [[dict(fit.parameters) for fit in row] for row in cells],
+        np.array([[result.seconds for result in of_method] for of_method in results]),
+        np.array([[result.tuning_seconds for result in of_method] for of_method in results]),
+        [[dict(result.parameters) for result in of_method] for of_method in results],
         pvalues,
         corrected,
         [_verdict(p, d.mean()) for p, d in zip(pvalues, differences, strict=True)],
@@ -346,7 +356,7 @@ def win_tie_loss(comparisons: Iterable[Comparison]) -> dict[str, tuple[int, int,
     Returns
     -------
     counts : dict of (int, int, int)
-        Wins, ties and losses of the first method against each; where one of the two failed, nothing is counted.
+        Wins, ties and losses of the first method against each; where one of the two failed, none of them.
 
     Examples
     --------

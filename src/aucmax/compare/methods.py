@@ -1,53 +1,36 @@
-"""What can be fitted by name and compared: AUCClassifier, the published algorithms and scikit-learn's classifiers."""
+"""The registry of what can be named: AUCClassifier, the published algorithms and scikit-learn's classifiers."""
 
 from __future__ import annotations
 
 import ast
 import difflib
-import importlib
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from ..algorithms import ALGORITHMS, PAPERS
-
-
-class Method(NamedTuple):
-    """Something to compare.
-
-    Attributes
-    ----------
-    name : str
-        What it is called in tables.
-    make : callable
-        Makes the estimator, which must have a `decision_function`; takes its parameters by name, and `random_state` if
-        anything in the estimator has one.
-    grid : mapping of str to list
-        The values to choose the parameters from, named as the estimator's `set_params` has them.
-    description : str
-        What it is, in one line.
-    """
-
-    name: str
-    make: Callable[..., Any]
-    grid: Mapping[str, Sequence[Any]] = {}
-    description: str = ""
-
-    def seeded(self, seed: int) -> Any:
-        """Return the estimator, its randomness drawn from the seed."""
-        estimator = self.make()
-        if any(leaf(name) == "random_state" for name in estimator.get_params()):
-            estimator = self.make(random_state=seed)
-        return estimator
+from ..algorithms.method import Method, plain_name, powers, standardized
 
 
 class Description(NamedTuple):
-    """A row of the list of methods: what can be compared, what it optimises, where it was published."""
+    """A method as a row of text in a list of methods.
+
+    Attributes
+    ----------
+    name, family : str
+        Those of the method.
+    paper : str
+        Authors, year and title of its paper; "" if it has none.
+    online : bool
+        Whether it learns from a stream.
+    grid : str
+        The ranges its parameters are chosen from.
+    summary : str
+        What it is, in one line.
+    """
 
     name: str
     family: str
@@ -57,50 +40,47 @@ class Description(NamedTuple):
     summary: str
 
 
-def _auc_classifier(**parameters: Any) -> Any:
-    from ..classifier import AUCClassifier
-
-    return AUCClassifier(**parameters)
-
-
-def _standardized(module: str, name: str, **parameters: Any) -> Pipeline:
-    """Return a classifier of scikit-learn's behind the standardisation that ours do by themselves."""
-    classifier = getattr(importlib.import_module(f"sklearn.{module}"), name)(**parameters)
-    return Pipeline([("scale", StandardScaler()), ("classifier", classifier)])
+def _of_scikit_learn(module: str, name: str, grid: Mapping[str, Sequence[Any]], note: str, **fields: Any) -> Method:
+    """Return a classifier of scikit-learn behind the standardisation that ours do themselves."""
+    source = f"sklearn.{module}:{name}"
+    return standardized(name, source, grid, family="scikit-learn", note=f"{note} (scikit-learn)", **fields)
 
 
-def _of_scikit_learn(module: str, name: str, grid: Mapping[str, Sequence[Any]], description: str) -> Method:
-    of_step = {f"classifier__{parameter}": values for parameter, values in grid.items()}
-    return Method(name, partial(_standardized, module, name), of_step, f"{description} (scikit-learn)")
-
-
-def _decades(low: int, high: int) -> list[float]:
-    return [10.0**k for k in range(low, high + 1)]
-
-
-_SGD: dict[str, list[Any]] = {"alpha": _decades(-6, 0), "loss": ["hinge", "log_loss"]}
+_RIDGE = {"alpha": powers(10, -3, 5)}
+_SGD: dict[str, list[Any]] = {"alpha": powers(10, -6, 0), "loss": ["hinge", "log_loss"]}
 
 METHODS = {
     method.name: method
     for method in (
-        Method("AUCClassifier", _auc_classifier, {}, "Exact minimiser of a pairwise loss, which tunes itself"),
-        *(Method(name, made.__call__, made.grid, PAPERS[made.paper]) for name, made in ALGORITHMS.items()),
-        _of_scikit_learn("linear_model", "LogisticRegression", {"C": _decades(-4, 4)}, "Logistic regression"),
-        _of_scikit_learn("svm", "LinearSVC", {"C": _decades(-4, 2)}, "Linear support vector machine"),
-        _of_scikit_learn("linear_model", "RidgeClassifier", {"alpha": _decades(-3, 5)}, "Least squares on the labels"),
+        Method(
+            "AUCClassifier",
+            "aucmax.classifier:AUCClassifier",
+            family="pairwise",
+            online=True,
+            note="Exact minimiser of a pairwise loss, which tunes itself",
+        ),
+        *ALGORITHMS.values(),
+        _of_scikit_learn("linear_model", "LogisticRegression", {"C": powers(10, -4, 4)}, "Logistic regression"),
+        _of_scikit_learn("svm", "LinearSVC", {"C": powers(10, -4, 2)}, "Linear support vector machine"),
+        _of_scikit_learn(
+            "linear_model", "RidgeClassifier", {"alpha": powers(10, -3, 5)}, "Least squares on the labels"
+        ),
         _of_scikit_learn("linear_model", "SGDClassifier", _SGD, "Stochastic gradient descent"),
-        _of_scikit_learn("discriminant_analysis", "LinearDiscriminantAnalysis", {}, "Fisher's discriminant"),
+        _of_scikit_learn(
+            "discriminant_analysis", "LinearDiscriminantAnalysis", {}, "Fisher's discriminant", takes_sparse=False
+        ),
     )
 }
 
 
 def find_method(text: str) -> Method:
-    """Return a method by its name, with parameters in brackets if some should not be tuned.
+    """Return a method by its name, with values in brackets for parameters that should not be tuned.
 
     Parameters
     ----------
     text : str
-        A key of `METHODS`, or a call of it with literal keyword arguments. These leave the grid; nothing is executed.
+        A key of `METHODS`, in any case, or a call of it with literal keyword arguments. These leave the grid; nothing
+        is executed.
 
     Returns
     -------
@@ -113,7 +93,7 @@ def find_method(text: str) -> Method:
     >>> sorted(find_method("OPAUC").grid)
     ['alpha', 'eta0']
     >>> method = find_method("OPAUC(alpha=0.1)")
-    >>> method.name, list(method.grid), method.make()
+    >>> method.name, list(method.grid), method()
     ('OPAUC(alpha=0.1)', ['eta0'], OPAUC(alpha=0.1))
     """
     name = text.partition("(")[0].strip()
@@ -122,21 +102,15 @@ def find_method(text: str) -> Method:
         close = [lower[match] for match in difflib.get_close_matches(name.lower(), lower)]
         closest = f" (closest: {', '.join(close)})" if close else ""
         raise ValueError(f"There is no method {name!r}{closest}; `aucmax algorithms` lists them all.")
-    name = lower[name.lower()]
-    method, parameters = METHODS[name], _read_parameters(text)
+    method, parameters = METHODS[lower[name.lower()]], _read_parameters(text)
     if not parameters:
         return method
     _check_parameters(method, parameters)
-    return Method(
-        f"{name}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})",
-        partial(method.make, **parameters),
-        {key: values for key, values in method.grid.items() if leaf(key) not in parameters},
-        method.description,
-    )
+    return method.fix(**parameters)
 
 
 def _read_parameters(text: str) -> dict[str, Any]:
-    """Return the keyword arguments of a call, literals all."""
+    """Return the keyword arguments of a call, all of them literals."""
     try:
         call = ast.parse(text.strip(), mode="eval").body
         if isinstance(call, ast.Name):
@@ -156,11 +130,11 @@ def _read_parameters(text: str) -> dict[str, Any]:
 def _check_parameters(method: Method, parameters: Mapping[str, Any]) -> None:
     """Raise a ValueError for parameters that the method does not have, or not with these values."""
     try:
-        estimator = method.make(**parameters)
+        estimator = method(**parameters)
     except TypeError:
         estimator = None
     if estimator is None or "random_state" in parameters:
-        known = sorted({*_classifier(method.make()).get_params(deep=False)} - {"random_state"})
+        known = sorted({*_classifier(method()).get_params(deep=False)} - {"random_state"})
         raise ValueError(
             f"{method.name} cannot be given {', '.join(parameters)} here; its parameters are {', '.join(known)}."
         )
@@ -171,49 +145,35 @@ def _classifier(estimator: Any) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
-def leaf(parameter: str) -> str:
-    """Return the name of a parameter without that of the step it belongs to."""
-    return parameter.rpartition("__")[2]
-
-
-def full_name(parameter: str, estimator: Any) -> str | None:
-    """Return the name of a parameter with that of the step that has it; None where the estimator has no such one."""
-    names = list(estimator.get_params())
-    return parameter if parameter in names else next((name for name in names if leaf(name) == parameter), None)
-
-
 def describe_methods() -> list[Description]:
-    """Return what is known of each method, without importing any of them.
+    """Return all methods as rows of text, without importing any of them.
 
     Returns
     -------
-    rows : list of Description
+    descriptions : list of Description
         In the order of `METHODS`.
 
     Examples
     --------
     >>> from aucmax.compare.methods import describe_methods
-    >>> row = describe_methods()[1]
-    >>> row.name, row.family, row.online
+    >>> description = describe_methods()[1]
+    >>> description.name, description.family, description.online
     ('OPAUC', 'pairwise square', True)
-    >>> row.grid
+    >>> description.grid
     'eta0: 2^-12 to 1024 (23), alpha: 2^-10 to 4 (13)'
     """
     return [_describe(method) for method in METHODS.values()]
 
 
 def _describe(method: Method) -> Description:
-    grid = ", ".join(f"{leaf(name)}: {_values_as_text(values)}" for name, values in method.grid.items())
-    if method.name not in ALGORITHMS:
-        family = "pairwise" if method.name == "AUCClassifier" else "scikit-learn"
-        return Description(method.name, family, "", method.name == "AUCClassifier", grid, method.description)
-    algorithm = ALGORITHMS[method.name]
-    if algorithm.maker:
-        changes = ", ".join(f"{key}={value!r}" for key, value in algorithm.parameters.items())
-        summary = f"{algorithm.maker}({changes})"
+    grid = ", ".join(f"{plain_name(name)}: {_values_as_text(values)}" for name, values in method.grid.items())
+    if method.note:
+        summary = method.note
+    elif method.parameters:
+        summary = f"{method.maker}({', '.join(f'{name}={value!r}' for name, value in method.parameters.items())})"
     else:
-        summary = _first_line(algorithm.module, algorithm.name)
-    return Description(method.name, algorithm.family, PAPERS[algorithm.paper], algorithm.online, grid, summary)
+        summary = _first_line(method)
+    return Description(method.name, method.family, PAPERS.get(method.paper, ""), method.online, grid, summary)
 
 
 def _values_as_text(values: Sequence[Any]) -> str:
@@ -228,9 +188,10 @@ def _short(value: float) -> str:
     return text if len(text) <= 6 else f"2^{math.log2(value):g}"
 
 
-def _first_line(module: str, name: str) -> str:
-    """Return the first line of the documentation, from the source: importing it would import Numba."""
-    source = resources.files("aucmax.algorithms").joinpath(f"{module}.py").read_text(encoding="utf-8")
+def _first_line(method: Method) -> str:
+    """Return the first line of the documentation, read from the source: importing it would import Numba."""
+    package, _, file = method.module.rpartition(".")
+    source = resources.files(package).joinpath(f"{file}.py").read_text(encoding="utf-8")
     nodes = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef))
-    documentation = next(ast.get_docstring(node) or "" for node in nodes if node.name == name)
+    documentation = next(ast.get_docstring(node) or "" for node in nodes if node.name == method.maker)
     return documentation.partition("\n")[0].rstrip(".")

@@ -1,4 +1,4 @@
-"""One method on one training part: its parameters chosen by inner folds, then the fit with these."""
+"""One method on one training part: choose its parameters by inner folds, then fit it with them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,30 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
-from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
+from ..algorithms.method import Method, plain_name
 from ..metrics import roc_auc
 from ..selection.calibration import no_calibration
-from .methods import Method, leaf
 
-# What a fit raises that does not work out: parameters the data do not allow, steps that diverge, too many columns.
+# What a failed fit raises: the data do not allow a parameter, steps diverge, or memory is too small for the columns.
 FAILURES = (ValueError, ArithmeticError, MemoryError)
 
 
-class Fitted(NamedTuple):
-    """A fitted estimator, the parameters chosen for it, and what the fit and the choice took in seconds."""
+class TunedEstimator(NamedTuple):
+    """An estimator, fitted with the parameters that were chosen for it.
+
+    Attributes
+    ----------
+    estimator : estimator
+        The fitted one.
+    parameters : mapping
+        The chosen parameters, under their plain names.
+    seconds : float
+        The time of the fit.
+    tuning_seconds : float
+        The time of choosing the parameters.
+    """
 
     estimator: Any
     parameters: Mapping[str, Any]
@@ -36,12 +47,13 @@ class Fitted(NamedTuple):
 
 
 def list_candidates(grid: Mapping[str, Sequence[Any]], n_features: int, most: int | None) -> list[dict[str, Any]]:
-    """Return the points of a grid that data of so many columns allow, at most so many.
+    """Return the candidates of a grid that data with `n_features` columns allow, at most `most` of them.
 
-    Where there are more, each axis is thinned evenly, in proportion to its length, with its ends kept.
+    If there are more, the values of each parameter are thinned evenly, in proportion to their number, with both ends
+    kept.
     """
     allowed = {
-        name: [value for value in values if leaf(name) != "n_nonzero" or value <= n_features]
+        name: [value for value in values if plain_name(name) != "n_nonzero" or value <= n_features]
         for name, values in grid.items()
     }
     axes = {name: values for name, values in allowed.items() if values}
@@ -53,7 +65,7 @@ def list_candidates(grid: Mapping[str, Sequence[Any]], n_features: int, most: in
 
 
 def thin(values: Sequence[Any], count: int) -> list[Any]:
-    """Return so many of the values, evenly spaced, the ends among them; a single one is that in the middle.
+    """Return `count` evenly spaced values, the two ends among them; a single one is the middle one.
 
     Examples
     --------
@@ -76,65 +88,66 @@ def tune_and_fit(
     *,
     warm_up: bool = False,
     tuning_rows: int | None = None,
-) -> Fitted:
-    """Choose the parameters of a method on a training part, and fit it with these.
+) -> TunedEstimator:
+    """Choose the parameters of a method on a training part, and fit it with them.
 
     Parameters
     ----------
     method : Method
         The method.
     candidates : sequence of mapping
-        Of `list_candidates`.
+        The parameters to choose from, made by `list_candidates`.
     X : ndarray or CSR array of shape (n_samples, n_features)
         Rows of the training part.
     y : ndarray of shape (n_samples,)
         Their classes, 0 and 1.
     inner_folds : StratifiedKFold
-        What the candidates are tried on.
+        The folds that the candidates are compared on.
     seed : int
-        What the randomness of the method is drawn from.
+        Seed of the method's random numbers.
     warm_up : bool, default=False
-        Whether what the fit loads and compiles is not to count: there is one more fit before.
+        Whether to fit once before the fit that is timed, so that its time holds no imports and no compilation.
     tuning_rows : int, default=None
-        The most rows that candidates are tried on, the same random ones for all of them.
+        The most rows that candidates are compared on; the same random sample for all of them.
 
     Returns
     -------
-    fitted : Fitted
-        The estimator and the times. Raises one of `FAILURES` where no candidate can be fitted.
+    tuned : TunedEstimator
+        The fitted estimator and the times. Raises one of `FAILURES` if no candidate can be fitted.
     """
     estimator = seeded_estimator(method, seed, sparse.issparse(X))
     start = time.perf_counter()
-    rows = take_rows(len(y), tuning_rows, seed)
+    rows = sample_rows(len(y), tuning_rows, seed)
     with no_calibration():
         parameters = choose(
             lambda chosen: clone(estimator).set_params(**chosen), candidates, X[rows], y[rows], inner_folds
         )
     estimator.set_params(**parameters)
-    tuned = time.perf_counter()
-    if warm_up and len(candidates) == 1:  # else tuning has loaded and compiled everything
+    tuning_seconds = time.perf_counter() - start
+    if warm_up and len(candidates) == 1:  # otherwise tuning has imported and compiled everything
         clone(estimator).fit(X, y)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     estimator.fit(X, y)
-    seconds = time.perf_counter() - begun
-    return Fitted(estimator, {leaf(name): value for name, value in parameters.items()}, seconds, tuned - start)
+    seconds = time.perf_counter() - start
+    plain = {plain_name(name): value for name, value in parameters.items()}
+    return TunedEstimator(estimator, plain, seconds, tuning_seconds)
 
 
-def take_rows(n_rows: int, most: int | None, seed: int) -> slice | np.ndarray:
-    """Return the numbers of at most so many rows, drawn at random, in their order."""
+def sample_rows(n_rows: int, most: int | None, seed: int) -> slice | np.ndarray:
+    """Return the indices of at most `most` rows, drawn at random, in increasing order."""
     if most is None or n_rows <= most:
         return slice(None)
     return np.sort(np.random.RandomState(seed).permutation(n_rows)[:most])
 
 
 def seeded_estimator(method: Method, seed: int, is_sparse: bool) -> Any:
-    """Return the estimator, its randomness drawn from the seed."""
+    """Return an estimator that draws its random numbers from the seed and takes rows of this kind."""
+    if is_sparse and not method.takes_sparse:
+        raise ValueError(f"{method.name} takes dense rows only, and these are sparse.")
     estimator = method.seeded(seed)
     if is_sparse:
-        centring = {name: False for name in estimator.get_params() if leaf(name) == "with_mean"}
+        centring = {name: False for name in estimator.get_params() if plain_name(name) == "with_mean"}
         estimator.set_params(**centring)
-        if not get_tags(estimator).input_tags.sparse:
-            raise ValueError(f"{method.name} takes dense rows only, and these are sparse.")
     return estimator
 
 
@@ -146,7 +159,7 @@ def choose(
     folds: StratifiedKFold,
     failures: tuple[type[Exception], ...] = FAILURES,
 ) -> Mapping[str, Any]:
-    """Return the candidate of the highest mean AUC over folds, the first of equal ones; a single one is not tried.
+    """Return the candidate of highest mean AUC over folds, the first of equal ones; a single candidate is not tried.
 
     Parameters
     ----------
@@ -159,14 +172,14 @@ def choose(
     y : ndarray of shape (n_samples,)
         Their classes, 0 and 1.
     folds : StratifiedKFold
-        What the candidates are tried on.
+        The folds that the candidates are compared on.
     failures : tuple of exception types, default=FAILURES
-        What rules a candidate out instead of ending everything.
+        The exceptions that rule out one candidate; any other exception is raised.
 
     Returns
     -------
     candidate : mapping
-        One of the candidates. Raises a ValueError where none can be fitted.
+        One of the candidates. Raises a ValueError if none can be fitted.
     """
     if len(candidates) == 1:
         return candidates[0]
@@ -184,24 +197,24 @@ def choose(
 
 
 def auc_of(estimator: Any, X: Any, y: np.ndarray) -> float:
-    """Return the AUC of a fitted estimator's scores, or of its probabilities where it has no scores."""
+    """Return the AUC of a fitted estimator's scores, or of its probabilities if it has no scores."""
     by_scores = hasattr(estimator, "decision_function")
     return float(roc_auc(y, estimator.decision_function(X) if by_scores else estimator.predict_proba(X)[:, 1]))
 
 
 @contextmanager
-def on_one_core() -> Iterator[None]:
-    """Silence warnings, thousands of fits would each give theirs, and have one thread.
+def quiet_and_single_threaded() -> Iterator[None]:
+    """Silence warnings and use one BLAS thread: a comparison makes thousands of fits.
 
-    Sums are then grouped alike in all processes, and times are those of one core.
+    With one thread, all processes add numbers in the same order, and times are those of one core.
     """
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         yield
 
 
-def quiet_workers(n_jobs: int) -> dict[str, Any]:
-    """Return what leaves an interrupt from the keyboard, which reaches all processes, to the first of them."""
+def worker_options(n_jobs: int) -> dict[str, Any]:
+    """Return options of joblib by which only the main process reacts to Ctrl-C, which reaches all of them."""
     return {"initializer": partial(signal.signal, signal.SIGINT, signal.SIG_IGN)} if n_jobs > 1 else {}
 
 

@@ -71,15 +71,29 @@ def sum_below(values, chosen, weights, knots, below):
 
 
 @jit
-def count_cells(scores, positive, center, scale, counts):
-    """Add each score to its cell of :class:`aucmax.streaming.cells.Cells`; they are finite."""
-    n_cells = counts.shape[2]
+def add_to_bins(scores, positive, weights, center, scale, mass):
+    """Add the weight of each row to the bins of its scores (`auc_bins.py`); they are finite."""
+    n_bins = mass.shape[2]
     for i in range(scores.shape[0]):
         c = np.uint64(positive[i])
         for k in range(scores.shape[1]):
             z = min(max((scores[i, k] - center[k]) / scale[k], -1e300), 1e300)
             u = z / (1.0 + abs(z))
-            counts[k, c, np.uint64(min(int((u + 1.0) * 0.5 * n_cells), n_cells - 1))] += 1
+            mass[k, c, np.uint64(min(int((u + 1.0) * 0.5 * n_bins), n_bins - 1))] += weights[i]
+
+
+@jit
+def bin_columns(scores, positive, weights, low, scale, mass):
+    """Add the weight of each row to the two points of a grid next to each of its scores (`scores.ScoreGrid`)."""
+    n_bins = mass.shape[2] - 1
+    for i in range(scores.shape[0]):
+        c = np.uint64(positive[i])
+        for k in range(scores.shape[1]):
+            place = min(max((scores[i, k] - low[k]) * scale[k], 0.0), n_bins * (1.0 - 1e-15))
+            cell = np.uint64(place)
+            right = place - cell
+            mass[k, c, cell] += weights[i] * (1.0 - right)
+            mass[k, c, cell + np.uint64(1)] += weights[i] * right
 
 
 @jit(fastmath={"reassoc", "contract"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from .folds import SAMPLE, deal_folds, permute
 from .moments import ClassMoments, check_no_overflow, grouped_moments
 from .protocol import FoldModels, Round, Targets
 from .ranking import areas
-from .scores import LaidScores, ScoreGrid
+from .scores import ScoreGrid, ScoreHistogram, ScoreMoments
 from .threads import map_spans, map_threads
 from .validation import check_class_weights
 
@@ -26,17 +26,33 @@ class MemorySpace:
 
     Parameters
     ----------
-    targets : Targets
-        Of all rows.
+    targets : Targets or None
+        Of all rows; None for a subclass that finds them when they are first needed.
     """
 
-    def __init__(self, targets: Targets) -> None:
-        self.targets = targets
+    def __init__(self, targets: Targets | None) -> None:
+        self._targets = targets
+
+    def _find_targets(self) -> Targets:
+        raise NotImplementedError
+
+    @property
+    def targets(self) -> Targets:
+        """Class and weight of all rows."""
+        if self._targets is None:
+            self._targets = self._find_targets()
+        return self._targets
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.targets.positive)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Number of rows of each class that have weight."""
+        usable, positive = self.targets.usable, self.targets.positive
+        return np.array([np.count_nonzero(usable & side) for side in (~positive, positive)])
 
     @property
     def totals(self) -> np.ndarray:
@@ -49,7 +65,19 @@ class MemorySpace:
         """Return the summary of all rows."""
         return function(self.targets, *vectors)
 
-    def map(self, function: Callable[..., np.ndarray], *vectors: np.ndarray) -> np.ndarray:
+    def accumulate(
+        self,
+        empty: Callable[[], Any],
+        add: Callable[..., None],
+        *vectors: np.ndarray,
+        merge: Callable[[Any, Any], Any] = operator.add,
+    ) -> Any:
+        """Return a summary that all rows were added to."""
+        summary = empty()
+        add(summary, self.targets, *vectors)
+        return summary
+
+    def map(self, function: Callable[..., Any], *vectors: np.ndarray) -> Any:
         """Return the array of `function` of all rows."""
         return function(self.targets, *vectors)
 
@@ -72,6 +100,7 @@ class MemoryRows(MemorySpace):
     """
 
     in_memory = True
+    feature_names: list[str] | None = None  # `fit` has taken them from X
 
     def __init__(
         self,
@@ -81,6 +110,7 @@ class MemoryRows(MemorySpace):
         sample_weight: np.ndarray | None = None,
         groups: np.ndarray | None = None,
     ) -> None:
+        super().__init__(None)
         self.X, self.y, self.classes, self.sample_weight, self.groups = X, y, classes, sample_weight, groups
         self.is_sparse = sparse.issparse(X)
 
@@ -101,9 +131,15 @@ class MemoryRows(MemorySpace):
         """Mean number of stored values in a row."""
         return self.X.nnz / max(self.n_rows, 1) if self.is_sparse else float(self.n_features)
 
-    @cached_property
-    def targets(self) -> Targets:  # type: ignore[override]
-        """Class and weight of all rows."""
+    @property
+    def has_groups(self) -> bool:
+        """Whether there are groups."""
+        return self.groups is not None
+
+    def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+        """Do nothing: no answer takes a reading here."""
+
+    def _find_targets(self) -> Targets:
         positive = self.y == self.classes[1]
         sides = (~positive, positive)
         if self.sample_weight is None:
@@ -113,32 +149,35 @@ class MemoryRows(MemorySpace):
         check_class_weights(totals, self.classes)
         return Targets(positive, self.sample_weight, totals, self.groups)
 
-    @cached_property
-    def counts(self) -> np.ndarray:
-        """Number of rows of each class that have weight."""
-        usable = self.targets.usable
-        return np.array([np.count_nonzero(usable & side) for side in (~self.targets.positive, self.targets.positive)])
-
     # From columns to scores and back
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Return X @ w for w of shape (n_features,) or (n_features, L), columns contiguous."""
         return scores_of(self.X, w)
 
-    def pullback(self, g: np.ndarray) -> np.ndarray:
-        """Return X.T @ g for g of shape (n_rows,) or (n_rows, L)."""
-        if self.is_sparse:
-            return self.X.T @ g
-        out = np.zeros((self.n_features, *g.shape[1:]))  # by blocks BLAS takes less than half the time on tall X, too
-        for start in range(0, self.n_rows, BLOCK):
-            out += self.X[start : start + BLOCK].T @ g[start : start + BLOCK]
-        return out
+    def pullback(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
+        """Return X.T @ g, or (X - center).T @ g, for g of shape (n_rows,) or (n_rows, L).
 
-    def lay_scores(self, w: np.ndarray, moments: ClassMoments | None = None) -> LaidScores:
-        """Return the scores X @ w on a grid; with the moments of the rows, in memory that does not grow with them."""
+        Many vectors are multiplied by shifted columns: beside the products a shift is cheap, and nothing cancels.
+        """
+        many = center is not None and g.ndim > 1
+        shift: Any = 0.0
+        if self.is_sparse:
+            X, shift = shift_full_columns(self.X, self.targets.pair_weights, 2.0) if many else (self.X, shift)
+            out = X.T @ g
+        else:  # by blocks BLAS takes less than half the time on tall X
+            shift = center if many else shift
+            out = np.zeros((self.n_features, *g.shape[1:]))
+            for start in range(0, self.n_rows, BLOCK):
+                block = self.X[start : start + BLOCK]
+                out += (block - shift if many else block).T @ g[start : start + BLOCK]
+        return out if center is None else out - np.multiply.outer(center - shift, g.sum(axis=0))
+
+    def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
+        """Return the histogram of the scores X @ w; if their moments are known, no vector of scores is made."""
         if moments is None:
-            return LaidScores.of(self, self.scores(w))
-        means, variances = moments.project(w)
+            return ScoreHistogram.of(self, self.scores(w))
+        means, variances = moments.mean, moments.variance
         grid = ScoreGrid.around(means, variances)
 
         def one_span(span: slice) -> np.ndarray:
@@ -147,11 +186,11 @@ class MemoryRows(MemorySpace):
                 part = slice(start, min(start + BLOCK, span.stop))
                 weights = None if self.sample_weight is None else self.sample_weight[part]
                 targets = Targets(self.y[part] == self.classes[1], weights, moments.weight)
-                total = total + grid.lay(targets, self.X[part] @ w)
+                total = total + grid.bin(targets, self.X[part] @ w)
             return total
 
         mass = sum(map_spans(one_span, self.n_rows, BLOCK, self.n_features), np.zeros(()))
-        return LaidScores(grid, mass, means, variances)
+        return ScoreHistogram(grid, mass, means, variances)
 
     # Summaries of the columns
 
@@ -277,16 +316,16 @@ class MemoryHeldOut:
         """Yield the numbers of the test rows, the weights and the midpoints of each split."""
         for round, weights, midpoints, _ in self.models:
             for split, W, middle in zip(round.splits, weights, midpoints, strict=True):
-                yield np.flatnonzero(round.parts == split.test), W, middle
+                yield np.flatnonzero(np.isin(round.parts, split.test)), W, middle
 
-    def lay(self, candidate: int) -> LaidScores:
-        """Return the held-out scores of one candidate, less midpoints and averaged over the rounds, on a grid."""
+    def histogram(self, candidate: int) -> ScoreHistogram:
+        """Return the held-out scores of one candidate, less midpoints and averaged over the rounds, as a histogram."""
         totals, times = np.zeros(self.rows.n_rows), np.zeros(self.rows.n_rows)
         for test, W, midpoints in self._splits():
             totals[test] += scores_of(self.rows.X, W[candidate], test) - midpoints[candidate]
             times[test] += 1
         with np.errstate(invalid="ignore"):
-            return LaidScores.of(self.rows, totals / times)  # NaN where a row was never held out
+            return ScoreHistogram.of(self.rows, totals / times)  # NaN where a row was never held out
 
 
 def scores_of(X: Any, W: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:

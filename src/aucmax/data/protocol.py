@@ -18,14 +18,14 @@ Conventions
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .moments import ClassMoments
-from .scores import LaidScores
+from .scores import ScoreHistogram, ScoreMoments
 
 Vector = Any
 
@@ -72,17 +72,17 @@ class Targets:
 
 
 class Split(NamedTuple):
-    """A training set and a test set, by the parts of a round.
+    """A training set and a test set, by the parts of a round. They overlap only where a user's own splits do.
 
     Attributes
     ----------
-    test : int
-        The part that is held out.
+    test : tuple of int
+        The parts that are tested on.
     train : tuple of int
         The parts that are trained on.
     """
 
-    test: int
+    test: tuple[int, ...]
     train: tuple[int, ...]
 
 
@@ -137,8 +137,8 @@ class HeldOut(Protocol):
 
     auc: np.ndarray
 
-    def lay(self, candidate: int) -> LaidScores:
-        """Return the held-out scores of one candidate, less midpoints and averaged over the rounds, on a grid."""
+    def histogram(self, candidate: int) -> ScoreHistogram:
+        """Return the held-out scores of one candidate, less midpoints and averaged over the rounds, as a histogram."""
 
 
 class ScoreSpace(Protocol):
@@ -148,12 +148,16 @@ class ScoreSpace(Protocol):
     ----------
     n_rows : int
         Number of rows.
+    counts : ndarray of shape (2,)
+        Number of rows of each class that have weight.
     totals : ndarray of shape (2,)
         The weight of each class, both above 0.
     """
 
     @property
     def n_rows(self) -> int: ...  # noqa: D102
+    @property
+    def counts(self) -> np.ndarray: ...  # noqa: D102
     @property
     def totals(self) -> np.ndarray: ...  # noqa: D102
 
@@ -162,8 +166,24 @@ class ScoreSpace(Protocol):
     ) -> Any:
         """Return the summary ``function(targets, *entries)`` of each block, merged in the order of the rows."""
 
-    def map(self, function: Callable[..., np.ndarray], *vectors: Vector) -> Vector:
-        """Return the vector whose entries are ``function(targets, *entries)`` of each block."""
+    def accumulate(
+        self,
+        empty: Callable[[], Any],
+        add: Callable[..., None],
+        *vectors: Vector,
+        merge: Callable[[Any, Any], Any] = operator.add,
+    ) -> Any:
+        """Return a summary that blocks are added to in place, for summaries that are large beside a block.
+
+        ``add(summary, targets, *entries)`` adds a block to what `empty` made. Where several were begun, `merge` joins
+        them.
+        """
+
+    def map(self, function: Callable[..., Any], *vectors: Vector) -> Vector:
+        """Return the vector whose entries are ``function(targets, *entries)`` of each block.
+
+        What `function` returns may also be another object for the rows of a block, which later functions take.
+        """
 
 
 class Rows(ScoreSpace, Protocol):
@@ -175,37 +195,60 @@ class Rows(ScoreSpace, Protocol):
         The negative and the positive label.
     n_features : int
         Number of columns.
-    counts : ndarray of shape (2,)
-        Number of rows of each class that have weight.
     is_sparse : bool
         Whether rows are CSR, so that products cost what is stored.
     in_memory : bool
         Whether a product with X takes no more than arithmetic. Where it takes a reading, few passes matter more.
     row_length : float
         Mean number of stored values in a row.
+    feature_names : list of str or None
+        The names of the columns, where they have some.
+    has_groups : bool
+        Whether the targets have groups.
     """
 
-    classes: np.ndarray
-    is_sparse: bool
-    in_memory: bool
-
+    @property
+    def classes(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def is_sparse(self) -> bool: ...  # noqa: D102
+    @property
+    def in_memory(self) -> bool: ...  # noqa: D102
+    @property
+    def feature_names(self) -> list[str] | None: ...  # noqa: D102
+    @property
+    def has_groups(self) -> bool: ...  # noqa: D102
     @property
     def n_features(self) -> int: ...  # noqa: D102
     @property
-    def counts(self) -> np.ndarray: ...  # noqa: D102
-    @property
     def row_length(self) -> float: ...  # noqa: D102
+
+    def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+        """Tell what is fitted, and what will be asked first: a file answers it from the pass that finds out its shape.
+
+        Parameters
+        ----------
+        fit : mapping of str to str
+            What is fitted, by names and values: the checkpoint of another fit is refused.
+        n_folds : int, default=None
+            The class moments of the first round of so many folds; 1 for those of all rows.
+        columns : bool, default=False
+            The statistics of the columns.
+        """
 
     # From columns to scores and back
 
     def scores(self, w: np.ndarray) -> Vector:
         """Return the vector X @ w."""
 
-    def pullback(self, g: Vector) -> np.ndarray:
-        """Return X.T @ g."""
+    def pullback(self, g: Vector, center: np.ndarray | None = None) -> np.ndarray:
+        """Return X.T @ g, or (X - center).T @ g.
 
-    def lay_scores(self, w: np.ndarray) -> LaidScores:
-        """Return the scores X @ w on a grid, as calibration needs them; no vector of them is kept."""
+        Gradients of pairs sum to 0, but for rounding, which columns far from zero would magnify: a center of the
+        columns takes that out.
+        """
+
+    def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
+        """Return the histogram of the scores X @ w, as calibration needs them; their moments, if known, save a pass."""
 
     # Summaries of the columns
 

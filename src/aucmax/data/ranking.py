@@ -6,6 +6,7 @@ Ties count half. Sums are of integers, and exact, unless there are weights.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,34 @@ def areas(positive: np.ndarray, columns: Iterable[np.ndarray], weights: np.ndarr
         # Both are integers of Python, exact, unless there are weights.
         aucs.append((doubled_pairs - doubled_wins if few_are_positive else doubled_wins) / doubled_pairs)
     return aucs
+
+
+def auc_of_scores(space: Any, scores: Any) -> float:
+    """Return the AUC of a vector of scores: those of the rarer class are gathered, the others looked up block by block.
+
+    Parameters
+    ----------
+    space : ScoreSpace
+        Where the vector is from.
+    scores : vector
+        The scores.
+    """
+    few_are_positive = bool(space.counts[1] <= space.counts[0])
+
+    def rare(targets: Any, s: np.ndarray) -> np.ndarray:
+        few = targets.positive == few_are_positive
+        weights = np.ones(len(s)) if targets.sample_weight is None else targets.sample_weight
+        return np.array([s.compress(few), weights.compress(few)])
+
+    def wins(targets: Any, s: np.ndarray) -> np.ndarray:
+        many = targets.positive != few_are_positive
+        return np.array(sum_below(s, many, targets.sample_weight, knots, below), dtype=np.float64)
+
+    values, weights = space.reduce(rare, scores, merge=lambda a, b: np.append(a, b, axis=1))
+    knots, below = sort_distinct(values, weights)
+    doubled_wins, weight = space.reduce(wins, scores)
+    share = doubled_wins / (2 * below[-1] * weight)
+    return float(1 - share if few_are_positive else share)
 
 
 def sort_distinct(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Summaries of scores: means and variances in the two classes, and masses on a grid."""
+"""Summaries of scores: means and variances in the two classes, and histograms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .moments import chan_update
+from .moments import ClassMoments, chan_update
 
 N_BINS = 1024
 REACH = 8  # standard deviations
@@ -33,6 +33,16 @@ class ScoreMoments(NamedTuple):
                 out[:, c] = total, mean, total * np.average((s - mean) ** 2, weights=w)
         return cls(*out)
 
+    @classmethod
+    def projected(cls, moments: ClassMoments, w: np.ndarray) -> ScoreMoments:
+        """Return those of the scores X @ w, from the class moments of X."""
+        means, variances = moments.project(w)
+        return cls(moments.weight, means, variances * moments.weight)
+
+    def shifted(self, shift: float) -> ScoreMoments:
+        """Return those of the scores plus `shift`."""
+        return self._replace(mean=self.mean + shift)
+
     def merge(self, other: ScoreMoments) -> ScoreMoments:
         """Return those of both sets of rows."""
         merged = [
@@ -48,7 +58,7 @@ class ScoreMoments(NamedTuple):
 
 
 class ScoreGrid(NamedTuple):
-    """A fine grid that scores are laid on, so that a curve is fitted to them in memory that does not grow with them.
+    """A fine grid that scores are binned on, so that a curve can be fitted to them in little memory.
 
     Each score is shared between its two neighbours: the masses depend on the scores continuously.
     """
@@ -62,7 +72,7 @@ class ScoreGrid(NamedTuple):
         reach = REACH * np.sqrt(variances)
         return cls(float(np.min(means - reach)), float(np.max(means + reach)))
 
-    def lay(self, targets: Any, scores: np.ndarray) -> np.ndarray:
+    def bin(self, targets: Any, scores: np.ndarray) -> np.ndarray:
         """Return the mass of each class on each point of the grid, shape (2, N_BINS + 1); a score of NaN has none."""
         positive, sample_weight = targets.positive, targets.sample_weight
         if np.isnan(scores.sum()):
@@ -82,8 +92,8 @@ class ScoreGrid(NamedTuple):
         return mass.reshape(2, -1)
 
 
-class LaidScores(NamedTuple):
-    """Scores on a grid: all that the calibration needs of them.
+class ScoreHistogram(NamedTuple):
+    """The histogram of scores: all that the calibration needs of them.
 
     Attributes
     ----------
@@ -101,20 +111,21 @@ class LaidScores(NamedTuple):
     variances: np.ndarray
 
     @classmethod
-    def of(cls, space: Any, scores: Any) -> LaidScores:
-        """Lay a vector of scores."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            moments = space.reduce(ScoreMoments.of, scores, merge=ScoreMoments.merge)
+    def of(cls, space: Any, scores: Any, moments: ScoreMoments | None = None) -> ScoreHistogram:
+        """Return the histogram of a vector of scores; their moments, where they are known, save a pass."""
+        if moments is None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                moments = space.reduce(ScoreMoments.of, scores, merge=ScoreMoments.merge)
         check_scores(moments)
         grid = ScoreGrid.around(moments.mean, moments.variance)
-        return cls(grid, space.reduce(grid.lay, scores), moments.mean, moments.variance)
+        return cls(grid, space.reduce(grid.bin, scores), moments.mean, moments.variance)
 
-    def shifted(self, shift: float) -> LaidScores:
+    def shifted(self, shift: float) -> ScoreHistogram:
         """Return the same for the scores plus `shift`."""
         low, high = self.grid
         return self._replace(grid=ScoreGrid(low + shift, high + shift), means=self.means + shift)
 
-    def with_totals(self, totals: np.ndarray) -> LaidScores:
+    def with_totals(self, totals: np.ndarray) -> ScoreHistogram:
         """Return the same with other weights of the classes."""
         return self._replace(mass=self.mass * (totals / self.mass.sum(axis=1))[:, None])
 

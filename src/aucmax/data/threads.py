@@ -4,7 +4,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any, TypeVar
 
@@ -48,6 +48,11 @@ def one_blas_thread() -> Iterator[None]:
             _n_holders -= 1
             if _n_holders == 0:
                 _limit.restore_original_limits()
+
+
+def blas_threads(rows: Any) -> AbstractContextManager[None]:
+    """Limit BLAS to one thread while solvers iterate on sparse rows: it is left with inner products there."""
+    return one_blas_thread() if rows.is_sparse else nullcontext()
 
 
 def map_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:

@@ -95,6 +95,15 @@ def check_weights(sample_weight: Any, X: Any, allow_zero: bool = False) -> np.nd
     )
 
 
+def check_groups(groups: Any, X: Any) -> np.ndarray | None:
+    """Return one group a row, or None."""
+    if groups is None:
+        return None
+    groups = column_or_1d(groups)
+    check_consistent_length(X, groups)
+    return groups
+
+
 def check_class_weights(totals: np.ndarray, classes: np.ndarray) -> None:
     """Raise a ValueError unless each class has weight."""
     for label, total in zip(classes.tolist(), totals, strict=True):

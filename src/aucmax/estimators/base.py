@@ -16,8 +16,9 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data.old_rows import Rows
-from ..data.validation import canonical, check_labels, check_weights, find_classes
+from ..data.memory import MemoryRows, scores_of
+from ..data.protocol import Rows
+from ..data.validation import canonical, check_groups, check_labels, check_weights, find_classes
 from ..metrics import roc_auc
 from ..selection.calibration import Calibration, calibrate
 
@@ -41,11 +42,50 @@ def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
 class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """A binary linear classifier that is judged by its ROC AUC.
 
-    A subclass fits and sets `coef_`, `classes_` and, through `_set_calibration`, the rest.
+    A subclass gives `_fit_rows`, which sees rows through the protocol alone. It sets `coef_` and, through
+    `_set_calibration`, the rest. `fit` and `fit_rows` are the two ways in: a matrix, and anything behind the protocol.
     """
 
+    @abstractmethod
+    def _fit_rows(self, rows: Rows, **told: Any) -> None:
+        """Fit rows of both classes; callbacks are told the `X` and `y` that `fit` was given."""
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_rows(self, rows: Rows) -> Self:
+        """Fit anything that is behind the protocol of rows: a file, see :func:`aucmax.open_rows`, or your own.
+
+        Parameters
+        ----------
+        rows : Rows
+            The rows, see :mod:`aucmax.data.protocol`.
+
+        Returns
+        -------
+        self : estimator
+            The fitted classifier.
+        """
+        parameters = {name: repr(value) for name, value in self.get_params().items()}
+        rows.expect({"the estimator": type(self).__name__, **parameters}, **self._first_question())
+        self._fit_rows(rows)
+        self.classes_, self.n_features_in_ = rows.classes, rows.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if rows.feature_names is not None:
+            self.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+        return self
+
+    def _first_question(self) -> dict[str, Any]:
+        """Return what `_fit_rows` asks first of rows, as :meth:`aucmax.data.protocol.Rows.expect` takes it."""
+        return {"columns": True}
+
+    def _enter(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> MemoryRows:
+        """Return validated rows, with their classes found; the entrance of `fit`."""
+        X, y, sample_weight = self._validate_rows(X, y, sample_weight)
+        self.classes_ = find_classes(y)
+        return MemoryRows(X, y, self.classes_, sample_weight, check_groups(groups, X))
+
     def _validate_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Any, Any]:
-        # Whether X is finite is seen in its moments, or by RowProblem: a pass over the data less.
+        # Whether X is finite is seen in its moments: a pass over the data less.
         X, y = validate_data(
             self,
             X,
@@ -60,6 +100,14 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _set_calibration(self, calibration: Calibration) -> None:
         self.intercept_ = np.array([-calibration.threshold])
         self.calibration_ = np.array([calibration.slope, calibration.base_logit])
+
+    @contextmanager
+    def _tasks(self, n_tasks: int, told: dict[str, Any]) -> Iterator[Any]:
+        """Run a fit of so many tasks inside scikit-learn's callbacks; yields the context of the tasks."""
+        context = self._init_callback_context(max_subtasks=n_tasks)
+        context.call_on_fit_task_begin(estimator=self, **told)
+        yield context
+        context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
 
     @contextmanager
     def _task(self, context: Any, name: str) -> Iterator[None]:
@@ -84,7 +132,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return Rows(X, np.empty(0), self.classes_).scores(self.coef_[0]) + self.intercept_[0]
+        return scores_of(X, self.coef_[0]) + self.intercept_[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted class of each row.
@@ -214,13 +262,12 @@ class RowsClassifier(LinearAUCClassifier):
         self : estimator
             The fitted classifier.
         """
-        X, y, sample_weight = self._validate_rows(X, y, sample_weight)
-        self.classes_ = find_classes(y)
-        rows = Rows(X, y, self.classes_, sample_weight)
-        context = self._init_callback_context(max_subtasks=1).call_on_fit_task_begin(estimator=self, X=X, y=y)
-        with self._task(context, "solve"):
+        rows = self._enter(X, y, sample_weight)
+        self._fit_rows(rows, X=rows.X, y=rows.y)
+        return self
+
+    def _fit_rows(self, rows: Rows, **told: Any) -> None:
+        with self._tasks(1, told) as context, self._task(context, "solve"):
             w = self._solve_rows(rows)
             self.coef_ = w[None, :]
-            self._set_calibration(calibrate(rows.scores(w), rows.positive(), rows.sample_weight))
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
-        return self
+            self._set_calibration(calibrate(lambda: rows.score_histogram(w)))

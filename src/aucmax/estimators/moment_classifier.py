@@ -8,8 +8,9 @@ from typing import Any, Self
 
 from sklearn.base import _fit_context
 
-from ..data.moments import ClassMoments, grouped_moments
-from ..data.validation import find_classes, stream_classes
+from ..data.moments import ClassMoments
+from ..data.protocol import Rows
+from ..data.validation import stream_classes
 from .base import LinearAUCClassifier, all_or_nothing
 
 
@@ -45,16 +46,20 @@ class MomentClassifier(LinearAUCClassifier):
         self : estimator
             The fitted classifier.
         """
-        X, y, sample_weight = self._validate_rows(X, y, sample_weight)
-        classes = find_classes(y)
-        context = self._init_callback_context(max_subtasks=2).call_on_fit_task_begin(estimator=self, X=X, y=y)
-        with self._task(context, "moments"):
-            (moments,) = grouped_moments(X, y, classes, sample_weight)
-            moments.check_both_classes()
-        with self._task(context, "solve"):
-            self._fit_moments(moments)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        rows = self._enter(X, y, sample_weight)
+        self._fit_rows(rows, X=rows.X, y=rows.y)
         return self
+
+    def _first_question(self) -> dict[str, Any]:
+        return {"n_folds": 1}
+
+    def _fit_rows(self, rows: Rows, **told: Any) -> None:
+        with self._tasks(2, told) as context:
+            with self._task(context, "moments"):
+                moments = rows.moments()
+                moments.check_both_classes()
+            with self._task(context, "solve"):
+                self._fit_moments(moments)
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)

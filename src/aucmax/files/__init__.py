@@ -1,7 +1,7 @@
-"""Files of rows, read by blocks: LIBSVM text, CSV, Parquet and ``.npz``; gzip, bzip2 or xz around text.
+"""Readers of files of rows: LIBSVM text and CSV (plain, or in gzip, bzip2 or xz), Parquet and ``.npz``.
 
-Memory is a block, whatever the size of the file. Whatever is wrong with a file is said in one sentence, with its name
-and the line or row.
+Files are read by blocks, so that memory does not grow with the file. An error about a file is one sentence that gives
+its name and the line or row.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ SUFFIXES = {
 }
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 COMPRESSED = (".gz", ".bz2", ".xz")
-ACCEPTED = "LIBSVM text, CSV (both also in gzip, bzip2 or xz), Parquet and .npz are read"
-# A label, then index:value pairs or, to be refused where the line is known, something like them.
+UNKNOWN = (
+    "aucmax reads LIBSVM text, CSV (both also in gzip, bzip2 or xz), Parquet and .npz; say with format= which it is"
+)
+# A label, then index:value pairs, or tokens that look like pairs: the reader refuses those, with their line.
 _LIBSVM_LINE = re.compile(rb"\s*[^\s:,;]+(\s+\w+:[^\s,;]*)*\s*$")
 _NUMBER_LINE = re.compile(rb"\s*[-+.\d][-+.\deE]*\s*$")
 
@@ -40,6 +42,8 @@ def open_source(
     *,
     format: str | None = None,
     target: str | None = None,
+    weight: str | None = None,
+    group: str | None = None,
     one_hot: bool = False,
     header: bool = True,
     zero_based: bool = False,
@@ -52,24 +56,29 @@ def open_source(
     Parameters
     ----------
     path : path-like or "-"
-        The file; "-" is standard input, which is copied to a temporary file.
+        The file; "-" is standard input, which is first copied to a temporary file.
     format : {"libsvm", "csv", "parquet", "npz"}, default=None
-        The format; None goes by the file's name and its first bytes.
+        The format; by default, it is found from the name of the file and its first bytes.
     target : str, default=None
-        CSV and Parquet: the column of the labels; None takes the only one called target, label, class or y.
+        CSV and Parquet: the column that holds the labels; by default, the only one called target, label, class or y.
+    weight : str, default=None
+        The column (CSV, Parquet) or array (``.npz``) that holds the sample weights; by default, none are read.
+    group : str, default=None
+        The column (CSV, Parquet) or array (``.npz``) that holds the group of each row; by default, none are read.
+        Groups are texts or numbers; CSV and Parquet give them as text.
     one_hot : bool, default=False
-        CSV and Parquet: one-hot encode columns of text, which are refused otherwise.
+        CSV and Parquet: whether columns of text are one-hot encoded; by default, they are refused.
     header : bool, default=True
-        CSV: whether the first line has the names of the columns; without it they are x1, x2, ...
+        CSV: whether the first line holds the names of the columns; without it they are x1, x2, ...
     zero_based : bool, default=False
         LIBSVM: whether indices count from 0.
     n_features : int, default=None
-        The number of features that X must have.
+        The number of columns that X must have.
     encoding : Encoding, default=None
-        CSV and Parquet: the columns to be used, found by their names, and their categories. What it does not know is
-        ignored: other columns, and other categories, which become zeros.
+        CSV and Parquet: the columns to use, which are found by name, and their categories. Other columns are ignored,
+        and other categories become zeros.
     with_target : bool, default=None
-        Whether there must be a target (True), or none is read (False); None reads it where it is found without doubt.
+        Whether labels are required (True) or not read (False); None reads them where their column is clear.
 
     Returns
     -------
@@ -83,7 +92,8 @@ def open_source(
     ImportError
         If it is CSV or Parquet and pyarrow is not installed.
     ValueError
-        If it is none of the formats, or not what is asked for; faults further on are found when they are read.
+        If the file has none of the formats, or does not suit the arguments. Faults in later rows are found when they
+        are read.
 
     Examples
     --------
@@ -92,15 +102,15 @@ def open_source(
     >>> with tempfile.NamedTemporaryFile("w", suffix=".libsvm") as file:
     ...     _ = file.write("+1 1:0.5 3:2\n-1 2:1\n")
     ...     file.flush()
-    ...     X, y = open_source(file.name).read()
-    >>> X.toarray(), y
+    ...     rows = open_source(file.name).read()
+    >>> rows.features.toarray(), rows.y
     (array([[0.5, 0. , 2. ],
            [0. , 1. , 0. ]]), array([ 1., -1.]))
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
     file = find_file(path)
-    options = Options(target, one_hot, header, zero_based, n_features, encoding, with_target)
+    options = Options(target, weight, group, one_hot, header, zero_based, n_features, encoding, with_target)
     lines = Lines(file)
     if not lines.head.strip():
         raise ValueError(f"{file.name} is empty.")
@@ -110,7 +120,7 @@ def open_source(
 def _make(format: str, file: File, lines: Lines, options: Options) -> Source:
     if format in ("parquet", "npz"):
         if lines.compression is not None:
-            raise ValueError(f"{file.name}: a {format} file inside of {lines.compression}: unpack it first.")
+            raise ValueError(f"{file.name}: a {format} file inside {lines.compression}: unpack it first.")
         if format == "npz":
             from .npz import NpzSource
 
@@ -121,7 +131,7 @@ def _make(format: str, file: File, lines: Lines, options: Options) -> Source:
     if lines.head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ValueError(f"{file.name} is text in UTF-16: save it in UTF-8.")
     if b"\0" in lines.head:
-        raise ValueError(f"{file.name} is not text: {ACCEPTED}; --format says which.")
+        raise ValueError(f"{file.name} is not text: {UNKNOWN}.")
     if format == "libsvm":
         from .libsvm import LibsvmSource
 
@@ -132,13 +142,7 @@ def _make(format: str, file: File, lines: Lines, options: Options) -> Source:
 
 
 def find_format(file: File, lines: Lines) -> str:
-    """Return the format of a file by its name or else its first bytes.
-
-    Raises
-    ------
-    ValueError
-        If it looks like none of them.
-    """
+    """Return the format of a file, from its name or else its first bytes; raise a ValueError if it has none."""
     path = PurePath(file.name.lower())
     suffix = PurePath(path.stem).suffix if path.suffix in COMPRESSED else path.suffix
     if suffix in SUFFIXES:
@@ -150,21 +154,21 @@ def find_format(file: File, lines: Lines) -> str:
     if lines.head.startswith(b"\x93NUMPY"):
         raise ValueError(f"{file.name} holds one array: save X and y together with numpy.savez.")
     if lines.head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "csv"  # to be refused as UTF-16
+        return "csv"  # `_make` refuses UTF-16
     if lines.head.startswith(b"PK\x03\x04"):
         return "npz"
     found = find_text_format(lines.head)
     if found is None:
-        raise ValueError(f"{file.name} is of no known format: {ACCEPTED}; --format says which.")
+        raise ValueError(f"{file.name} is of no known format: {UNKNOWN}.")
     return found
 
 
 def find_text_format(head: bytes) -> str | None:
-    """Return the format of a text by its first line that is not empty."""
+    """Return the format of text, from its first line that is not empty."""
     if b"\0" in head:
         return None
     if len(head) >= HEAD_BYTES - len(BOM):
-        head = head[: max(head.rfind(space) for space in b" \t\n,;") + 1]  # what was cut through tells nothing
+        head = head[: max(head.rfind(space) for space in b" \t\n,;") + 1]  # without the token that was cut off
     lines = (line.partition(b"#")[0] for line in head.splitlines())
     line = next((line for line in lines if line.strip()), b"")
     if (b":" in line and _LIBSVM_LINE.match(line)) or _NUMBER_LINE.match(line):

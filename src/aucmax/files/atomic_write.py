@@ -10,30 +10,30 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO
 
-# Drafts that nobody has written to for this long, in seconds, were left by a process that was killed.
+# Seconds. A draft that was not written to for this long was left by a process that was killed.
 ABANDONED = 3600
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> None:
-    """Write a file so that, whatever happens, its name stands for the old content or for all of the new one.
+    """Write a file so that, whatever happens, it has its old content or all of the new content.
 
-    A draft beside the file takes its place when it is safe on the disk. Where anything fails, the draft is removed. A
-    killed process leaves it behind, as a hidden file ``.NAME.0123456789abcdef.draft``, until a later call for the same
-    file finds it an hour old.
+    A draft is written beside the file and replaces it when it is safe on the disk. If anything fails, the draft is
+    removed. A killed process leaves it behind, as a hidden file ``.NAME.0123456789abcdef.draft``; a later call for the
+    same file removes it once it is an hour old.
 
     Parameters
     ----------
     path : str or path
-        The file. A symbolic link is followed. A file that exists keeps its permissions; a device or pipe is written to
-        as it is.
+        The file. A symbolic link is followed. A file that exists keeps its permissions. A device or pipe is written
+        to directly.
     write : callable
-        Is given a binary file and writes the content to it.
+        Writes the content to the binary file that it is given.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from aucmax.models.model_file import write_atomically
+    >>> from aucmax.files.atomic_write import write_atomically
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_atomically(f"{folder}/greeting", lambda file: file.write(b"hello"))
     ...     [(path.name, path.read_text()) for path in Path(folder).iterdir()]
@@ -59,13 +59,13 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
         with suppress(OSError):
             os.unlink(draft)
         if isinstance(error, OSError) and error.errno and error.filename in (None, draft):
-            raise OSError(error.errno, error.strerror, os.fspath(path)) from error  # the name that the caller knows
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error  # name the file, not the draft
         raise
     _sync_folder(folder)
 
 
 def _remove_abandoned(folder: str, name: str, now: float) -> None:
-    """Remove the old drafts of a file; `now` is by the clock of the file system, like their times."""
+    """Remove the abandoned drafts of a file; `now` is a time of the file system's clock, as their times are."""
     is_draft = re.compile(re.escape(f".{name}.") + r"[0-9a-f]{16}\.draft").fullmatch
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -74,7 +74,7 @@ def _remove_abandoned(folder: str, name: str, now: float) -> None:
 
 
 def _sync_folder(folder: str) -> None:
-    """Make a new name in a folder safe on the disk, where the system can."""
+    """Make a new name in a folder safe on the disk, if the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

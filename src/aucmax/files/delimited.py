@@ -1,25 +1,23 @@
-"""CSV: a header and a line of cells for each row, between commas, tabs or semicolons.
+"""CSV: a header, then a line of cells for each row, separated by commas, tabs or semicolons.
 
-Chunks of whole lines go through pyarrow, which reads them fast and says little of what is wrong. A chunk that it
-refuses, or that has gaps, is read again with Python's csv module, up to the cell at fault.
+pyarrow reads chunks of whole lines. It is fast, but says little about what is wrong. A chunk that it refuses, or that
+has empty cells or bad numbers, is read again with Python's csv module to find the first cell that is wrong.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
-from .columns import TableSource, check_names, first_gap, require_pyarrow
+from .columns import EMPTY, TableSource, check_names, find_fault, find_number_fault, require_pyarrow
 from .lines import Chunk, Lines
 from .source import BLOCK_BYTES, Block, Options
 
-# The kinds of the columns are those of so much text at the beginning.
+# The kinds of the columns are found in this much text from the beginning.
 KINDS_BYTES = 1 << 20
-ADVICE = "correct it or leave the column out"
 
 
 class DelimitedSource(TableSource):
@@ -30,7 +28,7 @@ class DelimitedSource(TableSource):
     lines : Lines
         Its text.
     options : Options
-        All but `zero_based` are looked at.
+        All are used but `zero_based`.
     """
 
     format = "csv"
@@ -39,7 +37,6 @@ class DelimitedSource(TableSource):
         require_pyarrow("CSV")
         self.name, self.size = lines.file.name, lines.file.size
         self._lines = lines
-        self._may_encode = not options.one_hot and options.encoding is None
         self._read_header(options)
         self._choose(self._find_kinds(), options)
 
@@ -47,7 +44,7 @@ class DelimitedSource(TableSource):
         n_rows = 0
         for chunk, table in self._read_chunks(self._kinds, n_bytes, start):
             n_rows += table.num_rows
-            yield Block(*self._convert(table), chunk.stop, chunk.n_read)
+            yield Block(**self._convert(table), position=chunk.stop, n_read=chunk.n_read)
         if start == 0 and n_rows == 0:
             raise ValueError(f"{self.name} has no rows.")
 
@@ -64,7 +61,7 @@ class DelimitedSource(TableSource):
         self._delimiter = max(",\t;", key=outside_quotes.count)
         (_, cells), *more = self._records(chunk)
         if more:
-            self._lines.refuse("carriage returns alone end its lines: convert the line ends.", chunk.start)
+            self._lines.refuse("its lines end with carriage returns alone: convert the line ends.", chunk.start)
         if not options.header:
             self._names, self._first_row = [f"x{k}" for k in range(1, len(cells) + 1)], 0
             return
@@ -79,7 +76,7 @@ class DelimitedSource(TableSource):
             self._lines.refuse(f"column {number} has no name: name it or leave it out.", chunk.start)
         counted = [[str(k) for k in range(first, first + len(self._names))] for first in (0, 1)]
         if all(_number(name) is not None for name in self._names) and self._names not in counted:
-            self._lines.refuse("numbers where the names of the columns should be: say --no-header.", chunk.start)
+            self._lines.refuse("found numbers instead of the names of the columns: say header=False.", chunk.start)
 
     def _find_kinds(self) -> dict[str, str]:
         import pyarrow.types as types
@@ -101,7 +98,7 @@ class DelimitedSource(TableSource):
     def _read_chunks(self, kinds: dict[str, str], n_bytes: int, start: int) -> Iterator[tuple[Chunk, Any]]:
         for chunk in self._lines.chunks(n_bytes, start or self._first_row, quoted=True):
             table = self._read_csv(chunk, kinds)
-            if first_gap(table) is not None:
+            if find_fault(table, self.weight) is not None:
                 self._refuse(chunk, kinds)
             if table.num_rows:
                 yield chunk, table
@@ -114,7 +111,7 @@ class DelimitedSource(TableSource):
         types = {"number": pa.float64(), "bool": pa.bool_(), "text": pa.string()}
         columns = {name: types[kind] for name, kind in kinds.items()}
         has_quotes = b'"' in chunk.text
-        if has_quotes and chunk.text.count(b'"') % 2:  # an error, unless the last one is a character like others
+        if has_quotes and chunk.text.count(b'"') % 2:  # an error, unless the last quote is inside a cell without quotes
             for _ in self._records(chunk, strict=True):
                 pass
         for block_size in (1 << 20, min(len(chunk.text) + 1, 2**31 - 1)):  # the second for lines longer than the first
@@ -129,14 +126,14 @@ class DelimitedSource(TableSource):
                 reason = str(error).splitlines()[0].rstrip(".")
         self._refuse(chunk, kinds, reason)
 
-    # What is wrong
+    # Errors
 
     def _refuse_text(self, columns: list[str]) -> NoReturn:
         chunk = next(self._lines.chunks(KINDS_BYTES, self._first_row, quoted=True))
         self._refuse(chunk, dict.fromkeys(columns, "number"))
 
     def _refuse(self, chunk: Chunk, kinds: dict[str, str], reason: str = "a number in an unusual form") -> NoReturn:
-        """Raise a ValueError about the first row or cell that is wrong."""
+        """Raise a ValueError about the first row or cell that is wrong, or else with pyarrow's reason."""
         for line, cells in self._records(chunk):
             self._check_row(line, cells, kinds)
         raise ValueError(f"{self.name}, line {line} or before it: cannot be read as CSV: {reason}.")
@@ -145,27 +142,26 @@ class DelimitedSource(TableSource):
         if len(cells) != len(self._names):
             raise ValueError(f"{self.name}, line {line}: {len(cells)} cells, but there are {len(self._names)} columns.")
         for column, cell in zip(self._names, cells, strict=True):
-            problem = self._problem(kinds[column], cell, column == self.target) if column in kinds else None
-            if problem:
-                raise ValueError(f"{self.name}, line {line}, column {column!r}: {problem}.")
+            fault = self._find_cell_fault(cell, column, kinds[column]) if column in kinds else None
+            if fault:
+                raise ValueError(f"{self.name}, line {line}, column {column!r}: {fault}.")
 
-    def _problem(self, kind: str, cell: str, is_target: bool) -> str | None:
+    def _find_cell_fault(self, cell: str, column: str, kind: str) -> str | None:
         if not cell.strip():
-            return "the cell is empty: fill it or drop the row"
+            return EMPTY
         if kind == "bool" and cell.strip().lower() not in ("true", "false", "0", "1"):
-            return f"found {cell[:40]!r} where true or false is expected: {ADVICE}"
+            return f"found {cell[:40]!r} where true or false is expected: correct it or leave the column out"
         if kind != "number":
             return None
         value = _number(cell)
         if value is None:
-            advice = f"{ADVICE}, or encode text with --one-hot" if self._may_encode and not is_target else ADVICE
-            if re.fullmatch(r"\s*[-+]?\d*,\d+\s*", cell):
-                advice = "write it with a decimal point"
+            is_decimal = re.fullmatch(r"\s*[-+]?\d*,\d+\s*", cell)
+            advice = "write it with a decimal point" if is_decimal else self._advise(column)
             return f"found the text {cell[:40]!r} where a number is expected: {advice}"
-        return None if math.isfinite(value) else f"{cell.strip()} is not a finite number: fill it or drop the row"
+        return find_number_fault(value, cell.strip(), column == self.weight)
 
     def _records(self, chunk: Chunk, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """Yield number and cells of each line that has some, as Python's csv module sees them."""
+        """Yield the number and the cells of each line that is not empty, as Python's csv module reads them."""
         first_line = line = self._lines.line_number(chunk.start)
         reader = csv.reader(io.StringIO(self._decode(chunk), newline=""), delimiter=self._delimiter, strict=strict)
         try:

@@ -24,7 +24,7 @@ class LibsvmSource(Source):
     lines : Lines
         Its text.
     options : Options
-        `zero_based`, `n_features` and `with_target` are looked at.
+        `zero_based`, `n_features` and `with_target` are used; `weight` and `group` are refused.
     """
 
     format = "libsvm"
@@ -32,6 +32,9 @@ class LibsvmSource(Source):
 
     def __init__(self, lines: Lines, options: Options) -> None:
         self.name, self.size = lines.file.name, lines.file.size
+        for role in ("weight", "group"):
+            if getattr(options, role) is not None:
+                raise ValueError(f"{self.name}: {role}= names a column, but LIBSVM text has no names of columns.")
         self.n_features = options.n_features
         self._lines = lines
         self._first_index = 0 if options.zero_based else 1
@@ -75,7 +78,7 @@ class LibsvmSource(Source):
             (data[:n_values], indices[:n_values], indptr[: n_rows + 1]),
             shape=(n_rows, width if self.n_features is None else self.n_features),
         )
-        X.has_canonical_format = True  # the parser has seen that indices increase
+        X.has_canonical_format = True  # the parser has checked that indices increase
         return X, labels[:n_rows]
 
     def _parse_slowly(self, chunk: Chunk, position: int, is_label: bool) -> float:
@@ -95,15 +98,15 @@ class LibsvmSource(Source):
         token = _token(chunk, position)
         index = _show(token.partition(b":")[0])
         if problem == kernel.NOT_A_PAIR and token.startswith(b"qid:"):
-            what = f"{_show(token)} makes groups of rows, which aucmax has no use for: leave qid out."
+            what = f"{_show(token)} puts the row into a group, which is not read from LIBSVM text: leave qid out."
         elif problem == kernel.NOT_A_PAIR:
             what = f"found {_show(token)} where index:value is expected, with a whole number as index."
         elif problem == kernel.ZERO_INDEX:
-            what = "index 0, but LIBSVM counts from 1: say --zero-based if this file counts from 0."
+            what = "index 0, but LIBSVM counts from 1: say zero_based=True if this file counts from 0."
         elif problem == kernel.NOT_INCREASING:
             what = f"index {index} does not come after the index before it: sort the indices, each at most once."
         elif self.n_features is None:
-            what = f"index {index} is above {kernel.LARGEST_INDEX}, the largest that is accepted."
+            what = f"index {index} is above {kernel.LARGEST_INDEX}, the largest index that is accepted."
         else:
             what = f"index {index} is beyond the {self.n_features} features that are expected."
         self._lines.refuse(what, chunk.start, chunk.text[:position])

@@ -1,9 +1,9 @@
-"""The compiled parser of LIBSVM text: one pass over the bytes, to the values that Python's ``float`` would give.
+"""The compiled parser of LIBSVM text: one pass over the bytes gives the values that Python's ``float`` would give.
 
-A decimal of at most 19 digits is m 10^e with an integer m below 2^64. Where m is at most 2^53 and |e| at most 22, m
-and 10^|e| are doubles and one product or quotient rounds once: exact (Clinger, 1990). Where m is larger, product or
-quotient are taken in twice the precision, and rounded if the error that is left cannot change the result (Ziv, 1991).
-What remains, ties among it, longer decimals, larger exponents and whatever is no decimal, is listed for Python.
+A decimal of at most 19 digits is m 10^e with an integer m below 2^64. If m is at most 2^53 and |e| at most 22, m and
+10^|e| are doubles, and their product or quotient is rounded once, so it is exact (Clinger, 1990). If m is larger, the
+product or quotient is computed in twice the precision, and rounded if its error cannot change the result (Ziv, 1991).
+The rest (ties, longer decimals, larger exponents, and text that is no decimal) is listed for Python to read.
 
 Importing this module imports Numba; see `jit`.
 """
@@ -25,7 +25,7 @@ SPLITTER = 2.0**27 + 1
 
 @jit
 def count(text):
-    """Return the numbers of colons and of line ends: as many values and rows, or fewer where there are comments."""
+    """Return the numbers of colons and of line ends, which bound the numbers of values and of rows."""
     colons = lines = 0
     for i in range(text.shape[0]):
         colons += text[i] == COLON
@@ -35,7 +35,7 @@ def count(text):
 
 @jit
 def parse(text, first_index, n_columns, data, indices, indptr, labels, slow):
-    """Fill the arrays of a CSR matrix and its labels from whole lines, each ended.
+    """Fill the arrays of a CSR matrix and its labels from whole lines, each with a line end.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ def parse(text, first_index, n_columns, data, indices, indptr, labels, slow):
     first_index : int
         The index of the first column, 1 or 0.
     n_columns : int
-        Columns from this one on are refused.
+        The number of columns; larger indices are refused.
     data, indices, indptr, labels : arrays
-        To be filled; `count` says how long they must be.
+        Filled here; `count` gives the lengths that they need.
     slow : array of shape (n_values + n_rows, 2)
-        To be filled with the values that Python must read: the place in `data`, or -1 - row for a label, and the
+        Filled here with the values that Python must read: the index in `data`, or -1 - row for a label, and the
         position in the text.
 
     Returns

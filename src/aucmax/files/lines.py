@@ -1,8 +1,8 @@
 """Text in chunks of whole lines, plain or compressed.
 
-A chunk begins at a position of the unpacked text and ends with the first line that ends at least `n_bytes` further on:
-where it ends depends on nothing else, so that reading can go on from any chunk's end. Lines are not numbered as they
-go by; an error that needs the number of one counts up to it.
+A chunk begins at a position of the unpacked text and ends with the first line that ends at least `n_bytes` further on.
+Its end depends on nothing else, so reading can continue from the end of any chunk. Lines are counted only for the error
+that gives a line number.
 """
 
 from __future__ import annotations
@@ -21,11 +21,21 @@ LONGEST_LINE = 1 << 30
 BOM = b"\xef\xbb\xbf"
 HEAD_BYTES = 1 << 16
 UNPACKERS: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # of data, and the mark at the end
+_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what a block of data begins with, and the end of the stream
 
 
 class Chunk(NamedTuple):
-    """Whole lines, the last one ended too, with their place in the text and the bytes of the file read so far."""
+    """Whole lines of a text.
+
+    Attributes
+    ----------
+    text : bytes
+        The lines; the last one too ends with a line end.
+    start, stop : int
+        Where they begin and end in the unpacked text.
+    n_read : int
+        Bytes of the file on disk that have been read so far.
+    """
 
     text: bytes
     start: int
@@ -43,7 +53,7 @@ def find_compression(head: bytes) -> str | None:
 
 
 class Lines:
-    """The lines of a text file, unpacked if need be.
+    """The lines of a text file, unpacked if it is compressed.
 
     Parameters
     ----------
@@ -59,7 +69,7 @@ class Lines:
             self.head = text.read(HEAD_BYTES).removeprefix(BOM)
 
     def chunks(self, n_bytes: int, start: int = 0, quoted: bool = False) -> Iterator[Chunk]:
-        """Yield chunks of about `n_bytes` from the position `start`; where `quoted`, lines may end inside of quotes."""
+        """Yield chunks of about `n_bytes` from the position `start`; if `quoted`, a quoted cell may have line ends."""
         n_bytes = min(n_bytes, LONGEST_LINE)
         with self._open() as (text, raw):
             with self._unpacking():
@@ -102,7 +112,7 @@ class Lines:
 
     @contextmanager
     def _open(self) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-        """Open the text, and the file below it."""
+        """Open the unpacked text, and the file it comes from."""
         with self.file.open() as raw:
             if self.compression is None:
                 yield raw, raw

@@ -1,4 +1,4 @@
-"""``.npz`` archives of X and y, read by rows; a position is a number of rows. Nothing is unpickled."""
+"""``.npz`` archives of arrays, read by rows; a position is a number of rows. Nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
-from ..data.validation import canonical
-from .columns import check_width
+from .columns import check_role, check_width, listed
 from .paths import File, is_of_the_disk
 from .source import BLOCK_BYTES, Block, Options, Source
 
 NAMES = (("X", "y"), ("X_train", "y_train"))
 CSR_NAMES = ("data", "indices", "indptr", "shape")
 ACCEPTED = "accepted are X and y, X_train and y_train, or y and what scipy.sparse.save_npz writes"
+KINDS = {"target": "biufUS", "weight": "biuf", "group": "biufUS"}  # the types that are accepted, as NumPy's letters
 LARGEST_ROW = 1 << 30
 
 
@@ -31,13 +31,14 @@ class NpzSource(Source):
     file : File
         The file.
     options : Options
-        `n_features` and `with_target` are looked at.
+        `weight`, `group`, `n_features` and `with_target` are used.
     """
 
     format = "npz"
 
     def __init__(self, file: File, options: Options) -> None:
         self.name, self.size = file.name, file.size
+        self.weight, self.group = options.weight, options.group
         self._file = file
         self._csr: CSRRows | None = None
         with self._open() as archive:
@@ -47,46 +48,53 @@ class NpzSource(Source):
                     self._csr = CSRRows(archive)
                 if self._csr.format != "csr":
                     self._refuse(f"a sparse matrix in the format {self._csr.format!r}: convert it with tocsr()")
-            X, y = self._arrays(archive)
+            X, columns = self._arrays(archive)
             self._check("X", X, "biuf")
             if len(X.shape) < 2:
                 self._refuse(f"X has the shape {X.shape}, but rows and columns are needed")
-            if y is not None:
-                self._check("y", y, "biufUS")
-                if y.shape not in (X.shape[:1], (X.shape[0], 1)):
-                    self._refuse(f"X has {X.shape[0]} rows, but y has the shape {y.shape}")
+            for role, column in columns.items():
+                self._check(self._columns[role], column, KINDS[role])
+                if column.shape not in (X.shape[:1], (X.shape[0], 1)):
+                    self._refuse(f"X has {X.shape[0]} rows, but {self._columns[role]} has the shape {column.shape}")
             self._n_rows, self.n_features = X.shape[0], X.width
         check_width(self.name, X.width, options.n_features)
 
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102
         with self._open() as archive:
-            X, y = self._arrays(archive)
+            X, columns = self._arrays(archive)
             step = max(1, n_bytes // X.row_bytes)
             for first in range(start, self._n_rows, step):
                 stop = min(first + step, self._n_rows)
                 with self._unpacking():
                     rows = X.take(first, stop)
                     rows = rows if self.sparse else np.array(rows, dtype=np.float64, order="C")
-                    labels = None if y is None else as_labels(y.take(first, stop).ravel())
-                self._check_finite(rows, labels, first)
-                yield Block(rows, labels, stop, self.size * stop // self._n_rows)
+                    values = {role: as_column(role, each.take(first, stop).ravel()) for role, each in columns.items()}
+                self._check_rows(rows, first)
+                self._check_columns(values, first)
+                y, weight, group = (values.get(role) for role in KINDS)
+                yield Block(rows, y, stop, self.size * stop // self._n_rows, weight, group)
 
-    def _arrays(self, archive: zipfile.ZipFile) -> tuple[Any, Any]:
+    def _arrays(self, archive: zipfile.ZipFile) -> tuple[Any, dict[str, DenseRows]]:
+        """Return X, and the arrays of one value for each row by their roles: target, weight and group."""
         with self._unpacking():
             X = self._csr or DenseRows(archive, self._X_name)
-            return X, DenseRows(archive, self._y_name) if self._y_name else None
+            return X, {role: DenseRows(archive, name) for role, name in self._columns.items()}
 
     def _find_names(self, members: list[str], options: Options) -> None:
         found = [pair for pair in NAMES if pair[0] in members]
         if not found and not set(members) >= set(CSR_NAMES):
-            self._refuse(f"the arrays are {', '.join(members[:10]) or 'none'}, but {ACCEPTED}")
+            self._refuse(f"{listed(members, 'array')}, but {ACCEPTED}")
         self.sparse = not found
         self._X_name, y_name = found[0] if found else ("", "y")
-        if options.with_target and y_name not in members:
-            self._refuse(f"there are no labels: the array {y_name} is missing")
-        self._y_name = y_name if y_name in members and options.with_target is not False else None
+        read_target = options.with_target or (options.with_target is None and y_name in members)
+        wanted = {"target": y_name if read_target else None, "weight": options.weight, "group": options.group}
+        self._columns = {role: name for role, name in wanted.items() if name is not None}
+        roles = dict.fromkeys(CSR_NAMES if self.sparse else [self._X_name], "part of X")
+        for role, name in self._columns.items():
+            check_role(self.name, name, role, members, roles, "array")
+            roles[name] = f"the {role}"
 
-    # What is wrong
+    # Errors
 
     def _check(self, name: str, array: Any, kinds: str) -> None:
         if array.dtype.kind not in kinds:
@@ -96,16 +104,21 @@ class NpzSource(Source):
         if array.row_bytes > LARGEST_ROW:
             self._refuse(f"one row of {name} takes more than 1 GiB")
 
-    def _check_finite(self, rows: Any, labels: np.ndarray | None, first: int) -> None:
+    def _check_rows(self, rows: Any, first: int) -> None:
         finite = np.isfinite(rows.data if self.sparse else rows)
         if not finite.all():
             k = int(np.argmin(finite))  # in the order of the rows, dense or not
             row, column = (c[k] for c in rows.tocoo().coords) if self.sparse else divmod(k, rows.shape[1])
             self._refuse(f"row {first + row + 1}, column {column + 1} of X is not a finite number: fill or drop it")
-        if labels is not None:
-            good = labels != "" if labels.dtype == object else np.isfinite(labels)
+
+    def _check_columns(self, columns: dict[str, np.ndarray], first: int) -> None:
+        for role, values in columns.items():
+            good = values != "" if values.dtype == object else np.isfinite(values)
+            fault = "is empty or not finite: fill or drop it"
+            if role == "weight":
+                good, fault = good & (values >= 0), "is negative or not finite: weights must be 0 or more"
             if not good.all():
-                self._refuse(f"row {first + int(np.argmin(good)) + 1} of y is empty or not finite: fill or drop it")
+                self._refuse(f"row {first + int(np.argmin(good)) + 1} of {self._columns[role]} {fault}")
 
     def _refuse(self, what: str) -> NoReturn:
         raise ValueError(f"{self.name}: {what}.")
@@ -122,19 +135,19 @@ class NpzSource(Source):
     def _unpacking(self) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # NumPy and zipfile have many, from KeyError to BadZipFile
+        except Exception as error:  # NumPy and zipfile raise many kinds, from KeyError to BadZipFile
             if is_of_the_disk(error):
                 raise
             if isinstance(error, MemoryError):
                 raise ValueError(
-                    f"{self.name} does not fit in the memory, and its arrays cannot be read by rows."
+                    f"{self.name} does not fit in memory, and its arrays cannot be read by rows."
                 ) from None
             reason = "pickled objects are not read" if "allow_pickle" in str(error) else "it is damaged or cut short"
             raise ValueError(f"{self.name} is not a whole .npz file of arrays: {reason}.") from None
 
 
 class DenseRows:
-    """An array in an archive, of which rows are taken without the rest; more than two axes count as columns."""
+    """An array in an archive, read a few rows at a time; all axes but the first count as columns."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._stream = archive.open(f"{name}.npy")
@@ -145,7 +158,7 @@ class DenseRows:
         self.row_bytes = max(1, self.width) * max(8, self.dtype.itemsize)
         self._first_byte = self._stream.tell()
         self._whole: np.ndarray | None = None
-        if in_columns:  # each row is all over the file
+        if in_columns:  # the values of a row are spread over the whole file
             self._whole = read_whole(archive, name).reshape(self.shape[0], -1)
 
     def take(self, first: int, stop: int) -> np.ndarray:
@@ -159,7 +172,7 @@ class DenseRows:
 
 
 class CSRRows:
-    """The sparse matrix of an archive, checked if it is CSR."""
+    """The sparse matrix of an archive; only CSR is read and checked."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.format = str(read_whole(archive, "format").astype(str)) if "format.npy" in archive.namelist() else "csr"
@@ -170,7 +183,7 @@ class CSRRows:
             (data.astype(np.float64, casting="same_kind"), indices, indptr), shape=tuple(shape.tolist())
         )
         self._X.check_format(full_check=True)
-        self._X = canonical(self._X)
+        self._X.sum_duplicates()
         self.dtype, self.shape, self.width = data.dtype, self._X.shape, self._X.shape[1]
         self.row_bytes = max(1, (12 * self._X.nnz + 4 * self.shape[0]) // max(1, self.shape[0]))
 
@@ -187,9 +200,10 @@ def read_whole(archive: zipfile.ZipFile, name: str) -> np.ndarray:
         return np.asarray(npy.read_array(stream, allow_pickle=False))
 
 
-def as_labels(y: np.ndarray) -> np.ndarray:
-    """Return labels as float64, bool or str."""
-    if y.dtype.kind not in "US":
-        return np.array(y, dtype=np.bool_ if y.dtype.kind == "b" else np.float64)
-    classes, codes = np.unique(y.astype(str), return_inverse=True)  # one str for each class, not for each row
-    return classes.astype(object)[codes]
+def as_column(role: str, values: np.ndarray) -> np.ndarray:
+    """Return text as str, and numbers as float64; truth values stay bool as labels, and groups keep their type."""
+    if values.dtype.kind in "US":
+        distinct, codes = np.unique(values.astype(str), return_inverse=True)  # one str for each value, not each row
+        return distinct.astype(object)[codes]
+    keeps_type = role == "group" or (role == "target" and values.dtype.kind == "b")
+    return np.array(values, dtype=values.dtype if keeps_type else np.float64)

@@ -1,4 +1,4 @@
-"""Bytes that can be opened again and again: a file on disk, or standard input kept in a temporary one."""
+"""Files that can be opened any number of times: files on disk, and temporary copies of standard input and pipes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,22 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 
 def is_of_the_disk(error: Exception) -> bool:
-    """Return whether an error is one of the system: what a file holds can only lead to seeks that are invalid."""
+    """Return whether the disk caused an error, not the content of a file, which can only cause invalid seeks."""
     return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
 
 
 class File(NamedTuple):
-    """A name for messages, a size, and a function that opens the bytes, each time from their beginning."""
+    """A file of bytes.
+
+    Attributes
+    ----------
+    name : str
+        The name for messages.
+    size : int
+        Number of bytes.
+    open : callable
+        Opens the file at its beginning, any number of times.
+    """
 
     name: str
     size: int
@@ -29,7 +39,7 @@ class File(NamedTuple):
 
 
 def find_file(path: str | os.PathLike[str]) -> File:
-    """Return the file at `path`; "-" is standard input. An OSError says why a path cannot be read."""
+    """Return the file at `path`, where "-" is standard input; raise an OSError if it cannot be read."""
     name = os.fspath(path)
     if name == "-":
         if sys.stdin is None:
@@ -43,13 +53,13 @@ def find_file(path: str | os.PathLike[str]) -> File:
 
 
 def spool(stream: BinaryIO, name: str) -> File:
-    """Copy what can be read only once into a temporary file without a name, which goes when nothing refers to it."""
+    """Copy a stream that can be read only once to a temporary file, which is removed when nothing refers to it."""
     copy = tempfile.TemporaryFile()  # noqa: SIM115
     try:
         shutil.copyfileobj(stream, copy)
         copy.flush()
     except OSError as error:
-        where = f"{tempfile.gettempdir()} (where {name} is kept; TMPDIR names another folder)"
+        where = f"{tempfile.gettempdir()} (where {name} is copied; TMPDIR names another folder)"
         raise OSError(error.errno, error.strerror, where) from error
     lock = threading.Lock()
 
@@ -61,10 +71,10 @@ def spool(stream: BinaryIO, name: str) -> File:
 
 
 class _View(io.RawIOBase):
-    """A file that others read too, with a place of its own."""
+    """One reader of a file that several readers share; each has its own position."""
 
     def __init__(self, file: Any, lock: threading.Lock) -> None:
-        self._file, self._lock, self._place = file, lock, 0
+        self._file, self._lock, self._position = file, lock, 0
 
     def readable(self) -> bool:
         return True
@@ -74,13 +84,13 @@ class _View(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         with self._lock:
-            origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._file.seek(0, os.SEEK_END)}[whence]
-        self._place = max(0, origin + offset)
-        return self._place
+            origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._file.seek(0, os.SEEK_END)}[whence]
+        self._position = max(0, origin + offset)
+        return self._position
 
     def readinto(self, buffer: Any) -> int:
         with self._lock:
-            self._file.seek(self._place)
+            self._file.seek(self._position)
             n_read = int(self._file.readinto(buffer))
-        self._place += n_read
+        self._position += n_read
         return n_read

@@ -1,4 +1,4 @@
-"""What every file of rows offers: blocks in a fixed order, all rows at once, and what they would take in memory."""
+"""What every file of rows offers: its rows by blocks or at once, and an estimate of the memory that they take."""
 
 from __future__ import annotations
 
@@ -10,29 +10,35 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-# Larger blocks are mapped anew each time: at 64 MiB, LIBSVM text is read at half the speed.
+# The system maps the memory of larger blocks anew each time: at 64 MiB, LIBSVM text is read at half the speed.
 BLOCK_BYTES = 8 << 20
 
 
 class Block(NamedTuple):
-    """Some consecutive rows of a file.
+    """Consecutive rows of a file.
 
     Attributes
     ----------
-    X : ndarray or csr_array of shape (n_rows, n_features)
-        Finite float64 values: dense in row order, or canonical CSR with int32 indices if they fit.
+    features : ndarray or csr_array of shape (n_rows, n_features)
+        Finite float64 values: a C-ordered array, or canonical CSR with int32 indices if they fit.
     y : ndarray of shape (n_rows,) or None
         Labels as read: float64, bool, or an object array of str; None where no target is read.
     position : int
-        Where the next block begins: what `Source.blocks` takes as `start`.
+        Where the next block begins: the `start` of `Source.blocks` that continues after this block.
     n_read : int
-        Bytes of the file, as it lies on disk, that have been read so far.
+        Bytes of the file on disk that have been read so far.
+    weight : ndarray of float64, shape (n_rows,), or None
+        Sample weights, finite and not negative; None where no weights are read.
+    group : ndarray of shape (n_rows,) or None
+        Groups: an object array of str, or numbers as an ``.npz`` file holds them; None where none are read.
     """
 
-    X: Any
+    features: Any
     y: np.ndarray | None
     position: int
     n_read: int
+    weight: np.ndarray | None = None
+    group: np.ndarray | None = None
 
 
 class Encoding(NamedTuple):
@@ -66,9 +72,11 @@ class Encoding(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What the caller of `open_source` asks of a file."""
+    """The arguments of `open_source` that readers look at; their meaning is documented there."""
 
     target: str | None = None
+    weight: str | None = None
+    group: str | None = None
     one_hot: bool = False
     header: bool = True
     zero_based: bool = False
@@ -95,7 +103,9 @@ class Source(ABC):
     n_features : int or None
         Number of columns of X; None where only reading tells.
     target : str or None
-        The column that y is read from, in formats that name columns.
+        The column that holds the labels, in formats that name columns.
+    weight, group : str or None
+        The column or array that holds the sample weights, and the one that holds the groups, where they are read.
     encoding : Encoding or None
         How columns become features, in formats that name columns.
 
@@ -109,7 +119,7 @@ class Source(ABC):
     ...     source = open_source(file.name)
     ...     first = next(source.blocks(n_bytes=1))
     ...     rest = list(source.blocks(n_bytes=1, start=first.position))
-    >>> first.X.toarray(), [block.y for block in rest]
+    >>> first.features.toarray(), [block.y for block in rest]
     (array([[5.]]), [array([-1.]), array([1.])])
     """
 
@@ -120,19 +130,21 @@ class Source(ABC):
     feature_names: list[str] | None = None
     n_features: int | None = None
     target: str | None = None
+    weight: str | None = None
+    group: str | None = None
     encoding: Encoding | None = None
 
     @abstractmethod
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:
-        """Yield the rows by blocks, in a memory that the size of the file does not change.
+        """Yield the rows by blocks, in memory that does not grow with the file.
 
         Parameters
         ----------
         n_bytes : int, default=8 MiB
-            About the size of the text, or of the rows in memory, of a block.
+            About the size of a block: of its text, or of its rows in memory.
         start : int, default=0
-            Where to begin: 0 or the position of a block that was read with the same `n_bytes`. The blocks that
-            follow are those of a reading that was never interrupted.
+            Where to begin: 0, or the position of a block that was read with the same `n_bytes`. The blocks are then
+            the same as without the interruption.
 
         Yields
         ------
@@ -140,25 +152,28 @@ class Source(ABC):
             At least one row.
         """
 
-    def read(self, on_block: Callable[[Block], None] = lambda block: None) -> tuple[Any, np.ndarray | None]:
-        """Return all rows and, where a target is read, all labels; `on_block` is called with each block."""
+    def read(self, on_block: Callable[[Block], None] = lambda block: None) -> Block:
+        """Return all rows as one block; `on_block` is called with each block on the way."""
         blocks = []
         for block in self.blocks():
             blocks.append(block)
             on_block(block)
         if len(blocks) == 1:
-            return blocks[0].X, blocks[0].y
-        y = None if blocks[0].y is None else np.concatenate([block.y for block in blocks if block.y is not None])
-        return stack([block.X for block in blocks]), y
+            return blocks[0]
+        parts = [(block.y, block.weight, block.group) for block in blocks]
+        y, weight, group = (None if each[0] is None else np.concatenate(each) for each in zip(*parts, strict=True))
+        features = stack([block.features for block in blocks])
+        return blocks[-1]._replace(features=features, y=y, weight=weight, group=group)
 
     def memory(self) -> int:
         """Return an upper estimate of the bytes that `read` takes at its peak, from the first rows and the size."""
         first, *more = islice(self.blocks(), 2)
-        total = n_bytes_of(first.X) + (0 if first.y is None else first.y.nbytes)
+        columns = (first.y, first.weight, first.group)
+        total = n_bytes_of(first.features) + sum(column.nbytes for column in columns if column is not None)
         if more:
-            # The rest may hold more rows to the byte, and bzip2, which unpacks 900 kB at a time, has read ahead.
+            # The rest may hold more rows to the byte, and bzip2 reads ahead: it unpacks 900 kB at a time.
             total = int(1.25 * total * max(1.0, self.size / max(1, first.n_read)))
-        # The blocks and the whole that is made of them, beside one block's text, twice, and its columns.
+        # All blocks and the copy that joins them; while one block is parsed, its text, twice, and its columns.
         return 2 * total + 8 * min(total, BLOCK_BYTES)
 
 

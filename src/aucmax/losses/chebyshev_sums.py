@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -94,65 +94,101 @@ def exponentials() -> np.ndarray:
     return coefficients
 
 
-class Boxes:
-    """Scores put into boxes.
+class BoxMoments(NamedTuple):
+    """What the boxes hold: Chebyshev moments of the rows in them, or Chebyshev coefficients of the fields there.
 
-    Parameters
+    Attributes
     ----------
-    scores : ndarray of shape (n_rows,)
-        Finite float64 scores.
-    positive : ndarray of bool, shape (n_rows,)
-        Which are positive.
+    ids : ndarray of shape (n_boxes,)
+        The whole numbers at which the boxes begin, increasing.
+    values : ndarray of shape (2, n_boxes, DEGREE)
+        Of the negatives and of the positives, box by box.
     """
 
-    def __init__(self, scores: np.ndarray, positive: np.ndarray) -> None:
-        self.positive = positive
-        low = math.floor(scores.min())
-        span = math.floor(scores.max()) - low + 1
-        if span <= 4 * len(scores) + SPARE_BOXES:  # look them up, else sort them
-            self.xi, self.slots = np.empty(len(scores)), np.empty(len(scores), dtype=np.uint32)
-            filled = np.zeros(span, dtype=bool)
-            fill(scores, float(low), self.xi, self.slots, filled)
-            self.ids = np.flatnonzero(filled).astype(np.float64)
-            if len(self.ids) < span:
-                self.slots = (np.cumsum(filled) - 1).astype(np.uint32)[self.slots]
-        else:
-            floors = np.floor(scores)
-            self.ids, slots = np.unique(floors, return_inverse=True)
-            self.slots, self.xi = slots.astype(np.uint32), 2 * (scores - floors) - 1
+    ids: np.ndarray
+    values: np.ndarray
 
-    def moments(self, weights: np.ndarray) -> np.ndarray:
-        """Return the Chebyshev moments of weights of the negatives and of the positives, box by box."""
-        moments = np.zeros((2, len(self.ids), DEGREE))
-        add_moments(self.xi, self.slots, self.positive, weights, moments)
-        return moments
+    def merge(self, other: BoxMoments) -> BoxMoments:
+        """Return the moments of both sets of rows."""
+        if np.array_equal(self.ids, other.ids):
+            return BoxMoments(self.ids, self.values + other.values)
+        ids = np.union1d(self.ids, other.ids)
+        values = np.zeros((2, len(ids), DEGREE))
+        for part in (self, other):
+            values[:, np.searchsorted(ids, part.ids)] += part.values
+        return BoxMoments(ids, values)
 
-    def fields(self, moments: np.ndarray, order: int) -> np.ndarray:
-        """Return the coefficients of the fields at the negatives and at the positives, box by box."""
+    def fields(self, order: int) -> BoxMoments:
+        """Return the fields at the negatives, which the positives make, and at the positives, from these moments."""
         k, tails = kernel(order), exponentials()
         mirror = np.where(np.arange(DEGREE) % 2, -1.0, 1.0)
-        fields = np.zeros_like(moments)
-        translate(self.ids, moments[0], k, tails, fields[1])
-        mirrored = np.zeros_like(moments[1])
-        translate(-self.ids[::-1], np.ascontiguousarray(moments[1, ::-1] * mirror), k, tails, mirrored)
+        fields = np.zeros_like(self.values)
+        translate(self.ids, self.values[0], k, tails, fields[1])
+        mirrored = np.zeros_like(self.values[1])
+        translate(-self.ids[::-1], np.ascontiguousarray(self.values[1, ::-1] * mirror), k, tails, mirrored)
         fields[0] = mirrored[::-1] * mirror
-        return fields
+        return BoxMoments(self.ids, fields)
 
-    def at_rows(self, fields: np.ndarray) -> np.ndarray:
-        """Return the field that each row is in."""
+
+class Boxes(NamedTuple):
+    """The rows of a block, put into boxes.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (n_boxes,)
+        The boxes that hold a row.
+    slots : ndarray of uint32, shape (n_rows,)
+        Which of these each row is in.
+    xi : ndarray of shape (n_rows,)
+        Its place there, from -1 to 1.
+    """
+
+    ids: np.ndarray
+    slots: np.ndarray
+    xi: np.ndarray
+
+    @classmethod
+    def of(cls, targets: Any, scores: np.ndarray) -> Boxes:
+        """Return the boxes of finite scores."""
+        if not len(scores):
+            return cls(np.zeros(0), np.zeros(0, np.uint32), np.zeros(0))
+        low = math.floor(scores.min())
+        span = math.floor(scores.max()) - low + 1
+        if span > 4 * len(scores) + SPARE_BOXES:  # too many boxes to look them up
+            floors = np.floor(scores)
+            ids, inverse = np.unique(floors, return_inverse=True)
+            return cls(ids, inverse.astype(np.uint32), 2 * (scores - floors) - 1)
+        xi, slots = np.empty(len(scores)), np.empty(len(scores), dtype=np.uint32)
+        filled = np.zeros(span, dtype=bool)
+        fill(scores, float(low), xi, slots, filled)
+        ids = np.flatnonzero(filled).astype(np.float64) + low
+        if len(ids) < span:
+            slots = (np.cumsum(filled) - 1).astype(np.uint32)[slots]
+        return cls(ids, slots, xi)
+
+    def moments(self, positive: np.ndarray, weights: np.ndarray) -> BoxMoments:
+        """Return the Chebyshev moments of weights of the rows."""
+        moments = np.zeros((2, len(self.ids), DEGREE))
+        add_moments(self.xi, self.slots, positive, weights, moments)
+        return BoxMoments(self.ids, moments)
+
+    def at_rows(self, positive: np.ndarray, fields: BoxMoments) -> np.ndarray:
+        """Return the field that each row is in; those of more boxes than these are as good."""
+        values = fields.values
+        if len(fields.ids) > len(self.ids):
+            values = np.ascontiguousarray(values[:, np.searchsorted(fields.ids, self.ids)])
         out = np.empty(len(self.xi))
-        evaluate(self.xi, self.slots, self.positive, fields, out)
+        evaluate(self.xi, self.slots, positive, values, out)
         return out
 
 
 @jit
 def fill(scores, low, xi, slots, filled):
-    """Find box and place in it of each score."""
+    """Find box and place in it of each score; both from the score itself, since scores[i] - low may round up."""
     for i in range(scores.shape[0]):
-        s = scores[i] - low
-        box = np.floor(s)
-        slot = np.uint32(box)
-        xi[i], slots[i], filled[slot] = 2.0 * (s - box) - 1.0, slot, True
+        box = np.floor(scores[i])
+        slot = np.uint32(box - low)
+        xi[i], slots[i], filled[slot] = 2.0 * (scores[i] - box) - 1.0, slot, True
 
 
 @jit(**FAST)

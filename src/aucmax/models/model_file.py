@@ -1,20 +1,20 @@
-"""Model files and checkpoints: safetensors with a description in JSON, checked by a digest, read without running code.
+"""Model files and checkpoints: safetensors files with a description in JSON and a digest. Reading one runs no code.
 
-A file is laid out as
+The layout of a file:
 
     8 bytes         length of the header, as in every safetensors file
     the header      {"__metadata__":{"aucmax":"DESCRIPTION"},"0":{"dtype":...,"shape":...,"data_offsets":...},...}
     the tensors
 
-where DESCRIPTION is the JSON of
+DESCRIPTION is the JSON of
 
-    sha256          digest of the whole file, with 64 zeros in its own place
+    sha256          digest of the whole file, computed with 64 zeros in the place of the digest
     format          1
     kind            "model" or "checkpoint"
-    aucmax, scikit-learn, numpy         the versions that wrote it
-    tree            what it holds, as `trees` has it
+    aucmax, scikit-learn, numpy         the versions that wrote the file
+    values          what the file holds, as described in `encoding`
 
-The digest comes first, so that it is at the same place in files of every format, and covers everything else.
+The digest comes first, so that it has the same place in files of every format.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from typing import Any, BinaryIO, NamedTuple
 
 from .. import __version__
 from ..files.atomic_write import write_atomically as write_atomically
-from .value_tree import decode, encode
+from .encoding import decode, encode
 
 FORMAT = 1
 BEGINNING = b'{"__metadata__":{"aucmax":"{\\"sha256\\":\\"'
 NO_DIGEST = b"0" * 64
 DIGEST = slice(8 + len(BEGINNING), 8 + len(BEGINNING) + len(NO_DIGEST))
-LONGEST_HEADER = 100_000_000  # that safetensors reads
+LONGEST_HEADER = 100_000_000  # bytes; safetensors reads no longer one
 
 
 class ModelFile(NamedTuple):
@@ -44,7 +44,7 @@ class ModelFile(NamedTuple):
     model : estimator
         The fitted model.
     notes : dict
-        What was given to `save_model` besides.
+        The notes that were given to `save_model`.
     versions : dict of str
         The versions of aucmax, scikit-learn and NumPy that wrote the file.
     """
@@ -57,22 +57,22 @@ class ModelFile(NamedTuple):
 def save_model(model: Any, path: str | os.PathLike[str], /, **notes: Any) -> None:
     """Write a fitted model to a file, whole or not at all.
 
-    The file holds its parameters and all that was fitted, so that a loaded model predicts the same to the last bit, and
-    `partial_fit` and warm starts go on where they were. Callbacks and requests for metadata are not kept.
+    The file holds the parameters and the fitted attributes. A loaded model gives the same predictions to the last bit,
+    and `partial_fit` and warm starts continue where they stopped. Callbacks and metadata requests are not saved.
 
     Parameters
     ----------
     model : estimator
-        A classifier of aucmax, or one of the pipelines that its functions make.
+        A classifier of aucmax, or a pipeline made by one of its functions.
     path : str or path
-        Where to; an existing file is replaced.
+        The file to write. An existing file is replaced.
     **notes
-        Kept with the model: numbers, text, arrays, and lists and dicts of them.
+        Saved with the model: numbers, text, arrays, and lists and dicts of these.
 
     See Also
     --------
-    load_model : The way back.
-    read_model : The same with notes and versions.
+    load_model : Reads the model back.
+    read_model : Reads the model, its notes and its versions.
 
     Examples
     --------
@@ -90,11 +90,11 @@ def save_model(model: Any, path: str | os.PathLike[str], /, **notes: Any) -> Non
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model)
-    write_tree(path, "model", {"model": model, "notes": notes})
+    write_values(path, "model", {"model": model, "notes": notes})
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Return the model of a file that `save_model` wrote; nothing in the file is executed.
+    """Return the model in a file written by `save_model`. Reading the file runs no code from it.
 
     Parameters
     ----------
@@ -104,17 +104,17 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     model : estimator
-        As it was saved.
+        The model as it was saved.
 
     See Also
     --------
-    save_model : How to write one, with an example.
+    save_model : Writes the file; has an example.
     """
     return read_model(path).model
 
 
 def read_model(path: str | os.PathLike[str]) -> ModelFile:
-    """Return the model of a file with its notes and the versions that wrote it.
+    """Return the model in a file, its notes and the versions that wrote it.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
     Returns
     -------
     file : ModelFile
-        The model, its notes and versions.
+        The model, its notes and its versions.
 
     Examples
     --------
@@ -138,38 +138,38 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
     >>> file.model, file.notes, sorted(file.versions)
     (AUCClassifier(alpha=0.1), {'rows': 4}, ['aucmax', 'numpy', 'scikit-learn'])
     """
-    tree, written_by = _read(path, "model")
-    if not {"model", "notes"} <= tree.keys():
+    values, written_by = _read(path, "model")
+    if not {"model", "notes"} <= values.keys():
         raise ValueError(f"{os.fspath(path)} holds no model.")
-    return ModelFile(tree["model"], tree["notes"], written_by)
+    return ModelFile(values["model"], values["notes"], written_by)
 
 
-def write_tree(path: str | os.PathLike[str], kind: str, tree: dict[str, Any]) -> None:
-    """Write a tree of values to a file, whole or not at all.
+def write_values(path: str | os.PathLike[str], kind: str, values: dict[str, Any]) -> None:
+    """Write values to a file, whole or not at all.
 
     Parameters
     ----------
     path : str or path
         The file.
     kind : str
-        What it is, "model" or "checkpoint"; `read_tree` asks for the same.
-    tree : dict
-        What `trees.encode` takes.
+        "model" or "checkpoint"; `read_values` must be given the same.
+    values : dict
+        Values that `encoding.encode` accepts, by name.
 
     Examples
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from aucmax.models.model_file import read_tree, write_tree
+    >>> from aucmax.models.model_file import read_values, write_values
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_tree(f"{folder}/here", "checkpoint", {"rows": 10, "mean": np.array([0.5, np.inf])})
-    ...     read_tree(f"{folder}/here", "checkpoint")
+    ...     write_values(f"{folder}/here", "checkpoint", {"rows": 10, "mean": np.array([0.5, np.inf])})
+    ...     read_values(f"{folder}/here", "checkpoint")
     {'rows': 10, 'mean': array([0.5, inf])}
     """
     from safetensors.numpy import save
 
-    description, tensors = encode(tree)
-    about = {"sha256": NO_DIGEST.decode(), "format": FORMAT, "kind": kind, **versions(), "tree": description}
+    description, tensors = encode(values)
+    about = {"sha256": NO_DIGEST.decode(), "format": FORMAT, "kind": kind, **versions(), "values": description}
     text = json.dumps(about, allow_nan=False, separators=(",", ":"))
     content = memoryview(save(tensors, metadata={"aucmax": text}))
     if int.from_bytes(content[:8], "little") > LONGEST_HEADER:
@@ -183,26 +183,26 @@ def write_tree(path: str | os.PathLike[str], kind: str, tree: dict[str, Any]) ->
     write_atomically(path, write)
 
 
-def read_tree(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
-    """Return the tree of a file that `write_tree` wrote.
+def read_values(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
+    """Return the values in a file written by `write_values`.
 
     Parameters
     ----------
     path : str or path
         The file.
     kind : str
-        What it has to be, "model" or "checkpoint".
+        "model" or "checkpoint"; a file of the other kind is refused.
 
     Returns
     -------
-    tree : dict
+    values : dict
         Equal to what was written, to the last bit.
     """
     return _read(path, kind)[0]
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a file is written by.
+    """Return the versions of aucmax and of the libraries that determine what a file holds.
 
     Examples
     --------
@@ -214,12 +214,12 @@ def versions() -> dict[str, str]:
 
 
 def _read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the tree of a file and the versions that wrote it."""
+    """Return the values in a file and the versions that wrote it."""
     from safetensors.numpy import load
 
     name = os.fspath(path)
     with open(path, "rb") as file:
-        if file.peek()[8 : DIGEST.start] != BEGINNING:  # before much is read of a file that is something else
+        if file.peek()[8 : DIGEST.start] != BEGINNING:  # checked first: a file of another kind may be huge
             raise ValueError(f"{name} is not an aucmax {kind} file.")
         content = file.read()
     about = _describe(name, content)
@@ -231,21 +231,21 @@ def _read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict
         written_by = {library: about[library] for library in versions()}
         tensors = load(content)
         del content
-        return dict(decode(about["tree"], tensors)), written_by
-    except Exception as error:  # of any kind: a file made by another version, or by hand
+        return dict(decode(about["values"], tensors)), written_by
+    except Exception as error:  # of any kind: the file may come from another version or be made by hand
         (reason, *_) = str(error).splitlines() or [type(error).__name__]
-        raise ValueError(f"{name} holds what aucmax {__version__} cannot read: {reason.rstrip('.')}.") from error
+        raise ValueError(f"{name} cannot be read by aucmax {__version__}: {reason.rstrip('.')}.") from error
 
 
 def _describe(name: str, content: bytes) -> dict[str, Any]:
-    """Return the description of a file, every byte of which has to be as it was written."""
+    """Return the description of a file after checking its digest."""
     digest = hashlib.sha256(content[: DIGEST.start] + NO_DIGEST)
     digest.update(memoryview(content)[DIGEST.stop :])
     try:
         if digest.hexdigest().encode() != content[DIGEST]:
-            raise ValueError("another digest")
+            raise ValueError("the digest differs")
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         about = json.loads(header["__metadata__"]["aucmax"])
         return {"format": None, "kind": None, **about}
-    except Exception as error:  # of JSON, keys, types or recursion
-        raise ValueError(f"{name} is cut short or was altered: copy it or write it again.") from error
+    except Exception as error:  # JSON, missing keys, wrong types or recursion
+        raise ValueError(f"{name} is cut short or was altered: copy it again, or remove it and fit again.") from error

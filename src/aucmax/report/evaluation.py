@@ -1,9 +1,9 @@
-"""How well scores tell two classes apart: the figures of a report, from one sort of the rows.
+"""How well scores tell two classes apart: all measures of a report, from one sort of the rows.
 
 Conventions
 -----------
-A row is called positive where ``score > threshold``. The rows are sorted by falling score; each distinct score ends a
-point of the ROC curve, from (0, 0), where nothing is called positive, to (1, 1).
+A row is called positive if ``score > threshold``. The rows are sorted by decreasing score; each distinct score gives a
+point of the ROC curve, which runs from (0, 0), where nothing is called positive, to (1, 1).
 """
 
 from __future__ import annotations
@@ -19,13 +19,23 @@ from sklearn.utils import check_consistent_length
 from ..data.validation import find_classes
 from ..metrics import AUCInterval, _check_scores, roc_auc, roc_auc_ci
 
-N_STEPS = 250  # of the thinned curve, with up to two points each
+N_STEPS = 250  # steps of the thinned curve, with up to two points each
 AREA_TOLERANCE = 1e-4
 N_RESAMPLES = 500
 
 
 class Confusion(NamedTuple):
-    """How many rows of each class are called positive at a threshold: true and false negatives and positives."""
+    """How many rows of each class are called positive at a threshold.
+
+    Attributes
+    ----------
+    threshold : float
+        Rows with a higher score are called positive.
+    tn, fp : int
+        Negative rows that are called negative, and that are called positive.
+    fn, tp : int
+        Positive rows that are called negative, and that are called positive.
+    """
 
     threshold: float
     tn: int
@@ -40,12 +50,12 @@ class Confusion(NamedTuple):
 
     @property
     def specificity(self) -> float:
-        """Share of the negatives that are left alone: one minus the false positive rate."""
+        """Share of the negatives that are called negative: one minus the false positive rate."""
         return self.tn / (self.tn + self.fp)
 
     @property
     def precision(self) -> float:
-        """Share of the positives among the rows that are called so; NaN where none is."""
+        """Share of positives among the rows that are called positive; NaN if there are none."""
         called = self.tp + self.fp
         return self.tp / called if called else math.nan
 
@@ -61,7 +71,15 @@ class Confusion(NamedTuple):
 
 
 class RocCurve(NamedTuple):
-    """Points of a ROC curve, and the confidence limits of the true positive rate at each of them."""
+    """Points of a ROC curve.
+
+    Attributes
+    ----------
+    fpr, tpr : ndarray of shape (n_points,)
+        False and true positive rates.
+    low, high : ndarray of shape (n_points,)
+        Confidence limits of the true positive rate at each false positive rate.
+    """
 
     fpr: np.ndarray
     tpr: np.ndarray
@@ -70,7 +88,7 @@ class RocCurve(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """What scores are worth on labelled rows.
+    """How well scores rank labelled rows.
 
     Attributes
     ----------
@@ -81,17 +99,17 @@ class Evaluation(NamedTuple):
     partial_auc : float
         Area over the false positive rates up to `max_fpr`, standardised by McClish: 0.5 is chance, 1 is perfect.
     max_fpr : float
-        Where it ends.
+        The false positive rate where that area ends.
     average_precision : float
-        Mean precision over the positives, as scikit-learn defines it; chance is the share of the positives.
+        Mean precision over the positives, as scikit-learn defines it; random scores have the share of the positives.
     best : Confusion
-        At the threshold of best balanced accuracy on these rows; of several, the highest.
+        At the threshold of best balanced accuracy on these rows; if there are several, at the highest.
     at_zero : Confusion
         At the model's own threshold, zero.
     roc : RocCurve
-        The curve, thinned, with its band.
+        The curve, thinned, with its confidence band.
     confidence_level : float
-        Of the interval and of the band.
+        The level of the interval and of the band.
     """
 
     n_rows: int
@@ -125,7 +143,8 @@ def evaluate(
     max_fpr : float in (0, 1], default=0.1
         False positive rate up to which the partial area is taken.
     confidence_level : float in (0, 1), default=0.95
-        Of the interval of the area, and of the band of the curve, which holds at each false positive rate by itself.
+        The level of the interval of the area and of the band of the curve. The band holds at each false positive rate
+        separately, not for the whole curve.
 
     Returns
     -------
@@ -135,8 +154,8 @@ def evaluate(
     Notes
     -----
     The band is a stratified percentile bootstrap: both classes are drawn again 500 times, always with the same random
-    numbers. Rows are drawn as counts on the pieces of the thinned curve, at a cost that does not grow with them. It is
-    nowhere narrower than Wilson's interval of the true positive rate.
+    numbers. What is drawn are counts on the pieces of the thinned curve, so that the cost does not grow with the rows.
+    The band is nowhere narrower than Wilson's interval of the true positive rate.
 
     Examples
     --------
@@ -151,7 +170,7 @@ def evaluate(
     """
     mask, values = _check(positive, scores)
     order = np.argsort(values)
-    mask, values = mask[order], values[order]  # sorted rows are what the measures take least time for
+    mask, values = mask[order], values[order]  # all measures are fastest on sorted rows
     cuts = _Cuts.of(mask[::-1], values[::-1])
     return Evaluation(
         n_rows=len(values),
@@ -179,9 +198,9 @@ def _check(positive: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, np.ndarr
 
 
 class _Cuts(NamedTuple):
-    """The distinct scores, falling, and how many rows of each class are called positive by cuts between them.
+    """The distinct scores in decreasing order, and how many rows of each class are above every cut between them.
 
-    Cut c calls the c highest of them positive: there is one cut more than scores.
+    Cut c calls the rows with the c highest of these scores positive, so there is one more cut than scores.
     """
 
     scores: np.ndarray
@@ -190,7 +209,7 @@ class _Cuts(NamedTuple):
 
     @classmethod
     def of(cls, positive: np.ndarray, scores: np.ndarray) -> _Cuts:
-        """Return the cuts of rows in falling order."""
+        """Return the cuts of rows in decreasing order of their scores."""
         last = np.append(np.flatnonzero(scores[1:] != scores[:-1]), len(scores) - 1)
         tp = np.append(0, np.cumsum(positive)[last])
         return cls(scores[last], np.append(0, last + 1) - tp, tp)
@@ -207,7 +226,7 @@ class _Cuts(NamedTuple):
         return self.confusion(0.0, int(np.count_nonzero(self.scores > 0)))
 
     def best(self) -> Confusion:
-        cut = int(np.argmax(self.tp * self.fp[-1] - self.fp * self.tp[-1]))  # in integers, where equal is equal
+        cut = int(np.argmax(self.tp * self.fp[-1] - self.fp * self.tp[-1]))  # in integers, so that ties are exact
         if cut == 0:
             return self.confusion(float(self.scores[0]), cut)
         above, below = self.scores[cut - 1].item(), self.scores[cut].item()
@@ -216,11 +235,11 @@ class _Cuts(NamedTuple):
 
 
 def _thin(fp: np.ndarray, tp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return some 500 of the points of a ROC curve, with an area that differs by 1e-4 at most.
+    """Return about 500 points of a ROC curve, whose area differs from that of the whole curve by at most 1e-4.
 
-    The way from (0, 0) to (1, 1), of length 2 along the axes, is cut into N equal steps, and the first and the last
-    point in each are kept. What is cut off in a step has an area of 1/2 (1/N)^2 at most, in all of them 1 / (2 N).
-    N is doubled where that is too much, which ends at 8,000 at the latest and for Gaussian scores seldom begins.
+    The way from (0, 0) to (1, 1) along the axes has length 2. It is cut into N equal steps, and the first and the last
+    point of each are kept. A step loses an area of at most 1/2 (1/N)^2, all steps together at most 1 / (2 N). If this
+    is too much, N is doubled: until 8,000 at most, and for Gaussian scores seldom.
     """
     fpr, tpr = fp / fp[-1], tp / tp[-1]
     area, n_steps, kept = np.trapezoid(tpr, fpr), N_STEPS, np.arange(0)
@@ -234,8 +253,9 @@ def _thin(fp: np.ndarray, tp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _with_band(fp: np.ndarray, tp: np.ndarray, confidence_level: float) -> RocCurve:
     """Return the curve with the quantiles of its resampled true positive rates at each of its false positive rates.
 
-    Where all positives are found, or none, all resamples agree. Wilson's interval of the true positive rate alone keeps
-    the band honest there: without it, the band of 40 positives missed a true rate of 0.98 one time in four.
+    Where all positives are found, or none, all resamples agree and the band would have no width. It is therefore made
+    at least as wide as Wilson's interval of the true positive rate: without it, the band of 40 positives missed a true
+    rate of 0.98 one time in four.
     """
     fpr, tpr = fp / fp[-1], tp / tp[-1]
     rng = np.random.default_rng(0)

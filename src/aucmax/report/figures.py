@@ -1,7 +1,7 @@
-"""The figures of the report: drawn by matplotlib, as SVG whose colours are CSS variables.
+"""The figures of the report, drawn by matplotlib as SVG.
 
-Colours stand for roles, and in the page a variable of that name takes the place of each, so that one drawing serves
-light and dark; text stays text, in the font of the reader's system.
+Each colour stands for a role. In the page it is replaced by the CSS variable of that name, so that one drawing serves
+light and dark pages. Text stays text, in the font of the reader's system.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import itertools
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ..compare.comparison import Comparison
+
 WIDTH, HEIGHT = 4.5, 3.4  # inches: a phone shows the figure, 324 points wide, at about one pixel a point
-# What matplotlib draws with, and the page replaces by the variable of that name.
+# The colours that matplotlib draws with; the page replaces each by the variable of that name.
 COLOURS = {"ink": "#a0b0c1", "muted": "#a0b0c2", "line": "#a0b0c3", "accent": "#a0b0c4", "other": "#a0b0c5"}
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
-    "svg.hashsalt": "aucmax",  # the same page for the same figures
+    "svg.hashsalt": "aucmax",  # the same report gives the same page
     "savefig.facecolor": "none",
     "axes.facecolor": "none",
     "axes.edgecolor": COLOURS["line"],
@@ -48,54 +50,24 @@ STYLE: dict[Any, Any] = {
     "text.parse_math": False,
 }
 N_BINS = 60
-OUTER = 0.001  # share of the scores of a class that may lie outside of the figure on each side
+OUTER = 0.001  # share of the scores of a class that may lie outside the histogram on each side
 MARKS = {"line": "-", "dash": "--", "dots": ":"}
 OTHER_LINES = tuple((mark, colour) for colour in ("other", "muted") for mark in MARKS)
 LABELS = {"alpha": "alpha {}", "n_nonzero": "{} nonzero weights", "loss": "{}"}
 
 
-class Comparison(Protocol):
-    """Methods on the same splits of one data set; arrays are of shape (n_methods, n_splits), NaN where one failed."""
-
-    @property
-    def data(self) -> str:
-        """Name of the data set."""
-
-    @property
-    def methods(self) -> Sequence[str]:
-        """Names of the methods; the first is tested against each of the others."""
-
-    @property
-    def auc(self) -> np.ndarray:
-        """Test AUC on each split."""
-
-    @property
-    def seconds(self) -> np.ndarray:
-        """Time of each fit."""
-
-    @property
-    def tuning_seconds(self) -> np.ndarray:
-        """Time of the choice of parameters before each fit."""
-
-    @property
-    def pvalues(self) -> Sequence[float | None]:
-        """Of the first method against each."""
-
-    @property
-    def corrected_pvalues(self) -> Sequence[float | None]:
-        """The same, corrected for training parts that overlap."""
-
-    @property
-    def failures(self) -> Mapping[str, str]:
-        """Why methods failed."""
-
-    @property
-    def verdicts(self) -> Sequence[str]:
-        """Of the first method against each: "win", "tie", "loss", or "" where there is none."""
-
-
 class Key(NamedTuple):
-    """An entry of a legend: a mark ("line", "dash", "dots", "area" or "point"), its colour and what it means."""
+    """An entry of a legend.
+
+    Attributes
+    ----------
+    mark : str
+        "line", "dash", "dots", "area" or "point".
+    colour : str
+        Its role, a key of `COLOURS`.
+    text : str
+        What it means.
+    """
 
     mark: str
     colour: str
@@ -103,7 +75,19 @@ class Key(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """A figure of the page: heading, SVG, legend."""
+    """A figure of the page.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    svg : str
+        The drawing, as markup.
+    keys : sequence of Key
+        Its legend.
+    note : str
+        A sentence below it.
+    """
 
     title: str
     svg: str
@@ -119,12 +103,12 @@ def shorten(text: str, length: int = 28) -> str:
     text : str
         Any text.
     length : int, default=28
-        Where it is cut.
+        The most characters.
 
     Returns
     -------
     short : str
-        The text, or its beginning and its end.
+        The text, or its beginning and its end with an ellipsis between them.
 
     Examples
     --------
@@ -145,7 +129,7 @@ def number_text(value: float, form: str = ".4g") -> str:
 
 
 def draw_roc(evaluation: Evaluation) -> Drawing:
-    """Draw the ROC curve with its band and the point of best balanced accuracy."""
+    """Draw the ROC curve, its confidence band and the point of best balanced accuracy."""
     curve, best = evaluation.roc, evaluation.best
     point = 1 - best.specificity, best.recall
 
@@ -183,7 +167,7 @@ def draw_distributions(
     if evaluation is not None:
         best = evaluation.best.threshold
         marks.append((best, Key("dash", "ink", f"best balanced accuracy, {number_text(best)}")))
-    marks = [mark for mark in marks if edges[0] <= mark[0] <= edges[-1]]  # one far off would leave no room for the rest
+    marks = [mark for mark in marks if edges[0] <= mark[0] <= edges[-1]]  # a distant one would squeeze the rest
 
     def paint(axes: Axes) -> None:
         for group, colour in zip(groups, ("other", "accent"), strict=True):
@@ -240,7 +224,7 @@ def draw_path(results: Mapping[str, Any], best: int | None) -> Drawing:
 
 
 def _lines(results: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Return the parameter that a path goes along, and what tells the line of each candidate from the others."""
+    """Return the parameter on the horizontal axis, and for each candidate the label of its line."""
     grid = {name: np.asarray(results[f"param_{name}"]).tolist() for name in LABELS if f"param_{name}" in results}
     varied = [name for name, values in grid.items() if len(set(values)) > 1]
     along = next((name for name in varied if name != "loss"), "alpha")
@@ -249,7 +233,7 @@ def _lines(results: Mapping[str, Any]) -> tuple[str, list[str]]:
 
 
 def _scale(axes: Axes, x: np.ndarray) -> None:
-    """Make the axis of a path logarithmic; zero, which has no logarithm, stands a decade to the left."""
+    """Make the axis of a path logarithmic; zero has no logarithm and stands a decade to the left."""
     from matplotlib import ticker
 
     above = x[x > 0]
@@ -265,9 +249,9 @@ def _scale(axes: Axes, x: np.ndarray) -> None:
 
 
 def draw_convergence(measures: np.ndarray) -> Drawing:
-    """Draw what `tol` is compared with, by epoch."""
+    """Draw the measure of convergence, which `tol` is compared with, by epoch."""
     epochs = np.arange(1, len(measures) + 1)
-    shown = measures > 0  # a measure that has come to zero has no logarithm
+    shown = measures > 0  # zero has no logarithm
 
     def paint(axes: Axes) -> None:
         from matplotlib import ticker
@@ -314,14 +298,14 @@ def draw_boxes(k: int, comparison: Comparison) -> Drawing:
     return Drawing("", _svg(f"boxes{k}", f"Box plots of the AUCs of {len(aucs)} methods", paint, height))
 
 
-def render(paint: Callable[[Figure], None], size: tuple[float, float], style: dict[Any, Any]) -> bytes:
-    """Return what is painted on a figure of this size, in inches, as SVG: in this style alone, the same each time."""
+def render_svg(paint: Callable[[Figure], None], size: tuple[float, float], style: dict[Any, Any]) -> bytes:
+    """Return a painted figure of this size, in inches, as SVG. Only this style counts, so it is the same each time."""
     import matplotlib
     from matplotlib.figure import Figure
 
     file = io.BytesIO()
     with matplotlib.rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's font has it, or the next one
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's fonts may have it
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(style)
         figure = Figure(figsize=size, layout="constrained")
@@ -331,10 +315,10 @@ def render(paint: Callable[[Figure], None], size: tuple[float, float], style: di
 
 
 def _svg(name: str, description: str, paint: Callable[[Axes], None], height: float = HEIGHT) -> str:
-    """Return what is painted as SVG for a page: scaled by it, in its colours and font, with ids of its own."""
+    """Return painted axes as SVG for a page: in its size, colours and font, with ids of its own."""
     from markupsafe import Markup
 
-    drawn = render(lambda figure: paint(figure.subplots()), (WIDTH, height), STYLE).decode()
+    drawn = render_svg(lambda figure: paint(figure.subplots()), (WIDTH, height), STYLE).decode()
     _, head, body = re.split(r"(<svg[^>]*>)", drawn, maxsplit=1)
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|</svg>|font-family: [^;\"]*;", "", body, flags=re.DOTALL)
     for before, after in (('xlink:href="#', 'href="#'), (' id="', ' id="'), ("url(#", "url(#")):

@@ -1,7 +1,7 @@
-"""The report: one HTML file that needs nothing else, in light and dark, on a phone and in print.
+"""The report: one HTML file that needs no other, for light and dark screens, phones and print.
 
-Names that come with the data, of
-classes and features for instance, are escaped by Jinja, and the page forbids scripts and requests of any kind.
+Jinja escapes all names that come with the data, such as those of classes and features. The page forbids scripts and
+requests of any kind.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..files.atomic_write import write_atomically
 from .evaluation import Evaluation
 from .figures import (
-    Comparison,
     Drawing,
     draw_boxes,
     draw_convergence,
@@ -27,21 +27,22 @@ from .figures import (
 if TYPE_CHECKING:
     import os
 
+    from ..compare.comparison import Comparison
 
 NONE = "\N{EN DASH}"
 
 
 class Report(NamedTuple):
-    """What a report tells; a part that is None leaves no trace.
+    """The content of a report; the page has no trace of a part that is None.
 
     Attributes
     ----------
     title : str
         Its heading.
     note : str
-        What is to be known before all else.
+        What the reader must know first.
     summary : sequence of (name, value)
-        What was fitted, on what, when, by which versions.
+        What was fitted, to which data, when, and with which versions.
     evaluation : Evaluation or None
         The headline, the ROC curve and the confusion tables.
     scores : (ndarray, ndarray) or None
@@ -51,11 +52,11 @@ class Report(NamedTuple):
     path : mapping or None
         ``cv_results_`` of :class:`aucmax.AUCClassifier`.
     best_index : int or None
-        The candidate of `path` that was chosen; None: that of highest mean AUC.
+        The candidate of `path` that was chosen; None for the one of highest mean AUC.
     weights : sequence of (name, weight) or None
         The largest weights, in the order to show.
     weights_note : str
-        What should be said of them, such as the scale of the columns.
+        A sentence about them, such as the scale of the columns.
     convergence : ndarray or None
         The measure of convergence after each epoch.
     comparison : Comparison, sequence of Comparison, or None
@@ -77,14 +78,14 @@ class Report(NamedTuple):
 
 
 def write_report(path: str | os.PathLike[str], report: Report) -> None:
-    """Write the report to an HTML file, whole or not at all.
+    """Write the report to an HTML file, completely or not at all.
 
     Parameters
     ----------
     path : path
-        The file; one that exists is replaced.
+        The file; an existing one is replaced.
     report : Report
-        What it tells.
+        The content.
 
     Examples
     --------
@@ -95,19 +96,17 @@ def write_report(path: str | os.PathLike[str], report: Report) -> None:
     ...     [file.name for file in pathlib.Path(folder).iterdir()]
     ['report.html']
     """
-    from ..models.model_file import write_atomically
-
-    page = render(report).encode("utf-8", "replace")  # a file name may hold half a character
+    page = render_page(report).encode("utf-8", "replace")  # a file name may hold broken characters
     write_atomically(path, lambda file: file.write(page))
 
 
-def render(report: Report) -> str:
+def render_page(report: Report) -> str:
     """Return the report as an HTML page.
 
     Parameters
     ----------
     report : Report
-        What it tells.
+        The content.
 
     Returns
     -------
@@ -117,8 +116,8 @@ def render(report: Report) -> str:
     Examples
     --------
     >>> from aucmax.report.evaluation import evaluate
-    >>> from aucmax.report.html import Report, render
-    >>> page = render(Report("Iris & others", evaluation=evaluate([False, False, True, True], [1, 3, 2, 4])))
+    >>> from aucmax.report.html import Report, render_page
+    >>> page = render_page(Report("Iris & others", evaluation=evaluate([False, False, True, True], [1, 3, 2, 4])))
     >>> "<h1>Iris &amp; others</h1>" in page, "0.7500" in page
     (True, True)
     """
@@ -139,12 +138,14 @@ def render(report: Report) -> str:
         report=report,
         drawings=list(_drawings(report)),
         bars=_bars(report.weights or ()),
-        comparisons=[(each, _rows(each), draw_boxes(k, each)) for k, each in enumerate(_listed(report.comparison))],
+        comparisons=[
+            (each, _table_lines(each), draw_boxes(k, each)) for k, each in enumerate(_listed(report.comparison))
+        ],
     )
 
 
 class Bar(NamedTuple):
-    """A weight as a bar, whose left end and length are percentages of the room for all of them."""
+    """A weight as a bar; its left end and its length are percentages of the width of the column."""
 
     name: str
     weight: float
@@ -164,8 +165,22 @@ def _listed(comparison: Comparison | Sequence[Comparison] | None) -> Sequence[An
     return [comparison] if hasattr(comparison, "methods") else comparison
 
 
-class Row(NamedTuple):
-    """A method in the table of a comparison, as text."""
+class TableLine(NamedTuple):
+    """A method in the table of a comparison, as text.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    auc, spread : str
+        Mean and standard deviation of its AUC.
+    seconds, with_tuning : str
+        Mean time of a fit, without and with the choice of its parameters.
+    pvalue, corrected : str
+        Of the paired t-test against the first method, without and with Nadeau and Bengio's correction.
+    verdict : str
+        "win", "tie" or "loss" of the first method.
+    """
 
     method: str
     auc: str
@@ -177,18 +192,18 @@ class Row(NamedTuple):
     verdict: str
 
 
-def _rows(comparison: Comparison) -> list[Row]:
+def _table_lines(comparison: Comparison) -> list[TableLine]:
     def text(value: float | None, form: str) -> str:
         return format(value, form) if value is not None and np.isfinite(value) else NONE
 
     def chance(pvalue: float | None) -> str:
         return "< 0.001" if pvalue is not None and pvalue < 0.001 else text(pvalue, ".3f")
 
-    rows = []
+    lines = []
     for k, method in enumerate(comparison.methods):
         aucs, seconds = comparison.auc[k], comparison.seconds[k].mean()
-        rows.append(
-            Row(
+        lines.append(
+            TableLine(
                 method,
                 auc=text(aucs.mean(), ".4f"),
                 spread=f"± {aucs.std():.4f}" if len(aucs) > 1 and np.isfinite(aucs).all() else "",
@@ -199,11 +214,11 @@ def _rows(comparison: Comparison) -> list[Row]:
                 verdict=comparison.verdicts[k] or NONE,
             )
         )
-    return rows
+    return lines
 
 
 def _drawings(report: Report) -> Iterator[Drawing]:
-    """Yield the figures that the report has parts for."""
+    """Yield a figure for each part of the report that has one."""
     if report.evaluation is not None:
         yield draw_roc(report.evaluation)
     if report.scores is not None:

@@ -1,6 +1,6 @@
-"""The data sets of the papers by name: files of a folder or, where they are not there, copies of LIBSVM's or OpenML's.
+"""The data sets of the papers by name: files of a folder, or else downloads from LIBSVM or OpenML.
 
-``catalogue.toml`` says what they are. Labels are called the same wherever the rows come from.
+``catalogue.toml`` describes them. Their labels have the same names wherever the rows come from.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ PATIENCE = 20.0  # seconds that a server may be silent
 
 
 class Unavailable(ValueError):
-    """A data set that is neither in the folder nor to be downloaded."""
+    """A data set that is not in the folder and cannot be downloaded."""
 
 
 class Entry(NamedTuple):
-    """What the catalogue knows of a data set.
+    """What the catalogue knows about a data set.
 
     Attributes
     ----------
     files : tuple of str
         Their names in a folder of data; the rows of several are stacked.
     columns : int
-        Of X.
+        Number of columns of X.
     positive : tuple of int
         The labels that are positive, unless others are asked for.
     sparse : bool
@@ -50,9 +50,9 @@ class Entry(NamedTuple):
     openml : int or None
         The number on OpenML.
     spellings : tuple of mappings
-        Labels of other copies and what they are called here. One is applied to rows that have just these labels.
+        Labels of other copies and what they are called here. One is applied to a copy that has exactly these labels.
     note : str
-        What is to be known of it.
+        What users of the data set should know.
     """
 
     files: tuple[str, ...]
@@ -72,16 +72,16 @@ class Dataset(NamedTuple):
     ----------
     name : str
         Its name in the catalogue.
-    X : ndarray or csr_array of shape (n_rows, n_columns)
-        Of float64.
+    features : ndarray or csr_array of shape (n_rows, n_columns)
+        The rows, as float64.
     y : ndarray of shape (n_rows,)
         1 for the positive class, 0 for the other one.
     labels : ndarray of shape (n_rows,)
-        The labels that y is made of.
+        The labels of the file, from which y is made.
     """
 
     name: str
-    X: Any
+    features: Any
     y: np.ndarray
     labels: np.ndarray
 
@@ -131,15 +131,15 @@ def load(
     name : str
         Its name.
     data_dir : path-like, default=None
-        The folder to look in first; None looks in that of the environment's AUCMAX_DATA, if it has one.
+        The folder to look in first; None for the one that the environment variable AUCMAX_DATA names, if it is set.
     positive : sequence of int, default=None
-        The labels that are positive; None takes the catalogue's.
+        The labels that are positive; None for the catalogue's choice.
     drop_columns : sequence of int, default=()
         Columns to leave out, counted from 0.
     max_rows : int, default=None
-        The most rows: of more, a random sample, in their order; None takes all.
+        The most rows; of a larger data set a random sample is taken, in the order of the file. None for all rows.
     seed : int, default=0
-        Of the sample.
+        Seed of the sample.
     download : bool, default=True
         Whether to download what the folder does not have: through `libsvmdata`, or from OpenML.
 
@@ -151,9 +151,9 @@ def load(
     Raises
     ------
     Unavailable
-        If the data set is not in the folder and not to be downloaded.
+        If the data set is not in the folder and cannot be downloaded.
     ValueError
-        If there is no such name, folder, label or column, or a file is not what it should be.
+        If there is no such name, folder, label or column, or if a file is not what it should be.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def load(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "diabetes").write_text("-1 1:6 2:148\n+1 1:1 2:85\n")
     ...     data = load("diabetes", data_dir=folder, drop_columns=range(2, 8))
-    >>> data.X, data.y
+    >>> data.features, data.y
     (array([[  6., 148.],
            [  1.,  85.]]), array([1, 0]))
     """
@@ -182,7 +182,7 @@ def load(
 
 
 def find_entry(name: str) -> Entry:
-    """Return what the catalogue knows of a data set; a ValueError names those of similar names."""
+    """Return what the catalogue knows about a data set; for an unknown name, a ValueError lists similar ones."""
     if name not in catalogue():
         close = difflib.get_close_matches(name, catalogue())
         which = f"closest: {', '.join(close)}" if close else f"there are {', '.join(catalogue())}"
@@ -194,7 +194,7 @@ def find_entry(name: str) -> Entry:
 
 
 def find_folder(data_dir: str | os.PathLike[str] | None) -> Path | None:
-    """Return the folder of data: that of the argument, or else of the environment's AUCMAX_DATA, or else None."""
+    """Return the folder of data: the argument, or else what AUCMAX_DATA names, or else None."""
     named = os.environ.get("AUCMAX_DATA") if data_dir is None else data_dir
     if not named:
         return None
@@ -204,7 +204,7 @@ def find_folder(data_dir: str | os.PathLike[str] | None) -> Path | None:
 
 
 def find_files(entry: Entry, folder: Path | None) -> list[Path] | None:
-    """Return the files of a data set in a folder, under their names here or LIBSVM's; None if one is not there."""
+    """Return the files of a data set in a folder, under our names or LIBSVM's; None if one is missing."""
     if folder is None:
         return None
     theirs = [name.replace("_test", ".t") for name in entry.libsvm] or entry.files
@@ -221,16 +221,16 @@ def find_files(entry: Entry, folder: Path | None) -> list[Path] | None:
 
 def _read(file: Path, entry: Entry) -> tuple[Any, np.ndarray]:
     format = "npz" if file.suffix == ".npz" else "libsvm"
-    X, labels = open_source(file, format=format, n_features=entry.columns, with_target=True).read()
+    X, labels = open_source(file, format=format, n_features=entry.columns, with_target=True).read()[:2]
     assert labels is not None  # asked for
     return _as_rows(X, entry), labels
 
 
-# What other servers have
+# Downloads
 
 
 def _download(name: str, entry: Entry, folder: Path | None, allowed: bool) -> list[tuple[Any, np.ndarray]]:
-    """Return the parts of a data set from the first server that gives them."""
+    """Return the parts of a data set from the first server that answers."""
     fetchers = {"LIBSVM": _fetch_libsvm} if entry.libsvm else {}
     if entry.openml is not None:
         fetchers["OpenML"] = _fetch_openml
@@ -239,7 +239,7 @@ def _download(name: str, entry: Entry, folder: Path | None, allowed: bool) -> li
         try:
             with _patient():
                 return [(_as_rows(X, entry), labels) for X, labels in fetch(entry)]
-        except Exception as error:  # whatever it is that libraries and servers do
+        except Exception as error:  # libraries and servers fail in many ways
             failures.append(f"{server} ({_reason(error)})")
     if failures:
         verdict, instead = f"could not be downloaded from {' or '.join(failures)}", ", or go online"
@@ -248,7 +248,7 @@ def _download(name: str, entry: Entry, folder: Path | None, allowed: bool) -> li
     else:
         verdict, instead = "cannot be downloaded", ""
     missing = f"is not in {folder} and {verdict}" if folder else verdict
-    raise Unavailable(f"{name} {missing}: give --data-dir a folder that has {' and '.join(entry.files)}{instead}.")
+    raise Unavailable(f"{name} {missing}: give data_dir= a folder that has {' and '.join(entry.files)}{instead}.")
 
 
 def _fetch_libsvm(entry: Entry) -> Iterator[tuple[Any, np.ndarray]]:
@@ -263,7 +263,7 @@ def _fetch_libsvm(entry: Entry) -> Iterator[tuple[Any, np.ndarray]]:
 def _fetch_openml(entry: Entry) -> Iterator[tuple[Any, np.ndarray]]:
     from sklearn.datasets import fetch_openml
 
-    # This parser does without pandas. A server that does not answer is asked once more, and at once.
+    # This parser does not need pandas. A server that does not answer is asked once more, without a pause.
     yield fetch_openml(
         data_id=entry.openml, as_frame=False, return_X_y=True, parser="liac-arff", n_retries=1, delay=0.1
     )
@@ -271,7 +271,7 @@ def _fetch_openml(entry: Entry) -> Iterator[tuple[Any, np.ndarray]]:
 
 @contextmanager
 def _patient() -> Iterator[None]:
-    """Give up on servers that are silent, which neither library does, and keep warnings of retries to ourselves."""
+    """Give up on silent servers, which neither library does, and hide the warnings about retries."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(PATIENCE)
     try:
@@ -283,7 +283,7 @@ def _patient() -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """Return why in a few words: what the system said, if that is beneath it, without the library's words around it."""
+    """Return the reason in a few words: the system's own error if there is one, not the library's."""
     cause = next((each for each in (error, error.__context__) if isinstance(each, OSError)), error)
     return " ".join(str(getattr(cause, "reason", cause)).split()).rstrip(".") or type(error).__name__
 
@@ -292,7 +292,7 @@ def _reason(error: Exception) -> str:
 
 
 def _as_rows(X: Any, entry: Entry) -> Any:
-    """Return rows as float64, dense or CSR, as wide as the catalogue says: zeros at the end of rows tell no width."""
+    """Return rows as float64, dense or CSR, with the catalogue's number of columns: a file may leave out last zeros."""
     if X.shape[1] != entry.columns:
         X = sparse.csr_array(X)
         if X[:, entry.columns :].count_nonzero():
@@ -304,7 +304,7 @@ def _as_rows(X: Any, entry: Entry) -> Any:
 
 
 def _spell(name: str, labels: np.ndarray, spellings: Sequence[Mapping[str, int]]) -> np.ndarray:
-    """Return labels as numbers, called what they are called in the catalogue."""
+    """Return labels as the numbers that the catalogue uses."""
     found, codes = np.unique(labels, return_inverse=True)
     texts = [f"{label:.17g}" if isinstance(label, float) else str(label) for label in found.tolist()]
     spelling = next((each for each in spellings if each.keys() == set(texts)), {})

@@ -1,4 +1,4 @@
-"""What `aucmax reproduce` does: measures studies, keeps their results, writes their pages."""
+"""The work of `aucmax reproduce`: measure studies, save their results, write their pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ..algorithms import PAPERS
 from .pages import write_pages
 from .running import run_study
 from .store import Record, gather_results, results_file
-from .study import Study, list_studies, read_study
+from .study import Study
+from .study_file import list_studies, read_study
 from .tables import ABSENT, MEASURED, count_verdicts, tabulate
 
 
@@ -19,8 +20,8 @@ def describe_studies() -> list[dict[str, str]]:
 
     Returns
     -------
-    rows : list of dict
-        One for each.
+    descriptions : list of dict
+        One for each study.
 
     Examples
     --------
@@ -52,13 +53,13 @@ def reproduce_studies(
     on_progress: Callable[[str, float, float | None, str], None],
     on_note: Callable[[str], None],
 ) -> tuple[dict[str, Any], list[list[str]]]:
-    """Measure studies, unless `effort` is empty, and write pages of all that have results in the folder.
+    """Measure studies, unless `effort` is "", and write the pages of all studies that have results in the folder.
 
     Returns
     -------
     values : dict
-        The counts of published figures by what became of them, for each study and in all.
-    rows : list of list of str
+        The numbers of published figures by verdict, for each study and for all of them together.
+    lines : list of list of str
         The same as lines of a table.
     """
     names = [study.name for study in studies]
@@ -86,7 +87,7 @@ def reproduce_studies(
     kept = {study.name: study for study in (*map(read_study, list_studies()), *studies)}
     written = [study for study in kept.values() if results_file(folder, study.name).exists()]
     if not written:
-        raise ValueError(f"{folder} holds no results: leave out --no-run to measure them.")
+        raise ValueError(f"{folder} holds no results: measure them first.")
     for study in studies:
         _note_absences(study, folder, names, on_note)
     write_pages(pages, folder, written)
@@ -100,17 +101,17 @@ def reproduce_studies(
 
 
 def _note_absences(study: Study, folder: Path, names: Sequence[str], on_note: Callable[[str], None]) -> None:
-    """Say what a page of a study will lack."""
+    """Report what the page of a study will lack."""
     if not results_file(folder, study.name).exists():
         on_note(f"{study.name}: {folder} holds no results of it.")
-    others = {contender.same_as[0] for contender in study.contenders.values() if contender.same_as}
+    others = {entry.same_as[0] for entry in study.methods.values() if entry.same_as}
     for other in sorted(others - set(names)):
         if not results_file(folder, other).exists():
-            on_note(f"{study.name}: some of its figures are those of {other}, which is to be measured too.")
+            on_note(f"{study.name}: some of its figures are those of {other}, which must be measured too.")
 
 
 def _summary(verdicts: Any) -> list[int]:
-    """Return counts of published figures: all, measured, within, beyond with a reason and without, absent."""
+    """Return how many published values there are: all, measured, within, explained, unexplained, not measured."""
     measured = sum(verdicts[name] for name in MEASURED)
     within, unexplained, undecided = (verdicts[name] for name in ("within", "unexplained", "undecided"))
     explained = measured - within - unexplained - undecided

@@ -1,4 +1,4 @@
-"""What other choices of the positive classes give, where a paper does not say which it made."""
+"""Tries other choices of the positive classes, for papers that do not say which classes they took."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from ..classifier import AUCClassifier
-from ..compare.tuning import on_one_core, take_rows
+from ..compare.tuning import quiet_and_single_threaded, sample_rows
 from .catalogue import Dataset
 from .store import Grouping
 from .study import Subject
@@ -20,17 +20,17 @@ ALPHA = 0.01
 
 
 def measure_groupings(subject: Subject, data: Dataset, *, most: int = 40, max_rows: int = 20_000) -> Grouping:
-    """Return what an exact fit gives for other choices of the positive classes.
+    """Return the AUCs of an exact fit for other choices of the positive classes.
 
-    Where a paper does not say which classes are positive, its figures can only be expected within this range. All
-    choices are tried, or some at random, on one split into 80% and 20%, with an alpha of 0.01.
+    If a paper does not say which classes are positive, all we can expect is that its values lie in this range. All
+    choices are tried, or a random sample of them, on one split into 80% and 20%, with an alpha of 0.01.
 
     Parameters
     ----------
     subject : Subject
         With a `grouping` of "halves" or "one".
     data : Dataset
-        With the labels of its file.
+        The data set, with the labels of its file.
     most : int, default=40
         The most choices.
     max_rows : int, default=20_000
@@ -41,18 +41,18 @@ def measure_groupings(subject: Subject, data: Dataset, *, most: int = 40, max_ro
     grouping : Grouping
         The lowest, middle and highest AUC.
     """
-    rows = take_rows(len(data.y), max_rows, 0)
-    X, labels = data.X[rows], data.labels[rows]
+    rows = sample_rows(len(data.y), max_rows, 0)
+    X, labels = data.features[rows], data.labels[rows]
     train, test = train_test_split(np.arange(len(labels)), test_size=0.2, stratify=data.y[rows], random_state=0)
     here = np.unique(data.labels[data.y == 1])
 
     def auc(group: Sequence[Any] | np.ndarray) -> float:
         y = np.isin(labels, group)
-        if not (len({*y[train]}) > 1 < len({*y[test]})):  # a class so rare that it is not in both parts
+        if not (len({*y[train]}) > 1 < len({*y[test]})):  # one class is so rare that a part has none of it
             return np.nan
         return AUCClassifier("squared", alpha=ALPHA).fit(X[train], y[train]).score(X[test], y[test])
 
-    with on_one_core():
+    with quiet_and_single_threaded():
         aucs = np.array([auc(group) for group in _groups(np.unique(labels), subject.grouping, most)])
         aucs = aucs[np.isfinite(aucs)]
         lowest, median, highest = (round(float(q), 6) for q in np.quantile(aucs, [0, 0.5, 1]))
@@ -60,7 +60,7 @@ def measure_groupings(subject: Subject, data: Dataset, *, most: int = 40, max_ro
 
 
 def _groups(classes: np.ndarray, grouping: str, most: int) -> list[tuple[Any, ...]]:
-    """Return single classes, or halves of them, at random if there are more; two halves of all count once."""
+    """Return all single classes, or at most `most` random halves of them; a half and its complement count once."""
     if grouping == "one":
         return [(c,) for c in classes]
     n, size, rng = len(classes), len(classes) // 2, np.random.RandomState(0)

@@ -11,7 +11,7 @@ PACKAGES = ("aucmax", "scikit-learn", "numpy", "scipy", "numba")
 
 
 def find_versions(*more: str) -> dict[str, str]:
-    """Return the versions of the packages that count, and of others that are named.
+    """Return the versions of the packages that results depend on, and of others that are named.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def find_versions(*more: str) -> dict[str, str]:
 
 
 def describe_machine() -> str:
-    """Return the processor, the number of cores and the memory of this machine in a line.
+    """Return processor, cores, memory and system of this machine in one line.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def describe_machine() -> str:
 
 
 def _processor() -> str:
-    """Return the model of the processor, as far as the system tells."""
+    """Return the model of the processor, or what the system knows about it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

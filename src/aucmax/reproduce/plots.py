@@ -1,6 +1,6 @@
-"""The figures of a study, as SVG: measured against published, or curves with their deviations.
+"""Drawings of a study as SVG: measured against published values, or curves with their standard deviations.
 
-The same results give the same bytes: ids from a fixed salt, no date, text as text.
+The same results give the same bytes: ids come from a fixed salt, there is no date, and text stays text.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..report.figures import render
-from .tables import Cell, Line, Table
+from ..report.figures import render_svg
+from .tables import Cell, MeasuredCurve, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 COLUMNS = 3
 PANEL = 3.4, 2.7  # inches
-TICKS = 8  # that a panel has room for
+TICKS = 8  # the most that a panel has room for
 METRIC_NAMES = {"auc": "AUC", "accuracy": "accuracy", "f1": "F1", "jaccard": "Jaccard index", "seconds": "seconds"}
-# Of Okabe and Ito, whom most eyes can tell apart; yellow, which white paper swallows, is left out.
+# The palette of Okabe and Ito, which most colour-blind people can tell apart, without its yellow: too pale on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 MARKERS = "os^Dv"
 STYLE: dict[Any, Any] = {
@@ -40,29 +40,29 @@ STYLE: dict[Any, Any] = {
 
 
 def draw(table: Table) -> bytes:
-    """Draw a study: measured against published figures of a table, the curves of a figure.
+    """Draw a study: measured against published values of a table, or the curves of a figure.
 
     Parameters
     ----------
     table : Table
-        The study and what was measured.
+        The study beside what was measured.
 
     Returns
     -------
     svg : bytes
-        The drawing; empty where there is nothing to draw.
+        The drawing; empty if there is nothing to draw.
 
     Examples
     --------
     >>> from aucmax.reproduce.plots import draw
     >>> from aucmax.reproduce.store import Record, Results
-    >>> from aucmax.reproduce.study import read_study
+    >>> from aucmax.reproduce.study_file import read_study
     >>> from aucmax.reproduce.tables import tabulate
     >>> results = Results([Record("diabetes", "OPAUC", 0, metrics={"auc": 0.83})], {}, {}, [])
     >>> draw(tabulate(read_study("opauc-table-2"), results))[:5]
     b'<?xml'
     """
-    if any(line.points for line in table.lines.values()):
+    if any(line.points for line in table.curves.values()):
         return _curves(table)
     compared = {metric: _compared(table, metric) for metric in table.metrics}
     compared = {metric: cells for metric, cells in compared.items() if cells}
@@ -74,9 +74,9 @@ def _compared(table: Table, metric: str) -> list[Cell]:
 
 
 def _looks(table: Table) -> dict[str, dict[str, Any]]:
-    """Return a colour and a marker for each method: another marker when the colours are used up."""
+    """Return a colour and a marker for each method; when the colours are used up, the marker changes."""
     looks = [{"color": colour, "marker": marker} for marker in MARKERS for colour in COLOURS]
-    return dict(zip(table.study.contenders, itertools.cycle(looks), strict=False))
+    return dict(zip(table.study.methods, itertools.cycle(looks), strict=False))
 
 
 def _dots(table: Table, compared: dict[str, list[Cell]]) -> bytes:
@@ -90,7 +90,7 @@ def _dots(table: Table, compared: dict[str, list[Cell]]) -> bytes:
             for cell in cells:
                 _dot(axes, cell, looks[cell.method])
             for method in dict.fromkeys(cell.method for cell in cells):
-                axes.plot([], [], linestyle="", label=method, **looks[method])  # the dot of the legend is full
+                axes.plot([], [], linestyle="", label=method, **looks[method])  # in the legend no dot is hollow
             name = METRIC_NAMES[metric]
             axes.set(xlabel=f"published {name}", ylabel=f"measured {name}")
         _legend(figure, looks)
@@ -99,7 +99,7 @@ def _dots(table: Table, compared: dict[str, list[Cell]]) -> bytes:
 
 
 def _identity(axes: Axes, cells: Sequence[Cell]) -> None:
-    """Draw where the two agree, with room for all error bars."""
+    """Draw the diagonal, where both agree, with room for all error bars."""
     figures = [figure for cell in cells for figure in (cell.published, cell.measured) if figure]
     lowest = min(figure.mean - (figure.std or 0.0) for figure in figures)
     highest = max(figure.mean + (figure.std or 0.0) for figure in figures)
@@ -110,8 +110,8 @@ def _identity(axes: Axes, cells: Sequence[Cell]) -> None:
 
 
 def _dot(axes: Axes, cell: Cell, look: dict[str, Any]) -> None:
-    """Draw a cell with its error bars; hollow where it is beyond a standard deviation."""
-    assert cell.published is not None  # as _compared chose them
+    """Draw a cell with its error bars; it is hollow if it is beyond a standard deviation."""
+    assert cell.published is not None  # _compared has chosen these
     assert cell.measured is not None
     axes.errorbar(
         cell.published.mean,
@@ -127,9 +127,9 @@ def _dot(axes: Axes, cell: Cell, look: dict[str, Any]) -> None:
 
 def _curves(table: Table) -> bytes:
     """Draw a panel for each data set, and rows of them for each metric."""
-    lines, looks = table.lines, _looks(table)
-    metrics = [m for m in table.metrics if any(line.points for key, line in lines.items() if key[2] == m)]
-    subjects = [data for data in table.study.subjects if any(key[0] == data for key in lines)]
+    measured, looks = table.curves, _looks(table)
+    metrics = [m for m in table.metrics if any(curve.points for key, curve in measured.items() if key[2] == m)]
+    subjects = [data for data in table.study.subjects if any(key[0] == data for key in measured)]
     columns = min(COLUMNS, len(subjects))
     rows = math.ceil(len(subjects) / columns)
 
@@ -146,13 +146,13 @@ def _curves(table: Table) -> bytes:
 
 
 def _panel(axes: Axes, table: Table, data: str, metric: str, looks: dict[str, dict[str, Any]]) -> None:
-    assert table.study.curve is not None  # a table of lines is that of a figure
+    assert table.study.curve is not None  # only figures have curves
     curve = table.study.curve
     axes.set_axis_on()
     for method, look in looks.items():
-        line, cell = table.lines.get((data, method, metric)), table.cells[data, method, metric]
+        line, cell = table.curves.get((data, method, metric)), table.cells[data, method, metric]
         if line is not None and line.points:
-            style = "--" if table.study.contenders[method].constant else "-"
+            style = "--" if table.study.methods[method].constant else "-"
             _band(axes, line, method, {**look, "linestyle": style})
         elif cell.measured is not None:
             axes.axhline(cell.measured.mean, color=look["color"], linestyle="--", label=method)
@@ -162,11 +162,11 @@ def _panel(axes: Axes, table: Table, data: str, metric: str, looks: dict[str, di
 
 
 def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
-    """Make the axis of a curve logarithmic, with ticks where its values are, as far as they have room."""
+    """Make the axis of a curve logarithmic, with ticks at its values if there is room for all of them."""
     above = [value for value in values if value > 0]
     if len(above) == len(values):
         axes.set_xscale("log")
-    else:  # zero, which has no logarithm, stands a decade to the left
+    else:  # zero has no logarithm: it stands a decade to the left
         axes.set_xscale("symlog", linthresh=min(above))
     if len(values) <= TICKS:
         axes.set_xticks(values)
@@ -174,7 +174,7 @@ def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
     axes.minorticks_off()
 
 
-def _band(axes: Axes, line: Line, method: str, look: dict[str, Any]) -> None:
+def _band(axes: Axes, line: MeasuredCurve, method: str, look: dict[str, Any]) -> None:
     x, mean, std, _ = zip(*line.points, strict=True)
     low = [m - s for m, s in zip(mean, std, strict=True)]
     high = [m + s for m, s in zip(mean, std, strict=True)]
@@ -194,6 +194,6 @@ def _legend(figure: Figure, methods: Iterable[str]) -> None:
 
 def _svg(paint: Callable[[Figure], None], width: float, height: float) -> bytes:
     try:
-        return render(paint, (width, height), STYLE)
+        return render_svg(paint, (width, height), STYLE)
     except ImportError as error:
         raise ImportError("The figures of a page need matplotlib: pip install 'aucmax[report]'.") from error

@@ -1,4 +1,4 @@
-"""Measures a study again: every method on every data set, each fit kept as it ends."""
+"""Measures a study again: every method on every data set. Each fit is saved as soon as it ends."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
-from ..compare.methods import full_name, leaf
+from ..algorithms.method import full_name, plain_name
 from ..compare.tuning import (
     FAILURES,
-    Fitted,
+    TunedEstimator,
     auc_of,
     list_candidates,
-    on_one_core,
-    quiet_workers,
+    quiet_and_single_threaded,
     reason_of,
-    take_rows,
+    sample_rows,
     thin,
     tune_and_fit,
+    worker_options,
 )
 from ..metrics import support_f1, support_jaccard
 from .catalogue import Dataset, Unavailable, load
 from .groupings import measure_groupings
-from .samples import Draws, Folds, Part, scale
+from .samples import Draws, Folds, Split, scale
 from .store import Grouping, Recipe, Record, Results, Setting, Store, new_session, read_results
-from .study import Contender, Curve, Protocol, Study, Subject
+from .study import Curve, Protocol, Study, StudyMethod, Subject
 
-# Weights count as zero below this, as in the paper on SHT-AUC.
+# Weights of at most this size count as zero, as in the paper on SHT-AUC.
 ZERO = 1e-3
 
 
 class Effort(NamedTuple):
-    """How much of the papers' protocols is done; None is all of it.
+    """How much of the papers' protocols is done; None stands for all of it.
 
     Attributes
     ----------
@@ -47,19 +47,21 @@ class Effort(NamedTuple):
     max_rows : int or None
         The most rows of a data set.
     few_rows, few_columns : int
-        Data of at most so many rows and columns are small.
-    runs_of_small, runs, draws : int or None
-        The most splits or draws of small data, splits of other data, and draws of other generated data.
+        Data with at most this many rows and columns count as small.
+    runs_of_small : int or None
+        The most splits or draws of small data.
+    runs, draws : int or None
+        The most splits of other real data, and the most draws of other generated data.
     candidates, candidates_of_curves : int or None
-        The most candidates of a grid, evenly spaced, in tables and at each point of a curve.
+        The most candidates of a grid, in tables and at each point of a curve; larger grids are thinned evenly.
     tuning_rows, tuning_values : int or None
-        The most rows, and values that are not zero, of a training part that parameters are chosen on.
+        The most rows of a training part that parameters are chosen on, and the most nonzero values of these rows.
     points : int or None
         The most points of a curve.
     drawn_rows : int or None
-        Rows of generated data, instead of the paper's.
+        Number of rows of generated data; None for the paper's.
     groupings, grouping_rows : int
-        The most other choices of the classes, and rows, that `measure_groupings` tries.
+        The most choices of the positive classes, and the most rows, that `measure_groupings` tries.
     """
 
     name: str
@@ -82,14 +84,42 @@ class Effort(NamedTuple):
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 1_000, 0, 0, None, 2, 2, 3, 3, 500, 20_000, 4, 1_000, 4, 2_000),
-        Effort("standard", 70_000, 2_000, 1_000, 25, 5, 4, 30, 4, 4_000, 500_000, 8),
-        Effort("full"),
+        Effort(
+            name="quick",
+            max_rows=1_000,
+            few_rows=0,
+            few_columns=0,
+            runs=2,
+            draws=2,
+            candidates=3,
+            candidates_of_curves=3,
+            tuning_rows=500,
+            tuning_values=20_000,
+            points=4,
+            drawn_rows=1_000,
+            groupings=4,
+            grouping_rows=2_000,
+        ),
+        Effort(
+            name="standard",
+            max_rows=70_000,
+            few_rows=2_000,
+            few_columns=1_000,
+            runs_of_small=25,
+            runs=5,
+            draws=4,
+            candidates=30,
+            candidates_of_curves=4,
+            tuning_rows=4_000,
+            tuning_values=500_000,
+            points=8,
+        ),
+        Effort(name="full"),
     )
 }
-# The fewest rows that parameters are chosen on.
+# However wide the rows are, parameters are chosen on at least this many.
 MIN_TUNING_ROWS = 300
-# Methods that this process has fitted: what they load and compile is in no time any more.
+# Methods that this process has fitted already: their fits import and compile nothing any more.
 _warm: set[str] = set()
 
 
@@ -103,31 +133,32 @@ def run_study(
     n_jobs: int = 1,
     on_progress: Callable[[Record, int, int], None] | None = None,
 ) -> Results:
-    """Measure a study, or what is not measured yet.
+    """Measure what is not measured yet of a study.
 
     Parameters
     ----------
     study : Study
         The study.
     path : path
-        The file that holds the results; what it has already, from a run of the same effort, is not done again unless
-        the study has changed.
+        The file of the results. What it holds already is not measured again unless the study has changed. All its
+        results are of the same effort.
     effort : {"quick", "standard", "full"}, default="standard"
-        How much of the paper's protocol: all of it ("full"); on larger data one round of folds, some of the
-        candidates, chosen on some of the rows ("standard"); or just enough to see that everything works ("quick").
+        How much of the paper's protocol is done: all of it ("full"); on larger data one round of folds, some of the
+        candidates, and parameters chosen on some of the rows ("standard"); or just enough to see that everything works
+        ("quick").
     data_dir : path, default=None
         The folder of the data sets.
     download : bool, default=True
-        Whether data that are not there are looked for on the network.
+        Whether to download data that are not in the folder.
     n_jobs : int, default=1
-        Number of processes. Times can only be compared with 1.
+        Number of processes. Compare times only if it is 1.
     on_progress : callable, default=None
-        Called with each record, how many there are of its data set, and how many there will be.
+        Called with each record, the number of records of its data set so far, and their final number.
 
     Returns
     -------
     results : Results
-        All that the file holds.
+        Everything that the file holds.
     """
     level, known = EFFORTS[effort], read_results(path)
     others = {session.effort for session in known.sessions} - {effort}
@@ -142,11 +173,11 @@ def run_study(
         done = {(record.data, record.method, record.run, record.x) for record in known.records if not record.failure}
         is_new = False
         for subject in study.subjects.values():
-            for entry in _measure(study, subject, level, done, known, data_dir, download, n_jobs, on_progress):
+            for item in _measure(study, subject, level, done, known, data_dir, download, n_jobs, on_progress):
                 if not is_new:
                     store.add(new_session(n_jobs, effort))
                     is_new = True
-                store.add(entry)
+                store.add(item)
     return read_results(path)
 
 
@@ -161,7 +192,7 @@ def _measure(
     n_jobs: int,
     on_progress: Callable[[Record, int, int], None] | None,
 ) -> Iterator[Record | Setting | Grouping]:
-    """Yield what is new of a data set."""
+    """Yield the new results of a data set."""
     before = known.settings.get(subject.label)
     if subject.missing:
         if before is None:
@@ -180,17 +211,17 @@ def _measure(
         yield setting
     if before is not None and setting.is_other_than(before):
         done, known = set(), known._replace(groupings={})
-    cells = list(_cells(study, subject, setting.runs, effort))
-    left = [cell for cell in cells if (subject.label, cell[0].label, cell[1], cell[2]) not in done]
+    planned = list(_plan_fits(study, subject, setting.runs, effort))
+    left = [(entry, run, x) for entry, run, x in planned if (subject.label, entry.label, run, x) not in done]
     tasks = (
-        delayed(_fit)(sample, study.protocol, study.curve, study.metrics, contender, run, x, subject.label, setting)
-        for contender, run, x in left
+        delayed(_measure_fit)(sample, study.protocol, study.curve, study.metrics, entry, run, x, subject.label, setting)
+        for entry, run, x in left
     )
-    count = len(cells) - len(left)
-    for record in Parallel(n_jobs=n_jobs, return_as="generator_unordered", **quiet_workers(n_jobs))(tasks):
+    count = len(planned) - len(left)
+    for record in Parallel(n_jobs=n_jobs, return_as="generator_unordered", **worker_options(n_jobs))(tasks):
         count += 1
         if on_progress is not None:
-            on_progress(record, count, len(cells))
+            on_progress(record, count, len(planned))
         yield record
     if _wants_grouping(study, subject, known) and whole is not None:
         yield measure_groupings(subject, whole, most=effort.groupings, max_rows=effort.grouping_rows)
@@ -204,11 +235,11 @@ def _is_complete(
     done: set[tuple[str, str, int, float | None]],
     known: Results,
 ) -> bool:
-    """Return whether nothing is left to do, so that the data need not be read."""
+    """Return whether nothing is left to measure; then the data need not be read."""
     if _wants_grouping(study, subject, known):
         return False
-    cells = _cells(study, subject, setting.runs, effort)
-    return all((subject.label, contender.label, run, x) in done for contender, run, x in cells)
+    planned = _plan_fits(study, subject, setting.runs, effort)
+    return all((subject.label, entry.label, run, x) in done for entry, run, x in planned)
 
 
 def _wants_grouping(study: Study, subject: Subject, known: Results) -> bool:
@@ -228,8 +259,8 @@ def _open(
         drop_columns=subject.drop_columns,
         download=download,
     )
-    rows = take_rows(len(whole.y), effort.max_rows, 0)
-    X = whole.X[rows].toarray() if subject.dense and sparse.issparse(whole.X) else whole.X[rows]
+    rows = sample_rows(len(whole.y), effort.max_rows, 0)
+    X = whole.features[rows].toarray() if subject.dense and sparse.issparse(whole.features) else whole.features[rows]
     return Folds(scale(X, subject.scaling or study.protocol.scaling), whole.y[rows], study.protocol), whole
 
 
@@ -253,90 +284,91 @@ def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, al
     )
 
 
-def _cells(study: Study, subject: Subject, runs: int, effort: Effort) -> Iterator[tuple[Contender, int, float | None]]:
-    """Yield the methods, runs and points of a curve that are to be measured on a data set."""
-    own = [contender for contender in study.contenders.values() if not contender.same_as]
-    contenders = [contender for contender in own if subject.generator or not contender.from_moments]
+def _plan_fits(
+    study: Study, subject: Subject, runs: int, effort: Effort
+) -> Iterator[tuple[StudyMethod, int, float | None]]:
+    """Yield method, run and point of the curve of every fit on a data set."""
+    own = [entry for entry in study.methods.values() if not entry.same_as]
+    methods = [entry for entry in own if subject.generator or not entry.from_moments]
     points: Sequence[float | None] = [None]
     if study.curve is not None:
         points = thin(study.curve.values, min(len(study.curve.values), effort.points or len(study.curve.values)))
-    for run, contender in itertools.product(range(runs), contenders):
-        for x in [None] if contender.constant and study.curve and study.curve.of == "method" else points:
-            yield contender, run, x
+    for run, entry in itertools.product(range(runs), methods):
+        for x in [None] if entry.constant and study.curve and study.curve.of == "method" else points:
+            yield entry, run, x
 
 
-def _fit(
+def _measure_fit(
     sample: Folds | Draws,
     protocol: Protocol,
     curve: Curve | None,
     metrics: Sequence[str],
-    contender: Contender,
+    entry: StudyMethod,
     run: int,
     x: float | None,
     label: str,
     setting: Setting,
 ) -> Record:
-    """Tune and fit a method on the training rows of a run, and measure it on the others."""
+    """Tune and fit a method on the training rows of a run, and measure it on the test rows."""
     of = curve.of if curve is not None and x is not None else ""
-    with on_one_core():
+    with quiet_and_single_threaded():
         try:
-            part = sample.part(run, {curve.parameter: x} if curve is not None and of == "data" else {})
-            part = _fewer_rows(part, contender.max_rows, run)
+            split = sample.split(run, {curve.parameter: x} if curve is not None and of == "data" else {})
+            split = _with_fewer_rows(split, entry.max_rows, run)
             if of == "rows" and x is not None:
-                part = _fewer_rows(part, round(x * len(part.y)) if x <= 1 else int(x), run)
-            fixed = {contender.parameter or curve.parameter: x} if curve is not None and of == "method" else {}
-            fitted = _fit_part(part, protocol, contender, fixed, run, setting)
-            measured = _evaluate(fitted.estimator, part, metrics)
+                split = _with_fewer_rows(split, round(x * len(split.y_train)) if x <= 1 else int(x), run)
+            fixed = {entry.parameter or curve.parameter: x} if curve is not None and of == "method" else {}
+            tuned = _tune(split, protocol, entry, fixed, run, setting)
+            measured = _measure_metrics(tuned.estimator, split, metrics)
         except FAILURES as error:
-            return Record(label, contender.label, run, x, failure=reason_of(error))
-    times = {"seconds": round(fitted.seconds, 6), "tuning_seconds": round(fitted.tuning_seconds, 3)}
-    if len(fitted.parameters) == 0:
+            return Record(label, entry.label, run, x, failure=reason_of(error))
+    times = {"seconds": round(tuned.seconds, 6), "tuning_seconds": round(tuned.tuning_seconds, 3)}
+    if len(tuned.parameters) == 0:
         del times["tuning_seconds"]
-    chosen = {name: value for name, value in fitted.parameters.items() if name not in map(leaf, fixed)}
-    return Record(label, contender.label, run, x, {**measured, **times}, chosen)
+    chosen = {name: value for name, value in tuned.parameters.items() if name not in map(plain_name, fixed)}
+    return Record(label, entry.label, run, x, {**measured, **times}, chosen)
 
 
-def _fewer_rows(part: Part, most: int | None, seed: int) -> Part:
-    rows = take_rows(len(part.y), most, seed)
-    return part._replace(X=part.X[rows], y=part.y[rows])
+def _with_fewer_rows(split: Split, most: int | None, seed: int) -> Split:
+    rows = sample_rows(len(split.y_train), most, seed)
+    return split._replace(X_train=split.X_train[rows], y_train=split.y_train[rows])
 
 
-def _fit_part(
-    part: Part, protocol: Protocol, contender: Contender, fixed: Mapping[str, Any], run: int, setting: Setting
-) -> Fitted:
-    if contender.from_moments:
-        estimator = contender.method.seeded(run).fit_moments(part.truth)  # loads and compiles
+def _tune(
+    split: Split, protocol: Protocol, entry: StudyMethod, fixed: Mapping[str, Any], run: int, setting: Setting
+) -> TunedEstimator:
+    if entry.from_moments:
+        estimator = entry.method.seeded(run).fit_moments(split.truth)  # imports and compiles
         start = perf_counter()
-        estimator.fit_moments(part.truth)
-        return Fitted(estimator, {}, perf_counter() - start, 0.0)
-    estimator = contender.method.make()
+        estimator.fit_moments(split.truth)
+        return TunedEstimator(estimator, {}, perf_counter() - start, 0.0)
+    estimator = entry.method()
     fixed = {full_name(name, estimator) or name: value for name, value in fixed.items()}
-    grid = {name: values for name, values in contender.method.grid.items() if name not in fixed}
-    candidates = [
-        {**candidate, **fixed} for candidate in list_candidates(grid, part.X.shape[1], setting.candidates or None)
-    ]
+    grid = {name: values for name, values in entry.method.grid.items() if name not in fixed}
+    tried = list_candidates(grid, split.X_train.shape[1], setting.candidates or None)
+    candidates = [{**candidate, **fixed} for candidate in tried]
     folds = StratifiedKFold(protocol.inner_folds, shuffle=True, random_state=run)
-    fitted = tune_and_fit(
-        contender.method,
+    tuned = tune_and_fit(
+        entry.method,
         candidates,
-        part.X,
-        part.y,
+        split.X_train,
+        split.y_train,
         folds,
         run,
-        warm_up=contender.method.name not in _warm,
+        warm_up=entry.method.name not in _warm,
         tuning_rows=setting.tuning_rows or None,
     )
-    _warm.add(contender.method.name)
-    return fitted
+    _warm.add(entry.method.name)
+    return tuned
 
 
-def _evaluate(estimator: Any, part: Part, metrics: Sequence[str]) -> dict[str, float]:
-    """Return what the study measures, but for times."""
-    measured = {"auc": auc_of(estimator, part.X_test, part.y_test)}
+def _measure_metrics(estimator: Any, split: Split, metrics: Sequence[str]) -> dict[str, float]:
+    """Return the metrics of the study on the test rows, without the times."""
+    measured = {"auc": auc_of(estimator, split.X_test, split.y_test)}
     if "accuracy" in metrics:
-        measured["accuracy"] = float(np.mean(estimator.predict(part.X_test) == part.y_test))
+        measured["accuracy"] = float(np.mean(estimator.predict(split.X_test) == split.y_test))
     for name, index in (("f1", support_f1), ("jaccard", support_jaccard)):
         if name in metrics:
             weights = np.ravel(estimator.coef_)
-            measured[name] = float(index(np.where(np.abs(weights) > ZERO, weights, 0), part.truth))
+            measured[name] = float(index(np.where(np.abs(weights) > ZERO, weights, 0), split.truth))
     return {name: round(value, 6) for name, value in measured.items()}

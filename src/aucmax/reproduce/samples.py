@@ -1,4 +1,4 @@
-"""What a study is measured on: splits of real data, scaled as the paper says, or draws of generated data."""
+"""The rows that a study is measured on: splits of real data, scaled as the paper says, or draws of generated data."""
 
 from __future__ import annotations
 
@@ -17,11 +17,21 @@ from .catalogue import Unavailable
 from .study import Protocol, Subject
 
 
-class Part(NamedTuple):
-    """Rows to train and to test on, and what is known of generated ones."""
+class Split(NamedTuple):
+    """Rows to train on and rows to test on.
 
-    X: Any
-    y: np.ndarray
+    Attributes
+    ----------
+    X_train, y_train : array
+        The training rows and their classes, 0 and 1.
+    X_test, y_test : array
+        The test rows and their classes.
+    truth : object
+        What is known about generated data: their true moments or their true support.
+    """
+
+    X_train: Any
+    y_train: np.ndarray
     X_test: Any
     y_test: np.ndarray
     truth: Any = None
@@ -35,7 +45,7 @@ class Folds:
         if rarer < protocol.folds:
             raise Unavailable(f"the rarer class has {rarer} rows, too few for {protocol.folds} folds.")
         folds = RepeatedStratifiedKFold(n_splits=protocol.folds, n_repeats=protocol.repeats, random_state=0)
-        self.X, self.y, self.splits = X, y, list(folds.split(np.zeros(len(y)), y))
+        self.features, self.y, self.splits = X, y, list(folds.split(np.zeros(len(y)), y))
 
     @property
     def n_runs(self) -> int:
@@ -44,18 +54,18 @@ class Folds:
 
     @property
     def shape(self) -> tuple[int, int, float, int]:
-        """Rows, columns, share of the positives, and values of a row that are not zero."""
-        width = self.X.nnz / len(self.y) if sparse.issparse(self.X) else self.X.shape[1]
-        return len(self.y), self.X.shape[1], float(self.y.mean()), math.ceil(width)
+        """Rows, columns, share of positives, and nonzero values of a row."""
+        width = self.features.nnz / len(self.y) if sparse.issparse(self.features) else self.features.shape[1]
+        return len(self.y), self.features.shape[1], float(self.y.mean()), math.ceil(width)
 
-    def part(self, run: int, options: Mapping[str, Any]) -> Part:
-        """Return a split."""
+    def split(self, run: int, options: Mapping[str, Any]) -> Split:
+        """Return the split of a run; there are no options."""
         train, test = self.splits[run]
-        return Part(self.X[train], self.y[train], self.X[test], self.y[test])
+        return Split(self.features[train], self.y[train], self.features[test], self.y[test])
 
 
 class Draws:
-    """Generated data, drawn anew for each run; Gaussian ones always from the same moments."""
+    """Generated data, with a new draw for each run; Gaussian data always have the same moments."""
 
     def __init__(self, subject: Subject, protocol: Protocol, max_rows: int | None) -> None:
         self.generate = getattr(datasets, subject.generator)
@@ -70,19 +80,19 @@ class Draws:
 
     @property
     def shape(self) -> tuple[int, int, float, int]:
-        """Rows, columns, share of the positives, and values of a row."""
+        """Rows, columns, share of positives, and values of a row."""
         X, y, _ = self.generate(**self.options, random_state=0)
         return *X.shape, float(y.mean()), X.shape[1]
 
-    def part(self, run: int, options: Mapping[str, Any]) -> Part:
-        """Return a draw; the last rows of Gaussian ones have no outliers and are tested on."""
+    def split(self, run: int, options: Mapping[str, Any]) -> Split:
+        """Return the draw of a run; the test rows of Gaussian data are the last ones, which have no outliers."""
         X, y, truth = self.generate(**{**self.options, **options}, random_state=run + 1)
         X = scale(X, self.scaling)
         if self.is_gaussian:
             n_train = len(y) - round(self.test_size * len(y))
-            return Part(X[:n_train], y[:n_train], X[n_train:], y[n_train:], truth)
+            return Split(X[:n_train], y[:n_train], X[n_train:], y[n_train:], truth)
         X, X_test, y, y_test = train_test_split(X, y, test_size=self.test_size, stratify=y, random_state=run)
-        return Part(X, y, X_test, y_test, truth)
+        return Split(X, y, X_test, y_test, truth)
 
 
 def scale(X: Any, scaling: str) -> Any:

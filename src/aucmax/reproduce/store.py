@@ -1,4 +1,4 @@
-"""Results of a study, kept as they come: a file of JSON lines, one for each fit, which a stopped run goes on from."""
+"""Results of a study: a file of JSON lines, one for each fit, written as it ends, from which a stopped run resumes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 try:
     import fcntl
-except ImportError:  # on Windows two processes are not told apart
+except ImportError:  # on Windows nothing keeps two processes from writing to one file
     fcntl = None  # type: ignore[assignment]
 
 from .machine import describe_machine, find_versions
@@ -30,13 +30,13 @@ class Record(NamedTuple):
     run : int
         Number of the split or draw.
     x : float or None
-        Value of the curve's parameter.
+        Value of the curve's parameter; None in tables.
     metrics : mapping of float
         What was measured: "auc", "accuracy", "f1", "jaccard", "seconds", "tuning_seconds".
     parameters : mapping
-        Those chosen from the grid.
+        The ones that were chosen from the grid.
     failure : str
-        Why there are none.
+        Why the fit failed; "" if it did not.
     """
 
     data: str
@@ -49,26 +49,26 @@ class Record(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What a data set was, and how much was done on it.
+    """What a data set was, and how much was measured on it.
 
     Attributes
     ----------
     data : str
         Label of the study.
     rows, columns : int
-        Those measured on.
+        Number of rows and columns that were measured on.
     positive : float
         Share of the positive rows.
     all_rows : int
-        Rows before they were capped.
+        Number of rows before they were capped.
     runs : int
         Number of splits or draws.
     candidates : int
-        The most candidates of a grid that were tried, evenly spaced; 0 for whole grids.
+        The most candidates of a grid that were tried; larger grids were thinned evenly. 0 for whole grids.
     tuning_rows : int
         The most rows that parameters were chosen on; 0 for all.
     missing : str
-        Why there are no data.
+        Why the data cannot be had; "" if they can.
     """
 
     data: str
@@ -82,12 +82,24 @@ class Setting(NamedTuple):
     missing: str = ""
 
     def is_other_than(self, before: Setting) -> bool:
-        """Return whether what was measured by the setting before cannot stand beside what is measured now."""
+        """Return whether results of the earlier setting must not be mixed with results of this one."""
         return not before.missing and before._replace(runs=0) != self._replace(runs=0)
 
 
 class Grouping(NamedTuple):
-    """What other choices of the positive classes give: test AUCs of an exact fit, `here` with those of the study."""
+    """Test AUCs of an exact fit for other choices of the positive classes.
+
+    Attributes
+    ----------
+    data : str
+        Label of the study.
+    choices : int
+        Number of choices that were tried.
+    lowest, median, highest : float
+        The lowest, median and highest AUC of all of them.
+    here : float
+        The AUC with the choice of the study.
+    """
 
     data: str
     choices: int
@@ -98,7 +110,15 @@ class Grouping(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How a method or a data set is measured: what was measured by another recipe before does not count."""
+    """How a method or a data set is measured. Results of an earlier, different recipe do not count.
+
+    Attributes
+    ----------
+    data, method : str
+        Label of the data set or of the method; the other one is "".
+    text : str
+        Everything that the results depend on.
+    """
 
     data: str
     method: str
@@ -106,7 +126,21 @@ class Recipe(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A time that the command ran."""
+    """One run of the command that measured something.
+
+    Attributes
+    ----------
+    date : str
+        The day, as YYYY-MM-DD.
+    machine : str
+        Processor, cores, memory and system.
+    versions : mapping of str
+        The versions of the packages that matter.
+    jobs : int
+        Number of processes.
+    effort : str
+        The name of the effort.
+    """
 
     date: str
     machine: str
@@ -116,7 +150,21 @@ class Session(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What a file of results holds; of records, settings and groupings that are there twice, the later."""
+    """What a file of results holds. Of two records, settings or groupings of the same thing, the later counts.
+
+    Attributes
+    ----------
+    records : list of Record
+        The fits.
+    settings : dict of Setting
+        By the label of the data set.
+    groupings : dict of Grouping
+        By the label of the data set.
+    sessions : list of Session
+        The runs of the command.
+    recipes : dict of str
+        By the labels of data set and method; see `Recipe`.
+    """
 
     records: list[Record]
     settings: dict[str, Setting]
@@ -129,12 +177,12 @@ _KINDS = {kind.__name__.lower(): kind for kind in (Record, Setting, Grouping, Re
 
 
 class Store:
-    """A file of results that is added to.
+    """A file of results to append to.
 
     Parameters
     ----------
     path : path
-        The file; it is made if there is none.
+        The file; it is created if there is none.
     """
 
     def __init__(self, path: Path) -> None:
@@ -149,16 +197,16 @@ class Store:
         self._end_torn_line()
 
     def _end_torn_line(self) -> None:
-        """Begin a new line where a process that was killed left half of one."""
+        """Begin a new line if a killed process left half of one."""
         if self.file.tell():
             self.file.seek(-1, os.SEEK_END)
             if self.file.read(1) != b"\n":
                 self.file.write(b"\n")
 
-    def add(self, entry: Record | Setting | Grouping | Recipe | Session) -> None:
-        """Write a line, at once."""
-        values = {name: value for name, value in entry._asdict().items() if value != entry._field_defaults.get(name)}
-        line = {type(entry).__name__.lower(): values}
+    def add(self, item: Record | Setting | Grouping | Recipe | Session) -> None:
+        """Write a line and flush it."""
+        values = {name: value for name, value in item._asdict().items() if value != item._field_defaults.get(name)}
+        line = {type(item).__name__.lower(): values}
         self.file.write(json.dumps(line, ensure_ascii=False, default=_plain).encode() + b"\n")
         self.file.flush()
 
@@ -170,17 +218,17 @@ class Store:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number of NumPy's as one of Python's."""
+    """Return a NumPy number as a Python number."""
     return value.item()
 
 
 def read_results(path: Path) -> Results:
-    """Return the results that a file holds; none if there is no file.
+    """Return the results in a file; none if there is no file.
 
     Parameters
     ----------
     path : path
-        A file that a `Store` wrote. A line that was cut off is left out.
+        A file that a `Store` wrote. A line that was cut off is skipped.
 
     Returns
     -------
@@ -204,31 +252,31 @@ def read_results(path: Path) -> Results:
     for number, line in enumerate(lines, 1):
         try:
             ((kind, values),) = json.loads(line).items()
-            entry = _KINDS[kind](**values)
-            key = tuple(getattr(entry, name, None) for name in ("data", "method", "run", "x"))
-            before = found[kind].get(key, entry)
-            if isinstance(entry, Record):
-                dict(entry.metrics)
+            item = _KINDS[kind](**values)
+            key = tuple(getattr(item, name, None) for name in ("data", "method", "run", "x"))
+            before = found[kind].get(key, item)
+            if isinstance(item, Record):
+                dict(item.metrics)
         except (json.JSONDecodeError, UnicodeDecodeError):
-            continue  # half a line of a process that was killed: that fit is done again
+            continue  # half a line of a killed process: that fit is made again
         except (AttributeError, KeyError, TypeError, ValueError):
             raise ValueError(f"{path}, line {number}, is no result of a study.") from None
-        if isinstance(entry, Recipe) and entry != before:
-            _forget(found, entry.data, entry.method)
-        if isinstance(entry, Setting) and entry.is_other_than(before):
-            _forget(found, entry.data, "")
-        found[kind][number if kind == "session" else key] = entry
+        if isinstance(item, Recipe) and item != before:
+            _forget(found, item.data, item.method)
+        if isinstance(item, Setting) and item.is_other_than(before):
+            _forget(found, item.data, "")
+        found[kind][number if kind == "session" else key] = item
     return Results(
         list(found["record"].values()),
-        {entry.data: entry for entry in found["setting"].values()},
-        {entry.data: entry for entry in found["grouping"].values()},
+        {item.data: item for item in found["setting"].values()},
+        {item.data: item for item in found["grouping"].values()},
         list(found["session"].values()),
-        {(entry.data, entry.method): entry.text for entry in found["recipe"].values()},
+        {(item.data, item.method): item.text for item in found["recipe"].values()},
     )
 
 
 def _forget(found: dict[str, dict[Any, Any]], of_data: str, of_method: str) -> None:
-    """Drop what was measured of a data set or a method."""
+    """Drop the results of a data set or a method."""
     for kind in ("record", "setting", "grouping"):
         for key in list(found[kind]):
             data, method, *_ = key
@@ -249,20 +297,20 @@ def gather_results(folder: Path, study: Study) -> Results:
     Returns
     -------
     results : Results
-        Its own, and those of contenders that were measured in another study with the same effort. What was measured
-        by another recipe than the study has now is left out.
+        Its own, and those of methods that were measured in another study with the same effort. Results
+        of an earlier, different recipe are left out.
     """
     results = read_results(results_file(folder, study.name))
     old = {key for key, text in study.recipes().items() if results.recipes.get(key, text) != text}
     records = [r for r in results.records if not {(r.data, ""), ("", r.method)} & old]
     efforts = {session.effort for session in results.sessions}
-    for contender in study.contenders.values():
-        if contender.same_as:
-            other, there = contender.same_as
+    for entry in study.methods.values():
+        if entry.same_as:
+            other, there = entry.same_as
             others = read_results(results_file(folder, other))
             if not efforts or efforts == {session.effort for session in others.sessions}:
                 found = (r for r in others.records if r.method == there and r.data in study.subjects)
-                records += [r._replace(method=contender.label) for r in found]
+                records += [r._replace(method=entry.label) for r in found]
     return results._replace(records=records)
 
 
@@ -272,5 +320,5 @@ def results_file(folder: Path, study: str) -> Path:
 
 
 def new_session(jobs: int, effort: str) -> Session:
-    """Return what is known of this machine and the packages, and the date."""
+    """Return the session that begins now on this machine."""
     return Session(time.strftime("%Y-%m-%d"), describe_machine(), find_versions(), jobs, effort)

@@ -1,11 +1,11 @@
-"""The numbers behind the page of a study: published and measured figures side by side, and why they differ.
+"""The numbers behind the page of a study: published and measured values side by side, and why they differ.
 
-1. A cell has the mean and the standard deviation over the runs; where one of them failed, it has the reason instead.
-2. It is beyond where the difference to the published mean is more than the larger of the two standard deviations.
-   Times are not judged: the machines differ.
-3. The first method is tested against each other one on the runs that both have, by a paired t-test at 95%. The marks
-   are the papers': • where the first is better, ◦ where it is worse.
-4. Every published figure has one verdict, so that the verdicts add up to the figures.
+1. A cell has the mean and the standard deviation over the runs; if one of them failed, it has the reason instead.
+2. A cell is beyond if it differs from the published mean by more than the larger of the two standard deviations. Times
+   are not judged: the machines differ.
+3. The first method is tested against each other one by a paired t-test at 95%, on the runs that both have. The marks
+   are the papers': • if the first is better, ◦ if it is worse.
+4. Every published value gets one verdict, so the counts of the verdicts add up to the number of values.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 
 from ..compare.comparison import SIGNIFICANCE, paired_t_test
 from .store import Grouping, Record, Results
-from .study import CAUSES, Contender, Figure, Reason, Study
+from .study import CAUSES, Reason, Study, StudyMethod, Value
 
 BETTER, WORSE = "•", "◦"
-# What can become of a published figure: measured, with the causes of differences that have a reason, or not measured.
+# The verdicts on a published value: measured, with the causes of explained differences among them, or not measured.
 MEASURED = ("within", *CAUSES, "unexplained", "undecided")
 ABSENT = ("no data", "failed", "not run")
-# Published figures have four decimals; a difference of exactly a standard deviation must not hang on the last bit.
+# Published values have four decimals; a difference of exactly a standard deviation must not depend on the last bit.
 ROUNDING = 1e-9
 
 
@@ -36,28 +36,28 @@ class Cell(NamedTuple):
     ----------
     data, method, metric : str
         Labels of the study.
-    published : Figure or None
-        As it is to be read.
-    printed : Figure or None
-        As it is printed, where it is to be read otherwise.
-    measured : Figure or None
+    published : Value or None
+        The published value, as it is meant.
+    printed : Value or None
+        The published value as it is printed, if it is meant otherwise.
+    measured : Value or None
         Mean and standard deviation over the runs (None for a single one), and the mark of our own test.
     runs : int
-        How many.
+        Number of runs.
     absence : str
-        Why nothing was measured: a sentence.
+        Why nothing was measured, in a sentence.
     absent : str
         The same in a word, one of `ABSENT`.
     reason : Reason or None
-        Why the figures differ, where they do by more than a standard deviation.
+        Why the values differ, if they do by more than a standard deviation.
     """
 
     data: str
     method: str
     metric: str
-    published: Figure | None = None
-    printed: Figure | None = None
-    measured: Figure | None = None
+    published: Value | None = None
+    printed: Value | None = None
+    measured: Value | None = None
     runs: int = 0
     absence: str = ""
     absent: str = ""
@@ -71,7 +71,7 @@ class Cell(NamedTuple):
     @property
     def tolerance(self) -> float | None:
         """The larger standard deviation of those that are known."""
-        stds = [figure.std for figure in (self.published, self.measured) if figure and figure.std is not None]
+        stds = [value.std for value in (self.published, self.measured) if value and value.std is not None]
         return max(stds, default=None)
 
     @property
@@ -83,7 +83,7 @@ class Cell(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What became of the published figure, one of `MEASURED` and `ABSENT`; "" where none is to be judged."""
+        """The verdict on the published value, one of `MEASURED` and `ABSENT`; "" if there is nothing to judge."""
         if self.published is None or self.metric == "seconds":
             return ""
         if self.measured is None:
@@ -95,8 +95,18 @@ class Cell(NamedTuple):
         return self.reason.cause if self.reason else "unexplained"
 
 
-class Point(NamedTuple):
-    """A point of a curve: where, mean and standard deviation over the runs, and how many they are."""
+class CurvePoint(NamedTuple):
+    """A point of a measured curve.
+
+    Attributes
+    ----------
+    x : float
+        The value of the curve's parameter.
+    mean, std : float
+        Mean and standard deviation over the runs.
+    runs : int
+        Number of runs.
+    """
 
     x: float
     mean: float
@@ -104,26 +114,34 @@ class Point(NamedTuple):
     runs: int
 
 
-class Line(NamedTuple):
-    """A method on a data set along the parameter of a curve: its points, and why there are no others."""
+class MeasuredCurve(NamedTuple):
+    """A metric of a method on a data set along the parameter of a curve.
 
-    points: Sequence[Point]
+    Attributes
+    ----------
+    points : list of CurvePoint
+        The points at which no run failed.
+    failures : list of str
+        Why there are no others.
+    """
+
+    points: Sequence[CurvePoint]
     failures: Sequence[str]
 
 
-class Wins(NamedTuple):
-    """Data sets on which the first method wins, ties and loses against another one.
+class WinTieLoss(NamedTuple):
+    """Number of data sets on which the first method wins, ties and loses against another one.
 
     Attributes
     ----------
     method : str
-        The other one.
+        The label of the other method.
     printed : str
-        As printed, over all data of the paper; "" where it is not.
+        As printed, over all data of the paper; "" if the paper does not print it.
     published : (int, int, int) or None
-        By the published marks, over the data that `measured` is of; None where the paper marks nothing.
+        By the published marks, over the data sets that were measured; None if the paper marks nothing.
     measured : (int, int, int)
-        By our own tests.
+        By our own tests, over the same data sets.
     """
 
     method: str
@@ -133,28 +151,29 @@ class Wins(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A study and what was measured.
+    """A study beside what was measured.
 
     Attributes
     ----------
     study : Study
         The study.
     results : Results
-        What was measured, fit by fit.
+        The fits.
     cells : dict of Cell
-        By the labels of data and method, and by metric, "seconds" among them. In a figure, these are the constants.
-    lines : dict of Line
-        The same for the curves of a figure.
+        By the labels of data and method, and by metric, "seconds" among them. In a figure these are the methods that do
+        not depend on the parameter.
+    curves : dict of MeasuredCurve
+        The curves of a figure, by the same keys.
     """
 
     study: Study
     results: Results
     cells: Mapping[tuple[str, str, str], Cell]
-    lines: Mapping[tuple[str, str, str], Line]
+    curves: Mapping[tuple[str, str, str], MeasuredCurve]
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics that a page shows, without the times unless they are all there is."""
+        """The metrics that a page shows; times only if there is nothing else."""
         known = dict.fromkeys((*self.study.metrics, *self.study.published))
         return [metric for metric in known if metric != "seconds"] or ["seconds"]
 
@@ -168,14 +187,14 @@ Runs = Mapping[int, Record]
 
 
 def tabulate(study: Study, results: Results) -> Table:
-    """Put what was measured beside what was published.
+    """Put measured values beside the published ones.
 
     Parameters
     ----------
     study : Study
         The published table or figure.
     results : Results
-        What was measured of it, all or a part.
+        What was measured of it so far.
 
     Returns
     -------
@@ -185,7 +204,7 @@ def tabulate(study: Study, results: Results) -> Table:
     Examples
     --------
     >>> from aucmax.reproduce.store import Record, Results
-    >>> from aucmax.reproduce.study import read_study
+    >>> from aucmax.reproduce.study_file import read_study
     >>> from aucmax.reproduce.tables import tabulate
     >>> records = [Record("diabetes", "OPAUC", run, metrics={"auc": 0.82 + 0.01 * run}) for run in range(3)]
     >>> table = tabulate(read_study("opauc-table-2"), Results(records, {}, {}, []))
@@ -194,28 +213,28 @@ def tabulate(study: Study, results: Results) -> Table:
     (0.8309, 0.83, 3, 'within')
     """
     groups: dict[tuple[str, str], dict[float | None, dict[int, Record]]] = {}
-    for record in results.records:  # of a fit that was made twice, the last counts
+    for record in results.records:  # of two fits of the same thing, the later counts
         groups.setdefault((record.data, record.method), {}).setdefault(record.x, {})[record.run] = record
-    cells, lines = {}, {}
+    cells, curves = {}, {}
     metrics = dict.fromkeys((*study.metrics, *study.published, "seconds"))
-    first = next(iter(study.contenders))
+    first = next(iter(study.methods))
     for data in study.subjects:
         rivals = groups.get((data, first), {}).get(None, {})
-        for method, contender in study.contenders.items():
+        for method, entry in study.methods.items():
             along = groups.get((data, method), {})
-            borrowed = is_borrowed(study, contender)
+            borrowed = is_borrowed(study, entry)
             for metric in metrics:
                 key = data, method, metric
                 rival = {} if method == first or borrowed else rivals
                 cells[key] = _cell(study, results, key, along.get(None, {}), rival)
                 if study.curve is not None and any(x is not None for x in along):
-                    lines[key] = _line(along, metric)
-    return Table(study, results, cells, lines)
+                    curves[key] = _measured_curve(along, metric)
+    return Table(study, results, cells, curves)
 
 
-def is_borrowed(study: Study, contender: Contender) -> bool:
-    """Return whether its figures are those of another paper: on other rows, so that there is nothing to pair."""
-    return bool(contender.same_as) and not contender.same_as[0].startswith(study.paper.lower())
+def is_borrowed(study: Study, entry: StudyMethod) -> bool:
+    """Return whether its values come from another paper: they are of other rows, so they cannot be paired."""
+    return bool(entry.same_as) and not entry.same_as[0].startswith(study.paper.lower())
 
 
 def _cell(study: Study, results: Results, key: tuple[str, str, str], runs: Runs, rivals: Runs) -> Cell:
@@ -228,7 +247,7 @@ def _cell(study: Study, results: Results, key: tuple[str, str, str], runs: Runs,
     if not failure and values:
         mark = "" if metric == "seconds" else _mark(values, _values(rivals, metric))
         std = float(np.std(list(values.values()))) if len(values) > 1 else None
-        cell = cell._replace(measured=Figure(float(np.mean(list(values.values()))), std, mark), runs=len(values))
+        cell = cell._replace(measured=Value(float(np.mean(list(values.values()))), std, mark), runs=len(values))
         return cell._replace(reason=_reason(study, results, cell)) if cell.beyond else cell
     missing = study.subjects[data].missing or (results.settings[data].missing if data in results.settings else "")
     if missing:
@@ -238,15 +257,15 @@ def _cell(study: Study, results: Results, key: tuple[str, str, str], runs: Runs,
     return cell._replace(absence="Not run yet.", absent="not run")
 
 
-def _double_error(figure: Figure) -> Figure:
+def _double_error(value: Value) -> Value:
     """Return an accuracy whose error was halved before it was printed."""
-    std = None if figure.std is None else round(2 * figure.std, 6)
-    return Figure(round(2 * figure.mean - 1, 6), std, figure.mark)
+    std = None if value.std is None else round(2 * value.std, 6)
+    return Value(round(2 * value.mean - 1, 6), std, value.mark)
 
 
 def _values(runs: Runs, metric: str) -> tuple[dict[int, float], str]:
-    """Return a metric of each run that has it, and in a sentence what went wrong in any of them."""
-    in_order = sorted(runs.items())  # lest the last bit of a mean hang on which fit ended first
+    """Return a metric of each run that has it, and a sentence about the runs that failed."""
+    in_order = sorted(runs.items())  # otherwise the last bit of a mean would depend on which fit ended first
     failures = [run.failure for _, run in in_order if run.failure]
     values = {number: run.metrics[metric] for number, run in in_order if metric in run.metrics}
     failures += [f"{metric} is {value}." for value in values.values() if not math.isfinite(value)]
@@ -254,7 +273,7 @@ def _values(runs: Runs, metric: str) -> tuple[dict[int, float], str]:
 
 
 def _mark(values: Mapping[int, float], rivals: tuple[Mapping[int, float], str]) -> str:
-    """Return the mark of a method whose rival, the first of the study, has these values on the runs."""
+    """Return the mark of a method; its rival is the first method of the study."""
     first, failure = rivals
     common = sorted(first.keys() & values.keys())
     if failure or not common:
@@ -266,13 +285,13 @@ def _mark(values: Mapping[int, float], rivals: tuple[Mapping[int, float], str]) 
 
 
 def _reason(study: Study, results: Results, cell: Cell) -> Reason | None:
-    """Return the reason that the study gives for a difference, or the choice of the classes if that can explain it."""
+    """Return the study's reason for a difference, or the choice of the classes if that can explain it."""
     grouping = results.groupings.get(cell.data)
     given = study.reason(cell.data, cell.method)
     if given or grouping is None or cell.metric != "auc" or not study.subjects[cell.data].grouping:
         return given
-    assert cell.published is not None  # beyond what, otherwise?
-    # What another choice would add to the exact fit of this one, it can be expected to add here.
+    assert cell.published is not None  # a cell without it is not beyond
+    # Another choice of the classes should change this AUC by as much as it changes the AUC of the exact fit.
     missing, margin = -(cell.difference or 0.0), (cell.tolerance or 0.0) + ROUNDING
     if not grouping.lowest - margin <= missing + grouping.here <= grouping.highest + margin:
         return None
@@ -281,12 +300,12 @@ def _reason(study: Study, results: Results, cell: Cell) -> Reason | None:
 
 
 def describe_grouping(grouping: Grouping) -> str:
-    """Return in a sentence what other choices of the classes give.
+    """Return a sentence on the AUCs of other choices of the classes.
 
     Parameters
     ----------
     grouping : Grouping
-        What was measured of them.
+        These AUCs.
 
     Returns
     -------
@@ -307,8 +326,8 @@ def describe_grouping(grouping: Grouping) -> str:
     )
 
 
-def _line(along: Mapping[float | None, Runs], metric: str) -> Line:
-    """Return the points at which no run failed, and for the others why."""
+def _measured_curve(along: Mapping[float | None, Runs], metric: str) -> MeasuredCurve:
+    """Return the points at which no run failed, and why the others are missing."""
     points, failures = [], []
     for x in sorted(x for x in along if x is not None):
         values, failure = _values(along[x], metric)
@@ -316,12 +335,12 @@ def _line(along: Mapping[float | None, Runs], metric: str) -> Line:
             failures.append(f"at {x:.6g}, {failure}")
         elif values:
             sample = list(values.values())
-            points.append(Point(x, float(np.mean(sample)), float(np.std(sample)), len(sample)))
-    return Line(points, failures)
+            points.append(CurvePoint(x, float(np.mean(sample)), float(np.std(sample)), len(sample)))
+    return MeasuredCurve(points, failures)
 
 
 def count_verdicts(tables: Iterable[Table]) -> Counter[str]:
-    """Count what became of the published figures.
+    """Count the verdicts on published values.
 
     Parameters
     ----------
@@ -331,12 +350,12 @@ def count_verdicts(tables: Iterable[Table]) -> Counter[str]:
     Returns
     -------
     counts : Counter
-        By verdict, of `MEASURED` and `ABSENT`; their sum is the number of published figures, times aside.
+        By verdict, of `MEASURED` and `ABSENT`; their sum is the number of published values without the times.
 
     Examples
     --------
     >>> from aucmax.reproduce.store import Results
-    >>> from aucmax.reproduce.study import read_study
+    >>> from aucmax.reproduce.study_file import read_study
     >>> from aucmax.reproduce.tables import count_verdicts, tabulate
     >>> list(count_verdicts([tabulate(read_study("opauc-table-2"), Results([], {}, {}, []))]))
     ['not run', 'no data']
@@ -345,8 +364,8 @@ def count_verdicts(tables: Iterable[Table]) -> Counter[str]:
     return Counter(verdict for verdict in verdicts if verdict)
 
 
-def count_wins(table: Table) -> list[Wins]:
-    """Count on how many data sets the first method wins, ties and loses, by the headline metric.
+def count_wins(table: Table) -> list[WinTieLoss]:
+    """Count on how many data sets the first method wins, ties and loses, by the first metric.
 
     Parameters
     ----------
@@ -355,13 +374,13 @@ def count_wins(table: Table) -> list[Wins]:
 
     Returns
     -------
-    wins : list of Wins
-        Against each other method that has figures; times are not tested.
+    wins : list of WinTieLoss
+        Against each other method that has values; times are not tested.
 
     Examples
     --------
     >>> from aucmax.reproduce.store import Record, Results
-    >>> from aucmax.reproduce.study import read_study
+    >>> from aucmax.reproduce.study_file import read_study
     >>> from aucmax.reproduce.tables import count_wins, tabulate
     >>> records = [
     ...     Record("diabetes", method, run, metrics={"auc": auc + 0.001 * run})
@@ -369,16 +388,16 @@ def count_wins(table: Table) -> list[Wins]:
     ...     for run in range(3)
     ... ]
     >>> count_wins(tabulate(read_study("opauc-table-2"), Results(records, {}, {}, [])))[0]
-    Wins(method='OAMseq', printed='14/2/0', published=(0, 1, 0), measured=(1, 0, 0))
+    WinTieLoss(method='OAMseq', printed='14/2/0', published=(0, 1, 0), measured=(1, 0, 0))
     """
     study, metric = table.study, table.metrics[0]
     if metric == "seconds":
         return []
-    first, *others = study.contenders
-    marked = any(figure.mark for figure in study.published.get(metric, {}).values())
+    first, *others = study.methods
+    marked = any(value.mark for value in study.published.get(metric, {}).values())
     found = []
     for method in others:
-        if is_borrowed(study, study.contenders[method]):
+        if is_borrowed(study, study.methods[method]):
             continue
         pairs = [(table.cells[data, first, metric], table.cells[data, method, metric]) for data in study.subjects]
         pairs = [pair for pair in pairs if pair[0].measured and pair[1].measured]
@@ -386,10 +405,10 @@ def count_wins(table: Table) -> list[Wins]:
         measured = _tally(cell.measured for _, cell in pairs)
         printed = study.win_tie_loss.get(method, "")
         if pairs or printed:
-            found.append(Wins(method, printed, published if marked and any(published) else None, measured))
+            found.append(WinTieLoss(method, printed, published if marked and any(published) else None, measured))
     return found
 
 
-def _tally(figures: Iterable[Figure | None]) -> tuple[int, int, int]:
-    marks = Counter(figure.mark for figure in figures if figure)
+def _tally(values: Iterable[Value | None]) -> tuple[int, int, int]:
+    marks = Counter(value.mark for value in values if value)
     return marks[BETTER], marks[""], marks[WORSE]

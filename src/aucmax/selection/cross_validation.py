@@ -1,4 +1,4 @@
-"""Cross-validation along a regularisation path.
+"""Cross-validation along a regularisation path: one function for rows in memory, in files and anywhere else.
 
 The square loss takes one pass for the moments and one for the scores: the moments of a training set are the merge of
 those of the other folds, and each training set takes one eigendecomposition for all alphas. The other losses start from
@@ -7,7 +7,6 @@ there. Every AUC is the exact one of the held-out rows.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral
@@ -16,14 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from ..data.folds import Splits, make_rounds
+from ..data.memory import MemoryRows
 from ..data.moments import ClassMoments
-from ..data.old_rows import Rows
+from ..data.protocol import FoldModels, HeldOut, Round, Rows, Split
+from ..data.scores import ScoreHistogram
 from ..data.threads import map_threads
-from ..data.validation import check_rows, check_weights, find_classes
-from ..metrics import roc_auc
-from ..solvers.square import EPS, SOLVERS, MomentProblem, Problem, RowProblem, choose_solver, shrinkage_alpha
-from .calibration import Calibration, calibrate
+from ..data.validation import check_groups, check_rows, check_weights, find_classes
+from ..losses import LOSSES
+from ..solvers.candidate import Candidate
+from ..solvers.problem import EITHER, Objective, Problem
+from ..solvers.square import SOLVERS, MomentProblem
+from .rounds import make_rounds
 
 # Of conjugate gradients while alphas are compared: against 1e-6, no AUC on news20 and farm-ads changed by more than
 # 0.0002 (0.0011 at the lowest alpha without standardisation).
@@ -32,8 +34,6 @@ CV_TOL = 1e-3
 # changes but the time.
 NEWTON_CV_TOL = 3e-4
 PENALTIES = ("l2", "l1", "elasticnet")
-LOSSES = ("squared", "squared_hinge", "hinge", "logistic", "exponential", "sigmoid")
-EITHER = ("squared", "squared_hinge")  # what loss="auto" chooses from
 HEAD_START = 1e-4
 # Mean AUCs that differ by less are a tie, which the larger alpha wins. No data tell them apart, but rounding does where
 # a path is flat: weights would depend on the number of cores, or on whether a file was read by blocks.
@@ -47,56 +47,44 @@ class PathCV(NamedTuple):
 
     Attributes
     ----------
-    alphas : ndarray of shape (n_candidates,)
-        Regularisation strength of each candidate, decreasing; where the number of nonzero weights is chosen too,
-        decreasing for each number.
+    candidates : list of Candidate
+        What was tried: alphas, decreasing; where the number of nonzero weights or the loss is chosen too, all alphas
+        with the first of these, then with the second.
     auc : ndarray of shape (n_splits, n_candidates)
         AUC on the held-out rows.
-    n_nonzero : ndarray of shape (n_candidates,) or None
-        Number of nonzero weights of each candidate, increasing.
-    loss : ndarray of shape (n_candidates,) or None
-        Loss of each candidate, where that is chosen too: all alphas with the first, then with the second.
     """
 
-    alphas: np.ndarray
+    candidates: list[Candidate]
     auc: np.ndarray
-    n_nonzero: np.ndarray | None = None
-    loss: np.ndarray | None = None
+
+    @property
+    def alphas(self) -> np.ndarray:
+        """The alpha of each candidate."""
+        return np.array([candidate.alpha for candidate in self.candidates])
 
     @property
     def best_index(self) -> int:
         """Where the mean AUC is highest; of several (within 0.000001), the fewest nonzero weights, the largest alpha.
 
-        The square loss, the cheaper one, is given a head start of 0.0001.
+        Where the loss is chosen, the square loss, the cheaper one, is given a head start of 0.0001.
         """
         mean = self.auc.mean(axis=0)
-        if self.loss is not None:
-            mean = mean + HEAD_START * (self.loss == EITHER[0])
+        mean = mean + HEAD_START * np.array([candidate.loss == EITHER[0] for candidate in self.candidates])
         return int(np.argmax(mean >= mean.max() - TIE))
 
     @property
-    def best_alpha(self) -> float:
-        """The alpha of highest mean AUC."""
-        return float(self.alphas[self.best_index])
-
-    @property
-    def best_n_nonzero(self) -> int | None:
-        """The number of nonzero weights of highest mean AUC, or None where it is not limited."""
-        return None if self.n_nonzero is None else int(self.n_nonzero[self.best_index])
-
-    @property
-    def best_loss(self) -> str | None:
-        """The loss of highest mean AUC, or None where there is one only."""
-        return None if self.loss is None else str(self.loss[self.best_index])
+    def best(self) -> Candidate:
+        """The candidate of highest mean AUC."""
+        return self.candidates[self.best_index]
 
     def results(self) -> dict[str, Any]:
         """Return the table that scikit-learn calls ``cv_results_``."""
         mean = self.auc.mean(axis=0)
         table = {"alpha": self.alphas}
-        if self.loss is not None:
-            table["loss"] = self.loss
-        if self.n_nonzero is not None:
-            table["n_nonzero"] = self.n_nonzero
+        for name in ("loss", "n_nonzero"):
+            values = [getattr(candidate, name) for candidate in self.candidates]
+            if values[0] is not None:
+                table[name] = np.array(values)
         rows = zip(*(values.tolist() for values in table.values()), strict=True)
         return {
             **{f"param_{name}": values for name, values in table.items()},
@@ -117,6 +105,7 @@ def cross_validate_path(
     cv: Any = 5,
     standardize: bool = True,
     sample_weight: Any = None,
+    groups: Any = None,
     solver: str = "auto",
     max_iter: int = 1000,
     penalty: str = "l2",
@@ -143,6 +132,9 @@ def cross_validate_path(
         Penalise the weights of the standardised columns.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, in training and in the AUC.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of rows that no split parts, for a `cv` that asks for them; a number stands for
+        :class:`sklearn.model_selection.StratifiedGroupKFold` then.
     solver : {"auto", "moments", "dual", "cg"}, default="auto"
         See :class:`aucmax.AUCClassifier`.
     max_iter : int, default=1000
@@ -157,7 +149,7 @@ def cross_validate_path(
     Returns
     -------
     path : PathCV
-        Alphas, AUC by split and candidate, and the best candidate.
+        The candidates, the AUC by split and candidate, and the best candidate.
 
     Examples
     --------
@@ -171,7 +163,7 @@ def cross_validate_path(
     True
     """
     X, y = check_rows(X, y)
-    rows = Rows(X, y, find_classes(y), check_weights(sample_weight, X))
+    rows = MemoryRows(X, y, find_classes(y), check_weights(sample_weight, X), check_groups(groups, X))
     if loss not in (*LOSSES, "auto"):
         raise ValueError(f"loss must be one of auto, {', '.join(LOSSES)}, got {loss!r}.")
     if solver not in SOLVERS:
@@ -180,11 +172,10 @@ def cross_validate_path(
         raise ValueError(f"penalty must be one of l2, l1 and elasticnet, got {penalty!r}.")
     if not 0 < l1_ratio <= 1:
         raise ValueError(f"l1_ratio must be above 0 and at most 1, got {l1_ratio!r}.")
-    solver = choose_solver(X) if solver == "auto" else solver
     numbers = check_n_nonzero(n_nonzero, penalty, rows.n_features)
-    fitting = Fitting(standardize, solver, max_iter, penalty, l1_ratio, numbers, check_loss(loss, penalty, numbers))
-    alphas = None if alphas is None else check_alphas(alphas)
-    return cross_validate(rows, fitting, cv, alphas).path
+    loss = check_loss(loss, penalty, numbers)
+    objective = Objective(loss, penalty, l1_ratio, numbers, standardize, solver, max_iter)
+    return cross_validate(rows, objective, cv, None if alphas is None else check_alphas(alphas)).path
 
 
 def check_alphas(alphas: Any) -> np.ndarray:
@@ -220,218 +211,112 @@ def check_loss(loss: str, penalty: str, n_nonzero: tuple[int, ...] | None) -> st
     return "squared"
 
 
-class Fitting(NamedTuple):
-    """How a training set becomes a problem."""
-
-    standardize: bool
-    solver: str
-    max_iter: int
-    penalty: str = "l2"
-    l1_ratio: float = 0.5
-    n_nonzero: tuple[int, ...] | None = None
-    loss: str = "squared"
-
-    def problem(self, rows: Rows) -> Problem:
-        """Return the problem of these rows."""
-        if self.solver == "moments":
-            square: MomentProblem | RowProblem = MomentProblem(rows.moments()[0], self.standardize)
-        else:
-            square = RowProblem(rows, self.standardize, self.solver, self.max_iter)
-        return self.complete(square, lambda: rows)
-
-    def complete(self, square: MomentProblem | RowProblem, rows: Callable[[], Rows]) -> Problem:
-        """Return the problem with its loss and its penalty; what is not square and L2 is compiled, and imported here.
-
-        Only the losses that are not square ask for the rows.
-        """
-        if self.loss == "squared":
-            return self.penalised(square)
-        from ..solvers.newton import newton_problem
-
-        if self.loss == "auto":
-            return EitherProblem(square, newton_problem(rows(), square, EITHER[1], self.max_iter))
-        return newton_problem(rows(), square, self.loss, self.max_iter)
-
-    def penalised(self, loss: MomentProblem | RowProblem) -> Problem:
-        """Return the square loss with its penalty."""
-        if self.n_nonzero is not None:
-            from ..solvers.best_subset import SubsetProblem
-
-            return SubsetProblem(loss, self.n_nonzero, self.max_iter)
-        if self.penalty != "l2":
-            from ..solvers.elastic_net import LassoProblem
-
-            return LassoProblem(loss, 1.0 if self.penalty == "l1" else self.l1_ratio, self.max_iter)
-        return loss
-
-    def problems(self, rows: Rows, splits: Splits) -> tuple[Problem, Callable[[int], Problem]]:
-        """Return the problem of all rows and a function for those of the training sets; from moments, in one pass."""
-
-        def take(k: int) -> Rows:
-            return rows.take(splits.pairs[k][0])
-
-        if self.solver != "moments" or splits.folds is None:
-            return self.problem(rows), lambda k: self.problem(take(k))
-        parts = rows.moments(splits.folds, int(splits.folds.max()) + 1)
-
-        def problem_of(k: int) -> Problem:
-            square = MomentProblem(merge(parts[:k] + parts[k + 1 :]), self.standardize)
-            return self.complete(square, lambda: take(k))
-
-        return self.complete(MomentProblem(merge(parts), self.standardize), lambda: rows), problem_of
-
-    def candidates(self, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """Return alpha, the number of nonzero weights and the loss of each candidate, in the order of a path."""
-        if self.n_nonzero is not None:
-            return np.tile(alphas, len(self.n_nonzero)), np.repeat(self.n_nonzero, len(alphas)), None
-        if self.loss == "auto":
-            return np.tile(alphas, len(EITHER)), None, np.repeat(EITHER, len(alphas))
-        return alphas, None, None
-
-
-class EitherProblem:
-    """The square loss and the squared hinge on one training set: their paths one after the other.
-
-    Parameters
-    ----------
-    problems : Problem
-        Of the losses, in the order of `EITHER`.
-    """
-
-    moments = None
-    n_iter = 1
-
-    def __init__(self, *problems: Problem) -> None:
-        self.problems = dict(zip(EITHER, problems, strict=True))
-        self.default_alphas, self.midpoint = problems[0].default_alphas, problems[0].midpoint
-
-    def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
-        """Return the minimisers for all alphas, those of the square loss first."""
-        return np.vstack([problem.path(alphas, tol) for problem in self.problems.values()])
-
-
-def choose_from_moments(
-    loss: MomentProblem, fitting: Fitting, alpha: float | None, alphas: Any
-) -> tuple[float, int | None]:
-    """Return alpha and the number of nonzero weights for rows that are known by their moments alone.
-
-    An alpha that is not given is the oracle approximating shrinkage if the penalty is L2, and else one of `alphas` or
-    of the default grid. What is left to choose has the least `information_criterion`.
-    """
-    problem = fitting.penalised(loss)
-    if alpha is not None or fitting.penalty == "l2":
-        alphas = np.array([shrinkage_alpha(loss) if alpha is None else alpha], dtype=np.float64)
-    else:
-        alphas = problem.default_alphas() if alphas is None else check_alphas(alphas)
-    alphas_of, numbers_of, _ = fitting.candidates(alphas)
-    best = 0
-    if len(alphas_of) > 1:
-        best = int(np.argmin(information_criterion(loss.moments, problem.path(alphas, CV_TOL))))
-    return float(alphas_of[best]), None if numbers_of is None else int(numbers_of[best])
-
-
-def information_criterion(moments: ClassMoments, W: np.ndarray) -> np.ndarray:
-    """Return Akaike's criterion, corrected for few rows (AICc), of each row of W, the classes taken as Gaussian.
-
-    Weights w gain the log-likelihood n/2 log(1 + D^2/2), D^2 = (w.delta)^2 / w'(C_0 + C_1)w, with n the number of rows
-    that the two classes are worth, 4 / (1/W_0 + 1/W_1), and cost as many parameters as they have nonzeros (Zou, Hastie
-    and Tibshirani, 2007). On ten data sets it came within 0.01 of the test AUC of cross-validation.
-    """
-    n = 4 / float(np.sum(1 / moments.weight))
-    n_parameters = np.count_nonzero(W, axis=1)
-    gaps = W @ moments.delta
-    spreads = np.sum([np.einsum("ij,ij->i", W @ S, W) for S in moments.scatter / moments.weight[:, None, None]], axis=0)
-    ratio = np.divide(gaps**2, spreads, out=np.zeros(len(W)), where=spreads > EPS * gaps**2)
-    room = np.maximum(n - n_parameters - 1, 0)
-    price = np.divide(2 * n * n_parameters, room, out=np.full(len(W), np.inf), where=room > 0)
-    return price - n * np.log1p(ratio / 2)
-
-
-def merge(parts: list[ClassMoments]) -> ClassMoments:
-    """Return the moments of all parts together."""
-    return parts[0].merge(*parts[1:])
-
-
 class CrossValidation(NamedTuple):
     """What cross-validation finds.
 
     Attributes
     ----------
-    alphas : ndarray of shape (n_alphas,)
-        The candidates for alpha.
     path : PathCV
-        The AUCs.
+        The candidates and their AUCs.
     whole : Problem
         The problem of all rows.
     start : ndarray of shape (n_features,)
         The mean of the weights of the folds, for the best candidate.
-    calibrate : callable
-        Returns the curve of the held-out scores of the best candidate, given the midpoint of the final scores. The
-        models of the folds differ in where their scores lie, which no AUC sees; the midpoint of the class means of
-        each brings them to one line.
+    held_out : HeldOut
+        What the rows that were held out say of the models of the folds.
+    totals : ndarray of shape (2,) or None
+        The weight of the classes over all rows, where only a sample of them was cross-validated.
     """
 
-    alphas: np.ndarray
     path: PathCV
     whole: Problem
     start: np.ndarray
-    calibrate: Callable[[float], Calibration]
+    held_out: HeldOut
+    totals: np.ndarray | None
+
+    def histogram(self, midpoint: float) -> ScoreHistogram:
+        """Return the held-out scores of the best candidate on a grid; final scores lie around `midpoint`."""
+        found = self.held_out.histogram(self.path.best_index).shifted(midpoint)
+        return found if self.totals is None else found.with_totals(self.totals)
 
 
 Task = Callable[[str], AbstractContextManager[Any]]
 
 
 def cross_validate(
-    rows: Rows, fitting: Fitting, cv: Any, alphas: np.ndarray | None, begin: Callable[[int], Task] | None = None
+    rows: Rows, objective: Objective, cv: Any, alphas: np.ndarray | None, begin: Callable[[int], Task] | None = None
 ) -> CrossValidation:
     """Cross-validate the alphas, by default those of the problem of all rows.
 
-    `begin` is told how many steps there will be, and returns what each of them is wrapped in.
+    1. The rounds of folds, on all rows or, for losses that are not square, on a sample.
+    2. From class moments: those of each part of each round, in one pass.
+    3. The models of each training set, along the whole path of alphas.
+    4. The AUC of each model on the rows that it has not seen.
+
+    Parameters
+    ----------
+    rows : Rows
+        All rows.
+    objective : Objective
+        What is minimised.
+    cv : int, cross-validation generator, iterable or None
+        See `make_rounds`.
+    alphas : ndarray of shape (n_alphas,) or None
+        The candidates for alpha, decreasing.
+    begin : callable, default=None
+        Told how many steps there will be; returns the function that makes the context of each.
+
+    Returns
+    -------
+    found : CrossValidation
+        The path, the problem of all rows, and what the final fit needs.
     """
-    sample = rows
-    if fitting.loss != "squared" and isinstance(cv, Integral | None):
+    objective, sample = objective.on(rows), rows
+    if objective.loss != "squared" and isinstance(cv, Integral | None):
         sample = rows.sample(max(ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN * rows.n_features))
     rounds = make_rounds(cv, sample)
-    n_steps = 1 + sum(len(splits.pairs) for splits in rounds)
-    task = (lambda name: nullcontext()) if begin is None else begin(n_steps)
+    jobs = [(round, split, number) for number, round in enumerate(rounds) for split in round.splits]
+    task: Task = (lambda name: nullcontext()) if begin is None else begin(len(jobs) + 2)
     with task("moments"):
-        whole, problem_of = fitting.problems(sample, rounds[0])
-        if sample is not rows:
-            whole = fitting.problem(rows)
+        parts = sample.fold_moments(rounds) if objective.solver == "moments" else None
+        whole = objective.problem(rows, merge(parts[0]) if parts is not None and sample is rows else None)
         alphas = whole.default_alphas() if alphas is None else alphas
-    positive, weights = sample.positive(), sample.sample_weight
-    tol = CV_TOL if fitting.loss == "squared" else NEWTON_CV_TOL
+    tol = CV_TOL if objective.loss == "squared" else NEWTON_CV_TOL
 
-    def one_split(test: np.ndarray, problem: Callable[[], Problem]) -> tuple[Any, np.ndarray, np.ndarray]:
-        trained = problem()
-        W = trained.path(alphas, tol)
-        auc = roc_auc(positive[test], sample.scores(W.T, test), None if weights is None else weights[test])
-        return auc, W, trained.midpoint(W)
+    def train(job: tuple[Round, Split, int]) -> tuple[np.ndarray, np.ndarray]:
+        round, split, number = job
+        moments = None if parts is None else merge([parts[number][part] for part in split.train])
+        if moments is not None and objective.loss == "squared":
+            problem = objective.penalised(MomentProblem(moments, objective.standardize))
+        else:
+            problem = objective.problem(sample.subset(round.parts, split.train), moments)
+        W = problem.path(alphas, tol)
+        return W, problem.midpoint(W)
 
-    aucs, models = [], []
-    for splits in rounds:
-        if splits is not rounds[0]:
-            _, problem_of = fitting.problems(sample, splits)
-        jobs = [(test, functools.partial(problem_of, k)) for k, (_, test) in enumerate(splits.pairs)]
-        results = map_threads(lambda job: one_split(*job), jobs)
-        for test, _ in jobs:
-            with task("fold"):
-                auc, W, midpoints = next(results)
-            aucs.append(auc)
-            models.append((test, W, midpoints))
-    alphas_of, numbers_of, losses_of = fitting.candidates(alphas)
-    path = PathCV(alphas_of, np.array(aucs), numbers_of, losses_of)
-    best = path.best_index
-    totals, times = np.zeros(sample.n_rows), np.zeros(sample.n_rows)
-    for test, W, midpoints in models:
-        totals[test] += sample.scores(W[best], test) - midpoints[best]
-        times[test] += 1
-    if sample is not rows:  # the classes weigh what they do in all rows
-        shares = (rows.totals() / sample.totals())[positive.astype(np.intp)]
-        weights = shares if weights is None else shares * weights
-    used = times > 0
-    held_out, positive, weights = totals[used] / times[used], positive[used], None if weights is None else weights[used]
-    start = np.mean([W[best] for _, W, _ in models], axis=0)
-    return CrossValidation(
-        alphas, path, whole, start, lambda midpoint: calibrate(held_out + midpoint, positive, weights)
-    )
+    # Training sets that are read from a file take turns: passes have numbers, by which checkpoints know them.
+    reads = not sample.in_memory and (parts is None or objective.loss != "squared")
+    trained, found = (map if reads else map_threads)(train, jobs), []
+    for _ in jobs:
+        with task("fold"):
+            found.append(next(trained))
+    with task("scores"):
+        models = [join_models(number, round, parts, found) for number, round in enumerate(rounds)]
+        held_out = sample.held_out(models)
+    path = PathCV(whole.candidates(alphas), held_out.auc)
+    start = np.mean(np.concatenate([model.weights[:, path.best_index] for model in models]), axis=0)
+    return CrossValidation(path, whole, start, held_out, None if sample is rows else rows.totals)
+
+
+def join_models(
+    number: int, round: Round, parts: list[list[ClassMoments]] | None, found: list[tuple[np.ndarray, np.ndarray]]
+) -> FoldModels:
+    """Take the models of one round from the front of the list."""
+    mine = [found.pop(0) for _ in round.splits]
+    weights, midpoints = (np.array(values) for values in zip(*mine, strict=True))
+    tests = None if parts is None else [merge([parts[number][k] for k in split.test]) for split in round.splits]
+    return FoldModels(round, weights, midpoints, tests)
+
+
+def merge(parts: list[ClassMoments]) -> ClassMoments:
+    """Return the moments of all parts together."""
+    return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]

@@ -32,6 +32,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..data.moments import ClassMoments
 from ..data.threads import one_blas_thread
 from ..jit import jit
+from .candidate import Candidate, Solution
 from .quadratic import Quadratic
 from .square import MomentProblem, RowProblem, alpha_grid, solve
 
@@ -61,6 +62,16 @@ class SubsetProblem:
         self.quadratic: Quadratic = base.quadratic()
         self.moments: ClassMoments | None = base.moments
         self.midpoint = base.midpoint
+
+    def candidates(self, alphas: np.ndarray) -> list[Candidate]:
+        """Return all alphas with the first k, then with the second, and so on."""
+        return [Candidate(float(alpha), k) for k in self.n_nonzero for alpha in alphas]
+
+    def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
+        """Return the minimiser for one alpha and one k; by default, the first."""
+        k = 0 if candidate.n_nonzero is None else self.n_nonzero.index(candidate.n_nonzero)
+        W = self.path(np.array([candidate.alpha]), tol)
+        return Solution(W[k], self.n_iter, moments=self.moments)
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid for cross-validation, largest first: one a decade.

@@ -28,6 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..data.moments import ClassMoments
 from ..data.threads import one_blas_thread
 from ..jit import jit
+from .candidate import Candidate, Solution
 from .quadratic import Quadratic
 from .square import MomentProblem, RowProblem
 
@@ -40,7 +41,7 @@ DECADES_WIDE = 1.5
 RIDGE = 1e-10
 
 
-class LassoProblem:
+class ElasticNetProblem:
     """An L1 or elastic-net penalty.
 
     Parameters
@@ -59,14 +60,18 @@ class LassoProblem:
         self.base, self.l1_ratio, self.max_iter = base, l1_ratio, max_iter
         self.quadratic: Quadratic = base.quadratic()
         self.moments: ClassMoments | None = base.moments
-        self.midpoint = base.midpoint
+        self.midpoint, self.candidates = base.midpoint, base.candidates
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid for cross-validation, from the smallest alpha that leaves no weight downwards."""
         alpha = float(np.abs(self.quadratic.delta).max()) / self.l1_ratio or 1.0
-        wide = isinstance(self.base, RowProblem) and self.base.solver == "cg"
-        decades = DECADES_WIDE if wide else DECADES
+        decades = DECADES_WIDE if self.base.iterative else DECADES
         return alpha * np.logspace(0, -decades, round(10 * decades) + 1)
+
+    def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
+        """Return the minimiser for one alpha."""
+        (w,) = self.path(np.array([candidate.alpha]), tol)
+        return Solution(w, self.n_iter, moments=self.moments)
 
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for all alphas, each with an error of at most `tol` times l1, or warn."""

@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-M and delta are those of X / scale (`solvers/squared.py`), and so are the weights v. A sparse fit never needs all of M:
+M and delta are those of X / scale (`solvers/square.py`), and so are the weights v. A sparse fit never needs all of M:
 it asks for M v with few nonzeros in v, and for the block of M that a few columns make. Class moments answer from the
 matrix itself, rows from products with X, so that M is never formed where it would not fit. A column that is constant
 has an infinite scale, and a row and a column of zeros in M.
@@ -10,13 +10,13 @@ has an infinite scale, and a row and a column of zeros in M.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from ..data.moments import ClassMoments
-from ..data.old_rows import Rows
+from ..data.protocol import Rows
+from ..losses.squared import square_curvature
 
 
 class Quadratic(Protocol):
@@ -51,29 +51,25 @@ class MomentQuadratic:
 
 
 class RowQuadratic:
-    """M as X'HX of X / scale, by products with X."""
+    """M as X'HX of X / scale, by products with X.
 
-    def __init__(self, rows: Rows, scale: np.ndarray) -> None:
-        self.rows, self.scale = rows, scale
-        self.weights, self.positive = rows.balanced_weights(), rows.positive()
-        self.signs = np.where(self.positive, self.weights, -self.weights)
-        self.center = rows.pullback(self.weights) / 2
-        self.delta = rows.pullback(self.signs) / scale
+    Parameters
+    ----------
+    rows : Rows
+        Of both classes.
+    scale, center, delta, diagonal : ndarray of shape (n_features,)
+        What the columns are divided by, half-way between the class means, and delta and the diagonal of M.
+    """
 
-    @cached_property
-    def diagonal(self) -> np.ndarray:
-        """The diagonal of M."""
-        means, variances = self.rows.column_statistics()
-        return (variances.sum(axis=0) + (means[1] - means[0]) ** 2) / self.scale**2
+    def __init__(
+        self, rows: Rows, scale: np.ndarray, center: np.ndarray, delta: np.ndarray, diagonal: np.ndarray
+    ) -> None:
+        self.rows, self.scale, self.center, self.delta, self.diagonal = rows, scale, center, delta, diagonal
 
     def matvec(self, v: np.ndarray) -> np.ndarray:
         """Return M @ v."""
-        weights, positive = self.weights, self.positive
-        s = self.rows.scores(v / self.scale)
-        upper, lower = weights[positive] @ s[positive], weights[~positive] @ s[~positive]
-        g = weights * (s - np.where(positive, upper, lower)) + self.signs * (upper - lower)
-        # g sums to zero but for rounding, which columns far from zero would magnify.
-        return (self.rows.pullback(g) - g.sum() * self.center) / self.scale
+        g = square_curvature(self.rows, self.rows.scores(v / self.scale))
+        return self.rows.pullback(g, self.center) / self.scale
 
     def product(self, columns: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return M[:, columns] @ v."""
@@ -83,9 +79,7 @@ class RowQuadratic:
 
     def block(self, columns: np.ndarray) -> np.ndarray:
         """Return M[columns][:, columns], from the class moments of these columns."""
-        rows = self.rows
-        part = Rows(rows.X[:, columns], rows.y, rows.classes, rows.sample_weight)
-        M = part.moments()[0].pair_scatter()
+        M = self.rows.columns(columns).moments().pair_scatter()
         M /= self.scale[columns]
         M /= self.scale[columns, None]
         return M

@@ -18,29 +18,30 @@ n + 1 rows: the centred scores times sqrt(c), then the difference of the class m
 - fewer rows than columns: the same spectrum from the (n + 1) x (n + 1) matrix JXX'J';
 - many of both, or sparse and wide: conjugate gradients on v -> X'H(Xv), nothing squared and nothing densified.
 
-With ``standardize`` the penalty is alpha/2 |scale * w|^2, that is, X / scale is fitted, scale the standard
-deviations; the weights returned are those for X as it is. Paths have the shape (n_alphas, n_features).
+With ``standardize`` the penalty is alpha/2 |scale * w|^2, where scale holds the standard deviations: X / scale is
+fitted. The weights that are returned are those for X as it is. Paths have the shape (n_alphas, n_features).
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite
 
-from ..data.block_moments import shift_full_columns
-from ..data.moments import ClassMoments, check_no_overflow, spread
-from ..data.old_rows import Rows
-from ..data.threads import one_blas_thread
+from ..data.moments import ClassMoments, spread
+from ..data.protocol import Rows, Vector
+from ..data.scores import ScoreMoments
+from ..data.threads import blas_threads, one_blas_thread
+from .candidate import Candidate, Solution
 from .quadratic import MomentQuadratic, RowQuadratic
 
 EPS = np.finfo(np.float64).eps
+RIDGE = 1e3 * EPS  # keeps a preconditioner definite where alpha is 0 and columns depend on each other
+Operator = Callable[[np.ndarray], np.ndarray]
 SOLVERS = ("auto", "moments", "dual", "cg")
 # Up to this many columns or rows a matrix of that order is factored; conjugate gradients on sparse rows are so cheap
 # that they win earlier (3,314 x 54,877 with 0.4% nonzeros: 0.2 s a path, against 6 s for the eigendecomposition).
@@ -48,32 +49,62 @@ MAX_ORDER = 4096
 MAX_ORDER_SPARSE = 1024
 
 
-def choose_solver(X: Any) -> str:
-    """Return the solver that is cheapest for data of this shape."""
-    n_rows, n_features = X.shape
-    max_order = MAX_ORDER_SPARSE if sparse.issparse(X) else MAX_ORDER
-    if n_features <= min(n_rows, max_order):
+def choose_solver(rows: Rows) -> str:
+    """Return the solver that is cheapest for rows of this shape."""
+    max_order = MAX_ORDER_SPARSE if rows.is_sparse else MAX_ORDER
+    if rows.n_features <= (min(rows.n_rows, max_order) if rows.in_memory else max_order):
         return "moments"
-    return "dual" if n_rows <= max_order else "cg"
+    return "dual" if rows.in_memory and rows.n_rows <= max_order else "cg"
 
 
-class Problem(Protocol):
-    """What cross-validation and the classifier ask of a loss on one training set.
+class SquareProblem:
+    """What the square loss with an L2 penalty is, whether it is solved from moments or from rows.
 
-    A path has a row for each alpha or, where n_nonzero is chosen too, for each alpha of the first n_nonzero, then of
-    the second, and so on. `moments` are those of the training set, where they were gathered.
+    Attributes
+    ----------
+    scale : ndarray of shape (n_features,)
+        What the columns are divided by; infinite for constant ones.
+    center : ndarray of shape (n_features,)
+        Half-way between the class means.
+    delta : ndarray of shape (n_features,)
+        The difference of the class means of X / scale.
+    iterative : bool
+        Whether small alphas cost more than large ones.
+    factors : bool
+        Whether M is at hand as a matrix, so that it can be factored.
     """
 
-    n_iter: int
+    moments: ClassMoments | None = None
+    scale: np.ndarray
+    center: np.ndarray
+    delta: np.ndarray
+    iterative = False
+    factors = False
+    n_iter = 1
 
-    @property
-    def moments(self) -> ClassMoments | None: ...  # noqa: D102
-    def default_alphas(self) -> np.ndarray: ...  # noqa: D102
-    def path(self, alphas: np.ndarray, tol: float) -> np.ndarray: ...  # noqa: D102
-    def midpoint(self, w: np.ndarray) -> np.ndarray: ...  # noqa: D102
+    def solutions(self, alphas: np.ndarray, tol: float) -> np.ndarray:
+        """Return the minimisers for X / scale, shape (n_alphas, n_features)."""
+        raise NotImplementedError
+
+    def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
+        """Return the minimisers for all alphas."""
+        return self.solutions(alphas, tol) / self.scale
+
+    def candidates(self, alphas: np.ndarray) -> list[Candidate]:
+        """Return the alphas as candidates."""
+        return [Candidate(float(alpha)) for alpha in alphas]
+
+    def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
+        """Return the minimiser for one alpha; there is nothing to be gained from a start."""
+        (w,) = self.path(np.array([candidate.alpha]), tol)
+        return Solution(w, self.n_iter, moments=self.moments)
+
+    def midpoint(self, W: np.ndarray) -> np.ndarray:
+        """Return the score, or scores, half-way between the class means."""
+        return W @ self.center
 
 
-class MomentProblem:
+class MomentProblem(SquareProblem):
     """The square loss on class moments.
 
     Parameters
@@ -84,7 +115,8 @@ class MomentProblem:
         Whether the penalty is on the weights of the standardised columns.
     """
 
-    n_iter = 1
+    factors = True
+    moments: ClassMoments
 
     def __init__(self, moments: ClassMoments, standardize: bool) -> None:
         moments.check_both_classes()
@@ -101,20 +133,24 @@ class MomentProblem:
         """Return M and delta, as sparse fits see them."""
         return MomentQuadratic(self.scaled)
 
-    def path(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
-        """Return the minimisers for all alphas; `tol` is for the problems that iterate."""
-        return self.solutions(alphas, tol) / self.scale
-
     def solutions(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
-        """Return the minimisers for X / scale."""
+        """Return the minimisers for X / scale; exact, so that `tol` has no say."""
         return cholesky(self.scaled, alphas[0])[None] if len(alphas) == 1 else eigen_path(self.scaled, alphas)
 
-    def midpoint(self, w: np.ndarray) -> np.ndarray:
-        """Return the score, or scores, half-way between the class means."""
-        return w @ self.center
+    def curvature(self, v: np.ndarray, scores: Vector) -> float:
+        """Return v'Mv, for weights v of X / scale and their scores."""
+        means, variances = self.scaled.project(v)
+        return float(variances.sum() + (means[1] - means[0]) ** 2)
+
+    def preconditioner(self, kappa: float, alpha: float, moments: ClassMoments | None = None) -> Operator:
+        """Return the function that solves kappa M + alpha I, or the same with M of other moments of X / scale."""
+        P = kappa * (moments or self.scaled).pair_scatter()
+        P.flat[:: len(P) + 1] += alpha + RIDGE * np.trace(P)
+        factor = linalg.cho_factor(P, overwrite_a=True, check_finite=False)
+        return lambda r: linalg.cho_solve(factor, r, check_finite=False)
 
 
-class RowProblem:
+class RowProblem(SquareProblem):
     """The square loss on rows, never squared.
 
     Parameters
@@ -129,18 +165,15 @@ class RowProblem:
         Limit of conjugate gradients.
     """
 
-    n_iter = 1
-    moments = None
-
     def __init__(self, rows: Rows, standardize: bool, solver: str, max_iter: int) -> None:
-        assert_all_finite(rows.X, input_name="X")
+        if solver == "dual" and not rows.in_memory:
+            raise ValueError("solver='dual' needs all rows in memory: use solver='cg'.")
         self.rows, self.solver, self.max_iter = rows, solver, max_iter
-        with np.errstate(over="ignore", invalid="ignore"):
-            means, variances = rows.column_statistics()
-        check_no_overflow(variances)
+        self.iterative = solver == "cg"
+        means, variances = rows.column_statistics()
         self.center = means.mean(axis=0)
         gap = means[1] - means[0]
-        share = rows.totals() / rows.totals().sum()
+        share = rows.totals / rows.totals.sum()
         self.scale = penalty_scale(spread(share @ variances + share.prod() * gap**2, share @ means), standardize)
         self.delta, self.diagonal = gap / self.scale, (variances.sum(axis=0) + gap**2) / self.scale**2
 
@@ -154,17 +187,16 @@ class RowProblem:
 
     def quadratic(self) -> RowQuadratic:
         """Return M and delta, as sparse fits see them."""
-        return RowQuadratic(self.rows, self.scale)
-
-    def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
-        """Return the minimisers for all alphas; conjugate gradients stop at a relative residual of `tol`, or warn."""
-        return self.solutions(alphas, tol) / self.scale
+        return RowQuadratic(self.rows, self.scale, self.center, self.delta, self.diagonal)
 
     def solutions(self, alphas: np.ndarray, tol: float) -> np.ndarray:
-        """Return the minimisers for X / scale."""
+        """Return the minimisers for X / scale; conjugate gradients stop at a relative residual of `tol`, or warn."""
         if self.solver == "dual":
-            return dual_path(self.rows, alphas, self.scale)
-        solutions, self.n_iter, residual = cg_path(self.rows, alphas, self.scale, tol, self.max_iter)
+            return dual_path(self.rows, alphas, self.scale, self.center)
+        with blas_threads(self.rows):
+            solutions, self.n_iter, residual = shifted_cg(
+                self.quadratic().matvec, self.delta, alphas, tol, self.max_iter
+            )
         if residual > tol:
             warnings.warn(
                 f"Conjugate gradients stopped at max_iter={self.max_iter} with a relative residual of "
@@ -174,9 +206,16 @@ class RowProblem:
             )
         return solutions
 
-    def midpoint(self, w: np.ndarray) -> np.ndarray:
-        """Return the score, or scores, half-way between the class means."""
-        return w @ self.center
+    def curvature(self, v: np.ndarray, scores: Vector) -> float:
+        """Return v'Mv, for weights v of X / scale and their scores."""
+        moments = self.rows.reduce(ScoreMoments.of, scores, merge=ScoreMoments.merge)
+        return float(moments.variance.sum() + (moments.mean[1] - moments.mean[0]) ** 2)
+
+    def preconditioner(self, kappa: float, alpha: float, moments: ClassMoments | None = None) -> Operator:
+        """Return the function that solves the diagonal of kappa M + alpha I."""
+        diagonal = kappa * self.diagonal + alpha
+        diagonal += RIDGE * diagonal.max()
+        return lambda r: r / diagonal
 
 
 def penalty_scale(std: np.ndarray, standardize: bool) -> np.ndarray:
@@ -240,33 +279,25 @@ def _eigen_solve(M: np.ndarray, delta: np.ndarray, alphas: np.ndarray) -> np.nda
     return _shifted_inverse(values, alphas) * (delta @ U) @ U.T
 
 
-def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, center: np.ndarray) -> np.ndarray:
     """Return the minimisers for X / scale and all alphas from an eigendecomposition of order n + 1.
 
     With A = JX, M = A'A and delta = A'e for the last unit vector e, so w = A'(AA' + alpha I)^-1 e.
     """
-    weights, positive = rows.balanced_weights(), rows.positive()
-    signs = np.where(positive, weights, -weights)
+    weights = rows.reduce(lambda targets: targets.pair_weights, merge=np.append)
+    positive = rows.reduce(lambda targets: targets.positive, merge=np.append)
+    signs, root = np.where(positive, weights, -weights), np.sqrt(weights)[:, None]
     classes = np.column_stack([~positive, positive]).astype(np.float64)  # s -> class of each row
     averages = classes * weights[:, None]  # s -> class means
 
     def J(V: np.ndarray) -> np.ndarray:
-        centred = V - classes @ (averages.T @ V)
-        return np.vstack([np.sqrt(weights)[:, None] * centred, signs @ V])
+        return np.vstack([root * (V - classes @ (averages.T @ V)), signs @ V])
 
-    # A shift changes no pair, and keeps large means from cancelling.
-    if sparse.issparse(rows.X):
-        X = shift_full_columns(rows.X, weights, 2.0)[0] @ sparse.diags_array(1 / scale)
-        gram = J(J((X @ X.T).toarray()).T)
-    else:
-        X = (rows.X - rows.X.mean(axis=0, dtype=np.float64)) / scale
-        A = J(X)
-        gram = A @ A.T
-    values, U = eigh(gram)
+    values, U = eigh(J(J(rows.gram(scale)).T))
     B = (_shifted_inverse(values, alphas) * U[-1] @ U.T).T
-    root = np.sqrt(weights)[:, None] * B[:-1]
-    pulled = root - averages @ (classes.T @ root) + signs[:, None] * B[-1]  # J'B
-    return (X.T @ pulled).T
+    pulled = root * B[:-1]
+    pulled = pulled - averages @ (classes.T @ pulled) + signs[:, None] * B[-1]  # J'B
+    return (rows.pullback(pulled, center) / scale[:, None]).T
 
 
 def eigh(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -289,14 +320,6 @@ class CGPath(NamedTuple):
     solutions: np.ndarray
     n_iter: int
     residual: float
-
-
-def cg_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, tol: float, max_iter: int) -> CGPath:
-    """Return the minimisers for X / scale and all alphas from one Krylov space."""
-    # BLAS is left with inner products here, unless X is dense.
-    with one_blas_thread() if sparse.issparse(rows.X) else nullcontext():
-        quadratic = RowQuadratic(rows, scale)
-        return shifted_cg(quadratic.matvec, quadratic.delta, alphas, tol, max_iter)
 
 
 def shifted_cg(

@@ -14,25 +14,33 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import jit
-from .row_access import pair_axpy, pair_dot, recenter, row_axpy, row_dot, settle
+from .row_access import pair_axpy, pair_dot, recenter, row_axpy, row_dot, settle, vector_dot, zero_weights
 
 SCALE, NORM, SHARE, MASS = range(4)
-# A scale below it is multiplied into u, and the sum so far into `rest`, before the two parts of the sum become so large
-# against it that digits are lost.
+# Where the scale falls below this, it is multiplied into u, and the sum so far moves into `rest`. Otherwise the two
+# parts of the sum would become so much larger than the sum that digits are lost.
 SMALLEST = 1e-6
 
 
 class AveragedWeights(NamedTuple):
-    """A weight vector with its average over the steps so far."""
+    """A weight vector with its average over the steps so far.
+
+    Attributes
+    ----------
+    u, rest : ndarray
+        Weight vectors, see above.
+    scalars : ndarray of shape (4,)
+        scale, |w|^2, share and mass.
+    """
 
     u: np.ndarray
     rest: np.ndarray
-    scalars: np.ndarray  # scale, |w|^2, share, mass
+    scalars: np.ndarray
 
     @classmethod
-    def zeros(cls, width: int) -> "AveragedWeights":
+    def zeros(cls, n_features: int) -> "AveragedWeights":
         """Return the weights 0, with nothing averaged yet."""
-        return cls(np.zeros(width), np.zeros(width), np.array([1.0, 0.0, 0.0, 0.0]))
+        return cls(zero_weights(n_features), zero_weights(n_features), np.array([1.0, 0.0, 0.0, 0.0]))
 
     def restart(self, w: np.ndarray) -> None:
         """Set the weights, with nothing averaged yet."""
@@ -66,6 +74,13 @@ def score(w, rows, i):
 
 
 @jit
+def mean_scores(w, means):
+    """Return the products of w with the two class means, which are settled weight vectors."""
+    scale = w.scalars[SCALE]
+    return scale * vector_dot(means[0], w.u), scale * vector_dot(means[1], w.u)
+
+
+@jit
 def step(w, a, rows, i, s, norm):
     """Do w += a z_i, where s = z_i . w and norm = |z_i|^2."""
     change = a / w.scalars[SCALE]
@@ -96,7 +111,7 @@ def project(w, radius):
 
 @jit
 def unfold(w, rows):
-    """Make u[:d] the coordinates of w / scale, free to be changed one by one until `fold`; O(d)."""
+    """Make `coordinates(w.u)` those of w / scale, free to be changed one by one until `fold`; O(d)."""
     settle(rows, w.u)
     settle(rows, w.rest)
     w.rest[:] += w.scalars[SHARE] * w.u
@@ -104,7 +119,7 @@ def unfold(w, rows):
 
 @jit
 def fold(w, rows):
-    """Take u[:d] as they are now; the average over the past stays what it was, |w|^2 is not kept up to date."""
+    """Take `coordinates(w.u)` as they are; the average so far stays what it was, |w|^2 is not kept up to date."""
     w.rest[:] -= w.scalars[SHARE] * w.u
     recenter(rows, w.u)
     recenter(rows, w.rest)

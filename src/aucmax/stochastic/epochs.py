@@ -2,12 +2,16 @@
 
 An algorithm is a subclass that gives three things:
 
-- `_start(width, n_rows)`: the state it starts from, a named tuple of arrays, for weight vectors of this length;
+- `_start(n_features, n_rows)`: the state it starts from, a named tuple of arrays;
 - `_epoch(state, sample, order, rng)`: one pass over the rows of a `Sample` in this order, changing the arrays in place;
 - `_weights(state)`: the weight vector that the state stands for.
 
-All of them work on columns that `fit` has shifted by their means and divided by their standard deviations (`rows`
-does so on the fly; X is neither changed nor, if dense, copied), and `coef_` is for the columns as they are.
+`fit` is a straight line: the entrance makes `MemoryRows`, `_fit_rows` hands them to `EpochLoop`, and the door
+(`rows.iterate`) calls the loop once for each block of rows and asks it after each pass whether to go on. Rows in memory
+are one block, so a file differs in nothing but the number of blocks.
+
+All algorithms work on columns that `fit` has shifted by their means and divided by their standard deviations
+(`row_access` does so on the fly; X is neither changed nor, if dense, copied). `coef_` is for the columns as they are.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import functools
 import warnings
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import logit
@@ -26,110 +30,90 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils._param_validation import Interval
 
-from ..data.moments import check_no_overflow, spread
-from ..data.old_rows import Rows
-from ..data.validation import check_labels, find_classes, stream_classes
+from ..data.memory import MemoryRows, scores_of
+from ..data.protocol import Rows, Targets
+from ..data.scores import ScoreMoments, check_scores
+from ..data.validation import check_labels, check_weights, find_classes, stream_classes
 from ..estimators.base import LinearAUCClassifier, all_or_nothing
 from ..selection.calibration import Calibration, calibrate, calibrate_gaussian
-from ..solvers.square import penalty_scale
-from .row_access import CSRRows, DenseRows, coefficients, row_norms, row_width, view_rows
+from .row_access import coefficients
+from .sample import Sample, Scaling, row_order
+
+MOST_STEPS = 1 << 28  # of a pass: 2 GB for their order; more only where rows are more
 
 
-class Scaling(NamedTuple):
-    """What is taken away from each column, and what it is then multiplied by."""
-
-    shift: np.ndarray
-    unit: np.ndarray
-
-    @property
-    def scale(self) -> np.ndarray:
-        """One over the unit; infinite for columns that are constant."""
-        with np.errstate(divide="ignore"):
-            return 1 / self.unit
-
-    @classmethod
-    def none(cls, n_features: int) -> Scaling:
-        """Return the scaling that leaves the columns as they are."""
-        return cls(np.zeros(n_features), np.ones(n_features))
-
-
-class Sample(NamedTuple):
-    """Rows as the kernels see them.
+class ScoreHistory(NamedTuple):
+    """The scores of a stream of rows, of which later ones count for more: those are scores of better weights.
 
     Attributes
     ----------
-    rows : DenseRows or CSRRows
-        The rows z.
-    norms : ndarray of shape (n,)
-        |z|^2 of each.
-    positive : ndarray of bool, shape (n,)
-        Which are positive.
-    means : ndarray of shape (2, width)
-        The class means of z, as weight vectors; only in `fit`.
-    projections : ndarray of shape (n, 2)
-        z . the class means; only where an algorithm has `_prepare` add them.
+    even : ScoreMoments
+        Of scores that count as the weights of their rows say.
+    rising : ScoreMoments
+        Of scores that count as much again as rows came before them.
     """
 
-    rows: DenseRows | CSRRows
-    norms: np.ndarray
-    positive: np.ndarray
-    means: np.ndarray | None = None
-    projections: np.ndarray | None = None
+    even: ScoreMoments
+    rising: ScoreMoments
 
     @classmethod
-    def of(cls, X: Any, positive: np.ndarray, scaling: Scaling, means: np.ndarray | None = None) -> Sample:
-        """Return the rows of X under a scaling; `means` are those of X in the two classes."""
-        rows = view_rows(X, *scaling)
-        norms = np.empty(X.shape[0])
-        row_norms(rows, norms)
-        if means is not None:
-            z = (means - scaling.shift) * scaling.unit
-            center = rows.center if isinstance(rows, CSRRows) else np.zeros(X.shape[1])
-            means = np.column_stack([z, np.zeros(2), z @ center])
-        return cls(rows, norms, positive, means)
+    def of(cls, targets: Targets, scores: np.ndarray) -> ScoreHistory:
+        """Return the history of a block; a row of weight k counts as k rows one after the other."""
+        weights = np.ones(len(scores)) if targets.sample_weight is None else targets.sample_weight
+        before = np.cumsum(weights) - weights
+        late = Targets(targets.positive, weights * (before + (weights + 1) / 2), targets.totals)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return cls(ScoreMoments.of(targets, scores), ScoreMoments.of(late, scores))
+
+    def merge(self, after: ScoreHistory) -> ScoreHistory:
+        """Return the history of these rows and those that came after them."""
+        n, (weight, mean, square) = self.even.weight.sum(), after.even
+        again = ScoreMoments(n * weight, mean, n * square)
+        return ScoreHistory(self.even.merge(after.even), self.rising.merge(after.rising).merge(again))
 
 
 class Stream(NamedTuple):
-    """What the frame itself carries from one call to the next."""
+    """What the frame itself carries from one call to the next.
+
+    Attributes
+    ----------
+    scaling : Scaling
+        How columns are scaled.
+    rng : RandomState
+        What orders, batches and buffers are drawn from.
+    carry : float
+        The fraction of a row that the weights so far have left over, see `sample`.
+    moments : ndarray of shape (2, 3, 2)
+        The two `ScoreMoments` of the history of the scores so far.
+    """
 
     scaling: Scaling
     rng: np.random.RandomState
-    counts: np.ndarray  # rows of each class so far
-    masses: np.ndarray  # and what they weigh in the means and variances of their scores
-    score_means: np.ndarray
-    score_variances: np.ndarray
+    carry: float
+    moments: np.ndarray
 
     @classmethod
     def begin(cls, scaling: Scaling, rng: np.random.RandomState) -> Stream:
         """Return a stream that nothing has passed yet."""
-        return cls(scaling, rng, np.zeros(2), np.zeros(2), np.zeros(2), np.zeros(2))
+        return cls(scaling, rng, 0.0, np.zeros((2, 3, 2)))
 
-    def watch(self, scores: np.ndarray, positive: np.ndarray) -> Stream:
-        """Return the stream with the scores of new rows; each row weighs as much as rows came before it.
+    @property
+    def history(self) -> ScoreHistory:
+        """The scores of the rows so far."""
+        even, rising = self.moments
+        return ScoreHistory(ScoreMoments(*even), ScoreMoments(*rising))
 
-        So later rows, whose scores are those of better weights, count for more.
-        """
-        mass = self.counts.sum() + np.arange(1, len(scores) + 1)
-        counts, masses = self.counts.copy(), self.masses.copy()
-        means, variances = self.score_means.copy(), self.score_variances.copy()
-        for c, members in enumerate((~positive, positive)):
-            if members.any():
-                new = mass[members].sum()
-                mean = np.average(scores[members], weights=mass[members])
-                variance = np.average((scores[members] - mean) ** 2, weights=mass[members])
-                share = new / (masses[c] + new)
-                step = mean - means[c]
-                variances[c] += share * (variance - variances[c]) + share * (1 - share) * step**2
-                means[c] += share * step
-                counts[c] += np.count_nonzero(members)
-                masses[c] += new
-        return self._replace(counts=counts, masses=masses, score_means=means, score_variances=variances)
+    def watch(self, history: ScoreHistory) -> Stream:
+        """Return the stream after new rows with these scores."""
+        check_scores(history.rising)
+        return self._replace(moments=np.array(self.history.merge(history)))
 
     def calibration(self) -> Calibration:
         """Return the curve of Gaussian scores; of no slope until both classes were seen."""
-        if self.counts.all():
-            return calibrate_gaussian(self.score_means, self.score_variances, self.counts)
-        share = (self.counts[1] + 1) / (self.counts.sum() + 2)
+        (weight, *_), rising = self.history
+        if weight.all():
+            return calibrate_gaussian(rising.mean, rising.variance, weight)
+        share = (weight[1] + 1) / (weight.sum() + 2)
         return Calibration(0.0, 0.0, float(logit(share)))
 
 
@@ -137,6 +121,115 @@ def relative_change(before: np.ndarray, after: np.ndarray) -> float:
     """Return the norm of the change of the weights, relative to theirs."""
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.linalg.norm(after - before) / (np.linalg.norm(after) or 1))
+
+
+def n_bytes_in(state: Any) -> int:
+    """Return the size of the arrays of a named tuple, and of those in it."""
+    return sum(n_bytes_in(part) for part in state) if isinstance(state, tuple) else getattr(state, "nbytes", 0)
+
+
+class EpochLoop:
+    """The passes of one fit, as `Rows.iterate` calls them.
+
+    What a checkpoint needs is in the dict `progress` that they are handed: the state of the algorithm, the random
+    numbers, the fraction of a row that is left over, the weights after the last pass, and what `tol` was compared with
+    after each pass.
+
+    Parameters
+    ----------
+    clf : StochasticClassifier
+        The algorithm.
+    rows : Rows
+        All rows.
+    scaling : Scaling
+        How their columns are scaled.
+    means : ndarray of shape (2, n_features)
+        The class means of the columns.
+    context : callback context
+        That of the fit.
+    told : dict
+        The `X` and `y` that callbacks are told.
+
+    Attributes
+    ----------
+    sample : Sample or None
+        The last block, as the algorithm has prepared it.
+    stopped : bool
+        Whether a callback has ended the fit.
+    """
+
+    def __init__(
+        self,
+        clf: StochasticClassifier,
+        rows: Rows,
+        scaling: Scaling,
+        means: np.ndarray,
+        context: Any,
+        told: dict[str, Any],
+    ) -> None:
+        self.clf, self.rows, self.scaling, self.means = clf, rows, scaling, means
+        self.context, self.told = context, told
+        self.sample: Any = None
+        self.task: Any = None
+        self.stopped = False
+
+    def prepare(self, X: Any, targets: Targets) -> Any:
+        """Return a block of rows as the algorithm takes it."""
+        self.sample = self.clf._prepare(Sample.of(X, targets, self.scaling, self.means))
+        return self.sample
+
+    def begin(self) -> None:
+        """Tell callbacks of a new pass, at its first block."""
+        if self.task is None:
+            self.task = self.context.subcontext(task_name="epoch")
+            self.task.call_on_fit_task_begin(estimator=self.clf, **self.told)
+
+    def step(self, progress: dict[str, Any], sample: Any) -> None:
+        """Pass over one block."""
+        self.begin()
+        clf, rng = self.clf, progress["rng"]
+        order, progress["carry"] = clf._order(sample, progress["carry"], rng)
+        clf._epoch(progress["state"], sample, order, rng)
+
+    def again(self, progress: dict[str, Any]) -> bool:
+        """Return whether another pass is needed."""
+        self.begin()  # a checkpoint may lie between the last block and this
+        clf, state = self.clf, progress["state"]
+        before, w = progress["weights"], clf._weights(state)
+        clf._check_finite(w)
+        progress["weights"] = w
+        progress["measures"].append(clf._measure(state, self.sample, before, w))
+        self.stopped = self.task.call_on_fit_task_end(
+            estimator=clf, **self.told, reconstruction_attributes=functools.partial(self.attributes, w)
+        )
+        self.task = None
+        return not (self.stopped or self.has_converged(progress)) and len(progress["measures"]) < clf.max_iter
+
+    def has_converged(self, progress: dict[str, Any]) -> bool:
+        """Return whether the last pass has come below `tol`."""
+        return self.clf.tol is not None and progress["measures"][-1] <= self.clf.tol
+
+    def attributes(self, w: np.ndarray) -> dict[str, Any]:
+        """Return the attributes that predict, calibrated on the training scores."""
+        coef = self.coefficients(w)
+        calibration = calibrate(lambda: self.rows.score_histogram(coef))
+        return fitted_attributes(coef, calibration) | {
+            "classes_": self.rows.classes,
+            "n_features_in_": self.rows.n_features,
+        }
+
+    def coefficients(self, w: np.ndarray) -> np.ndarray:
+        """Return the weights for the columns as they are."""
+        return coefficients(self.clf._finish(w, self.sample) if self.rows.in_memory else w, *self.scaling)
+
+
+def fitted_attributes(coef: np.ndarray, calibration: Calibration) -> dict[str, Any]:
+    """Return the attributes that predict."""
+    return {
+        "coef_": coef[None, :],
+        "intercept_": np.array([-calibration.threshold]),
+        "calibration_": np.array([calibration.slope, calibration.base_logit]),
+    }
 
 
 class StochasticClassifier(LinearAUCClassifier):
@@ -165,8 +258,8 @@ class StochasticClassifier(LinearAUCClassifier):
     # What an algorithm gives
 
     @abstractmethod
-    def _start(self, width: int, n_rows: int) -> Any:
-        """Return the state before the first row, for weight vectors of this length."""
+    def _start(self, n_features: int, n_rows: int) -> Any:
+        """Return the state before the first row."""
 
     @abstractmethod
     def _epoch(self, state: Any, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
@@ -176,18 +269,20 @@ class StochasticClassifier(LinearAUCClassifier):
     def _weights(self, state: Any) -> np.ndarray:
         """Return the weight vector of a state."""
 
+    _repeats_rows = True  # by their weights in the order of a pass; False where `_epoch` takes the weights itself
+
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
         """Raise a ValueError for parameters that data of this shape do not allow."""
 
-    def _prepare(self, sample: Sample) -> Sample:
+    def _prepare(self, sample: Sample) -> Any:
         """Return the sample with what every pass of `fit` needs of it."""
         return sample
 
-    def _measure(self, state: Any, sample: Sample, before: np.ndarray, after: np.ndarray) -> float:
+    def _measure(self, state: Any, sample: Any, before: np.ndarray, after: np.ndarray) -> float:
         """Return what `tol` is compared with after a pass: the relative change of the weights."""
         return relative_change(before, after)
 
-    def _finish(self, w: np.ndarray, data: Rows, scaling: Scaling) -> np.ndarray:
+    def _finish(self, w: np.ndarray, sample: Any) -> np.ndarray:
         """Return what `fit` makes of the weights in the end."""
         return w
 
@@ -195,7 +290,7 @@ class StochasticClassifier(LinearAUCClassifier):
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the weights in up to `max_iter` passes over the rows.
 
         Parameters
@@ -204,94 +299,103 @@ class StochasticClassifier(LinearAUCClassifier):
             Training rows; float32, float64 and CSR are used as they are.
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out. So they also
+            say how many steps a pass takes, where an algorithm steps on single rows: their mean should be about 1.
 
         Returns
         -------
         self : estimator
             The fitted classifier.
         """
-        resumed = self.warm_start and hasattr(self, "state_")
-        X, y, _ = self._validate_rows(X, y, None, reset=not resumed)
-        assert_all_finite(X, input_name="X")
+        resumed = self._is_resumed()
+        X, y, sample_weight = self._validate_rows(X, y, sample_weight, reset=not resumed)
         if resumed:
             check_labels(y, self.classes_)
         else:
             self.classes_ = find_classes(y)
-        self._check_parameters(*X.shape)
-        data = Rows(X, y, self.classes_)
-        with np.errstate(over="ignore", invalid="ignore"):
-            means, variances = data.column_statistics()
-        check_no_overflow(variances)
-        if resumed:
-            stream, state = copy.deepcopy(self._stream), copy.deepcopy(self.state_)
-        else:
-            stream = Stream.begin(self._scaling(data.totals(), means, variances), check_random_state(self.random_state))
-            state = self._start(row_width(X.shape[1]), len(y))
-            self.n_iter_, self.convergence_ = 0, np.empty(0)
-        sample = self._prepare(Sample.of(X, data.positive(), stream.scaling, means))
-        context = self._init_callback_context(max_subtasks=self.max_iter)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        w = self._run(context, data, sample, stream, state)
-        self._set_fitted(self._fitted(w, stream, data))
-        self.state_, self._stream = state, stream.watch(data.scores(self.coef_[0]), sample.positive)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        self._fit_rows(MemoryRows(X, y, self.classes_, sample_weight), X=X, y=y)
         return self
 
-    def _run(self, context: Any, data: Rows, sample: Sample, stream: Stream, state: Any) -> np.ndarray:
-        """Make the passes and return the weights."""
-        w, measures = self._weights(state), []
-        for _ in range(self.max_iter):
-            task = context.subcontext(task_name="epoch").call_on_fit_task_begin(estimator=self, X=data.X, y=data.y)
-            self._epoch(state, sample, self._order(data.n_rows, stream.rng), stream.rng)
-            before, w = w, self._weights(state)
-            self._check_finite(w)
-            measures.append(self._measure(state, sample, before, w))
-            stopped = task.call_on_fit_task_end(
-                estimator=self,
-                X=data.X,
-                y=data.y,
-                reconstruction_attributes=functools.partial(self._fitted, w, stream, data),
-            )
-            if stopped or (self.tol is not None and measures[-1] <= self.tol):
-                break
+    def _is_resumed(self) -> bool:
+        return self.warm_start and hasattr(self, "state_")
+
+    def _fit_rows(self, rows: Rows, **told: Any) -> None:
+        """Fit rows of both classes; callbacks are told the `X` and `y` that `fit` was given."""
+        self._check_rows(rows)
+        self._check_total_weight(rows)
+        self._check_parameters(int(rows.counts.sum()), rows.n_features)
+        means, variances = rows.column_statistics()
+        if self._is_resumed():
+            stream, state = copy.deepcopy(self._stream), copy.deepcopy(self.state_)
         else:
-            if self.tol is not None:
-                self._warn_not_converged(measures[-1])
-        self.n_iter_ += len(measures)
-        self.convergence_ = np.append(self.convergence_, measures)
-        return w
+            scaling = Scaling.of(rows.totals, means, variances, self.standardize)
+            stream = Stream.begin(scaling, check_random_state(self.random_state))
+            state = self._start(rows.n_features, int(rows.counts.sum()))
+            self.n_iter_, self.convergence_ = 0, np.empty(0)
+        if hasattr(rows, "check_state"):
+            rows.check_state(type(self).__name__, n_bytes_in(state))
+        context = self._init_callback_context(max_subtasks=self.max_iter)
+        context.call_on_fit_task_begin(estimator=self, **told)
+        loop = EpochLoop(self, rows, stream.scaling, means, context, told)
+        progress = {
+            "state": state,
+            "rng": stream.rng,
+            "carry": stream.carry,
+            "weights": self._weights(state),
+            "measures": [],
+        }
+        progress = self._run(loop, progress)
+        self.n_iter_ += len(progress["measures"])
+        self.convergence_ = np.append(self.convergence_, progress["measures"])
+        coef = loop.coefficients(progress["weights"])
+        history = rows.reduce(ScoreHistory.of, rows.scores(coef), merge=ScoreHistory.merge)
+        self._set_fitted(fitted_attributes(coef, calibrate(lambda: rows.score_histogram(coef, history.even))))
+        self.state_ = progress["state"]
+        self._stream = stream._replace(rng=progress["rng"], carry=progress["carry"]).watch(history)
+        context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
+
+    def _check_rows(self, rows: Rows) -> None:
+        """Raise a ValueError for rows that the algorithm cannot take."""
+        if not rows.in_memory:
+            raise ValueError(
+                f"{type(self).__name__} needs all rows in memory: take an online algorithm such as SOLAM, or "
+                "AUCClassifier, which read a file by blocks."
+            )
+        if self._is_resumed() and (rows.n_features != self.n_features_in_ or list(rows.classes) != list(self.classes_)):
+            raise ValueError(
+                f"With warm_start=True the rows must have the {self.n_features_in_} columns and the classes "
+                f"{self.classes_.tolist()} of the last fit."
+            )
+
+    def _check_total_weight(self, rows: Rows) -> None:
+        """Raise a ValueError for weights with which a pass would have next to no steps, or too many for memory."""
+        total, most = rows.totals.sum(), max(MOST_STEPS, 2 * rows.n_rows)
+        if self._repeats_rows and not 2 <= total <= most:
+            raise ValueError(
+                f"The weights sum to {total:.3g}, but {type(self).__name__} meets a row as often as its weight says: "
+                f"scale them so that they sum to the number of steps of a pass, from 2 to {most:.1e}."
+            )
+
+    def _run(self, loop: EpochLoop, progress: dict[str, Any]) -> dict[str, Any]:
+        """Make the passes."""
+        progress = loop.rows.iterate("epochs", progress, loop.prepare, loop.step, loop.again)
+        if self.tol is not None and not (loop.stopped or loop.has_converged(progress)):
+            self._warn_not_converged(progress["measures"][-1])
+        return progress
+
+    def _order(self, sample: Any, carry: float, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
+        """Return the order of a pass over the rows, and the fraction of a row that is left over."""
+        weights = sample.weights if self._repeats_rows else None
+        return row_order(len(sample.positive), weights, self.shuffle, carry, rng)
 
     def _warn_not_converged(self, measure: float) -> None:
         warnings.warn(
             f"{type(self).__name__} stopped at max_iter={self.max_iter} at {measure:.1e}, above "
             f"tol={self.tol:g}: increase max_iter, or set tol=None for a fixed number of passes.",
             ConvergenceWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
-
-    def _order(self, n_rows: int, rng: np.random.RandomState) -> np.ndarray:
-        order = rng.permutation(n_rows) if self.shuffle else np.arange(n_rows)
-        return order.astype(np.uint64)
-
-    def _scaling(self, totals: np.ndarray, means: np.ndarray, variances: np.ndarray) -> Scaling:
-        share = totals / totals.sum()
-        center = share @ means
-        std = spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, center)
-        return Scaling(center, 1 / penalty_scale(std, self.standardize))
-
-    def _fitted(self, w: np.ndarray, stream: Stream, data: Rows) -> dict[str, Any]:
-        """Return the attributes that predict, calibrated on the training scores."""
-        coef = coefficients(self._finish(w, data, stream.scaling), *stream.scaling)
-        calibration = calibrate(data.scores(coef), data.positive(), None)
-        return self._attributes(coef, calibration) | {"classes_": self.classes_}
-
-    @staticmethod
-    def _attributes(coef: np.ndarray, calibration: Calibration) -> dict[str, Any]:
-        return {
-            "coef_": coef[None, :],
-            "intercept_": np.array([-calibration.threshold]),
-            "calibration_": np.array([calibration.slope, calibration.base_logit]),
-        }
 
     def _set_fitted(self, attributes: dict[str, Any]) -> None:
         for name, value in attributes.items():
@@ -306,9 +410,17 @@ class StochasticClassifier(LinearAUCClassifier):
 class OnlineClassifier(StochasticClassifier):
     """A stochastic classifier that takes rows as they come."""
 
+    def _check_rows(self, rows: Rows) -> None:
+        if rows.in_memory or not hasattr(self, "partial_fit"):
+            super()._check_rows(rows)
+            return
+        for parameter in ("shuffle", "warm_start"):
+            if getattr(self, parameter):
+                raise ValueError(f"A file is read in its own order, from the start: set {parameter}=False.")
+
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Take one step for each row, in the order given.
 
         Any split of a stream into calls gives the same weights. Columns are taken as they come, since nothing is known
@@ -323,6 +435,9 @@ class OnlineClassifier(StochasticClassifier):
             Their labels; one class is enough. No step is taken until both classes were seen.
         classes : array-like of shape (2,), default=None
             The two classes, needed in the first call if its rows are of one class only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out. Fractions add
+            up from row to row and from call to call: of rows of weight 0.5, each second one is met.
 
         Returns
         -------
@@ -331,21 +446,25 @@ class OnlineClassifier(StochasticClassifier):
         """
         first = not hasattr(self, "classes_")
         X, y, _ = self._validate_rows(X, y, None, reset=first)
+        sample_weight = check_weights(sample_weight, X, allow_zero=True)
         assert_all_finite(X, input_name="X")
         self.classes_ = stream_classes(y, classes, None if first else self.classes_)
+        check_labels(y, self.classes_)
         if first:
             self._check_parameters(*X.shape)
             stream = Stream.begin(Scaling.none(X.shape[1]), check_random_state(self.random_state))
-            state, self.n_iter_ = self._start(row_width(X.shape[1]), len(y)), 1
+            state, self.n_iter_ = self._start(X.shape[1], len(y)), 1
         else:
             stream, state = copy.deepcopy(self._stream), copy.deepcopy(self.state_)
-        check_labels(y, self.classes_)
-        sample = Sample.of(X, y == self.classes_[1], stream.scaling)
-        self._epoch(state, sample, np.arange(len(y), dtype=np.uint64), stream.rng)
+        positive = y == self.classes_[1]
+        targets = Targets(positive, sample_weight, np.bincount(positive, sample_weight, 2))
+        sample = Sample.of(X, targets, stream.scaling)
+        order, carry = row_order(len(sample.positive), sample.weights, False, stream.carry, stream.rng)
+        self._epoch(state, sample, order, stream.rng)
         w = self._weights(state)
         self._check_finite(w)
         coef = coefficients(w, *stream.scaling)
         self.state_ = state
-        self._stream = stream.watch(Rows(X, y, self.classes_).scores(coef), sample.positive)
-        self._set_fitted(self._attributes(coef, self._stream.calibration()))
+        self._stream = stream._replace(carry=carry).watch(ScoreHistory.of(targets, scores_of(X, coef)))
+        self._set_fitted(fitted_attributes(coef, self._stream.calibration()))
         return self

@@ -10,16 +10,21 @@ A kernel sees row i as z_i = (x_i - shift) * unit, with `unit` one over the scal
     row_dots(rows, i, W, out) out = W'z_i for the columns of W, weight vectors side by side
     row_outer(rows, i, r, W)  W += z_i r'
     pair_dot, pair_axpy and pair_norm, for z_i - z_j in the place of z_i
+    copy_row(rows, i, ...)    the entries of x_i in units, for buffers
 
 and meets z in no other way, so each kernel is written once. `rows` is a `DenseRows` or a `CSRRows`; Numba picks the
-code by its type. Every step on CSR costs O(nonzeros of the row), although z is dense where the shift is not zero: the
-weight vector of a kernel has two slots beyond the d columns (`row_width`),
+code by its type.
 
-    w = u - b (shift * unit),   u = w[:d],   b = w[d],   w[d + 1] = (shift * unit) . u
+Weight vectors
+--------------
+Every step on CSR costs O(nonzeros of the row), although z is dense where the shift is not zero. For that, the weight
+vector of a kernel has two hidden slots after the d columns:
 
-which are linear in w, so that a kernel may scale and add weight vectors as if they were not there. Dense rows leave
-them at 0. Where a kernel needs the coordinates themselves, `settle` folds the slots into u; after it has changed the
-coordinates one by one, `recenter` brings the last slot up to date.
+    w = u - b center,   u = w[:d],   b = w[d],   w[d + 1] = center . u,   center = shift * unit
+
+They are linear in w, so a kernel may scale and add weight vectors as if they were not there. Dense rows leave them
+at 0. No other file knows of them. A weight vector is made by `zero_weights` or `weight_vector`. Where a kernel needs
+single coordinates, it calls `settle`, which makes b = 0, reads and changes `coordinates(w)`, and calls `recenter`.
 
 Importing this module imports Numba; see `jit`.
 """
@@ -28,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 from scipy import sparse
 
 from ..jit import FAST, jit
@@ -37,25 +42,51 @@ SLOTS = 2
 
 
 class DenseRows(NamedTuple):
-    """Rows of a dense array."""
+    """Rows of a dense array.
 
-    X: np.ndarray
+    Attributes
+    ----------
+    values : ndarray of shape (n, d)
+        The rows x.
+    shift, unit : ndarray of shape (d,)
+        What is taken away from each column, and what it is then multiplied by.
+    """
+
+    values: np.ndarray
     shift: np.ndarray
     unit: np.ndarray
 
 
 class CSRRows(NamedTuple):
-    """Rows of a CSR matrix, their values already in units, with what centring needs of each row."""
+    """Rows of a CSR matrix, with what centring needs of each row.
+
+    Attributes
+    ----------
+    data, indices, indptr : ndarray
+        Those of the CSR matrix; the data are multiplied by the units.
+    center : ndarray of shape (d,)
+        shift * unit.
+    center_dot : ndarray of shape (n,)
+        The product of each row, multiplied by the units, with the center.
+    center_norm : float
+        The squared norm of the center.
+    """
 
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
-    center: np.ndarray  # shift * unit
-    center_dot: np.ndarray  # of each row with the center
-    center_norm: float  # squared
+    center: np.ndarray
+    center_dot: np.ndarray
+    center_norm: float
 
 
-def view_rows(X: Any, shift: np.ndarray, unit: np.ndarray) -> DenseRows | CSRRows:
+KernelRows = DenseRows | CSRRows
+
+
+# What Python code asks for
+
+
+def view_rows(X: Any, shift: np.ndarray, unit: np.ndarray) -> KernelRows:
     """Return X as kernels see it; a copy only if it is dense and not in row order, or CSR with units that are not 1."""
     if not sparse.issparse(X):
         return DenseRows(np.ascontiguousarray(X), shift, unit)
@@ -68,15 +99,83 @@ def view_rows(X: Any, shift: np.ndarray, unit: np.ndarray) -> DenseRows | CSRRow
     return CSRRows(data, indices, indptr, center, scaled @ center, float(center @ center))
 
 
+def longest_row(rows: KernelRows) -> int:
+    """Return the number of stored values of the longest row."""
+    return rows.values.shape[1] if isinstance(rows, DenseRows) else int(np.diff(rows.indptr).max(initial=0))
+
+
+def steps_per_sweep(rows: KernelRows) -> int:
+    """Return how many steps on single rows cost as much as one sweep over all weights: 1 where rows have no zeros."""
+    if isinstance(rows, DenseRows):
+        return 1
+    n_rows, n_features = shape_of(rows)
+    return max(1, n_features * n_rows // max(1, len(rows.data)))
+
+
+def zero_weights(n_features: int) -> np.ndarray:
+    """Return the weight vector 0 of kernels."""
+    return np.zeros(n_features + SLOTS)
+
+
+def weight_vector(rows: KernelRows, u: np.ndarray) -> np.ndarray:
+    """Return the weight vector of kernels that has the coordinates u, settled."""
+    return np.concatenate([u, [0.0, u @ rows.center if isinstance(rows, CSRRows) else 0.0]])
+
+
 def coefficients(w: np.ndarray, shift: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """Return the weights for X as it is of a kernel's weight vector."""
     d = len(shift)
     return (w[:d] - w[d] * shift * unit) * unit
 
 
-def row_width(n_features: int) -> int:
-    """Return the length of the weight vectors of kernels."""
-    return n_features + SLOTS
+def shape_of(rows: KernelRows) -> tuple[int, int]:
+    """Return the numbers of rows and of columns."""
+    return rows.values.shape if isinstance(rows, DenseRows) else (len(rows.center_dot), len(rows.center))
+
+
+def norm_rows(rows: KernelRows) -> np.ndarray:
+    """Return |z_i|^2 of all rows."""
+    out = np.empty(shape_of(rows)[0])
+    _fill_norms(rows, out)
+    return out
+
+
+def score_rows(rows: KernelRows, w: np.ndarray) -> np.ndarray:
+    """Return z_i . w of all rows."""
+    out = np.empty(shape_of(rows)[0])
+    _fill_scores(rows, w, out)
+    return out
+
+
+def combine_rows(rows: KernelRows, g: np.ndarray) -> np.ndarray:
+    """Return the sum of g_i z_i over all rows, a weight vector that is settled."""
+    out = zero_weights(shape_of(rows)[1])
+    _add_rows(rows, g, out)
+    return out
+
+
+# What kernels call, and Python code too
+
+
+@register_jitable
+def n_columns(w):
+    """Return the number of columns d of a weight vector."""
+    return w.shape[0] - SLOTS
+
+
+@register_jitable
+def coordinates(w):
+    """Return the coordinates of a weight vector that is settled; a view."""
+    return w[:-SLOTS]
+
+
+@jit
+def vector_dot(v, w):
+    """Return v.w of two weight vectors, of which v is settled."""
+    d, total = w.shape[0] - SLOTS, 0.0
+    for j in range(d):
+        total += v[j] * w[j]
+    return total - w[d] * v[d + 1]
 
 
 # Names for kernels to call: Numba puts the code at the foot of this file in their place, and nothing runs outside
@@ -123,13 +222,18 @@ def pair_norm(rows: Any, i: int, j: int, scratch: np.ndarray) -> float:
     raise NotImplementedError
 
 
+def copy_row(rows: Any, i: int, values: np.ndarray, columns: np.ndarray) -> int:
+    """Write the entries of x_i in units, and their columns; return their number (inside kernels)."""
+    raise NotImplementedError
+
+
 def settle(rows: Any, w: np.ndarray) -> None:
-    """Make w[:d] the coordinates of w (inside kernels)."""
+    """Make `coordinates(w)` the coordinates of w (inside kernels)."""
     raise NotImplementedError
 
 
 def recenter(rows: Any, w: np.ndarray) -> None:
-    """Take w[:d], changed after `settle`, as the coordinates of w (inside kernels)."""
+    """Take `coordinates(w)`, changed after `settle`, as those of w (inside kernels)."""
     raise NotImplementedError
 
 
@@ -142,7 +246,7 @@ def _row_dot(rows, i, w):
     if _is(rows, DenseRows):
 
         def dense(rows, i, w):
-            x, total = rows.X[i], 0.0
+            x, total = rows.values[i], 0.0
             for j in range(x.shape[0]):
                 total += (x[j] - rows.shift[j]) * (rows.unit[j] * w[j])
             return total
@@ -164,7 +268,7 @@ def _row_axpy(a, rows, i, w):
     if _is(rows, DenseRows):
 
         def dense(a, rows, i, w):
-            x = rows.X[i]
+            x = rows.values[i]
             for j in range(x.shape[0]):
                 w[j] += (a * rows.unit[j]) * (x[j] - rows.shift[j])
 
@@ -185,7 +289,7 @@ def _row_norm(rows, i):
     if _is(rows, DenseRows):
 
         def dense(rows, i):
-            x, total = rows.X[i], 0.0
+            x, total = rows.values[i], 0.0
             for j in range(x.shape[0]):
                 z = (x[j] - rows.shift[j]) * rows.unit[j]
                 total += z * z
@@ -207,7 +311,7 @@ def _row_dots(rows, i, W, out):
     if _is(rows, DenseRows):
 
         def dense(rows, i, W, out):
-            x = rows.X[i]
+            x = rows.values[i]
             out[:] = 0.0
             for j in range(x.shape[0]):
                 z = (x[j] - rows.shift[j]) * rows.unit[j]
@@ -233,7 +337,7 @@ def _row_outer(rows, i, r, W):
     if _is(rows, DenseRows):
 
         def dense(rows, i, r, W):
-            x = rows.X[i]
+            x = rows.values[i]
             for j in range(x.shape[0]):
                 z = (x[j] - rows.shift[j]) * rows.unit[j]
                 for k in range(r.shape[0]):
@@ -259,7 +363,7 @@ def _pair_dot(rows, i, j, w):
     if _is(rows, DenseRows):
 
         def dense(rows, i, j, w):
-            x, y, total = rows.X[i], rows.X[j], 0.0
+            x, y, total = rows.values[i], rows.values[j], 0.0
             for k in range(x.shape[0]):
                 total += (x[k] - y[k]) * (rows.unit[k] * w[k])
             return total
@@ -282,7 +386,7 @@ def _pair_axpy(a, w, b, v, rows, i, j):
     if _is(rows, DenseRows):
 
         def dense(a, w, b, v, rows, i, j):
-            x, y = rows.X[i], rows.X[j]
+            x, y = rows.values[i], rows.values[j]
             for k in range(x.shape[0]):
                 z = rows.unit[k] * (x[k] - y[k])
                 w[k] += a * z
@@ -309,7 +413,7 @@ def _pair_norm(rows, i, j, scratch):
     if _is(rows, DenseRows):
 
         def dense(rows, i, j, scratch):
-            x, y, total = rows.X[i], rows.X[j], 0.0
+            x, y, total = rows.values[i], rows.values[j], 0.0
             for k in range(x.shape[0]):
                 z = (x[k] - y[k]) * rows.unit[k]
                 total += z * z
@@ -331,6 +435,30 @@ def _pair_norm(rows, i, j, scratch):
             scratch[rows.indices[k]] = 0.0
             total += z * z
         return total
+
+    return csr
+
+
+@overload(copy_row, jit_options=FAST)
+def _copy_row(rows, i, values, columns):
+    if _is(rows, DenseRows):
+
+        def dense(rows, i, values, columns):
+            x = rows.values[i]
+            for j in range(x.shape[0]):
+                values[j] = x[j] * rows.unit[j]
+                columns[j] = j
+            return x.shape[0]
+
+        return dense
+
+    def csr(rows, i, values, columns):
+        start = np.int64(rows.indptr[i])
+        n = np.int64(rows.indptr[i + 1]) - start
+        for k in range(n):
+            values[k] = rows.data[start + k]
+            columns[k] = rows.indices[start + k]
+        return n
 
     return csr
 
@@ -366,7 +494,19 @@ def _recenter(rows, w):
 
 
 @jit
-def row_norms(rows, out):
-    """Fill `out` with |z_i|^2 of all rows."""
+def _fill_norms(rows, out):
     for i in range(out.shape[0]):
         out[i] = row_norm(rows, i)
+
+
+@jit
+def _fill_scores(rows, w, out):
+    for i in range(out.shape[0]):
+        out[i] = row_dot(rows, i, w)
+
+
+@jit
+def _add_rows(rows, g, out):
+    for i in range(g.shape[0]):
+        row_axpy(g[i], rows, i, out)
+    settle(rows, out)

@@ -12,20 +12,19 @@ A buffer holds up to `size` rows of each class. Which row goes where is decided 
     z_axpy(a, pair, m, w)                      w += a z
     release(pair, n)                           before the next row is taken
 
-Rows are kept as values in units and columns, so that a pair costs O(nonzeros) on CSR, and are not shifted: a shift
-cancels in z, whose values are sums over single columns, never differences of long sums. A row without zeros, as all
-rows of dense arrays count, is taken and subtracted as a block.
+Rows are kept as values in units and columns, so that a pair costs O(nonzeros). They are not shifted: a shift cancels in
+z, whose values are sums over single columns, never differences of long sums. A row with a value in every column is
+taken and subtracted as a block.
 
 Importing this module imports Numba; see `jit`.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from ..jit import FAST, REORDER, jit
-from .row_access import CSRRows, DenseRows
+from ..jit import REORDER, jit
+from .row_access import KernelRows, copy_row, longest_row
 
 
 class ClassBuffers(NamedTuple):
@@ -53,11 +52,11 @@ class ClassBuffers(NamedTuple):
         """Return buffers for `size` rows of each class, with no row yet and no room for one."""
         return cls(np.zeros(0), np.zeros(0, np.uint64), np.zeros((2, size), np.int64), np.zeros(2, np.int64))
 
-    def reserve(self, rows: DenseRows | CSRRows) -> None:
+    def reserve(self, rows: KernelRows) -> None:
         """Make room in every slot for the longest of these rows; the arrays are resized in place."""
         n_slots = self.lengths.size
         before = self.values.size // n_slots
-        room = rows.X.shape[1] if isinstance(rows, DenseRows) else int(np.diff(rows.indptr).max(initial=0))
+        room = longest_row(rows)
         if room > before:
             for array in (self.values, self.columns):
                 kept = array.reshape(n_slots, before).copy()
@@ -109,35 +108,6 @@ def make_pair(buffers, d):
     """Return a pair with room for what the buffers have room for, of d columns."""
     room = 2 * (buffers.values.size // buffers.lengths.size)
     return Pair(np.zeros(room), np.zeros(room), np.zeros(room, np.uint64), np.full(d, -1))
-
-
-def copy_row(rows: Any, i: int, values: np.ndarray, columns: np.ndarray) -> int:
-    """Write the entries of row i in units, and their columns; return their number (inside kernels)."""
-    raise NotImplementedError
-
-
-@overload(copy_row, jit_options=FAST)
-def _copy_row(rows, i, values, columns):
-    if rows.instance_class is DenseRows:
-
-        def dense(rows, i, values, columns):
-            x = rows.X[i]
-            for j in range(x.shape[0]):
-                values[j] = x[j] * rows.unit[j]
-                columns[j] = j
-            return x.shape[0]
-
-        return dense
-
-    def csr(rows, i, values, columns):
-        start = np.int64(rows.indptr[i])
-        n = np.int64(rows.indptr[i + 1]) - start
-        for k in range(n):
-            values[k] = rows.data[start + k]
-            columns[k] = rows.indices[start + k]
-        return n
-
-    return csr
 
 
 @jit

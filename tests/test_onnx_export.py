@@ -16,8 +16,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import aucmax
 from aucmax import ALGORITHMS, AUCClassifier
-from aucmax.models import onnx_export as export_module
-from aucmax.models.onnx_export import export_onnx
+from aucmax import onnx_export as export_module
+from aucmax.onnx_export import export_onnx
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -146,12 +146,12 @@ def test_what_cannot_be_exported_is_said_and_nothing_is_written(tmp_path, monkey
         (
             fitted(make_pipeline(MinMaxScaler(), AUCClassifier())),
             ValueError,
-            "^MinMaxScaler has no ONNX graph here: Sta",
+            "^MinMaxScaler cannot be exported to ONNX, only Sta",
         ),
         (
             fitted(LogisticRegression()),
             ValueError,
-            "^LogisticRegression has no ONNX graph here: the classifiers of auc",
+            "^LogisticRegression cannot be exported to ONNX, only the classifiers of auc",
         ),
         (AUCClassifier(), NotFittedError, "not fitted"),
         (AUCClassifier().partial_fit(X[Y == 0], Y[Y == 0], classes=[0, 1]), NotFittedError, "not fitted"),
@@ -159,10 +159,10 @@ def test_what_cannot_be_exported_is_said_and_nothing_is_written(tmp_path, monkey
         with pytest.raises(error, match=message):
             export_onnx(model, path)
     model = fitted(AUCClassifier(alpha=0.1))
-    with pytest.raises(ValueError, match=r"^feature_names holds 2 names, and the model has 12 features"):
+    with pytest.raises(ValueError, match=r"^feature_names holds 2 names, but the model has 12 features"):
         export_onnx(model, path, "ab")
     monkeypatch.setattr(export_module, "LARGEST", 100)
-    with pytest.raises(ValueError, match=r"^An ONNX file holds up to 2 GB, and the arrays of this model take 0.0"):
+    with pytest.raises(ValueError, match=r"^An ONNX file holds up to 2 GB, but the arrays of this model take 0.0 GB"):
         export_onnx(model, path)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install 'aucmax\[onnx\]'"):

@@ -1,29 +1,30 @@
-"""Values as JSON and tensors: what model files and checkpoints are made of.
+"""How values become JSON and tensors in model files and checkpoints, and are read back.
 
-None, booleans, text, finite floats and lists are themselves in JSON. Everything else is an object of one tag:
+None, booleans, text, finite floats and lists are stored as they are in JSON. Any other value is stored as a JSON object
+whose first key, the tag, says what it is:
 
-    {"int": hex}  {"float": "nan"}                      what JSON has no exact form for
+    {"int": hex}  {"float": "nan"}                      numbers that JSON cannot hold exactly
     {"tuple": [...]}  {"dict": {...}}
-    {"array": tensor}                                   an array that is a tensor
-    {"transposed": array}                               an array in Fortran order, as the tensor of its transpose
-    {"flipped": array, "axes": [...]}                   an array that is the reverse of what is in memory
-    {"bytes": tensor, "dtype": ..., "shape": ...}       an array of text, dates or other types that tensors have not
-    {"objects": tensor, "shape": ...}                   an array of Python objects, as a list in JSON
+    {"array": tensor}                                   an array
+    {"transposed": array}                               an array in Fortran order, stored as its transpose
+    {"flipped": array, "axes": [...]}                   an array with negative strides, stored in the order of memory
+    {"bytes": tensor, "dtype": ..., "shape": ...}       an array of text, dates or other types that tensors cannot hold
+    {"objects": tensor, "shape": ...}                   an array of Python objects, stored as a list in JSON
     {"scalar": array}                                   a NumPy scalar
-    {"random_state": dict}
-    {"named": class, "fields": {...}}                   a named tuple of this package
-    {"csr": class, "n_columns": ..., "parts": [...]}
-    {"moments": dict}
-    {"partial": function, "keywords": {...}}
-    {"estimator": class, "parameters": {...}, "attributes": {...}}
+    {"random_state": {...}}
+    {"named_tuple": name, "fields": {...}}
+    {"csr": name, "n_columns": ..., "parts": [...]}
+    {"moments": name, "attributes": {...}}
+    {"partial": name, "keywords": {...}}
+    {"estimator": name, "parameters": {...}, "attributes": {...}}
 
-Classes and functions are looked up in the tables below and nowhere else: reading runs nothing that a file brings.
+A name stands for a class or function in the table of `names`. Reading uses that table and nothing else, so a file
+cannot make it run other code.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -31,58 +32,38 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import ALGORITHMS
+from .names import find, name_of
 
-ESTIMATORS = {
-    "AUCClassifier": "aucmax.classifier",
-    "KMeansNystroem": "aucmax.nystroem",
-    **{algorithm.maker or name: f"aucmax.algorithms.{algorithm.module}" for name, algorithm in ALGORITHMS.items()},
-    "Pipeline": "sklearn.pipeline",
-    "StandardScaler": "sklearn.preprocessing",
-    "SelectKBest": "sklearn.feature_selection",
-    "PCA": "sklearn.decomposition",
-    "GaussianRandomProjection": "sklearn.random_projection",
-}
-MOMENTS = {"ClassMoments": "aucmax.data.moments"}
-FUNCTIONS = {"_random_scores": "aucmax.algorithms.pipelines"}
-SPARSE = {"csr_array": "scipy.sparse", "csr_matrix": "scipy.sparse"}
-# Where named tuples live.
-STATES = {
-    "aucmax.selection.calibration",
-    *(f"aucmax.stochastic.{module}" for module in ("averaged_weights", "epochs", "row_buffers")),
-    *(f"aucmax.streaming.{module}" for module in ("block_selection", "cells")),
-    *(f"aucmax.algorithms.{algorithm.module}" for algorithm in ALGORITHMS.values()),
-}
-# What belongs to a fit under way and not to its result.
+# Attributes of a fit under way, which are no part of its result.
 TRANSIENT = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_metadata_request"}
-# Bool, whole numbers and floats up to float64, in the byte order of the machine.
+# The types that safetensors can hold, in the byte order of this machine.
 TENSOR_TYPES = {np.dtype(code) for code in "?bBhHiIlLqQefdF"}
-PLAIN_INTEGERS = 1 << 63
-DEEPEST = 50  # levels of nesting; the way back takes several frames of the stack for each
+PLAIN_INTEGERS = 1 << 63  # smaller ones are JSON numbers; Python reads no decimal integer of more than 4,300 digits
+DEEPEST = 50  # levels of nesting; decoding takes several stack frames for each
 
 Tensors = dict[str, np.ndarray]
 
 
 def encode(value: Any) -> tuple[Any, Tensors]:
-    """Return a value as what JSON can hold, and the tensors it refers to.
+    """Return a description of a value that JSON can hold, and the tensors it refers to.
 
     Parameters
     ----------
     value : object
-        None, numbers, text, arrays, CSR, random states, class moments, named tuples and estimators of this package, and
-        lists, tuples and dicts of these.
+        None, a number, text, an array, a CSR matrix, a random state, or what the table of `names` lists: class moments,
+        named tuples and estimators; also lists, tuples and dicts of these.
 
     Returns
     -------
     description : object
-        Of dicts with text keys, lists, text, numbers, booleans and None.
+        Dicts with text keys, lists, text, numbers, booleans and None.
     tensors : dict of ndarray
-        In C order, each once in the description.
+        Arrays in C order; the description refers to each of them once.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from aucmax.models.value_tree import decode, encode
+    >>> from aucmax.models.encoding import decode, encode
     >>> description, tensors = encode({"weights": np.arange(3), "range": (0, float("inf"))})
     >>> description
     {'dict': {'weights': {'array': '0'}, 'range': {'tuple': [0, {'float': 'inf'}]}}}
@@ -94,7 +75,7 @@ def encode(value: Any) -> tuple[Any, Tensors]:
 
 
 def decode(description: Any, tensors: Tensors) -> Any:
-    """Return the value that `encode` described; the tensors are taken out of the dict one by one."""
+    """Return the value of a description; each tensor is removed from the dict when it is used."""
     if isinstance(description, list):
         return [decode(item, tensors) for item in description]
     if not isinstance(description, dict):
@@ -106,7 +87,7 @@ def decode(description: Any, tensors: Tensors) -> Any:
 
 
 class _Encoder:
-    """The way from values to JSON, and the tensors met on it."""
+    """Describes values, and collects their tensors."""
 
     def __init__(self) -> None:
         self.tensors: Tensors = {}
@@ -153,7 +134,7 @@ class _Encoder:
         if array.dtype.kind == "O":
             text = json.dumps(self.encode(array.ravel().tolist(), where), allow_nan=False)
             return {"objects": self._tensor(np.frombuffer(text.encode(), np.uint8)), "shape": shape}
-        # Products round differently on another layout, so that it has to come back too.
+        # The memory layout is kept, because matrix products round differently in another one.
         if backwards := tuple(axis for axis, stride in enumerate(array.strides) if stride < 0):
             return {"flipped": self._array(np.flip(array, backwards), where), "axes": list(backwards)}
         if array.flags.f_contiguous and not array.flags.c_contiguous:
@@ -164,46 +145,33 @@ class _Encoder:
         return {"bytes": self._tensor(content), "dtype": array.dtype.str, "shape": shape}
 
     def _object(self, value: Any, where: str) -> dict[str, Any]:
-        kind, name = type(value), type(value).__name__
+        kind, owner = type(value), type(value).__name__
         if kind is np.random.RandomState and value.get_state(legacy=False)["bit_generator"] == "MT19937":
-            return {"random_state": self._each(value.get_state(legacy=False), "part", name)}
-        if kind.__module__ in STATES and issubclass(kind, tuple):
-            fields = self._each(value._asdict(), "field", name)
-            return {"named": f"{kind.__module__}.{name}", "fields": fields}
-        if _is_listed(kind, SPARSE):
+            return {"random_state": self._each(value.get_state(legacy=False), "part", owner)}
+        if name := name_of(kind, "named_tuple"):
+            return {"named_tuple": name, "fields": self._each(value._asdict(), "field", owner)}
+        if name := name_of(kind, "csr"):
             parts = self.encode([value.data, value.indices, value.indptr], where)
             return {"csr": name, "n_columns": value.shape[1], "parts": parts}
-        if _is_listed(kind, MOMENTS):
-            return {"moments": self._each(vars(value), "attribute", name)}
-        if kind is functools.partial and _is_listed(value.func, FUNCTIONS) and not value.args:
-            function = value.func.__name__
-            return {"partial": function, "keywords": self._each(value.keywords, "parameter", function)}
-        if _is_listed(kind, ESTIMATORS):
+        if name := name_of(kind, "moments"):
+            return {"moments": name, "attributes": self._each(vars(value), "attribute", owner)}
+        if kind is functools.partial and not value.args and (name := name_of(value.func, "partial")):
+            return {"partial": name, "keywords": self._each(value.keywords, "parameter", name)}
+        if name := name_of(kind, "estimator"):
             parameters = value.get_params(deep=False)
             attributes = {key: item for key, item in vars(value).items() if key not in {*parameters, *TRANSIENT}}
             return {
                 "estimator": name,
-                "parameters": self._each(parameters, "parameter", name),
-                "attributes": self._each(attributes, "attribute", name),
+                "parameters": self._each(parameters, "parameter", owner),
+                "attributes": self._each(attributes, "attribute", owner),
             }
         raise ValueError(
-            f"{where} cannot be stored in a file: it is or holds an object of the type {name}, and only None, numbers, "
-            "text, arrays, lists, tuples, dicts with text keys and the estimators of aucmax can be."
+            f"{where} cannot be stored in a file: it is or holds an object of the type {owner}, and only None, "
+            "numbers, text, arrays, lists, tuples, dicts with text keys and the estimators of aucmax can be."
         )
 
 
-def _is_listed(thing: Any, table: Mapping[str, str]) -> bool:
-    name = getattr(thing, "__name__", "")
-    return name in table and getattr(importlib.import_module(table[name]), name) is thing
-
-
-def _find(name: str, table: Mapping[str, str]) -> Any:
-    if name not in table:
-        raise ValueError(f"{name!r} is unknown")
-    return getattr(importlib.import_module(table[name]), name)
-
-
-# The way back. Each takes the description and the tensors.
+# Decoders. Each takes the description and the tensors.
 
 
 def _decode_each(descriptions: dict[str, Any], tensors: Tensors) -> dict[str, Any]:
@@ -211,13 +179,15 @@ def _decode_each(descriptions: dict[str, Any], tensors: Tensors) -> dict[str, An
 
 
 def _decode_array(description: Any, tensors: Tensors) -> np.ndarray:
-    return tensors.pop(description["array"]).copy()  # buffers of rows resize their arrays, which must be their own
+    return tensors.pop(
+        description["array"]
+    ).copy()  # `ClassBuffers` resizes its arrays in place, so they own their memory
 
 
 def _decode_bytes(description: Any, tensors: Tensors) -> np.ndarray:
     dtype = np.dtype(description["dtype"])
     if dtype.kind not in "fcSUMmiu":
-        raise ValueError(f"{description['dtype']!r} is no type of array")
+        raise ValueError(f"{description['dtype']!r} is not an array type that files hold")
     return np.ndarray(description["shape"], dtype, buffer=tensors.pop(description["bytes"])).copy()
 
 
@@ -228,42 +198,39 @@ def _decode_objects(description: Any, tensors: Tensors) -> np.ndarray:
 
 def _decode_random_state(description: Any, tensors: Tensors) -> np.random.RandomState:
     state = _decode_each(description["random_state"], tensors)
-    if not 0 <= state["state"]["pos"] <= 624:  # not checked by NumPy, which would read there
+    if not 0 <= state["state"]["pos"] <= 624:  # NumPy does not check it and would read beyond its array
         raise ValueError("a random state is out of range")
     rng = np.random.RandomState(0)
     rng.set_state(state)
     return rng
 
 
-def _decode_named(description: Any, tensors: Tensors) -> Any:
-    module, _, name = description["named"].rpartition(".")
-    kind = getattr(importlib.import_module(module), name, None) if module in STATES else None
-    if not (isinstance(kind, type) and issubclass(kind, tuple)):
-        raise ValueError(f"{description['named']!r} is unknown")
-    return kind(**_decode_each(description["fields"], tensors))
+def _decode_named_tuple(description: Any, tensors: Tensors) -> Any:
+    return find(description["named_tuple"], "named_tuple")(**_decode_each(description["fields"], tensors))
 
 
 def _decode_csr(description: Any, tensors: Tensors) -> Any:
     data, indices, indptr = decode(description["parts"], tensors)
-    matrix = _find(description["csr"], SPARSE)((len(indptr) - 1, description["n_columns"]), dtype=data.dtype)
+    matrix = find(description["csr"], "csr")((len(indptr) - 1, description["n_columns"]), dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr  # the constructor would change the index type
     matrix.check_format(full_check=True)
     return matrix
 
 
 def _decode_moments(description: Any, tensors: Tensors) -> Any:
-    attributes = _decode_each(description["moments"], tensors)
-    moments = _find("ClassMoments", MOMENTS)(0, attributes["classes"])
+    attributes = _decode_each(description["attributes"], tensors)
+    moments = find(description["moments"], "moments")(0, attributes["classes"])
     vars(moments).update(attributes)
     return moments
 
 
 def _decode_partial(description: Any, tensors: Tensors) -> Any:
-    return functools.partial(_find(description["partial"], FUNCTIONS), **_decode_each(description["keywords"], tensors))
+    keywords = _decode_each(description["keywords"], tensors)
+    return functools.partial(find(description["partial"], "partial"), **keywords)
 
 
 def _decode_estimator(description: Any, tensors: Tensors) -> Any:
-    estimator = _find(description["estimator"], ESTIMATORS)(**_decode_each(description["parameters"], tensors))
+    estimator = find(description["estimator"], "estimator")(**_decode_each(description["parameters"], tensors))
     vars(estimator).update(_decode_each(description["attributes"], tensors))
     return estimator
 
@@ -280,7 +247,7 @@ _DECODERS: dict[str, Callable[[Any, Tensors], Any]] = {
     "objects": _decode_objects,
     "scalar": lambda description, tensors: decode(description["scalar"], tensors)[()],
     "random_state": _decode_random_state,
-    "named": _decode_named,
+    "named_tuple": _decode_named_tuple,
     "csr": _decode_csr,
     "moments": _decode_moments,
     "partial": _decode_partial,

@@ -1,13 +1,13 @@
-"""Models as ONNX graphs, for prediction where there is no Python.
+"""Models as ONNX graphs, for prediction without Python.
 
-The graph takes rows "X" in float32, computes in double, and has three outputs:
+The input is "X", rows in float32. The graph computes in double precision and has three outputs:
 
     score           double, shape (n,)      `decision_function`
     probabilities   float, shape (n, 2)     `predict_proba`
     label           shape (n,)              `predict`: int64 for whole numbers and booleans, double for other numbers,
-                                            or strings
+                                            otherwise strings
 
-A pipeline is its steps one after the other, each of them a function below.
+The graph of a pipeline is made step by step; each kind of step has a function below.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
-from ..files.atomic_write import write_atomically
+from . import __version__
+from .files.atomic_write import write_atomically
 
-# The operators of ONNX 1.13, of the year 2022, and the file format of its time.
+# The operators and the file format of ONNX 1.13, of December 2022.
 OPSET, FILE_FORMAT = 18, 8
-# Bytes of the arrays: a file may have 2 GB with the nodes.
+# Bytes that the arrays may take: a file holds up to 2 GB, and the nodes take some of it.
 LARGEST = 2**31 - 2**20
 
 
@@ -33,18 +33,18 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
     Parameters
     ----------
     model : estimator
-        A classifier of aucmax, or one of the pipelines that its functions make.
+        A classifier of aucmax, or a pipeline made by one of its functions.
     path : str or path
-        Where to; an existing file is replaced.
+        The file to write. An existing file is replaced.
     feature_names : sequence of str, default=None
-        Names of the columns, for the metadata of the file; None takes those of the training data, if they had any.
+        Names of the columns, written to the metadata of the file. By default those of the training data, if it had any.
 
     Examples
     --------
     >>> import tempfile
     >>> import onnx
     >>> from aucmax import AUCClassifier
-    >>> from aucmax.models.onnx_export import export_onnx
+    >>> from aucmax.onnx_export import export_onnx
     >>> clf = AUCClassifier(alpha=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     export_onnx(clf, f"{folder}/model.onnx")
@@ -67,7 +67,9 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
         rows = TRANSFORMERS[type(step).__name__](graph, step, rows)
     label_type = classify(graph, classifier, rows)
     if graph.n_bytes > LARGEST:
-        raise ValueError(f"An ONNX file holds up to 2 GB, and the arrays of this model take {graph.n_bytes / 1e9:.1f}.")
+        raise ValueError(
+            f"An ONNX file holds up to 2 GB, but the arrays of this model take {graph.n_bytes / 1e9:.1f} GB."
+        )
     describe = helper.make_tensor_value_info
     made = helper.make_model(
         helper.make_graph(
@@ -91,36 +93,46 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
 
 
 def _steps(model: Any) -> list[Any]:
-    """Return the transformers of a fitted model and its classifier."""
+    """Return the steps of a fitted model: its transformers, then its classifier."""
     from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
 
-    from ..estimators.base import LinearAUCClassifier
+    from .estimators.base import LinearAUCClassifier
 
     steps = [model]
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
     for step in steps[:-1]:
         if type(step).__name__ not in TRANSFORMERS:
-            raise ValueError(f"{type(step).__name__} has no ONNX graph here: {', '.join(TRANSFORMERS)} have.")
+            raise ValueError(f"{type(step).__name__} cannot be exported to ONNX, only {', '.join(TRANSFORMERS)} can.")
     if not isinstance(steps[-1], LinearAUCClassifier):
-        raise ValueError(f"{type(steps[-1]).__name__} has no ONNX graph here: the classifiers of aucmax have.")
+        raise ValueError(f"{type(steps[-1]).__name__} cannot be exported to ONNX, only the classifiers of aucmax can.")
     check_is_fitted(steps[-1], "coef_")
     return steps
 
 
 def _describe_features(first: Any, names: Any) -> dict[str, str]:
-    """Return the metadata that name the columns."""
+    """Return the metadata with the names of the columns; none where they have no names."""
     names = getattr(first, "feature_names_in_", None) if names is None else names
     if names is None:
         return {}
     if len(names) != first.n_features_in_:
-        raise ValueError(f"feature_names holds {len(names)} names, and the model has {first.n_features_in_} features.")
+        raise ValueError(f"feature_names holds {len(names)} names, but the model has {first.n_features_in_} features.")
     return {"feature_names": json.dumps([str(name) for name in names])}
 
 
 class Graph:
-    """Nodes and constants, each under a name of its own."""
+    """A graph under construction.
+
+    Attributes
+    ----------
+    nodes : list of NodeProto
+        The operations, in the order in which they were added.
+    constants : list of TensorProto
+        The arrays that they use.
+    n_bytes : int
+        Size of these arrays.
+    """
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -128,7 +140,7 @@ class Graph:
         self.n_bytes = 0
 
     def add(self, operator: str, *inputs: Any, output: str = "", **attributes: Any) -> str:
-        """Add a node on names and arrays; return the name of its output."""
+        """Add an operation on inputs, given as names or arrays; return the name of its output."""
         from onnx import helper
 
         output = output or f"{operator}_{len(self.nodes)}"
@@ -147,7 +159,7 @@ class Graph:
         return name
 
 
-# Steps. Each takes the name of its rows and adds what is made of them.
+# The steps. Each adds its operations on the rows of this name, and returns the name of its output.
 
 
 def scale(graph: Graph, step: Any, rows: str) -> str:
@@ -179,10 +191,10 @@ def project(graph: Graph, step: Any, rows: str) -> str:
 
 def kernel_features(graph: Graph, step: Any, rows: str) -> str:
     """Add a ``KMeansNystroem``."""
-    from ..nystroem import GaussianKernel
+    from .nystroem import GaussianKernel
 
     kernel = GaussianKernel(step.components_, step.gamma_, np.dtype(np.float64), centered=True)
-    # Without a number times rows: runtimes fuse that with the product, and keep the number in float32.
+    # No product of a number and the rows: runtimes merge it into the matrix product and round the number to float32.
     Z = graph.add("Sub", rows, kernel.center)
     K = graph.add("Sub", graph.add("MatMul", Z, kernel.unit * kernel.slopes), kernel.norms)
     K = graph.add("Sub", K, graph.add("Mul", graph.add("ReduceSumSquare", Z, [1]), step.gamma_))
@@ -191,7 +203,7 @@ def kernel_features(graph: Graph, step: Any, rows: str) -> str:
 
 
 def classify(graph: Graph, classifier: Any, rows: str) -> int:
-    """Add the outputs of a classifier, and return the type of its labels."""
+    """Add the outputs of a classifier; return the ONNX type of its labels."""
     from onnx import TensorProto
 
     slope, base_logit = classifier.calibration_
@@ -208,7 +220,7 @@ def classify(graph: Graph, classifier: Any, rows: str) -> int:
 
 
 def _labels(classes: np.ndarray) -> np.ndarray:
-    """Return classes as int64 where they are whole numbers, as double where numbers, and else as strings."""
+    """Return the classes as int64 if they are whole numbers, as double if other numbers, and otherwise as strings."""
     labels = np.array(classes.tolist())
     if labels.dtype.kind not in "biuf":
         return np.array([str(label) for label in labels.tolist()], dtype=object)

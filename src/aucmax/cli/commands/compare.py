@@ -1,0 +1,114 @@
+"""``aucmax compare``: compare methods on files, as the papers do."""
+
+import re
+from typing import Annotated, Any
+
+import typer
+
+from .. import options
+from ..console import Console, make_table, on_block, on_fit
+from ..display import comparison_report, show_comparison, wrote
+from ..outputs import check_outputs
+
+DEFAULT_METHODS = "AUCClassifier, LogisticRegression, LinearSVC, RidgeClassifier, GaussianAUC"
+
+
+def compare(
+    data: Annotated[list[str], typer.Argument(metavar="DATA...", help="One or more files of labelled rows.")],
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="Names, or 'NAME(parameter=value)', separated by commas; the first is tested against the others."
+        ),
+    ] = DEFAULT_METHODS,
+    n_splits: Annotated[
+        int, typer.Option("--folds", min=2, help="Number of folds.", rich_help_panel=options.MODEL)
+    ] = 5,
+    n_repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="How often the folds are drawn.", rich_help_panel=options.MODEL)
+    ] = 5,
+    inner_splits: Annotated[
+        int,
+        typer.Option(
+            "--inner-folds", min=2, help="Number of folds that tune parameters.", rich_help_panel=options.MODEL
+        ),
+    ] = 5,
+    max_candidates: Annotated[
+        int | None,
+        typer.Option(
+            "--candidates",
+            min=1,
+            help="Try at most this many candidates of a grid, evenly spaced.",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = None,
+    n_jobs: options.Jobs = 1,
+    random_state: options.Seed = 0,
+    format: options.Format = None,
+    target: options.Target = None,
+    positive: options.Positive = None,
+    one_hot: options.OneHot = False,
+    header: options.Header = True,
+    zero_based: options.ZeroBased = False,
+    report: options.ReportPath = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Compare methods as the papers do: repeated stratified folds, each method tuned on the training part, t-tests."""
+    console = Console(quiet, as_json)
+    check_outputs({"--report": report}, force, data)
+    from ...compare.comparison import compare as compare_methods
+    from ...compare.comparison import win_tie_loss
+    from ...compare.methods import find_method
+    from ...files import open_source
+    from ...report.html import write_report
+    from ..read_file import find_classes, naming, read_rows
+
+    chosen = [find_method(name) for name in split_names(methods)]
+    found = []
+    layout: dict[str, Any] = {"format": format, "header": header, "zero_based": zero_based}
+    for path in data:
+        source = open_source(path, target=target, one_hot=one_hot, with_target=True, **layout)
+        with console.progress() as bar, naming(source.name):
+            rows = read_rows(source, on_block(bar, source))
+            _, mask = find_classes(source, rows, positive)
+            found.append(
+                compare_methods(
+                    rows.features,
+                    mask,
+                    chosen,
+                    data=source.name,
+                    n_splits=n_splits,
+                    n_repeats=n_repeats,
+                    inner_splits=inner_splits,
+                    max_candidates=max_candidates,
+                    random_state=random_state,
+                    n_jobs=n_jobs,
+                    on_progress=on_fit(bar, len(chosen) * n_splits * n_repeats),
+                )
+            )
+    if report is not None:
+        write_report(report, comparison_report(found, n_splits, n_repeats))
+    counts = win_tie_loss(found)
+    values = {
+        "folds": n_splits,
+        "repeats": n_repeats,
+        "comparisons": [comparison.to_dict() for comparison in found],
+        "win_tie_loss": {name: list(count) for name, count in counts.items()},
+    }
+    shown = [item for comparison in found for item in show_comparison(comparison)]
+    if len(found) > 1:
+        lines = [(name, *map(str, count)) for name, count in counts.items()]
+        title = f"{found[0].methods[0]} against, over {len(found)} data sets"
+        shown.append(make_table(title, ("", "win", "tie", "loss"), lines, right=(1, 2, 3)))
+    console.result(values, *shown, *wrote(report))
+
+
+def split_names(text: str) -> list[str]:
+    """Return the names of a list, split at the commas outside brackets."""
+    names = [name.strip() for name in re.split(r",(?![^(]*\))", text) if name.strip()]
+    if not names:
+        raise ValueError("--methods names no method; `aucmax algorithms` lists them.")
+    return names

@@ -1,0 +1,43 @@
+"""``aucmax evaluate``: measure a model on labelled rows."""
+
+from typing import Annotated
+
+import typer
+
+from ..console import Console
+from ..display import fit_report, show_evaluation, wrote
+from ..options import Data, Debug, Force, Format, Header, Json, ModelPath, Quiet, ReportPath, Target, ZeroBased
+from ..outputs import check_outputs
+
+
+def evaluate(
+    model: ModelPath,
+    data: Data,
+    max_fpr: Annotated[
+        float, typer.Option(min=1e-9, max=1.0, help="Largest false positive rate of the partial AUC.")
+    ] = 0.1,
+    format: Format = None,
+    target: Target = None,
+    header: Header = True,
+    zero_based: ZeroBased = False,
+    report: ReportPath = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold."""
+    console = Console(quiet, as_json)
+    check_outputs({"--report": report}, force, [model, data])
+    from ...models.model_file import read_model
+    from ...report.html import write_report
+    from ..score_file import evaluate_file
+
+    file = read_model(model)
+    evaluation, scores = evaluate_file(
+        console, file, data, max_fpr, format=format, target=target, header=header, zero_based=zero_based
+    )
+    if report is not None:
+        write_report(report, fit_report(file, data, evaluation, scores, ""))
+    values = {"model": str(model), "data": data, **evaluation.to_dict()}
+    console.result(values, *show_evaluation(file, evaluation), *wrote(report))

@@ -1,0 +1,191 @@
+"""``aucmax fit``: fit a model to a file and write it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ...losses import LOSSES
+from .. import options
+from ..byte_sizes import format_bytes, parse_bytes
+from ..console import Console, FitProgress, on_block
+from ..display import describe_fit, fit_report, headline, summarise
+from ..outputs import after_writing, check_outputs
+
+if TYPE_CHECKING:
+    from ...files import Source
+
+    LossName = str
+else:  # what Typer sees
+    LossName = Literal["auto", *LOSSES]
+
+
+def fit(
+    train: Annotated[str, typer.Argument(metavar="TRAIN", help="Training rows; - is standard input.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The model file to write.", rich_help_panel=options.OUTPUT)
+    ] = Path("model.safetensors"),
+    test: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Rows to evaluate the model on.", rich_help_panel=options.DATA)
+    ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            help="A published algorithm, as NAME or 'NAME(parameter=value)'; `aucmax algorithms` lists them.",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = None,
+    loss: Annotated[
+        LossName | None,
+        typer.Option(help="Loss of a pair; by default, auto: squared or squared_hinge.", rich_help_panel=options.MODEL),
+    ] = None,
+    penalty: Annotated[
+        Literal["l2", "l1", "elasticnet"] | None, typer.Option(help="By default, l2.", rich_help_panel=options.MODEL)
+    ] = None,
+    l1_ratio: Annotated[
+        float | None, typer.Option(help="Share of L1 in elasticnet.", rich_help_panel=options.MODEL)
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="Regularisation strength; by default, cross-validated.", rich_help_panel=options.MODEL),
+    ] = None,
+    n_nonzero: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="Largest number of weights that are not 0; several are cross-validated.",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = None,
+    cv: Annotated[
+        int | None, typer.Option(min=2, help="Number of folds; by default, 5.", rich_help_panel=options.MODEL)
+    ] = None,
+    standardize: Annotated[
+        bool | None,
+        typer.Option(help="Whether the penalty is on standardised columns.", rich_help_panel=options.MODEL),
+    ] = None,
+    random_state: options.Seed = 0,
+    format: options.Format = None,
+    target: options.Target = None,
+    positive: options.Positive = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of the sample weights; by default, all are 1.", rich_help_panel=options.DATA
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the groups, which cross-validation keeps whole.",
+            rich_help_panel=options.DATA,
+        ),
+    ] = None,
+    one_hot: options.OneHot = False,
+    header: options.Header = True,
+    zero_based: options.ZeroBased = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Read larger files by blocks in about this much memory, as 2GB; by default, half of the machine's.",
+            rich_help_panel=options.DATA,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Read by blocks, and resume from this file after an interruption.",
+            rich_help_panel=options.DATA,
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="Time between two checkpoints.", rich_help_panel=options.DATA),
+    ] = 30.0,
+    report: options.ReportPath = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Fit a model to a file and write it."""
+    console = Console(quiet, as_json)
+    resumed = checkpoint is not None and checkpoint.exists()
+    check_outputs({"the model": output, "--report": report}, force or resumed, [train, test], checkpoint)
+    from ...files import open_source
+    from ...models.model_file import save_model
+    from ...report.html import write_report
+    from ..fit_file import (
+        BlockReading,
+        default_memory,
+        fit_by_blocks,
+        fit_in_memory,
+        make_estimator,
+        must_read_by_blocks,
+        open_blocks,
+    )
+    from ..score_file import evaluate_file, evaluate_scores
+
+    if checkpoint is not None and train == "-":
+        raise ValueError("--checkpoint needs a file that can be read again, not standard input.")
+    how = BlockReading(default_memory() if memory is None else parse_bytes(memory), checkpoint, checkpoint_every)
+    layout: dict[str, Any] = {"header": header, "zero_based": zero_based}
+    columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "one_hot": one_hot}
+    source = open_source(train, format=format, with_target=True, **columns, **layout)
+    if test is not None:  # its faults are better found before a long fit than after it
+        open_source(test, encoding=source.encoding, target=source.target, with_target=True, **layout)
+    by_blocks = must_read_by_blocks(source, how)
+    estimator = make_estimator(
+        algorithm,
+        random_state,
+        by_blocks,
+        loss=loss,
+        penalty=penalty,
+        l1_ratio=l1_ratio,
+        alpha=alpha,
+        n_nonzero=n_nonzero if n_nonzero is None or len(n_nonzero) > 1 else n_nonzero[0],
+        cv=cv,
+        standardize=standardize,
+    )
+    begun, rows = time.perf_counter(), None
+    with console.progress() as bar:
+        if by_blocks:
+            rows = open_blocks(
+                estimator, source, positive, how, on_block(bar, source), {**layout, "output": output, "report": report}
+            )
+            console.note(describe_reading(source, estimator, resumed))
+            trained = fit_by_blocks(estimator, rows)
+        else:
+            trained = fit_in_memory(estimator, source, positive, on_block(bar, source), FitProgress(bar))
+    seconds = time.perf_counter() - begun
+    file, evaluation, scores = trained.file, None, None
+    save_model(file.model, output, **file.notes)
+    with after_writing(output):
+        if test is not None:
+            evaluation, scores = evaluate_file(console, file, test, target=target, **layout)
+            file.notes["test"] = {"file": test, **headline(evaluation)}
+            save_model(file.model, output, **file.notes)
+        elif report is not None and trained.scores is not None and trained.positive is not None:
+            evaluation, scores = evaluate_scores(trained.scores, trained.positive)
+        if report is not None:
+            which = "test" if test else "training"
+            write_report(report, fit_report(file, test or source.name, evaluation, scores, which))
+    if rows is not None:
+        rows.finish()
+    console.summary(describe_fit(file, seconds, output, report), *summarise(file, seconds, output, report))
+
+
+def describe_reading(source: Source, estimator: Any, resumed: bool) -> str:
+    """Return the note about a fit that reads its file by blocks."""
+    text = f"{source.name}: {format_bytes(source.size)}, read by blocks"
+    if resumed:
+        text += ", resumed from the checkpoint"
+    if hasattr(estimator, "shuffle"):
+        text += "; rows are taken in the order of the file"
+    return text

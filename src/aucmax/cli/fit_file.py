@@ -1,0 +1,243 @@
+"""From a file of labelled rows to a fitted model."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
+
+from ..algorithms import ALGORITHMS
+from ..classifier import AUCClassifier
+from ..data.file import INTERPRETER, FileRows, rows_of
+from ..estimators.base import LinearAUCClassifier
+from ..files import Block, Source
+from ..files.labels import Classes
+from ..models.checkpoint import Checkpoint
+from ..models.model_file import ModelFile, versions
+from ..stochastic.epochs import OnlineClassifier, StochasticClassifier
+from .read_file import OnBlock, find_classes, ignore, naming, read_rows
+
+FIT_SHARE = 1.5  # memory that reading and fitting take together, as a multiple of what reading takes
+ROLES = {"weight": "sample_weight", "group": "groups"}  # columns of a file, and the arguments of `fit` that take them
+
+
+class BlockReading(NamedTuple):
+    """How a file is read by blocks.
+
+    Attributes
+    ----------
+    memory : int
+        Bytes that the process may use.
+    checkpoint : path or None
+        The file to resume from after an interruption.
+    every : float
+        Seconds between two checkpoints.
+    """
+
+    memory: int
+    checkpoint: Path | None = None
+    every: float = 30.0
+
+
+class TrainedModel(NamedTuple):
+    """A model that was fitted to a file.
+
+    Attributes
+    ----------
+    file : ModelFile
+        The model and its notes: a summary of the training rows, and how columns become features.
+    scores : ndarray or None
+        The scores of the training rows; None if they were read by blocks.
+    positive : ndarray or None
+        The mask of the positive training rows; None if they were read by blocks.
+    """
+
+    file: ModelFile
+    scores: np.ndarray | None
+    positive: np.ndarray | None
+
+
+def default_memory() -> int:
+    """Return half of the memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2 if hasattr(os, "sysconf") else 4 << 30
+
+
+def must_read_by_blocks(source: Source, how: BlockReading) -> bool:
+    """Return whether a file must be read by blocks: it is too large for memory, or a checkpoint is asked for."""
+    return how.checkpoint is not None or FIT_SHARE * source.memory() + INTERPRETER > how.memory
+
+
+def fit_in_memory(
+    estimator: Any, source: Source, positive: str | None, on_block: OnBlock = ignore, *callbacks: Any
+) -> TrainedModel:
+    """Fit an estimator to all rows of a file at once.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator, which is fitted in place.
+    source : Source
+        The file.
+    positive : str or None
+        The positive label; None if the user did not name it.
+    on_block : callable
+        Called with "reading" and each block.
+    *callbacks
+        scikit-learn callbacks of the fit.
+    """
+    check_columns(estimator, source)
+    rows = read_rows(source, on_block)
+    classes, mask = find_classes(source, rows, positive)
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    arguments = fit_arguments(estimator, rows)
+    last.set_callbacks(*callbacks)
+    with naming(source.name):
+        estimator.fit(rows.features, mask, **arguments)
+    last.set_callbacks()
+    scores = estimator.decision_function(rows.features)
+    describe(estimator, classes, source)
+    usable = np.ones(len(mask), dtype=bool) if rows.weight is None else rows.weight > 0
+    counts = np.array([np.count_nonzero(usable & ~mask), np.count_nonzero(usable & mask)])
+    spreads = None
+    if hasattr(estimator, "coef_"):
+        spreads = StandardScaler(with_mean=False).fit(rows.features, sample_weight=rows.weight).scale_
+    notes = _notes(source, classes, counts, rows.features.shape[1], spreads, by_blocks=False)
+    return TrainedModel(ModelFile(estimator, notes, versions()), scores, mask)
+
+
+def check_columns(estimator: Any, source: Source) -> None:
+    """Raise a ValueError if a file has weights or groups that the estimator cannot be fitted with."""
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    for role, argument in ROLES.items():
+        if getattr(source, role) is not None and not has_fit_parameter(last, argument):
+            raise ValueError(f"{type(last).__name__} cannot be fitted with {role}=: leave it out.")
+
+
+def fit_arguments(estimator: Any, rows: Block) -> dict[str, np.ndarray]:
+    """Return the weights and groups of rows as arguments of an estimator's `fit`, or of a pipeline's last step."""
+    prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    given = {prefix + argument: getattr(rows, role) for role, argument in ROLES.items()}
+    return {argument: values for argument, values in given.items() if values is not None}
+
+
+def open_blocks(
+    estimator: Any, source: Source, positive: str | None, how: BlockReading, on_block: OnBlock, command: dict[str, Any]
+) -> FileRows:
+    """Return the rows of a file that need not fit into memory, at the checkpoint if there is one.
+
+    A checkpoint is refused if anything that the model depends on has changed.
+
+    Parameters
+    ----------
+    estimator, source, positive
+        As for `fit_in_memory`.
+    how : BlockReading
+        What may be used.
+    on_block : callable
+        Called with the name of a pass and each block.
+    command : dict
+        What else the checkpoint must have been made with.
+    """
+    check_columns(estimator, source)
+    about = {name: str(value) for name, value in command.items()}
+    checkpoint = None if how.checkpoint is None else Checkpoint(how.checkpoint, how.every)
+    return rows_of(
+        source, positive=positive, memory=how.memory, checkpoint=checkpoint, command=about, on_block=on_block
+    )
+
+
+def fit_by_blocks(estimator: Any, rows: FileRows) -> TrainedModel:
+    """Fit an estimator to rows that are read by blocks."""
+    source = rows.passes.source
+    with naming(source.name):
+        estimator.fit_rows(rows)
+    notes = _notes(source, rows.labels, rows.counts, rows.n_features, rows.spreads(), by_blocks=True)
+    return TrainedModel(ModelFile(estimator, notes, versions()), None, None)
+
+
+def can_read_blocks(estimator: Any) -> bool:
+    """Return whether an estimator can be fitted to a file that is read by blocks."""
+    if isinstance(estimator, StochasticClassifier):
+        return isinstance(estimator, OnlineClassifier) and hasattr(estimator, "partial_fit")
+    return hasattr(estimator, "fit_rows") and getattr(estimator, "solver", "auto") != "dual"
+
+
+def describe(estimator: Any, classes: Classes, source: Source) -> None:
+    """Give a model that was fitted to a mask the labels of its file, and the names of its columns."""
+    first, last = (estimator[0], estimator[-1]) if isinstance(estimator, Pipeline) else (estimator, estimator)
+    last.classes_ = classes.array()
+    if hasattr(last, "moments_"):
+        last.moments_ = last.moments_.relabelled(last.classes_)
+    if source.feature_names is not None:
+        first.feature_names_in_ = np.array(source.feature_names, dtype=object)
+
+
+def _notes(
+    source: Source,
+    classes: Classes,
+    counts: np.ndarray,
+    n_features: int,
+    spreads: np.ndarray | None,
+    by_blocks: bool,
+) -> dict[str, Any]:
+    """Return the notes of a model; without date and time, so that the same command writes the same file."""
+    negative, positive = counts.tolist()
+    return {
+        "training": {
+            "file": source.name,
+            "format": source.format,
+            "rows": negative + positive,
+            "positive rows": positive,
+            "columns": n_features,
+            "read by blocks": by_blocks,
+        },
+        "classes": classes._asdict(),
+        "target": source.target,
+        "encoding": None if source.encoding is None else source.encoding._asdict(),
+        "spreads": spreads,
+    }
+
+
+def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **parameters: Any) -> Any:
+    """Return the estimator that the options of `aucmax fit` describe.
+
+    Parameters
+    ----------
+    algorithm : str or None
+        As :func:`aucmax.compare.methods.find_method` takes it; None is AUCClassifier.
+    seed : int
+        The seed of estimators that draw random numbers.
+    by_blocks : bool
+        Whether the estimator will read a file by blocks, in the order of the file.
+    **parameters
+        The other parameters; None where the user gave none.
+    """
+    from ..compare.methods import METHODS, find_method
+
+    estimator = find_method("AUCClassifier" if algorithm is None else algorithm).seeded(seed)
+    inner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if not isinstance(inner, LinearAUCClassifier):
+        fitted = ", ".join(name for name in METHODS if name in {"AUCClassifier", *ALGORITHMS})
+        raise ValueError(f"{algorithm} can be compared with, not fitted here: algorithm= takes one of {fitted}.")
+    wanted = {name: value for name, value in parameters.items() if value is not None}
+    for name in wanted:
+        if name not in inner.get_params():
+            raise ValueError(f"{type(inner).__name__} has no parameter for {name}=.")
+        if re.search(rf"\b{name}\s*=", algorithm or ""):
+            raise ValueError(f"{name} is given twice, by algorithm= and by {name}=.")
+    inner.set_params(**wanted)
+    if by_blocks and not can_read_blocks(estimator):
+        what = f"solver={inner.solver!r}" if isinstance(inner, AUCClassifier) else type(inner).__name__
+        raise ValueError(
+            f"{what} needs all rows in memory, but the file is larger than memory= allows or checkpoint= was given: "
+            "take AUCClassifier or an online algorithm, or raise memory=."
+        )
+    if by_blocks and "shuffle" in inner.get_params():
+        inner.set_params(shuffle=False)
+    return estimator

@@ -1,0 +1,51 @@
+"""All labelled rows of a file, read into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from scipy import sparse
+
+from ..files import Block, Source
+from ..files.labels import Classes, Labels
+
+DENSE_FROM = 0.6  # share of nonzeros from which a dense array is smaller and faster than CSR
+
+OnBlock = Callable[[str, Block], None]
+
+
+def ignore(name: str, block: Block) -> None:
+    """Do nothing about a block."""
+
+
+def read_rows(source: Source, on_block: OnBlock = ignore) -> Block:
+    """Return all rows of a file as one block, dense if few values are 0.
+
+    `on_block` is called with "reading" and each block that is read.
+    """
+    rows = source.read(lambda block: on_block("reading", block))
+    X = rows.features
+    if sparse.issparse(X) and X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
+        return rows._replace(features=X.toarray())
+    return rows
+
+
+def find_classes(source: Source, rows: Block, positive: str | None) -> tuple[Classes, np.ndarray]:
+    """Return the two classes of the rows of a file, and the mask of the positives."""
+    labels = Labels(source.name, positive)
+    codes = labels.observe(np.asarray(rows.y))
+    classes, swapped = labels.classes()
+    return classes, codes ^ swapped
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Put the name of a file before errors about its rows that do not name it."""
+    try:
+        yield
+    except (ValueError, MemoryError) as error:
+        if name in str(error):
+            raise
+        raise ValueError(f"{name}: {error}") from error

@@ -1,0 +1,618 @@
+"""Rows that come block by block: the verbs of the door, from passes over the blocks.
+
+A pass calls a step with each block in the order of the rows. :class:`BlockedRows` makes every verb of such passes, and
+leaves to its subclasses where the blocks come from. A vector is a recipe (:class:`LazyVector`): nothing is kept for
+each row, so memory does not grow with the rows.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .block_moments import column_moments
+from .folds import SAMPLE, deal, permute
+from .memory import MemoryRows
+from .moments import ClassMoments, chan_update, check_no_overflow, grouped_moments
+from .passes import State
+from .protocol import FoldModels, Round, Rows, Targets
+from .scores import ScoreHistogram, ScoreMoments
+
+CODES = np.array([False, True])
+
+
+class RowBlock:
+    """Consecutive rows in a pass.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n, n_features)
+        The rows.
+    targets : Targets
+        Their classes and weights.
+
+    Attributes
+    ----------
+    start : int
+        The number of the first of them.
+    seen : ndarray of shape (2,)
+        How many rows of each class that have weight came before them.
+    """
+
+    def __init__(self, X: Any, targets: Targets) -> None:
+        self.X, self.targets = X, targets
+        self.start, self.seen = 0, np.zeros(2, dtype=np.int64)
+        self._values: dict[int, Any] = {}
+
+    def value(self, vector: LazyVector) -> Any:
+        """Return the entries of a vector; each is computed once."""
+        key = id(vector)
+        if key not in self._values:
+            self._values[key] = vector.of_block(self)
+        return self._values[key]
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The numbers of the rows among all rows."""
+        return self.start + np.arange(len(self.targets.positive))
+
+    def counts(self) -> np.ndarray:
+        """Return how many of these rows have weight, in each class."""
+        usable, positive = self.targets.usable, self.targets.positive
+        return np.array([np.count_nonzero(usable & ~positive), np.count_nonzero(usable & positive)])
+
+    def ranks(self) -> np.ndarray:
+        """Return the rank of each row among those of its class that have weight; rows without weight have any."""
+        usable, positive = self.targets.usable, self.targets.positive
+        ranks = np.zeros(len(positive), dtype=np.int64)
+        for side, start in zip((~positive, positive), self.seen.tolist(), strict=True):
+            members = side & usable
+            ranks[members] = start + np.arange(np.count_nonzero(members))
+        return ranks
+
+    def take(self, rows: np.ndarray) -> RowBlock:
+        """Return some of the rows."""
+        t = self.targets
+        weights = None if t.sample_weight is None else t.sample_weight[rows]
+        groups = None if t.groups is None else t.groups[rows]
+        return RowBlock(self.X[rows], Targets(t.positive[rows], weights, t.totals, groups))
+
+
+class LazyVector:
+    """A vector that is computed block by block.
+
+    Parameters
+    ----------
+    rows : BlockedRows
+        The rows it has an entry for.
+    of_block : callable
+        Returns the entries of a :class:`RowBlock`.
+    """
+
+    def __init__(self, rows: BlockedRows, of_block: Callable[[RowBlock], Any]) -> None:
+        self.rows, self.of_block = rows, of_block
+
+    def __add__(self, other: LazyVector) -> LazyVector:
+        return LazyVector(self.rows, lambda block: block.value(self) + block.value(other))
+
+    def __sub__(self, other: LazyVector) -> LazyVector:
+        return LazyVector(self.rows, lambda block: block.value(self) - block.value(other))
+
+    def __mul__(self, factor: float) -> LazyVector:
+        return LazyVector(self.rows, lambda block: factor * block.value(self))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> LazyVector:
+        return -1.0 * self
+
+    def __matmul__(self, other: LazyVector) -> float:
+        return float(self.rows.reduce(lambda targets, u, v: u @ v, self, other))
+
+
+class LazyScores(LazyVector):
+    """The scores X @ w. Sums and multiples of scores are scores of sums and multiples of the weights.
+
+    Parameters
+    ----------
+    rows : BlockedRows
+        The rows.
+    w : ndarray of shape (n_features,)
+        The weights.
+    """
+
+    def __init__(self, rows: BlockedRows, w: np.ndarray) -> None:
+        super().__init__(rows, lambda block: block.X @ w)
+        self.w = w
+
+    def __add__(self, other: LazyVector) -> LazyVector:
+        return LazyScores(self.rows, self.w + other.w) if isinstance(other, LazyScores) else super().__add__(other)
+
+    def __sub__(self, other: LazyVector) -> LazyVector:
+        return LazyScores(self.rows, self.w - other.w) if isinstance(other, LazyScores) else super().__sub__(other)
+
+    def __mul__(self, factor: float) -> LazyVector:
+        return LazyScores(self.rows, factor * self.w)
+
+    __rmul__ = __mul__
+
+
+class Sizes(NamedTuple):
+    """What a pass over all rows finds out about them.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    counts : ndarray of shape (2,)
+        Number of rows of each class that have weight.
+    totals : ndarray of shape (2,)
+        The weight of each class.
+    n_values : int
+        Number of stored values.
+    """
+
+    n_rows: int
+    counts: np.ndarray
+    totals: np.ndarray
+    n_values: int
+
+    @classmethod
+    def none(cls) -> Sizes:
+        """Return the sizes of no rows."""
+        return cls(0, np.zeros(2, dtype=np.int64), np.zeros(2), 0)
+
+    def add(self, block: RowBlock) -> Sizes:
+        """Return the sizes with those of a block."""
+        positive, weights = block.targets.positive, block.targets.sample_weight
+        n_values = block.X.nnz if sparse.issparse(block.X) else block.X.size
+        return Sizes(
+            self.n_rows + len(positive),
+            self.counts + block.counts(),
+            self.totals + np.bincount(positive, weights, 2),
+            self.n_values + n_values,
+        )
+
+
+class BlockedRows(ABC):
+    """Rows that come block by block.
+
+    A subclass gives `_read`, `_sizes`, `classes` and `n_features`.
+
+    Attributes
+    ----------
+    memory : float
+        About how many bytes an answer may take.
+    """
+
+    in_memory = False
+    has_groups = False
+    feature_names: list[str] | None = None
+    is_sparse: bool
+    memory: float
+
+    @property
+    @abstractmethod
+    def classes(self) -> np.ndarray:
+        """The negative and the positive label."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of columns."""
+
+    @property
+    @abstractmethod
+    def _sizes(self) -> Sizes:
+        """What only a pass over all rows tells."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._sizes.n_rows
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Number of rows of each class that have weight."""
+        return self._sizes.counts
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The weight of each class."""
+        return self._sizes.totals
+
+    @property
+    def row_length(self) -> float:
+        """Mean number of stored values in a row."""
+        return self._sizes.n_values / max(self.n_rows, 1)
+
+    @abstractmethod
+    def _read(
+        self,
+        name: str,
+        state: State,
+        step: Callable[[State, RowBlock], None],
+        again: Callable[[State], bool],
+        keep: bool,
+    ) -> State:
+        """Take the blocks into a state, as :meth:`aucmax.data.passes.Passes.run` does."""
+
+    def _pass(
+        self,
+        name: str,
+        state: State,
+        step: Callable[[State, RowBlock], None],
+        again: Callable[[State], bool] = lambda state: False,
+        keep: bool = True,
+    ) -> State:
+        """Make a pass whose blocks know how many rows came before them."""
+
+        def counted(tree: State, block: RowBlock) -> None:
+            block.start, block.seen = tree["start"], tree["seen"]
+            step(tree["state"], block)
+            tree["start"], tree["seen"] = block.start + len(block.targets.positive), block.seen + block.counts()
+
+        def once_more(tree: State) -> bool:
+            tree["start"], tree["seen"] = 0, np.zeros(2, dtype=np.int64)
+            return again(tree["state"])
+
+        start = {"state": state, "start": 0, "seen": np.zeros(2, dtype=np.int64)}
+        return self._read(name, start, counted, once_more, keep)["state"]
+
+    def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+        """Do nothing: only a file that was not read yet can make use of it."""
+        return
+
+    def rare_rows(self) -> RowBlock | None:
+        """Return the rows of the rarer class that have weight, where they are at hand."""
+        return None
+
+    # Score space
+
+    def reduce(
+        self, function: Callable[..., Any], *vectors: LazyVector, merge: Callable[[Any, Any], Any] = operator.add
+    ) -> Any:
+        """Return the summary of each block, merged in the order of the rows."""
+
+        def step(state: State, block: RowBlock) -> None:
+            new = function(block.targets, *(block.value(vector) for vector in vectors))
+            state["merged"] = merge(state["merged"], new) if state["begun"] and new is not None else new
+            state["begun"] = True
+
+        _ = self.totals  # blocks know it from here on
+        return self._pass("scores", {"merged": None, "begun": False}, step, keep=False)["merged"]
+
+    def accumulate(
+        self,
+        empty: Callable[[], Any],
+        add: Callable[..., None],
+        *vectors: LazyVector,
+        merge: Callable[[Any, Any], Any] = operator.add,
+    ) -> Any:
+        """Return a summary that the blocks were added to, one after the other."""
+
+        def step(state: State, block: RowBlock) -> None:
+            add(state["summary"], block.targets, *(block.value(vector) for vector in vectors))
+
+        _ = self.totals
+        # A copy, since the caller may change it, and a checkpoint may keep it.
+        return copy.copy(self._pass("scores", {"summary": empty()}, step, keep=False)["summary"])
+
+    def map(self, function: Callable[..., Any], *vectors: LazyVector) -> LazyVector:
+        """Return the vector whose entries are `function` of each block."""
+        return LazyVector(self, lambda block: function(block.targets, *(block.value(vector) for vector in vectors)))
+
+    # From columns to scores and back
+
+    def scores(self, w: np.ndarray) -> LazyVector:
+        """Return the vector X @ w."""
+        return LazyScores(self, w)
+
+    def pullback(self, g: LazyVector, center: np.ndarray | None = None) -> np.ndarray:
+        """Return X.T @ g, or (X - center).T @ g."""
+
+        def step(state: State, block: RowBlock) -> None:
+            entries = block.value(g)
+            state["sum"] += block.X.T @ entries
+            if center is not None:
+                state["sum"] -= entries.sum() * center
+
+        _ = self.totals
+        return self._pass("gradient", {"sum": np.zeros(self.n_features)}, step, keep=False)["sum"]
+
+    def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
+        """Return the histogram of the scores X @ w: in one pass if their moments are known, in two if not."""
+        return ScoreHistogram.of(self, self.scores(w), moments)
+
+    # Summaries of the columns
+
+    def moments(self) -> ClassMoments:
+        """Return the class moments of all rows."""
+        everything = Round(self.map(lambda targets: np.zeros(len(targets.positive), np.int16)), 1, ())
+        return self.fold_moments([everything])[0][0]
+
+    def fold_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
+        """Return the class moments of each part of each round: in one pass, or in several where memory is short."""
+        found: list[list[ClassMoments]] = []
+        while len(found) < len(rounds):
+            batch = list(rounds[len(found) : len(found) + 1])
+            for round in rounds[len(found) + 1 :]:
+                if moments_memory(self.n_features, sum(r.n_parts for r in [*batch, round])) > self.memory / 2:
+                    break
+                batch.append(round)
+            found += self._batch_moments(batch)
+        return found
+
+    def _batch_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
+        self.check_moments(sum(round.n_parts for round in rounds))
+
+        def step(state: State, block: RowBlock) -> None:
+            for parts, round in zip(state["parts"], rounds, strict=True):
+                add_moments(parts, block, block.value(round.parts))
+
+        empty = [[ClassMoments(self.n_features, CODES) for _ in range(round.n_parts)] for round in rounds]
+        state = self._pass("class moments", {"parts": empty}, step)
+        return [[part.relabelled(self.classes) for part in parts] for parts in state["parts"]]
+
+    def check_moments(self, n_parts: int) -> None:
+        """Raise a ValueError where the moments of so many parts would take more than half of the memory."""
+        needed = moments_memory(self.n_features, n_parts)
+        if needed > self.memory / 2:
+            more = moments_memory(self.n_features, 1) <= self.memory / 2
+            raise ValueError(
+                f"The class moments of {self.n_features:,} columns in {n_parts} part{'s' if n_parts > 1 else ''} take "
+                f"{needed / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that memory= leaves for "
+                f"them: raise memory=, {'give alpha=, ' if more else ''}or take an online algorithm such as SOLAM."
+            )
+
+    def check_state(self, name: str, n_bytes: int) -> None:
+        """Raise a ValueError where the state of an algorithm would take more than half of the memory."""
+        needed = 3 * n_bytes  # it, and what a checkpoint makes of it
+        if needed > self.memory / 2:
+            raise ValueError(
+                f"{name} takes {needed / 1e9:.2g} GB for {self.n_features:,} columns, more than half of the "
+                f"{self.memory / 1e9:.2g} GB that memory= leaves for it: raise memory=, or take an algorithm whose "
+                "state is linear in the columns, such as SOLAM."
+            )
+
+    def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
+        with np.errstate(over="ignore", invalid="ignore"):  # seen in the end result
+            state = self._pass("column statistics", empty_statistics(self.n_features), add_statistics)
+        return finish_statistics(state)
+
+    def gram(self, scale: np.ndarray) -> np.ndarray:
+        """Refuse: inner products of all pairs of rows need these in memory."""
+        raise ValueError("The inner products of all rows need these in memory: use solver='cg' or solver='moments'.")
+
+    # Cross-validation
+
+    def deal(self, n_folds: int, number: int) -> LazyVector:
+        """Return the fold of each row in round `number`."""
+        return DealtFolds(self, n_folds, number)
+
+    def label(self, parts: np.ndarray) -> LazyVector:
+        """Return part numbers, given for all rows in their order, as a vector."""
+        return LazyVector(self, lambda block: parts[block.numbers])
+
+    def held_out(self, models: Sequence[FoldModels]) -> Any:
+        """Score each test set by the models of its split."""
+        from .held_out import BlockedHeldOut
+
+        return BlockedHeldOut(self, models)
+
+    # Other views of the same rows
+
+    def subset(self, parts: LazyVector, chosen: Sequence[int]) -> BlockedRows:
+        """Return the rows of the chosen parts."""
+        return RowsView(self, lambda block: block.take(np.flatnonzero(np.isin(block.value(parts), chosen))))
+
+    def columns(self, columns: np.ndarray) -> BlockedRows:
+        """Return the same rows with some of their columns."""
+        return RowsView(self, lambda block: RowBlock(block.X[:, columns], block.targets), len(columns))
+
+    def reweighted(self, weights: LazyVector) -> BlockedRows:
+        """Return the same rows with other weights."""
+
+        def change(block: RowBlock) -> RowBlock:
+            t = block.targets
+            return RowBlock(block.X, Targets(t.positive, block.value(weights), t.totals, t.groups))
+
+        return RowsView(self, change)
+
+    def sample(self, n_each: int) -> Rows:
+        """Return at most so many rows of each class, always the same ones, in memory; or all rows if there are few."""
+        take_all = self.counts.max() <= n_each
+
+        def step(state: State, block: RowBlock) -> None:
+            ranks, own = block.ranks(), block.targets.positive.astype(np.intp)
+            drawn = block.targets.usable.copy()
+            for c, count in enumerate(self.counts.tolist()):
+                members = np.flatnonzero(drawn & (own == c))
+                drawn[members] = permute(ranks[members], count, SAMPLE) < n_each
+            state["blocks"].append(pack(block if take_all else block.take(np.flatnonzero(drawn))))
+
+        needed = 12 * self.row_length * (self.n_rows if take_all else float(np.minimum(self.counts, n_each).sum()))
+        if needed > self.memory / 4:
+            raise ValueError(
+                f"A sample of {n_each:,} rows of each class, which is cross-validated, takes {needed / 1e9:.2g} GB, "
+                f"more than a quarter of the {self.memory / 1e9:.2g} GB that memory= leaves for it: raise memory=, or "
+                "give alpha= and loss=."
+            )
+        return unpack(self._pass("sample", {"blocks": []}, step)["blocks"], self.classes)
+
+    # The stochastic algorithms
+
+    def iterate(
+        self,
+        name: str,
+        state: State,
+        prepare: Callable[[Any, Targets], Any],
+        step: Callable[[State, Any], None],
+        again: Callable[[State], bool],
+    ) -> State:
+        """Take the blocks into a state one after the other, and all of them again as long as `again` says so."""
+        return self._pass(name, state, lambda tree, block: step(tree, prepare(block.X, block.targets)), again)
+
+
+class DealtFolds(LazyVector):
+    """The fold of each row, dealt by its rank in its class.
+
+    Parameters
+    ----------
+    rows : BlockedRows
+        The rows.
+    n_folds : int
+        Number of folds.
+    number : int
+        Of the round. The first, 0, does without the number of rows, which only the end of a file tells.
+    """
+
+    def __init__(self, rows: BlockedRows, n_folds: int, number: int) -> None:
+        self.n_folds, self.number = n_folds, number
+        super().__init__(rows, self.folds)
+
+    def folds(self, block: RowBlock) -> np.ndarray:
+        """Return the folds of the rows of a block."""
+        ranks, positive = block.ranks(), block.targets.positive
+        counts = self.rows.counts.tolist() if self.number else [0, 0]
+        folds = np.zeros(len(positive), dtype=np.int16)
+        for side, count in zip((~positive, positive), counts, strict=True):
+            members = side & block.targets.usable
+            folds[members] = deal(ranks[members], count, self.n_folds, self.number)
+        return folds
+
+
+class RowsView(BlockedRows):
+    """Other blocks made of those of given rows.
+
+    Parameters
+    ----------
+    parent : BlockedRows
+        The given rows.
+    change : callable
+        Makes a block of a block.
+    n_features : int, default=None
+        The number of columns; by default, those of the given rows.
+    """
+
+    def __init__(
+        self, parent: BlockedRows, change: Callable[[RowBlock], RowBlock], n_features: int | None = None
+    ) -> None:
+        self.parent, self.change, self.width = parent, change, n_features
+        self.is_sparse, self.memory = parent.is_sparse, parent.memory
+        self._known: Sizes | None = None
+
+    def _read(
+        self,
+        name: str,
+        state: State,
+        step: Callable[[State, RowBlock], None],
+        again: Callable[[State], bool],
+        keep: bool,
+    ) -> State:
+        def changed(tree: State, block: RowBlock) -> None:
+            new = self.change(block)
+            if self._known is not None:
+                new.targets.totals = self._known.totals
+            step(tree, new)
+
+        return self.parent._pass(name, state, changed, again, keep)
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The negative and the positive label."""
+        return self.parent.classes
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.parent.n_features if self.width is None else self.width
+
+    @property
+    def _sizes(self) -> Sizes:
+        def step(state: State, block: RowBlock) -> None:
+            state["sizes"] = list(Sizes(*state["sizes"]).add(block))
+
+        if self._known is None:
+            self._known = Sizes(*self._pass("sizes", {"sizes": list(Sizes.none())}, step)["sizes"])
+        return self._known
+
+
+def moments_memory(n_features: int, n_parts: int) -> int:
+    """Return the bytes of the moments of so many parts: of all blocks, of one, and what is solved."""
+    return 3 * n_parts * 2 * 8 * n_features**2
+
+
+def add_moments(parts: list[ClassMoments], block: RowBlock, numbers: np.ndarray) -> None:
+    """Add rows to the moments of their parts, in place."""
+    t = block.targets
+    folds = None if len(parts) == 1 else numbers
+    new = grouped_moments(block.X, t.positive, CODES, t.sample_weight, folds, len(parts))
+    for part, more in zip(parts, new, strict=True):
+        part.absorb(more)
+
+
+def empty_statistics(n_features: int) -> State:
+    """Return the statistics of the columns of no rows."""
+    return {"weight": np.zeros(2), "means": np.zeros((2, n_features)), "squares": np.zeros((2, n_features))}
+
+
+def add_statistics(state: State, block: RowBlock) -> None:
+    """Add a block to the statistics of the columns, which may have become more."""
+    X, t = block.X, block.targets
+    for name in ("means", "squares"):
+        state[name] = np.pad(state[name], ((0, 0), (0, X.shape[1] - state[name].shape[1])))
+    for c, members in enumerate((t.usable & ~t.positive, t.usable & t.positive)):
+        chosen = np.flatnonzero(members)
+        if not len(chosen):
+            continue
+        weights = np.ones(len(members)) if t.sample_weight is None else t.sample_weight
+        more = float(weights[chosen].sum())
+        shift = None if sparse.issparse(X) else X[chosen].mean(axis=0)
+        mean, variance = column_moments(X, chosen, weights / more, shift)
+        state["weight"][c], state["means"][c], state["squares"][c] = chan_update(
+            state["weight"][c], state["means"][c], state["squares"][c], more, mean, more * variance, np.multiply
+        )
+
+
+def finish_statistics(state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and variances from the statistics of all blocks."""
+    check_no_overflow(state["squares"])
+    return state["means"], state["squares"] / state["weight"][:, None]
+
+
+def pack(block: RowBlock) -> list[Any]:
+    """Return the rows of a block as a checkpoint can hold them."""
+    t = block.targets
+    return [block.X, t.positive, t.sample_weight, t.groups]
+
+
+def unpack(blocks: list[list[Any]], classes: np.ndarray) -> MemoryRows:
+    """Return packed rows together, in memory."""
+    parts = [block for block in blocks if len(block[1])] or blocks[:1]
+    matrices, positive, weights, groups = zip(*parts, strict=True)
+    X = stack(list(matrices))
+    y = classes[np.concatenate(positive).astype(np.intp)]
+    return MemoryRows(
+        X,
+        y,
+        classes,
+        None if weights[0] is None else np.concatenate(weights),
+        None if groups[0] is None else np.concatenate(groups),
+    )
+
+
+def stack(parts: list[Any]) -> Any:
+    """Return the rows of all parts."""
+    if sparse.issparse(parts[0]):
+        X = sparse.csr_array(sparse.vstack(parts, format="csr"))
+        X.has_canonical_format = True
+        return X
+    return np.concatenate(parts)

@@ -1,0 +1,64 @@
+"""Files as rows that estimators fit, in a memory of your choice."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from .data.file import MEMORY, FileRows, rows_of
+from .files import open_source
+from .models.checkpoint import Checkpoint
+
+
+def open_rows(
+    path: str | os.PathLike[str],
+    *,
+    positive: str | None = None,
+    memory: int = MEMORY,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 30.0,
+    **options: Any,
+) -> FileRows:
+    """Open a file of any size as rows for `fit_rows`.
+
+    Every loss, penalty, path and cross-validation gives the weights that it gives in memory. A fit reads the file
+    several times; its memory does not grow with the number of rows.
+
+    Parameters
+    ----------
+    path : path-like
+        The file: LIBSVM text, CSV, Parquet or ``.npz``.
+    positive : str, default=None
+        The positive label; all others are negative then. By default there must be two, and the larger is positive.
+    memory : int, default=2 GiB
+        About how many bytes the process may use.
+    checkpoint : path-like, default=None
+        A file that a fit resumes from after an interruption. Used as ``with open_rows(...) as rows:``, it is removed
+        when the fit is done. The checkpoint of another fit is refused.
+    checkpoint_every : float, default=30
+        Seconds between two checkpoints.
+    **options
+        Those of :func:`aucmax.files.open_source`: the format, and the columns of labels, weights and groups.
+
+    Returns
+    -------
+    rows : FileRows
+        The rows.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from sklearn.datasets import dump_svmlight_file, load_breast_cancer
+    >>> from aucmax import AUCClassifier, open_rows
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "train.libsvm"
+    ...     dump_svmlight_file(X, y, str(path), zero_based=False)
+    ...     clf = AUCClassifier().fit_rows(open_rows(path))
+    >>> round(clf.score(X, y), 3)
+    0.996
+    """
+    source = open_source(path, **{"with_target": True, **options})
+    kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every)
+    command = {name: str(value) for name, value in options.items()}
+    return rows_of(source, positive=positive, memory=memory, checkpoint=kept, command=command)

@@ -1,0 +1,373 @@
+"""The hinges: losses of pairs that lose nothing from a margin on.
+
+Conventions
+-----------
+With u = s - margin/2 for positives and s + margin/2 for negatives, margin - t = u_j - u_i for a positive i and a
+negative j: a pair loses something if u_j > u_i. Let x be u where the positives are the rarer class, and -u where the
+negatives are. Then in both cases
+
+    a pair loses something if and only if   x of its common row > x of its rare row,   and margin - t is the difference.
+
+The x of the m rare rows are the *knots*, sorted. A row's *slot* is the number of knots below its x. The common rows of
+one slot meet the same knots, so what the rare rows must know of them are three sums for each slot,
+
+    c,   c h,   c h^2,        h = x - (the last knot below it) >= 0,   c the pair weight,
+
+which merge by addition, as does the sum of c over the rare rows at each knot. What the common rows must know are the
+sums of c and of c (k - x_i) over the knots x_i up to each knot k. A walk up the knots and a walk down turn the one into
+the other, in place (`walk`). All terms have one sign, so nothing cancels, however far the scores are spread.
+
+Importing this module imports Numba; see `jit`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data.protocol import ScoreSpace, Targets, Vector
+from ..jit import jit
+from .squared import Point
+
+CROWDED = 32  # mean number of knots in the cell of a knot above which sorting by comparisons is faster
+PADDING = 4  # infinities after the last knot, so that a look-up may read on
+# Columns of the table of `Knots.add_sums`, before the walks ...
+COMMON, COMMON_H, COMMON_HH, RARE = range(4)
+# ... and after them: sums over the common rows above a knot, and over the knots below a slot.
+ABOVE, ABOVE_D, BELOW_D, BELOW = range(4)
+
+
+class SquaredHinge:
+    """max(0, margin - t)^2 / 2.
+
+    Parameters
+    ----------
+    margin : float, default=1.0
+        The t from which on a pair loses nothing.
+    """
+
+    def __init__(self, margin: float = 1.0) -> None:
+        self.margin = margin
+
+    def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
+        """Return the loss at these scores."""
+        knots = Knots.of(space, scores, self.margin)
+        slots = space.map(knots.slots, scores)
+        table = space.accumulate(lambda: np.zeros((knots.n_knots + 1, 4)), knots.add_sums, scores, slots)
+        value = walk(knots.values, table, True)
+
+        def slopes(targets: Targets, s: np.ndarray, slots: np.ndarray) -> np.ndarray:
+            return knots.slopes(targets, s, slots, table, True)
+
+        def hessian_product(v: Vector) -> Vector:
+            moments = space.accumulate(lambda: np.zeros((knots.n_knots + 1, 2)), knots.add_products, slots, v)
+            walk_moments(moments)
+
+            def product(targets: Targets, slots: np.ndarray, v: np.ndarray) -> np.ndarray:
+                return knots.curvature(targets, slots, v, table, moments)
+
+            return space.map(product, slots, v)
+
+        return Point(value, space.map(slopes, scores, slots), hessian_product)
+
+
+class Hinge:
+    """max(0, 1 - t)."""
+
+    def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
+        """Return the loss at these scores."""
+        knots = Knots.of(space, scores, 1.0)
+        slots = space.map(knots.slots, scores)
+        table = space.accumulate(lambda: np.zeros((knots.n_knots + 1, 4)), knots.add_sums, scores, slots)
+        value = walk(knots.values, table, False)
+
+        def slopes(targets: Targets, s: np.ndarray, slots: np.ndarray) -> np.ndarray:
+            return knots.slopes(targets, s, slots, table, False)
+
+        return Point(value, space.map(slopes, scores, slots), lambda v: 0 * v)
+
+
+class SmoothHinge:
+    """The hinge with its corner rounded off: (1 - t)^2 / (2 width) for t from 1 - width to 1, then 1 - t - width / 2.
+
+    It is the difference of two squared hinges, with the margins 1 and 1 - width, over the width.
+
+    Parameters
+    ----------
+    width : float
+        The width of the corner, above 0.
+    """
+
+    def __init__(self, width: float) -> None:
+        self.width = width
+
+    def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
+        """Return the loss at these scores."""
+        outer, inner = SquaredHinge(1.0)(space, scores), SquaredHinge(1.0 - self.width)(space, scores)
+
+        def hessian_product(v: Vector) -> Vector:
+            return (1 / self.width) * (outer.hessian_product(v) - inner.hessian_product(v))
+
+        gradient = (1 / self.width) * (outer.gradient - inner.gradient)
+        return Point((outer.value - inner.value) / self.width, gradient, hessian_product)
+
+
+class Knots(NamedTuple):
+    """The x of the rare rows, sorted, with a table of cells to look others up.
+
+    Attributes
+    ----------
+    values : ndarray of shape (m + PADDING,)
+        The knots, increasing, and infinities.
+    first : ndarray of uint32, shape (m + 1,)
+        The range is cut into m equal cells; how many knots lie in cells before each.
+    low, scale : float
+        The cell of x is floor((x - low) * scale).
+    margin : float
+        The margin of the loss.
+    rare_positive : bool
+        Whether the rare rows are the positives.
+    """
+
+    values: np.ndarray
+    first: np.ndarray
+    low: float
+    scale: float
+    margin: float
+    rare_positive: bool
+
+    @classmethod
+    def of(cls, space: ScoreSpace, scores: Vector, margin: float) -> Knots:
+        """Gather the x of the rare rows and sort them."""
+        rare_positive = bool(space.counts[1] <= space.counts[0])
+
+        def rare(targets: Targets, s: np.ndarray) -> np.ndarray:
+            return gather_rare(s, targets.positive, rare_positive, margin)
+
+        values = space.reduce(rare, scores, merge=np.append)
+        low, high = float(values.min()), float(values.max())
+        scale = (len(values) - 1) / (high - low) if 0 < high - low < np.inf else 0.0
+        ordered, first = np.empty(len(values) + PADDING), np.zeros(len(values) + 1, dtype=np.uint32)
+        ordered[-PADDING:] = np.inf
+        if not sort_by_cells(values, low, scale, ordered, first):
+            ordered[:-PADDING] = np.sort(values)
+        return cls(ordered, first, low, scale, margin, rare_positive)
+
+    @property
+    def sign(self) -> float:
+        """What u is multiplied by to give x."""
+        return 1.0 if self.rare_positive else -1.0
+
+    @property
+    def n_knots(self) -> int:
+        """Number of knots, m."""
+        return len(self.values) - PADDING
+
+    def slots(self, targets: Targets, scores: np.ndarray) -> np.ndarray:
+        """Return the number of knots below each row; rare rows with the same x share the first of their knots."""
+        slots = np.empty(len(scores), np.uint32)
+        find_slots(scores, targets.positive == self.rare_positive, self.sign, self.margin, *self[:4], slots)
+        return slots
+
+    def add_sums(self, table: np.ndarray, targets: Targets, scores: np.ndarray, slots: np.ndarray) -> None:
+        """Add c, c h and c h^2 of the common rows of a block in their slots, and c of the rare rows at their knots."""
+        offsets = self.sign, 0.5 * self.margin
+        add_sums(
+            scores, slots, targets.pair_weights, targets.positive == self.rare_positive, *offsets, self.values, table
+        )
+
+    def add_products(self, moments: np.ndarray, targets: Targets, slots: np.ndarray, v: np.ndarray) -> None:
+        """Add c v of the common rows of a block in their slots, and of the rare rows at their knots."""
+        add_products(slots, v, targets.pair_weights, targets.positive, self.rare_positive, moments)
+
+    def slopes(
+        self, targets: Targets, scores: np.ndarray, slots: np.ndarray, table: np.ndarray, squared: bool
+    ) -> np.ndarray:
+        """Return the gradient of the rows of a block, from the table after the walks."""
+        out = np.empty(len(scores))
+        offsets = self.sign, 0.5 * self.margin
+        is_rare = targets.positive == self.rare_positive
+        fill_slopes(scores, slots, targets.pair_weights, is_rare, *offsets, self.values, table, squared, out)
+        return out
+
+    def curvature(
+        self, targets: Targets, slots: np.ndarray, v: np.ndarray, table: np.ndarray, moments: np.ndarray
+    ) -> np.ndarray:
+        """Return, for each row of a block, the sum over its losing pairs of c_i c_j (v - v of the other row)."""
+        out = np.empty(len(v))
+        fill_curvature(slots, v, targets.pair_weights, targets.positive, self.rare_positive, table, moments, out)
+        return out
+
+
+@jit
+def gather_rare(scores, positive, rare_positive, margin):
+    """Return the x of the rare rows."""
+    n = 0
+    for i in range(scores.shape[0]):
+        n += positive[i] == rare_positive
+    values, k = np.empty(n), 0
+    sign = 1.0 if rare_positive else -1.0
+    for i in range(scores.shape[0]):
+        if positive[i] == rare_positive:
+            values[k] = sign * scores[i] - 0.5 * margin
+            k += 1
+    return values
+
+
+@jit
+def cell_of(x, low, scale, last):
+    """Return the cell of x, from 0 to `last`; the first one for NaN."""
+    return np.uint32(min(last, max(0.0, (x - low) * scale)))
+
+
+@jit
+def sort_by_cells(values, low, scale, ordered, first):
+    """Sort by counting the values into as many equal cells as there are values, then inside each cell.
+
+    Fills `first` with how many values lie in cells before each. Returns False, with `ordered` unsorted, where the
+    values are so uneven that sorting by comparisons is faster. For a million Gaussian values it takes a third of the
+    time of np.argsort.
+    """
+    n = values.shape[0]
+    for i in range(n):
+        first[cell_of(values[i], low, scale, n - 1.0) + np.uint32(1)] += np.uint32(1)
+    crowd = 0.0
+    for c in range(n):
+        crowd += np.float64(first[c + 1]) ** 2
+        first[c + 1] += first[c]
+    if crowd > CROWDED * n:
+        return False
+    stops = first[:-1].copy()
+    for i in range(n):
+        c = cell_of(values[i], low, scale, n - 1.0)
+        ordered[stops[c]] = values[i]
+        stops[c] += np.uint32(1)
+    for k in range(1, n):  # by insertion: nothing moves further than its cell
+        value = ordered[k]
+        m = k
+        while m > 0 and ordered[m - 1] > value:
+            ordered[m] = ordered[m - 1]
+            m -= 1
+        ordered[m] = value
+    return True
+
+
+@jit
+def find_slots(scores, is_rare, sign, margin, values, first, low, scale, slots):
+    """Fill in the number of knots below each x.
+
+    Rounding keeps the cell a nondecreasing function of x: knots of earlier cells are below x, knots of later ones not.
+    Most cells hold three knots or fewer, which are compared without a branch; a crowded one is bisected.
+    """
+    last = first.shape[0] - 2.0
+    for i in range(scores.shape[0]):
+        x = sign * scores[i] + (0.5 - is_rare[i]) * margin
+        c = cell_of(x, low, scale, last)
+        left = first[c]
+        if values[left + np.uint32(3)] < x:
+            right = first[c + np.uint32(1)]
+            while left < right:
+                middle = (left + right) // np.uint32(2)
+                if values[middle] < x:
+                    left = middle + np.uint32(1)
+                else:
+                    right = middle
+        else:
+            left += (
+                np.uint32(values[left] < x)
+                + np.uint32(values[left + np.uint32(1)] < x)
+                + np.uint32(values[left + np.uint32(2)] < x)
+            )
+        slots[i] = left
+
+
+@jit
+def add_sums(scores, slots, weights, is_rare, sign, offset, values, table):
+    """Add the sums of the rows of a block; see `Knots.add_sums`. Below the first knot nothing is lost: h is 0."""
+    for i in range(slots.shape[0]):
+        k, c = slots[i], weights[i]
+        if is_rare[i]:
+            table[k, RARE] += c
+        elif k > np.uint32(0):
+            h = sign * scores[i] + offset - values[k - np.uint32(1)]
+            table[k, COMMON] += c
+            table[k, COMMON_H] += c * h
+            table[k, COMMON_HH] += c * h * h
+
+
+@jit
+def add_products(slots, v, weights, positive, rare_positive, moments):
+    """Add the products of the rows of a block; see `Knots.add_products`."""
+    for i in range(slots.shape[0]):
+        moments[slots[i], 1 if positive[i] == rare_positive else 0] += weights[i] * v[i]
+
+
+@jit
+def walk(knots, table, squared):
+    """Turn the sums of each slot and knot into the sums over what each loses to, in place; return the mean loss."""
+    m = table.shape[0] - 1
+    value = mass = first = second = rare = 0.0
+    for k in range(m + 1):  # the knots below slot k: their mass, and sums of the distances from the last of them
+        if k > 0:
+            d = knots[k - 1] - knots[k - 2] if k > 1 else 0.0
+            second += d * (2.0 * first + d * mass)
+            first += d * mass
+            mass += rare
+        if squared:
+            value += 0.5 * (table[k, COMMON] * second + 2.0 * table[k, COMMON_H] * first + table[k, COMMON_HH] * mass)
+        else:
+            value += table[k, COMMON] * first + table[k, COMMON_H] * mass
+        rare = table[k, RARE]
+        table[k, BELOW_D], table[k, BELOW] = first, mass
+    mass = first = common = common_h = 0.0
+    for k in range(m, -1, -1):  # the common rows above knot k: their mass, and the sum of their distances from it
+        if k < m - 1:
+            first += (knots[k + 1] - knots[k]) * mass
+        mass += common
+        first += common_h
+        common, common_h = table[k, COMMON], table[k, COMMON_H]
+        table[k, ABOVE], table[k, ABOVE_D] = mass, first
+    return value
+
+
+@jit
+def walk_moments(moments):
+    """Turn the sums of c v in each slot and at each knot into those over what each loses to, in place."""
+    m = moments.shape[0] - 1
+    below = above = common = 0.0
+    for k in range(m + 1):
+        rare = moments[k, 1]
+        moments[k, 1] = below
+        below += rare
+    for k in range(m, -1, -1):
+        above += common
+        common = moments[k, 0]
+        moments[k, 0] = above
+
+
+@jit
+def fill_slopes(scores, slots, weights, is_rare, sign, offset, values, table, squared, out):
+    """Fill in the gradient; see `Knots.slopes`."""
+    for i in range(out.shape[0]):
+        k = slots[i]
+        if is_rare[i]:
+            out[i] = -sign * weights[i] * (table[k, ABOVE_D] if squared else table[k, ABOVE])
+        elif k == np.uint32(0):
+            out[i] = 0.0
+        elif squared:
+            h = sign * scores[i] + offset - values[k - np.uint32(1)]
+            out[i] = sign * weights[i] * (table[k, BELOW_D] + h * table[k, BELOW])
+        else:
+            out[i] = sign * weights[i] * table[k, BELOW]
+
+
+@jit
+def fill_curvature(slots, v, weights, positive, rare_positive, table, moments, out):
+    """Fill in the product with the second derivative; see `Knots.curvature`."""
+    for i in range(out.shape[0]):
+        k = slots[i]
+        if positive[i] == rare_positive:
+            out[i] = weights[i] * (table[k, ABOVE] * v[i] - moments[k, 0])
+        else:
+            out[i] = weights[i] * (table[k, BELOW] * v[i] - moments[k, 1])

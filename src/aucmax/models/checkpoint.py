@@ -1,0 +1,94 @@
+"""Checkpoints: a long fit that was interrupted, even by ``kill -9``, resumes from the last state that was saved."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .model_file import read_values, versions, write_values
+
+
+class Checkpoint:
+    """A file that holds the state of a fit under way, to resume from after an interruption.
+
+    Call `load` first. Then call `save` whenever `due` says so, and `remove` when the fit is done.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. It need not exist.
+    every : float, default=30
+        Seconds between two saves; with 0, one is always due.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from aucmax.models.checkpoint import Checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint = Checkpoint(f"{folder}/checkpoint", every=0)
+    ...     print(checkpoint.load({"alpha": 0.1}))
+    ...     checkpoint.save({"epoch": 3})
+    ...     print(Checkpoint(f"{folder}/checkpoint").load({"alpha": 0.1}))
+    None
+    {'epoch': 3}
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: float = 30.0) -> None:
+        self.path, self.every = Path(path), every
+        self._command: dict[str, Any] | None = None
+        self._saved_at = time.monotonic()
+
+    def load(self, command: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the last state that was saved, or None where there is no file.
+
+        Parameters
+        ----------
+        command : mapping
+            Everything that the result of the fit depends on, by name: numbers, text, None, and lists, tuples and dicts
+            of these. It is saved with each state, and the checkpoint of a different command is refused.
+
+        Returns
+        -------
+        state : dict or None
+            Equal to what was saved, to the last bit.
+        """
+        self._command = {**command, **{f"the version of {library}": version for library, version in versions().items()}}
+        try:
+            saved = read_values(self.path, "checkpoint")
+        except FileNotFoundError:
+            return None
+        there = saved.get("command")
+        if not (isinstance(there, dict) and isinstance(saved.get("state"), dict)):
+            raise ValueError(f"{self.path} holds no state of a fit.")
+        for key in {**self._command, **there}:
+            was, is_now = there.get(key), self._command.get(key)
+            if was != is_now:
+                raise ValueError(
+                    f"{self.path} is the checkpoint of another fit: {key} was {was!s:.60} there and is "
+                    f"{is_now!s:.60} here; remove the file to start anew."
+                )
+        return saved["state"]
+
+    def due(self) -> bool:
+        """Return whether `every` seconds have passed since the last save, or since the start."""
+        return time.monotonic() - self._saved_at >= self.every
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Replace the file by one with this state; an interruption leaves the old file or the new one, each whole.
+
+        Parameters
+        ----------
+        state : dict
+            Values that a model file can hold.
+        """
+        if self._command is None:
+            raise RuntimeError("Call load before save: a state is saved with the command that load was given.")
+        write_values(self.path, "checkpoint", {"command": self._command, "state": state})
+        self._saved_at = time.monotonic()
+
+    def remove(self) -> None:
+        """Remove the file, if there is one."""
+        self.path.unlink(missing_ok=True)

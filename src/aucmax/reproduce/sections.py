@@ -1,0 +1,315 @@
+"""The section of a study on its page: what the paper claims, how it measured, and every value beside ours."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..algorithms.method import plain_name
+from ..compare.tuning import list_candidates
+from .markdown import NONE, escape, exact_text, fold, markdown_table, number_text, one_line, parameter_text, value_text
+from .plots import METRIC_NAMES
+from .store import Session, Setting
+from .study import SCALINGS, Curve, Reason, Study, StudyMethod, Value
+from .tables import BETTER, MEASURED, WORSE, Cell, CurvePoint, Table, count_verdicts, count_wins, describe_grouping
+
+QUICK = "A quick run, with few rows and few candidates: do not compare its figures."
+
+
+def write_section(table: Table, drawn: bool) -> Iterator[str]:
+    """Yield the paragraphs of a study; `drawn` tells whether it has a drawing."""
+    study = table.study
+    heading = f"{study.label}: {study.title}{' (quick run)' if table.quick else ''}"
+    yield f'<a id="{study.name}"></a>'
+    yield f"## {escape(heading)}"
+    yield from quick_warning(table.quick)
+    if study.claim:
+        yield f"**The paper's claim.** {one_line(study.claim)}"
+    yield f"**Protocol.** {_protocol(study)}"
+    if study.note:
+        yield f"**Here.** {study.note}"
+    shared = sorted({entry.same_as[0] for entry in study.methods.values() if entry.same_as})
+    if shared:
+        labels = [label for label, entry in study.methods.items() if entry.same_as]
+        yield f"Measured in {' and '.join(shared)}, and shown again here: {escape(', '.join(labels))}."
+    yield from _summary(table)
+    yield from _settings(table)
+    yield from _curve_tables(table) if study.curve else _tables(table)
+    if drawn:
+        what = "means, with a band of one standard deviation"
+        if study.curve is None:
+            what = "measured against published, hollow where more than one standard deviation apart"
+        yield f"![{escape(study.label)}: {what}](figures/{study.name}.svg)"
+        yield f"*{escape(study.label)}: {what}.*"
+
+
+def quick_warning(quick: bool) -> list[str]:
+    """Return the paragraph that warns of a quick run, if it is one."""
+    return [f"> **{QUICK}**"] if quick else []
+
+
+def _protocol(study: Study) -> str:
+    protocol, parts = study.protocol, [SCALINGS[study.protocol.scaling]]
+    generated = [bool(subject.generator) for subject in study.subjects.values()]
+    if not all(generated):
+        parts.append(f"{protocol.repeats} x {protocol.folds} stratified folds")
+    if any(generated):
+        parts.append(f"{protocol.runs} draws of generated data, {100 * protocol.test_size:g}% of the rows to test on")
+    if any(entry.method.grid for entry in study.methods.values()):
+        parts.append(f"parameters chosen by {protocol.inner_folds} inner folds")
+    if study.curve:
+        values = study.curve.values
+        varied = f"from {parameter_text(values[0])} to {parameter_text(values[-1])} ({len(values)} values)"
+        parts.append(f"{study.curve.label or study.curve.parameter} {varied}")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _summary(table: Table) -> Iterator[str]:
+    """Yield a sentence that counts the verdicts on the published values."""
+    verdicts = count_verdicts([table])
+    if verdicts:
+        measured = sum(verdicts[verdict] for verdict in MEASURED)
+        listed = ", ".join(f"{verdicts[verdict]:,} {verdict}" for verdict in MEASURED if verdicts[verdict])
+        yield f"**Measured: {measured:,} of {verdicts.total():,} published figures{f' ({listed})' if listed else ''}.**"
+
+
+def _settings(table: Table) -> Iterator[str]:
+    """Yield a table of the data and of what was done differently from the paper."""
+    rows = []
+    for data, subject in table.study.subjects.items():
+        setting = table.results.settings.get(data, Setting(data, missing="Not run yet."))
+        missing = subject.missing or setting.missing
+        numbers = [f"{setting.rows:,}", f"{setting.columns:,}", f"{setting.positive:.3f}"]
+        rows.append(
+            [escape(data), *([NONE] * 3 if missing else numbers), escape(missing) or _differences(table, setting)]
+        )
+    yield fold("Data", markdown_table(["data", "rows", "columns", "positive", "what differs here"], rows))
+    yield from _cut_grids(table)
+
+
+def _cut_grids(table: Table) -> Iterator[str]:
+    """Yield a sentence that tells how many candidates of the larger grids were tried."""
+    most = max((setting.candidates for setting in table.results.settings.values()), default=0)
+    cut = []
+    for label, entry in table.study.methods.items():
+        whole, tried = (len(_candidates(entry, table.study.curve, count)) for count in (None, most or None))
+        if tried < whole:
+            cut.append(f"{escape(label)} {tried} of {whole}")
+    if cut:
+        yield f"Grids thinned evenly, candidates tried: {', '.join(cut)}."
+
+
+def _differences(table: Table, setting: Setting) -> str:
+    """Return what was left out of the protocol, and what other choices of the classes give."""
+    study, parts = table.study, []
+    if setting.rows < setting.all_rows:
+        parts.append(f"{setting.rows:,} of {setting.all_rows:,} rows")
+    parts += _fewer_runs(study, setting)
+    if study.curve:
+        measured = {record.x for record in table.results.records if record.data == setting.data} - {None}
+        if 0 < len(measured) < len(study.curve.values):
+            parts.append(f"{len(measured)} of {len(study.curve.values)} points")
+    own = [entry for entry in study.methods.values() if not entry.same_as]
+    if setting.tuning_rows and any(len(_candidates(entry, study.curve, None)) > 1 for entry in own):
+        parts.append(f"parameters chosen on {setting.tuning_rows:,} rows")
+    if setting.data in table.results.groupings:
+        parts.append(describe_grouping(table.results.groupings[setting.data]).rstrip("."))
+    return ", ".join(parts)
+
+
+def _fewer_runs(study: Study, setting: Setting) -> Iterator[str]:
+    protocol = study.protocol
+    if study.subjects[setting.data].generator:
+        whole, what, repeats, rest = protocol.runs, "draws", 0, 0
+    else:
+        whole, what = protocol.folds * protocol.repeats, "splits"
+        repeats, rest = divmod(setting.runs, protocol.folds)
+    if setting.runs != whole:
+        of_folds = repeats and not rest
+        yield f"{repeats} x {protocol.folds} folds" if of_folds else f"{setting.runs} of {whole} {what}"
+
+
+def _candidates(entry: StudyMethod, curve: Curve | None, most: int | None) -> list[dict[str, Any]]:
+    """Return the candidates of a method, without the parameter that varies along the curve."""
+    along = plain_name(entry.parameter or curve.parameter) if curve and curve.of == "method" else ""
+    grid = {name: values for name, values in entry.method.grid.items() if plain_name(name) != along}
+    return list_candidates(grid, sys.maxsize, most)
+
+
+def _tables(table: Table) -> Iterator[str]:
+    """Yield for each metric an overview of what was measured, then every value beside the published one."""
+    notes: dict[Reason, int] = {}
+    for metric in table.metrics:
+        if len(table.metrics) > 1:
+            yield f"### {METRIC_NAMES[metric]}"
+        yield _overview(table, metric)
+        yield fold("All figures, published and measured", *_all_figures(table, metric, notes))
+    if notes:
+        yield "Why figures differ by more than a standard deviation:"
+        yield "\n".join(f"{n}. {_explanation(reason)}" for reason, n in notes.items())
+    yield from _wins(table)
+
+
+def _explanation(reason: Reason) -> str:
+    scope = ", ".join(map(escape, (*reason.data, *reason.methods)))
+    return f"*{reason.cause}*{f' ({scope})' if scope else ''}: {one_line(reason.text)}"
+
+
+def _overview(table: Table, metric: str) -> str:
+    methods = table.study.methods
+    rows = [
+        [escape(data), *(_glance(table.cells[data, method, metric]) for method in methods)]
+        for data in table.study.subjects
+    ]
+    legend = "Measured means."
+    if metric != "seconds":
+        first = escape(next(iter(methods)))
+        legend = (
+            "Measured means; in bold those that are more than one standard deviation from the published ones. "
+            f"{BETTER} {first} is significantly better, {WORSE} worse, by a paired t-test at 95%."
+        )
+    return f"{markdown_table(['data', *map(escape, methods)], rows)}\n\n{legend}"
+
+
+def _glance(cell: Cell) -> str:
+    if cell.measured is None:
+        return cell.absent if cell.absent != "not run" else NONE
+    mean = number_text(cell.measured.mean, cell.metric)
+    return f"{f'**{mean}**' if cell.beyond else mean}{cell.measured.mark}"
+
+
+def _all_figures(table: Table, metric: str, notes: dict[Reason, int]) -> Iterator[str]:
+    """Yield a table with a row for each value; the times stand beside the first metric."""
+    timed = metric == table.metrics[0] != "seconds"
+    header = ["data", "method", "published", "measured", "difference", "runs", *(["seconds"] if timed else []), "note"]
+    rows = []
+    for data in table.study.subjects:
+        for method in table.study.methods:
+            cell = table.cells[data, method, metric]
+            if not cell.published and not cell.measured and cell.absent != "failed":
+                continue  # neither published nor measured
+            times = [_times(table.cells[data, method, "seconds"])] if timed else []
+            figures = value_text(cell.published, metric, exact_text), value_text(cell.measured, metric)
+            row = [escape(data), escape(method), *figures, _difference(cell), str(cell.runs or NONE), *times]
+            rows.append([*row, _note(cell, notes)])
+    yield markdown_table(header, rows)
+    if timed and table.results.sessions:
+        yield _machines(table.results.sessions)
+
+
+def _machines(sessions: Sequence[Session]) -> str:
+    machines = "; ".join(dict.fromkeys(escape(session.machine) for session in sessions))
+    jobs = max(session.jobs for session in sessions)
+    crowded = f", up to {jobs} fits side by side" if jobs > 1 else ""
+    return f"Seconds are means of a fit, the published ones in brackets. Measured on: {machines}{crowded}."
+
+
+def _note(cell: Cell, notes: dict[Reason, int]) -> str:
+    """Return the note on a cell; a reason is given by its number in the list below."""
+    parts = []
+    if cell.printed:
+        parts.append(f"printed {value_text(cell.printed, cell.metric, exact_text)}, the error halved")
+    if cell.beyond and cell.reason:
+        key = cell.reason._replace(data=tuple(cell.reason.data), methods=tuple(cell.reason.methods))
+        parts.append(f"**beyond**, {key.cause} ({notes.setdefault(key, len(notes) + 1)})")
+    elif cell.beyond:
+        parts.append("**beyond**, unexplained")
+    if cell.absence:
+        parts.append(escape(cell.absence))
+    return "; ".join(parts)
+
+
+def _wins(table: Table) -> Iterator[str]:
+    wins = count_wins(table)
+    if wins:
+        rows = [
+            [escape(win.method), escape(win.printed) or NONE, _slashes(win.published), _slashes(win.measured)]
+            for win in wins
+        ]
+        first = escape(next(iter(table.study.methods)))
+        yield f"Data sets on which {first} wins, ties and loses, by paired t-tests at 95%:"
+        yield markdown_table(["against", "as printed, all data", "as printed, the same data", "measured"], rows)
+
+
+def _slashes(counts: tuple[int, int, int] | None) -> str:
+    return "/".join(map(str, counts)) if counts else NONE
+
+
+# Curves
+
+
+def _curve_tables(table: Table) -> Iterator[str]:
+    """Yield the range of every curve, then the points of each data set."""
+    for metric in table.metrics:
+        if len(table.metrics) > 1:
+            yield f"### {METRIC_NAMES[metric]}"
+        yield _ranges(table, metric)
+        for data in table.study.subjects:
+            if any(key[0] == data and key[2] == metric and line.points for key, line in table.curves.items()):
+                yield fold(f"{escape(data)}, every point", _points(table, data, metric))
+    yield from _failures(table)
+
+
+def _ranges(table: Table, metric: str) -> str:
+    rows = [
+        [escape(data), *(_range(table, (data, method, metric)) for method in table.study.methods)]
+        for data in table.study.subjects
+    ]
+    legend = "Lowest to highest mean along the curve, and where the highest is."
+    return f"{markdown_table(['data', *map(escape, table.study.methods)], rows)}\n\n{legend}"
+
+
+def _range(table: Table, key: tuple[str, str, str]) -> str:
+    points = table.curves[key].points if key in table.curves else ()
+    if not points:
+        return value_text(table.cells[key].measured, key[2]) if table.cells[key].measured else _glance(table.cells[key])
+    low, high = (extreme(points, key=lambda point: point.mean) for extreme in (min, max))
+    return f"{number_text(low.mean, key[2])} to {number_text(high.mean, key[2])} at {parameter_text(high.x)}"
+
+
+def _points(table: Table, data: str, metric: str) -> str:
+    """Return a table with a row for each value of the parameter, and one for the methods that do not depend on it."""
+    assert table.study.curve is not None  # only figures have curves
+    methods = table.study.methods
+    at: dict[tuple[str, float], CurvePoint] = {
+        (method, point.x): point
+        for method in methods
+        for point in (table.curves[data, method, metric].points if (data, method, metric) in table.curves else ())
+    }
+    values = sorted({x for _, x in at})
+    rows = [[parameter_text(x), *(_point(at.get((method, x)), metric) for method in methods)] for x in values]
+    constants = {method: table.cells[data, method, metric].measured for method in methods}
+    if any(constants.values()):
+        rows.append(["any", *(value_text(constants[method], metric) for method in methods)])
+    label = table.study.curve.label or table.study.curve.parameter
+    return markdown_table([escape(label), *map(escape, methods)], rows)
+
+
+def _point(point: CurvePoint | None, metric: str) -> str:
+    return NONE if point is None else value_text(Value(point.mean, point.std), metric)
+
+
+def _failures(table: Table) -> Iterator[str]:
+    """Yield why points and reference lines are missing."""
+    points = [(*key, failure) for key, line in table.curves.items() for failure in line.failures]
+    constants = [(*key, cell.absence) for key, cell in table.cells.items() if cell.absent == "failed"]
+    lines = (
+        f"- {escape(data)}, {escape(method)}: {escape(failure)}" for data, method, _, failure in points + constants
+    )
+    once = dict.fromkeys(lines)  # a failed fit fails for every metric
+    if once:
+        yield "Left out:"
+        yield "\n".join(once)
+
+
+def _difference(cell: Cell) -> str:
+    if cell.difference is None or cell.metric == "seconds":
+        return NONE
+    return f"{cell.difference:+.4f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _times(cell: Cell) -> str:
+    measured = number_text(cell.measured.mean, "seconds") if cell.measured else NONE
+    return f"{measured} ({exact_text(cell.published.mean, 'seconds')})" if cell.published else measured

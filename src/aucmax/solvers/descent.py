@@ -1,0 +1,175 @@
+"""What descent methods share: backtracking, gradient descent, and the curvature that limits a step.
+
+Conventions
+-----------
+An objective F is a function of weights v and of scores s that are linear in v. Along a line the scores of two points
+give those of all others, so that a trial step costs no product with the rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+EPS = np.finfo(np.float64).eps
+SUFFICIENT = 1e-4  # of the decrease that the slope promises, for a step to be taken
+POWER_STEPS = 30  # at most, to find an eigenvalue
+
+
+class Objective(Protocol):
+    """A differentiable function F of weights v and of scores that are linear in them."""
+
+    def scores(self, v: np.ndarray) -> np.ndarray:
+        """Return the scores of v."""
+
+    def evaluate(self, v: np.ndarray, scores: np.ndarray) -> tuple[float, Callable[[], np.ndarray]]:
+        """Return F, and a function that returns its gradient."""
+
+
+class Point:
+    """A point of an objective.
+
+    Parameters
+    ----------
+    objective : Objective
+        The function F.
+    v : ndarray of shape (d,)
+        The weights.
+    scores : ndarray, default=None
+        The scores of v, where they are known.
+
+    Attributes
+    ----------
+    value : float
+        F at the point.
+    gradient : ndarray of shape (d,)
+        The gradient of F; it is computed when it is first asked for.
+    """
+
+    def __init__(self, objective: Objective, v: np.ndarray, scores: np.ndarray | None = None) -> None:
+        self.objective, self.v = objective, v
+        self.scores = objective.scores(v) if scores is None else scores
+        self.value, self._gradient = objective.evaluate(v, self.scores)
+
+    @cached_property
+    def gradient(self) -> np.ndarray:
+        """The gradient of F."""
+        return self._gradient()
+
+
+def backtrack(at: Point, direction: np.ndarray, slack: float = 0.0) -> Point | None:
+    """Return the first of at + direction, at + direction / 2, at + direction / 4, ... that lowers F enough.
+
+    This is Armijo's condition: F falls by at least 1e-4 of what the slope along the direction promises.
+
+    Parameters
+    ----------
+    at : Point
+        Where the line starts.
+    direction : ndarray of shape (d,)
+        The longest step.
+    slack : float, default=0
+        How much less than that F may fall, relative to F: what rounding may do to it.
+
+    Returns
+    -------
+    point : Point or None
+        None where no step down to the rounding of the weights lowers F enough.
+    """
+    change, slope = at.objective.scores(direction), float(at.gradient @ direction)
+    length = 1.0
+    while length >= EPS:
+        trial = Point(at.objective, at.v + length * direction, at.scores + length * change)
+        if trial.value <= at.value + SUFFICIENT * length * slope + slack * at.value:
+            return trial
+        length /= 2
+    return None
+
+
+class Descent(NamedTuple):
+    """Where gradient descent ended.
+
+    Attributes
+    ----------
+    v : ndarray of shape (d,)
+        The weights.
+    n_iter : int
+        Steps tried, at least 1.
+    """
+
+    v: np.ndarray
+    n_iter: int
+
+
+def gradient_descent(
+    objective: Objective, v: np.ndarray, max_iter: int, tol: float, advice: str | None = None
+) -> Descent:
+    """Descend along the gradient with backtracking: Algorithm 1 of Ghanbari and Scheinberg (2018).
+
+    Parameters
+    ----------
+    objective : Objective
+        What is minimised.
+    v : ndarray of shape (d,)
+        Where the descent starts.
+    max_iter : int
+        Limit of steps.
+    tol : float
+        The norm of the gradient, over that at the start, at which the descent ends.
+    advice : str, default=None
+        What to do where `max_iter` was reached: the end of a warning. None gives no warning.
+
+    Returns
+    -------
+    descent : Descent
+        The end: a small gradient, a point where no step lowers F enough, or the last of `max_iter` steps.
+    """
+    at = Point(objective, v)
+    first = square = float(at.gradient @ at.gradient)
+    for n_iter in range(1, max_iter + 1):
+        new = backtrack(at, -at.gradient)
+        if new is None:
+            return Descent(at.v, n_iter)
+        at = new
+        square = float(at.gradient @ at.gradient)
+        if square <= tol**2 * first:
+            return Descent(at.v, n_iter)
+    if advice is not None:
+        warnings.warn(
+            f"Gradient descent stopped at max_iter={max_iter} with its gradient at {np.sqrt(square / first):.1e} of "
+            f"the first one (tol={tol:g}): {advice}.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return Descent(at.v, max_iter)
+
+
+def largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], order: int) -> float:
+    """Return about the largest eigenvalue of a positive semidefinite matrix, by the power method.
+
+    It stops where a step raises the estimate by less than one percent. Estimates are from below, so a tenth is added.
+
+    Parameters
+    ----------
+    product : callable
+        Returns the product of the matrix with a vector.
+    order : int
+        Length of the vector.
+
+    Returns
+    -------
+    value : float
+        The eigenvalue; 0 for a matrix of zeros.
+    """
+    v, value = np.random.RandomState(0).standard_normal(order), 0.0
+    for _ in range(POWER_STEPS):
+        v = product(v / np.linalg.norm(v))
+        before, value = value, float(np.linalg.norm(v))
+        if value <= 1.01 * before or value == 0:
+            break
+    return 1.1 * value

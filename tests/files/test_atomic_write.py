@@ -1,0 +1,102 @@
+"""Files are written whole or not at all."""
+
+import errno
+import os
+import stat
+import time
+
+import pytest
+
+from aucmax.files.atomic_write import ABANDONED, write_atomically
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def full(file):
+    file.write(b"half of the")
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def interrupted(file):
+    file.write(b"half of the")
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("write", "error", "message"),
+    [(full, OSError, "No space left on device: '.*/name'$"), (interrupted, KeyboardInterrupt, "^$")],
+)
+@pytest.mark.parametrize("before", [{}, {"name": b"old"}], ids=["new", "old"])
+def test_a_write_that_fails_changes_nothing(write, error, message, before, tmp_path):
+    for name, content in before.items():
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(error, match=message):
+        write_atomically(tmp_path / "name", write)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("function", ["replace", "fsync"])
+def test_a_system_that_fails_changes_nothing(function, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    (tmp_path / "name").write_bytes(b"old")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, fail)
+        with pytest.raises(OSError, match=r"Input/output error: '.*/name'$"):
+            write_atomically(tmp_path / "name", lambda file: file.write(b"new"))
+    assert contents(tmp_path) == {"name": b"old"}
+
+
+def test_errors_of_other_files_keep_their_names(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"another'$"):
+        write_atomically(tmp_path / "name", lambda _: (tmp_path / "another").read_bytes())
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_permissions_are_those_of_a_plain_file(tmp_path):
+    for name, mask in (("open", 0o022), ("private", 0o077)):
+        before = os.umask(mask)
+        try:
+            write_atomically(tmp_path / name, lambda file: file.write(b"1"))
+        finally:
+            os.umask(before)
+        assert mode(tmp_path / name) == 0o666 & ~mask
+    (tmp_path / "open").chmod(0o640)
+    write_atomically(tmp_path / "open", lambda file: file.write(b"2"))
+    assert mode(tmp_path / "open") == 0o640
+
+
+def test_links_are_followed_and_pipes_written_to(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder/name")
+    for content in (b"1", b"2"):
+        write_atomically(tmp_path / "link", lambda file: file.write(content))  # noqa: B023
+        assert (tmp_path / "link").is_symlink()
+        assert contents(tmp_path / "folder") == {"name": content}
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(tmp_path / "pipe", lambda file: file.write(b"3"))
+    assert os.read(reader, 10) == b"3"
+    os.close(reader)
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+
+
+def test_drafts_that_a_kill_left_are_removed_when_they_are_old(tmp_path):
+    names = [
+        ".name.0123456789abcdef.draft",
+        ".name.fedcba9876543210.draft",
+        ".other.0123456789abcdef.draft",
+        ".name.mine",
+    ]
+    for name in names:
+        (tmp_path / name).write_bytes(b"")
+        if name != names[1]:  # still being written
+            os.utime(tmp_path / name, (0, time.time() - ABANDONED - 60))
+    write_atomically(tmp_path / "name", lambda file: file.write(b"new"))
+    assert sorted(contents(tmp_path)) == sorted(["name", *names[1:]])

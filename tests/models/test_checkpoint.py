@@ -1,0 +1,176 @@
+"""A checkpoint holds the last whole state of its own fit, whenever the process is killed."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from small_models import assert_same
+
+from aucmax.models import checkpoint as checkpoint_module
+from aucmax.models.checkpoint import Checkpoint
+from aucmax.models.model_file import write_values
+from aucmax.stochastic.epochs import Scaling, Stream
+
+COMMAND = {"alpha": 1.0, "the file": "rows.csv", "n_nonzero": None, "columns": ["a", "b"]}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "checkpoint")
+    checkpoint.load(COMMAND)
+    checkpoint.save({"epoch": 1})
+    return checkpoint
+
+
+def test_a_state_comes_back_as_it_was(tmp_path):
+    checkpoint = Checkpoint(str(tmp_path / "checkpoint"))
+    assert checkpoint.load(COMMAND) is None
+    rng = np.random.RandomState(0)
+    for epoch in range(2):
+        state = {"epoch": epoch, "weights": rng.standard_normal(5), "stream": Stream.begin(Scaling.none(3), rng)}
+        checkpoint.save(state)
+        assert_same(Checkpoint(tmp_path / "checkpoint").load(COMMAND), state)
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def test_a_removed_checkpoint_is_none(saved):
+    saved.remove()
+    assert saved.load(COMMAND) is None
+    saved.remove()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ({**COMMAND, "alpha": 2.0}, "alpha was 1.0 there and is 2.0 here"),
+        ({**COMMAND, "columns": ["a"]}, r"columns was \['a', 'b'\] there and is \['a'\] here"),
+        ({**COMMAND, "seed": 3}, "seed was None there and is 3 here"),
+        ({"the file": "rows.csv", "columns": ["a", "b"]}, "alpha was 1.0 there and is None here"),
+        ({**COMMAND, "the file": "x" * 1000}, "the file was rows.csv there and is x{60} here"),
+    ],
+)
+def test_the_checkpoint_of_another_fit_is_refused_and_kept(command, message, saved):
+    before = saved.path.read_bytes()
+    end = "; remove the file to start anew.$"
+    with pytest.raises(ValueError, match=f"^{saved.path} is the checkpoint of another fit: {message}{end}"):
+        Checkpoint(saved.path).load(command)
+    assert saved.path.read_bytes() == before
+
+
+def test_a_damaged_file_is_refused_in_one_sentence(saved):
+    content = saved.path.read_bytes()
+    flipped = bytearray(content)
+    flipped[-1] ^= 1
+    altered = "is cut short or was altered: copy it again, or remove it and fit again"
+    for damaged, message in [
+        (content[:-1], altered),
+        (content[:300], altered),
+        (content + b" ", altered),
+        (bytes(flipped), altered),
+        (b"", "is not an aucmax checkpoint file"),
+        (b"a,b\n1,2\n", "is not an aucmax checkpoint file"),
+    ]:
+        saved.path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=f"^{saved.path} {message}[.]$"):
+            Checkpoint(saved.path).load(COMMAND)
+        assert saved.path.read_bytes() == damaged
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        ("model", {"command": COMMAND, "state": {}}, "is a model, not a checkpoint"),
+        ("checkpoint", {"state": {}}, "holds no state of a fit"),
+        ("checkpoint", {"command": COMMAND}, "holds no state of a fit"),
+        ("checkpoint", {"command": 3, "state": {}}, "holds no state of a fit"),
+        ("checkpoint", {"command": COMMAND, "state": [1]}, "holds no state of a fit"),
+    ],
+)
+def test_a_file_that_holds_something_else_is_refused(kind, values, message, tmp_path):
+    write_values(path := tmp_path / "checkpoint", kind, values)
+    with pytest.raises(ValueError, match=f"^{path} {message}[.]$"):
+        Checkpoint(path).load(COMMAND)
+
+
+def test_a_save_is_due_when_the_time_has_passed(tmp_path, monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(checkpoint_module.time, "monotonic", lambda: now)
+    checkpoint, always = Checkpoint(tmp_path / "checkpoint", every=30), Checkpoint(tmp_path / "always", every=0)
+    checkpoint.load({})
+    for start in (100.0, 130.0):
+        now = start + 29.9
+        assert not checkpoint.due()
+        now = start + 30.0
+        assert checkpoint.due()
+        assert always.due()
+        checkpoint.save({})
+
+
+def test_no_state_is_saved_without_its_command(tmp_path):
+    with pytest.raises(RuntimeError, match=r"^Call load before save: "):
+        Checkpoint(tmp_path / "checkpoint").save({})
+    assert list(tmp_path.iterdir()) == []
+
+
+# Forks a child for each line of input. The child resumes, and notes each state after it was saved.
+RESUMED = """
+import os, signal, sys
+import numpy as np
+from aucmax.models.checkpoint import Checkpoint
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+notes = os.open("notes", os.O_WRONLY | os.O_APPEND)
+for line in sys.stdin:
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
+        checkpoint = Checkpoint("checkpoint", every=0)
+        state = checkpoint.load({"rows": 7}) or {"epoch": 0, "weights": np.zeros(200_000)}
+        while True:
+            state = {"epoch": state["epoch"] + 1, "weights": state["weights"] + 1}
+            checkpoint.save(state)
+            os.write(notes, b"%d " % state["epoch"])
+"""
+
+
+def wait_until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def is_gone(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_kill_leaves_the_last_whole_state(tmp_path):
+    rng, last, notes = random.Random(0), 0, tmp_path / "notes"
+    notes.touch()
+    process = subprocess.Popen(
+        [sys.executable, "-c", RESUMED], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        for _ in range(12):
+            notes.write_text("")
+            process.stdin.write("resume\n")
+            process.stdin.flush()
+            child = int(process.stdout.readline())
+            wait_until(notes.read_text)
+            time.sleep(rng.uniform(0, 0.03))
+            os.kill(child, signal.SIGKILL)
+            wait_until(lambda: is_gone(child))  # noqa: B023
+            epochs = [int(epoch) for epoch in notes.read_text().split()]
+            state = Checkpoint(tmp_path / "checkpoint").load({"rows": 7})
+            assert epochs == list(range(last + 1, epochs[-1] + 1))
+            assert state["epoch"] - epochs[-1] in (0, 1)  # 1 if it was killed after a save and before the note
+            assert (state["weights"] == state["epoch"]).all()
+            last = state["epoch"]
+        process.stdin.close()
