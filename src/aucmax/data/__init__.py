@@ -10,5 +10,5 @@ if TYPE_CHECKING:
     from .protocol import Rows
 
     def behind_the_door(memory: MemoryRows, file: FileRows) -> tuple[Rows, ...]:
-        """Return what must have all that the protocol promises; type checkers see to that."""
+        """Return both as rows: type checkers report here any member of the protocol that a class lacks."""
         return memory, file

@@ -1,7 +1,7 @@
 """Mean and centred scatter of one block of rows of one class, dense or CSR.
 
-Rows are shifted close to their mean before they are squared, and what is left of the mean is measured on the shifted
-rows and taken out: nothing cancels where means are large against the spread.
+Rows are shifted close to their mean before they are squared. The mean of the shifted rows is then measured and
+subtracted. This avoids cancellation where means are large compared with the spread.
 """
 
 from typing import Any
@@ -13,23 +13,23 @@ BLOCK = 1 << 13
 
 
 def gather(block: np.ndarray, rows: np.ndarray, buffer: np.ndarray) -> np.ndarray:
-    """Return some rows of a block as float64, in a buffer that is there already: a quarter of the time saved."""
+    """Copy some rows of a block as float64 into an existing buffer, which saves a quarter of the time."""
     Z = buffer[: len(rows)]
     if block.dtype == Z.dtype and block.flags.c_contiguous:
-        return block.take(rows, axis=0, out=Z, mode="clip")  # "clip" is what lets it write there
+        return block.take(rows, axis=0, out=Z, mode="clip")  # only "clip" writes to `out` without a copy
     Z[...] = block[rows]
     return Z
 
 
 def average(Z: np.ndarray, weights: np.ndarray | None, total: float) -> np.ndarray:
-    """Return the weighted mean of the rows, `total` the sum of the weights."""
+    """Return the weighted mean of the rows; `total` is the sum of the weights."""
     return (np.ones(len(Z)) if weights is None else weights) @ Z / total
 
 
 def dense_moments(
     Z: np.ndarray, weights: np.ndarray | None, total: float, shift: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and centred scatter of rows that lie around `shift`, and overwrite the rows."""
+    """Return mean and centred scatter of rows whose mean is close to `shift`. The rows are overwritten."""
     Z -= shift
     rest = average(Z, weights, total)
     if weights is not None:
@@ -42,8 +42,8 @@ def dense_moments(
 def csr_moments(Z: Any, weights: np.ndarray | None, total: float) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and centred scatter of CSR rows from their nonzeros alone.
 
-    A column without zeros is shifted by its mean before. The others are squared as they are: a zero among n rows of
-    mean m makes a variance of about m^2 / n at least, so the centring afterwards cannot cancel much.
+    A column without zeros is shifted by its mean first. The others are squared as they are: one zero among n rows of
+    mean m gives a variance of at least about m^2 / n, so that centring afterwards loses few digits.
     """
     from .kernels import add_outer_products
 
@@ -60,7 +60,7 @@ def csr_moments(Z: Any, weights: np.ndarray | None, total: float) -> tuple[np.nd
 
 
 def shift_full_columns(Z: Any, weights: np.ndarray, total: float) -> tuple[Any, np.ndarray]:
-    """Return CSR rows in float64 with the columns that have no zeros shifted by about their mean, and the shift."""
+    """Return CSR rows as float64, with each column that has no zeros shifted by about its mean, and the shift."""
     n_rows, n_features = Z.shape
     full = np.bincount(Z.indices, minlength=n_features) == n_rows
     shift = np.where(full, Z.T @ weights / total, 0.0)
@@ -72,8 +72,8 @@ def column_moments(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance of each column over some rows, whose weights sum to one.
 
-    Dense rows lie around `shift`. What rounding left in a mean is measured on the shifted columns and put right, as in
-    the class moments.
+    The means of dense columns are close to `shift`. As in the class moments, the means of the shifted columns are
+    measured and subtracted.
     """
     if sparse.issparse(X):
         Z, shift = shift_full_columns(X[members], weights[members], 1.0)

@@ -1,9 +1,8 @@
 """Passes over the blocks of a file, which can be killed at any moment and resumed.
 
-A pass takes the blocks into a state: a dict of values that a checkpoint can hold. Between two blocks the state, the
-position in the file and the results of the passes before are all there is to know, so that is what a checkpoint holds.
-Whatever lies between the passes is computed again from these. Blocks are always cut at the same places, so a resumed
-fit ends bitwise where an uninterrupted one does.
+A pass updates a state with each block: a dict of values that a checkpoint can hold. A checkpoint holds this state, the
+position in the file and the results of the earlier passes. A resumed fit computes everything else again from these.
+Blocks are always cut at the same places, so a resumed fit gives bitwise the result of an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 State = dict[str, Any]
-# Results of passes that are larger are not kept in a checkpoint, which is written again and again: a resumed fit makes
-# these passes once more.
+# A checkpoint is written often, so it does not hold larger results of finished passes: a resumed fit makes these passes
+# again.
 KEPT_BYTES = 1 << 18
 
 
@@ -37,15 +36,15 @@ class Passes:
     Parameters
     ----------
     source : Source
-        What is read.
+        The file to read.
     n_bytes : int
-        About how many bytes of text make a block.
+        Approximate size of a block in bytes of text.
     checkpoint : Checkpoint, default=None
         Where the state is kept, and resumed from if there is one.
     command : mapping, default=None
-        What is being done, as names and values that JSON can hold: a checkpoint of anything else is refused.
+        A description of the fit, as names and values that JSON can hold. A checkpoint of another fit is refused.
     on_block : callable, default=None
-        Called with the name of the pass and each block after it was taken in.
+        Called with the name of the pass and the block after each step.
     """
 
     def __init__(
@@ -77,25 +76,25 @@ class Passes:
         again: Callable[[State], bool] = lambda state: False,
         keep: bool = True,
     ) -> State:
-        """Take all blocks into the state, in place; once more as long as `again` says so.
+        """Update a state with all blocks, in place, in as many passes as `again` asks for.
 
         Parameters
         ----------
         name : str
-            What the pass is called in progress bars.
+            The name of the pass in progress bars.
         state : dict
-            What it starts from.
+            The state before the first block.
         step : callable
-            Takes a block into the state.
+            Updates the state with a block.
         again : callable, default=never
-            Called with the state at the end of the file.
+            Called with the state at the end of the file. Returns whether to make another pass.
         keep : bool, default=True
-            Whether checkpoints keep the result, however large it is.
+            Whether checkpoints hold the result even if it is large.
 
         Returns
         -------
         state : dict
-            The state at the end, whether this process read the file or one before it.
+            The state after the last pass. If an earlier process finished this pass, it comes from the checkpoint.
         """
         if self.n_passes == 0:
             self._resume()

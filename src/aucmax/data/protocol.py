@@ -1,16 +1,17 @@
-"""The door to the data: all that anybody may ask of rows, wherever they are.
+"""The door to the data: one protocol for rows, wherever they are stored.
 
 Solvers, cross-validation, calibration and the stochastic frame see rows through :class:`Rows` and never touch X. One
-class stands behind the door for each place that rows can be in: memory (`memory.py`) and a file (`file.py`).
+class implements the protocol for each place that rows can be in: memory (`memory.py`) and a file (`file.py`).
 
 Conventions
 -----------
-- Class 0 is the negative and class 1 the positive one.
+- Class 0 is the negative class and class 1 the positive one.
 - A *vector* has one entry for each row: scores, gradients, part numbers. It stays where the rows are. In memory it is
   an array; in a file it is a recipe that is evaluated block by block. All vectors can be added, subtracted, negated,
   multiplied by a number, and have an inner product ``u @ v``.
-- A *summary* is a small object that describes some rows and merges with that of others: the summary of all rows does
-  not depend on how they are split into blocks, but for rounding. Class moments are one; `reduce` makes the others.
+- A *summary* is a small object that describes some rows. Summaries of different rows can be merged, and the result
+  does not depend, up to rounding, on how the rows were split into blocks. Class moments are one summary; `reduce`
+  computes the others.
 - *Parts* are sets of rows that do not overlap. A :class:`Round` numbers the part of each row; the folds of a
   cross-validation are parts.
 """
@@ -31,7 +32,7 @@ Vector = Any
 
 
 class Targets:
-    """Class and weight of some rows, as functions in score space see them.
+    """Class and weight of some rows. Functions of the scores receive it beside the scores.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Targets:
     sample_weight : ndarray of shape (n,) or None
         Their weights; None where every row counts once.
     totals : ndarray of shape (2,)
-        The weight of each class over all rows, of which these may be a block.
+        The weight of each class over all rows, even where `positive` describes only a block of them.
     groups : ndarray of shape (n,), default=None
         The group of each row, where groups were given.
     """
@@ -56,30 +57,30 @@ class Targets:
 
     @cached_property
     def pair_weights(self) -> np.ndarray:
-        """The sample weights over the total of their class: a pair weighs the product of two of them."""
+        """The sample weights divided by the total of their class; a pair's weight is the product of two of them."""
         scaled = (1 / self.totals)[self.positive.astype(np.intp)]
         return scaled if self.sample_weight is None else self.sample_weight * scaled
 
     @cached_property
     def signed_weights(self) -> np.ndarray:
-        """The pair weights, those of the negatives with a minus."""
+        """The pair weights, with a minus sign for the negatives."""
         return np.where(self.positive, self.pair_weights, -self.pair_weights)
 
     @property
     def usable(self) -> np.ndarray:
-        """The mask of the rows that have weight."""
+        """The mask of the rows with a weight above 0."""
         return np.ones(len(self.positive), dtype=bool) if self.sample_weight is None else self.sample_weight > 0
 
 
 class Split(NamedTuple):
-    """A training set and a test set, by the parts of a round. They overlap only where a user's own splits do.
+    """A training set and a test set, as parts of a round. They overlap only where a user's own splits do.
 
     Attributes
     ----------
     test : tuple of int
-        The parts that are tested on.
+        The parts of the test set.
     train : tuple of int
-        The parts that are trained on.
+        The parts of the training set.
     """
 
     test: tuple[int, ...]
@@ -87,7 +88,7 @@ class Split(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A numbering of the rows by parts, and the splits that it serves.
+    """One round of a cross-validation: the part of each row, and the splits made of these parts.
 
     Attributes
     ----------
@@ -96,7 +97,7 @@ class Round(NamedTuple):
     n_parts : int
         Number of parts.
     splits : tuple of Split
-        What is trained on and tested on.
+        The training and test sets.
     """
 
     parts: Vector
@@ -114,8 +115,8 @@ class FoldModels(NamedTuple):
     weights : ndarray of shape (K, L, n_features)
         The weights of each model.
     midpoints : ndarray of shape (K, L)
-        The score half-way between the class means of the training set. Models of different folds differ in where
-        their scores lie, which no AUC sees; less their midpoints, they can be compared.
+        The score half-way between the class means of the training set. The scores of different folds may differ by a
+        constant, which the AUC does not see. Subtracting the midpoint makes them comparable.
     moments : list of ClassMoments or None
         The moments of each test set, where they are known.
     """
@@ -127,7 +128,7 @@ class FoldModels(NamedTuple):
 
 
 class HeldOut(Protocol):
-    """What the rows that were held out say of the models of the folds.
+    """The models of the folds, evaluated on the rows that they were not trained on.
 
     Attributes
     ----------
@@ -138,18 +139,18 @@ class HeldOut(Protocol):
     auc: np.ndarray
 
     def histogram(self, candidate: int) -> ScoreHistogram:
-        """Return the held-out scores of one candidate, less midpoints and averaged over the rounds, as a histogram."""
+        """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
 
 
 class ScoreSpace(Protocol):
-    """What can be done with vectors: all that a loss, an AUC or a calibration needs.
+    """Operations on vectors: all that a loss, an AUC or a calibration needs.
 
     Attributes
     ----------
     n_rows : int
         Number of rows.
     counts : ndarray of shape (2,)
-        Number of rows of each class that have weight.
+        Number of rows of each class with a weight above 0.
     totals : ndarray of shape (2,)
         The weight of each class, both above 0.
     """
@@ -164,7 +165,7 @@ class ScoreSpace(Protocol):
     def reduce(
         self, function: Callable[..., Any], *vectors: Vector, merge: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
-        """Return the summary ``function(targets, *entries)`` of each block, merged in the order of the rows."""
+        """Return the summaries ``function(targets, *entries)`` of all blocks, merged in the order of the rows."""
 
     def accumulate(
         self,
@@ -173,16 +174,16 @@ class ScoreSpace(Protocol):
         *vectors: Vector,
         merge: Callable[[Any, Any], Any] = operator.add,
     ) -> Any:
-        """Return a summary that blocks are added to in place, for summaries that are large beside a block.
+        """Return a summary to which the blocks were added in place, for summaries that are larger than a block.
 
-        ``add(summary, targets, *entries)`` adds a block to what `empty` made. Where several were begun, `merge` joins
-        them.
+        `empty` makes an empty summary, and ``add(summary, targets, *entries)`` adds a block to it. Where several
+        summaries were filled, `merge` joins them.
         """
 
     def map(self, function: Callable[..., Any], *vectors: Vector) -> Vector:
         """Return the vector whose entries are ``function(targets, *entries)`` of each block.
 
-        What `function` returns may also be another object for the rows of a block, which later functions take.
+        `function` may also return another object that describes a block; later functions then receive this object.
         """
 
 
@@ -196,13 +197,14 @@ class Rows(ScoreSpace, Protocol):
     n_features : int
         Number of columns.
     is_sparse : bool
-        Whether rows are CSR, so that products cost what is stored.
+        Whether the rows are CSR, so that the cost of a product grows with the number of stored values.
     in_memory : bool
-        Whether a product with X takes no more than arithmetic. Where it takes a reading, few passes matter more.
+        Whether the rows are in memory. Where they are not, every product with X reads the file once more, and a
+        solver should need few of them.
     row_length : float
         Mean number of stored values in a row.
     feature_names : list of str or None
-        The names of the columns, where they have some.
+        The names of the columns, if they are known.
     has_groups : bool
         Whether the targets have groups.
     """
@@ -223,16 +225,16 @@ class Rows(ScoreSpace, Protocol):
     def row_length(self) -> float: ...  # noqa: D102
 
     def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
-        """Tell what is fitted, and what will be asked first: a file answers it from the pass that finds out its shape.
+        """Announce the fit, and what it will ask first: a file computes that in the pass that determines its shape.
 
         Parameters
         ----------
         fit : mapping of str to str
             What is fitted, by names and values: the checkpoint of another fit is refused.
         n_folds : int, default=None
-            The class moments of the first round of so many folds; 1 for those of all rows.
+            Number of folds of the first round, if their class moments will be asked for; 1 for those of all rows.
         columns : bool, default=False
-            The statistics of the columns.
+            Whether the statistics of the columns will be asked for.
         """
 
     # From columns to scores and back
@@ -243,12 +245,12 @@ class Rows(ScoreSpace, Protocol):
     def pullback(self, g: Vector, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g.
 
-        Gradients of pairs sum to 0, but for rounding, which columns far from zero would magnify: a center of the
-        columns takes that out.
+        Gradients of pairwise losses sum to 0 up to rounding. Columns far from zero would magnify this rounding error;
+        subtracting a center from the columns avoids that.
         """
 
     def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
-        """Return the histogram of the scores X @ w, as calibration needs them; their moments, if known, save a pass."""
+        """Return the histogram of the scores X @ w, for the calibration; known score moments save a pass."""
 
     # Summaries of the columns
 
@@ -262,21 +264,21 @@ class Rows(ScoreSpace, Protocol):
         """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
-        """Return the inner products of all rows of X / scale, with columns shifted so that large means cancel.
+        """Return the inner products of all rows of X / scale, after shifting the columns to remove large means.
 
-        A shift changes no difference of two rows. Only for rows in memory.
+        A shift does not change the difference of two rows. Only for rows in memory.
         """
 
     # Cross-validation
 
     def deal(self, n_folds: int, number: int) -> Vector:
-        """Return the fold of each row in round `number`; `folds.deal` says how they are dealt."""
+        """Return the fold of each row in round `number`; `folds.deal` describes the method."""
 
     def label(self, parts: np.ndarray) -> Vector:
-        """Return part numbers, given for all rows in their order, as a vector."""
+        """Return as a vector the part numbers of all rows, which are given in the order of the rows."""
 
     def held_out(self, models: Sequence[FoldModels]) -> HeldOut:
-        """Score each test set by the models of its split."""
+        """Evaluate the models of each split on its test set."""
 
     # Other views of the same rows
 
@@ -284,10 +286,10 @@ class Rows(ScoreSpace, Protocol):
         """Return the rows of the chosen parts."""
 
     def sample(self, n_each: int) -> Rows:
-        """Return at most so many rows of each class, always the same ones, in memory; or these if there are few."""
+        """Return in memory at most `n_each` rows of each class, always the same ones; all rows if there are few."""
 
     def columns(self, columns: np.ndarray) -> Rows:
-        """Return the same rows with some of their columns, by sorted column numbers."""
+        """Return the same rows with some of their columns, given by sorted column numbers."""
 
     def reweighted(self, weights: Vector) -> Rows:
         """Return the same rows with other weights."""
@@ -302,23 +304,23 @@ class Rows(ScoreSpace, Protocol):
         step: Callable[[dict[str, Any], Any], None],
         again: Callable[[dict[str, Any]], bool],
     ) -> dict[str, Any]:
-        """Take the blocks into a state one after the other, and all of them again as long as `again` says so.
+        """Update a state with one block after the other, in as many passes as `again` asks for.
 
         Parameters
         ----------
         name : str
-            What the passes are called in progress bars and checkpoints.
+            The name of the passes in progress bars and checkpoints.
         state : dict
-            What the first block meets. It is changed, and may have been read from a checkpoint instead.
+            The state before the first block. It is changed in place. A state read from a checkpoint may replace it.
         prepare : callable
-            Makes of the matrix and the targets of a block what `step` takes. Blocks in memory are prepared once.
+            Makes the input of `step` from the matrix and the targets of a block. Blocks in memory are prepared once.
         step : callable
-            Takes a prepared block into the state.
+            Updates the state with a prepared block.
         again : callable
-            Called with the state after each pass over all blocks.
+            Called with the state after each pass over all blocks. Returns whether to make another pass.
 
         Returns
         -------
         state : dict
-            The state in the end.
+            The state after the last pass.
         """
