@@ -1,8 +1,8 @@
-"""Rows that come block by block: the verbs of the door, from passes over the blocks.
+"""Rows that come block by block: the methods of the protocol, as passes over the blocks.
 
-A pass calls a step with each block in the order of the rows. :class:`BlockedRows` makes every verb of such passes, and
-leaves to its subclasses where the blocks come from. A vector is a recipe (:class:`LazyVector`): nothing is kept for
-each row, so memory does not grow with the rows.
+A pass calls a step with each block, in the order of the rows. :class:`BlockedRows` builds every method of the protocol
+from such passes; its subclasses say where the blocks come from. A vector is a recipe (:class:`LazyVector`): nothing is
+kept for each row, so memory does not grow with the number of rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CODES = np.array([False, True])
 
 
 class RowBlock:
-    """Consecutive rows in a pass.
+    """A block of consecutive rows in a pass.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class RowBlock:
     Attributes
     ----------
     start : int
-        The number of the first of them.
+        The number of the first row of the block among all rows.
     seen : ndarray of shape (2,)
-        How many rows of each class that have weight came before them.
+        Number of rows of each class, with a weight above 0, that came before the block.
     """
 
     def __init__(self, X: Any, targets: Targets) -> None:
@@ -51,7 +51,7 @@ class RowBlock:
         self._values: dict[int, Any] = {}
 
     def value(self, vector: LazyVector) -> Any:
-        """Return the entries of a vector; each is computed once."""
+        """Return the entries of a vector for these rows; they are computed once."""
         key = id(vector)
         if key not in self._values:
             self._values[key] = vector.of_block(self)
@@ -63,12 +63,12 @@ class RowBlock:
         return self.start + np.arange(len(self.targets.positive))
 
     def counts(self) -> np.ndarray:
-        """Return how many of these rows have weight, in each class."""
+        """Return the number of these rows with a weight above 0, in each class."""
         usable, positive = self.targets.usable, self.targets.positive
         return np.array([np.count_nonzero(usable & ~positive), np.count_nonzero(usable & positive)])
 
     def ranks(self) -> np.ndarray:
-        """Return the rank of each row among those of its class that have weight; rows without weight have any."""
+        """Return the rank of each row among the rows of its class with a weight above 0; 0 for rows without weight."""
         usable, positive = self.targets.usable, self.targets.positive
         ranks = np.zeros(len(positive), dtype=np.int64)
         for side, start in zip((~positive, positive), self.seen.tolist(), strict=True):
@@ -117,7 +117,7 @@ class LazyVector:
 
 
 class LazyScores(LazyVector):
-    """The scores X @ w. Sums and multiples of scores are scores of sums and multiples of the weights.
+    """The scores X @ w. A sum or a multiple of scores is made from the sum or the multiple of the weights.
 
     Parameters
     ----------
@@ -144,14 +144,14 @@ class LazyScores(LazyVector):
 
 
 class Sizes(NamedTuple):
-    """What a pass over all rows finds out about them.
+    """The sizes of a set of rows, which only a pass over all of them can tell.
 
     Attributes
     ----------
     n_rows : int
         Number of rows.
     counts : ndarray of shape (2,)
-        Number of rows of each class that have weight.
+        Number of rows of each class with a weight above 0.
     totals : ndarray of shape (2,)
         The weight of each class.
     n_values : int
@@ -169,7 +169,7 @@ class Sizes(NamedTuple):
         return cls(0, np.zeros(2, dtype=np.int64), np.zeros(2), 0)
 
     def add(self, block: RowBlock) -> Sizes:
-        """Return the sizes with those of a block."""
+        """Return the sizes of these rows and a block together."""
         positive, weights = block.targets.positive, block.targets.sample_weight
         n_values = block.X.nnz if sparse.issparse(block.X) else block.X.size
         return Sizes(
@@ -183,12 +183,14 @@ class Sizes(NamedTuple):
 class BlockedRows(ABC):
     """Rows that come block by block.
 
-    A subclass gives `_read`, `_sizes`, `classes` and `n_features`.
+    A subclass defines `_read`, `_sizes`, `classes` and `n_features`.
 
     Attributes
     ----------
+    is_sparse : bool
+        Whether the rows are CSR.
     memory : float
-        About how many bytes an answer may take.
+        The approximate number of bytes that may be used.
     """
 
     in_memory = False
@@ -210,7 +212,7 @@ class BlockedRows(ABC):
     @property
     @abstractmethod
     def _sizes(self) -> Sizes:
-        """What only a pass over all rows tells."""
+        """The sizes, which only a pass over all rows can tell."""
 
     @property
     def n_rows(self) -> int:
@@ -219,7 +221,7 @@ class BlockedRows(ABC):
 
     @property
     def counts(self) -> np.ndarray:
-        """Number of rows of each class that have weight."""
+        """Number of rows of each class with a weight above 0."""
         return self._sizes.counts
 
     @property
@@ -241,7 +243,7 @@ class BlockedRows(ABC):
         again: Callable[[State], bool],
         keep: bool,
     ) -> State:
-        """Take the blocks into a state, as :meth:`aucmax.data.passes.Passes.run` does."""
+        """Update a state with all blocks, as :meth:`aucmax.data.passes.Passes.run` does."""
 
     def _pass(
         self,
@@ -270,7 +272,7 @@ class BlockedRows(ABC):
         return
 
     def rare_rows(self) -> RowBlock | None:
-        """Return the rows of the rarer class that have weight, where they are at hand."""
+        """Return the rows of the rarer class with a weight above 0 if they are in memory, else None."""
         return None
 
     # Score space
@@ -278,14 +280,14 @@ class BlockedRows(ABC):
     def reduce(
         self, function: Callable[..., Any], *vectors: LazyVector, merge: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
-        """Return the summary of each block, merged in the order of the rows."""
+        """Return the summaries of all blocks, merged in the order of the rows."""
 
         def step(state: State, block: RowBlock) -> None:
             new = function(block.targets, *(block.value(vector) for vector in vectors))
             state["merged"] = merge(state["merged"], new) if state["begun"] and new is not None else new
             state["begun"] = True
 
-        _ = self.totals  # blocks know it from here on
+        _ = self.totals  # computed before the pass, so that the targets of its blocks know it
         return self._pass("scores", {"merged": None, "begun": False}, step, keep=False)["merged"]
 
     def accumulate(
@@ -295,13 +297,13 @@ class BlockedRows(ABC):
         *vectors: LazyVector,
         merge: Callable[[Any, Any], Any] = operator.add,
     ) -> Any:
-        """Return a summary that the blocks were added to, one after the other."""
+        """Return a summary to which the blocks were added one after the other."""
 
         def step(state: State, block: RowBlock) -> None:
             add(state["summary"], block.targets, *(block.value(vector) for vector in vectors))
 
         _ = self.totals
-        # A copy, since the caller may change it, and a checkpoint may keep it.
+        # A copy, since the caller may change it while a checkpoint holds it.
         return copy.copy(self._pass("scores", {"summary": empty()}, step, keep=False)["summary"])
 
     def map(self, function: Callable[..., Any], *vectors: LazyVector) -> LazyVector:
@@ -327,7 +329,7 @@ class BlockedRows(ABC):
         return self._pass("gradient", {"sum": np.zeros(self.n_features)}, step, keep=False)["sum"]
 
     def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
-        """Return the histogram of the scores X @ w: in one pass if their moments are known, in two if not."""
+        """Return the histogram of the scores X @ w, in one pass if their moments are known and in two if not."""
         return ScoreHistogram.of(self, self.scores(w), moments)
 
     # Summaries of the columns
@@ -338,7 +340,7 @@ class BlockedRows(ABC):
         return self.fold_moments([everything])[0][0]
 
     def fold_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
-        """Return the class moments of each part of each round: in one pass, or in several where memory is short."""
+        """Return the class moments of each part of each round, in one pass or in several if memory is short."""
         found: list[list[ClassMoments]] = []
         while len(found) < len(rounds):
             batch = list(rounds[len(found) : len(found) + 1])
@@ -361,7 +363,7 @@ class BlockedRows(ABC):
         return [[part.relabelled(self.classes) for part in parts] for parts in state["parts"]]
 
     def check_moments(self, n_parts: int) -> None:
-        """Raise a ValueError where the moments of so many parts would take more than half of the memory."""
+        """Raise a ValueError if the moments of `n_parts` parts would take more than half of the memory."""
         needed = moments_memory(self.n_features, n_parts)
         if needed > self.memory / 2:
             more = moments_memory(self.n_features, 1) <= self.memory / 2
@@ -372,8 +374,8 @@ class BlockedRows(ABC):
             )
 
     def check_state(self, name: str, n_bytes: int) -> None:
-        """Raise a ValueError where the state of an algorithm would take more than half of the memory."""
-        needed = 3 * n_bytes  # it, and what a checkpoint makes of it
+        """Raise a ValueError if the state of an algorithm would take more than half of the memory."""
+        needed = 3 * n_bytes  # the state itself, and two copies while a checkpoint is written
         if needed > self.memory / 2:
             raise ValueError(
                 f"{name} takes {needed / 1e9:.2g} GB for {self.n_features:,} columns, more than half of the "
@@ -383,13 +385,13 @@ class BlockedRows(ABC):
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
-        with np.errstate(over="ignore", invalid="ignore"):  # seen in the end result
+        with np.errstate(over="ignore", invalid="ignore"):  # `finish_statistics` checks the result
             state = self._pass("column statistics", empty_statistics(self.n_features), add_statistics)
         return finish_statistics(state)
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
-        """Refuse: inner products of all pairs of rows need these in memory."""
-        raise ValueError("The inner products of all rows need these in memory: use solver='cg' or solver='moments'.")
+        """Raise a ValueError: the inner products of all pairs of rows need the rows in memory."""
+        raise ValueError("solver='dual' needs all rows in memory: use solver='cg' or solver='moments'.")
 
     # Cross-validation
 
@@ -398,11 +400,11 @@ class BlockedRows(ABC):
         return DealtFolds(self, n_folds, number)
 
     def label(self, parts: np.ndarray) -> LazyVector:
-        """Return part numbers, given for all rows in their order, as a vector."""
+        """Return as a vector the part numbers of all rows, which are given in the order of the rows."""
         return LazyVector(self, lambda block: parts[block.numbers])
 
     def held_out(self, models: Sequence[FoldModels]) -> Any:
-        """Score each test set by the models of its split."""
+        """Evaluate the models of each split on its test set."""
         from .held_out import BlockedHeldOut
 
         return BlockedHeldOut(self, models)
@@ -427,7 +429,7 @@ class BlockedRows(ABC):
         return RowsView(self, change)
 
     def sample(self, n_each: int) -> Rows:
-        """Return at most so many rows of each class, always the same ones, in memory; or all rows if there are few."""
+        """Return in memory at most `n_each` rows of each class, always the same ones; all rows if there are few."""
         take_all = self.counts.max() <= n_each
 
         def step(state: State, block: RowBlock) -> None:
@@ -441,7 +443,7 @@ class BlockedRows(ABC):
         needed = 12 * self.row_length * (self.n_rows if take_all else float(np.minimum(self.counts, n_each).sum()))
         if needed > self.memory / 4:
             raise ValueError(
-                f"A sample of {n_each:,} rows of each class, which is cross-validated, takes {needed / 1e9:.2g} GB, "
+                f"A sample of {n_each:,} rows of each class, for cross-validation, takes {needed / 1e9:.2g} GB, "
                 f"more than a quarter of the {self.memory / 1e9:.2g} GB that memory= leaves for it: raise memory=, or "
                 "give alpha= and loss=."
             )
@@ -457,12 +459,12 @@ class BlockedRows(ABC):
         step: Callable[[State, Any], None],
         again: Callable[[State], bool],
     ) -> State:
-        """Take the blocks into a state one after the other, and all of them again as long as `again` says so."""
+        """Update a state with one block after the other, in as many passes as `again` asks for."""
         return self._pass(name, state, lambda tree, block: step(tree, prepare(block.X, block.targets)), again)
 
 
 class DealtFolds(LazyVector):
-    """The fold of each row, dealt by its rank in its class.
+    """The fold of each row, which depends on its rank in its class.
 
     Parameters
     ----------
@@ -471,7 +473,7 @@ class DealtFolds(LazyVector):
     n_folds : int
         Number of folds.
     number : int
-        Of the round. The first, 0, does without the number of rows, which only the end of a file tells.
+        The number of the round. Round 0 does not need the number of rows, which is known only at the end of a file.
     """
 
     def __init__(self, rows: BlockedRows, n_folds: int, number: int) -> None:
@@ -490,16 +492,16 @@ class DealtFolds(LazyVector):
 
 
 class RowsView(BlockedRows):
-    """Other blocks made of those of given rows.
+    """A view of other rows, whose blocks are changed as they are read.
 
     Parameters
     ----------
     parent : BlockedRows
-        The given rows.
+        The other rows.
     change : callable
-        Makes a block of a block.
+        Returns a block of the view, given a block of `parent`.
     n_features : int, default=None
-        The number of columns; by default, those of the given rows.
+        Number of columns; by default that of `parent`.
     """
 
     def __init__(
@@ -546,7 +548,7 @@ class RowsView(BlockedRows):
 
 
 def moments_memory(n_features: int, n_parts: int) -> int:
-    """Return the bytes of the moments of so many parts: of all blocks, of one, and what is solved."""
+    """Return the bytes that the moments of `n_parts` parts take: those of all blocks, of one block, and a solver's."""
     return 3 * n_parts * 2 * 8 * n_features**2
 
 
@@ -565,7 +567,7 @@ def empty_statistics(n_features: int) -> State:
 
 
 def add_statistics(state: State, block: RowBlock) -> None:
-    """Add a block to the statistics of the columns, which may have become more."""
+    """Add a block, which may have more columns than those before it, to the statistics of the columns."""
     X, t = block.X, block.targets
     for name in ("means", "squares"):
         state[name] = np.pad(state[name], ((0, 0), (0, X.shape[1] - state[name].shape[1])))
@@ -589,13 +591,13 @@ def finish_statistics(state: State) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pack(block: RowBlock) -> list[Any]:
-    """Return the rows of a block as a checkpoint can hold them."""
+    """Return the rows of a block in a form that a checkpoint can hold."""
     t = block.targets
     return [block.X, t.positive, t.sample_weight, t.groups]
 
 
 def unpack(blocks: list[list[Any]], classes: np.ndarray) -> MemoryRows:
-    """Return packed rows together, in memory."""
+    """Return the rows of all packed blocks, in memory."""
     parts = [block for block in blocks if len(block[1])] or blocks[:1]
     matrices, positive, weights, groups = zip(*parts, strict=True)
     X = stack(list(matrices))

@@ -1,8 +1,8 @@
-"""Rows in a file that need not fit into memory, behind the door.
+"""Rows in a file that need not fit into memory.
 
-The first pass finds out what only reading tells: the classes, the number of rows and columns. It also answers what will
-be asked first (`expect`), and keeps the rows of the rarer class as long as they take little memory. Every verb after
-that takes one pass or more; memory is that of a block and of the answer, whatever the number of rows.
+The first pass determines the classes and the number of rows and columns. It also computes what will be asked first
+(`expect`), and keeps the rows of the rarer class as long as they take little memory. Every later method of the protocol
+takes one pass or more. Memory holds a block and the result, whatever the number of rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ INTERPRETER = 330 << 20
 KEPT_SHARE = 16  # one part in so many of the rest is for rows of the rarer class
 # A block of text becomes a table, an array, rows of a class: it takes up to so many times its size.
 BLOCK_SHARE, LARGEST_BLOCK, SMALLEST_BLOCK = 32, 32 << 20, 1 << 16
-# More columns than these are not squared unless they are asked for: solvers iterate on them.
+# With more columns, the first pass does not gather class moments: solvers then iterate on the rows.
 MOST_COLUMNS, MOST_COLUMNS_SPARSE = 4096, 1024
 
 
@@ -50,8 +50,10 @@ class RareRows(RowBlock):
 
     Parameters
     ----------
-    X, targets
-        As in :class:`RowBlock`.
+    X : ndarray or CSR array of shape (n, n_features)
+        The rows.
+    targets : Targets
+        Their classes and weights.
     numbers : ndarray of shape (n,)
         The numbers of the rows among all rows.
     """
@@ -67,7 +69,15 @@ class RareRows(RowBlock):
 
 
 class Expected(NamedTuple):
-    """What the first pass answers beside the shape: see `FileRows.expect`."""
+    """What the first pass computes beside the shape.
+
+    Attributes
+    ----------
+    n_folds : int or None
+        Number of folds whose class moments it gathers; 1 for those of all rows, None for none.
+    columns : bool
+        Whether it gathers the statistics of the columns.
+    """
 
     n_folds: int | None = None
     columns: bool = False
@@ -79,11 +89,12 @@ class FileRows(BlockedRows):
     Parameters
     ----------
     passes : Passes
-        How the blocks are read.
+        The passes over the blocks of the file.
     positive : str, default=None
-        The positive label; all others are negative then. By default there must be two, and the larger is positive.
+        The positive label; all other labels are then negative. By default there must be two labels, and the larger
+        is positive.
     memory : float, default=2 GiB
-        About how many bytes may be used beside what the interpreter takes.
+        The approximate number of bytes that may be used beside those of the interpreter.
 
     Attributes
     ----------
@@ -105,7 +116,7 @@ class FileRows(BlockedRows):
             self.finish()
 
     def finish(self) -> None:
-        """Remove the checkpoint: what it was for is done."""
+        """Remove the checkpoint, since the fit is done."""
         if self.passes.checkpoint is not None:
             self.passes.checkpoint.remove()
 
@@ -118,7 +129,7 @@ class FileRows(BlockedRows):
 
     @cached_property
     def _first(self) -> State:
-        """The state at the end of the first pass, with the classes the right way round."""
+        """The state at the end of the first pass, with the negative class first."""
         source, expected = self.passes.source, self._expected
 
         def step(state: State, block: Block) -> None:
@@ -141,20 +152,20 @@ class FileRows(BlockedRows):
             "columns": empty_statistics(0) if expected.columns else None,
             "kept": [[], []],
         }
-        with np.errstate(over="ignore", invalid="ignore"):  # seen in the end result
+        with np.errstate(over="ignore", invalid="ignore"):  # the results are checked when they are used
             state = self.passes.run("first pass", start, step)
         labels, swapped = Labels(source.name, self.positive, state["found"]).classes()
         sizes, turn = Sizes(*state["sizes"]), -1 if swapped else 1
         check_class_weights(sizes.totals[::turn], labels.array())
         rare = int(np.argmin(sizes.counts))
-        if "rare" not in state:  # what checkpoints keep from here on
+        if "rare" not in state:  # checkpoints keep only the rarer class from here on
             kept = state.pop("kept")[rare]
             state["rare"] = None if kept is None else [self._join(list(parts)) for parts in zip(*kept, strict=True)]
         sizes = sizes._replace(counts=sizes.counts[::turn], totals=sizes.totals[::turn])
         return {**state, "sizes": sizes, "labels": labels, "swapped": swapped, "rare_is_positive": bool(rare) ^ swapped}
 
     def _answer(self, state: State, block: RowBlock, width: int, expected: Expected) -> None:
-        """Take a block into the answers to what will be asked first; moments of too many columns are given up."""
+        """Add a block to what will be asked first. The moments are dropped if there are too many columns."""
         if state["parts"] is not None:
             n_parts = int(expected.n_folds or 1)
             most = MOST_COLUMNS_SPARSE if self.is_sparse else MOST_COLUMNS
@@ -168,7 +179,7 @@ class FileRows(BlockedRows):
             add_statistics(state["columns"], block)
 
     def _keep(self, kept: list[Any], c: int, block: RowBlock, members: np.ndarray) -> None:
-        """Keep rows of a class, or give it up where they take too much memory."""
+        """Keep the rows of a class, or drop all of them once they take too much memory."""
         if kept[c] is not None and len(members):
             weights = block.targets.sample_weight
             kept[c].append([block.X[members], None if weights is None else weights[members], block.numbers[members]])
@@ -208,7 +219,7 @@ class FileRows(BlockedRows):
         return by_class[:: -1 if self._first["swapped"] else 1]
 
     def rare_rows(self) -> RowBlock | None:
-        """Return the rows of the rarer class that have weight, where they took little memory."""
+        """Return the rows of the rarer class with a weight above 0 if they fitted into memory, else None."""
         if self._first["rare"] is None:
             return None
         X, weights, numbers = self._first["rare"]
@@ -224,7 +235,7 @@ class FileRows(BlockedRows):
         std = spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
         return np.where(std == 0, 1.0, std)
 
-    # What the first pass has answered
+    # What the first pass may have computed
 
     def moments(self) -> ClassMoments:
         """Return the class moments of all rows."""
@@ -273,7 +284,7 @@ class FileRows(BlockedRows):
 
 
 def widen(X: Any, n_features: int) -> Any:
-    """Return rows with columns of zeros up to so many."""
+    """Return the rows with columns of zeros appended, up to `n_features` columns."""
     if X.shape[1] == n_features:
         return X
     return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
@@ -295,22 +306,22 @@ def rows_of(
     command: Mapping[str, Any] | None = None,
     on_block: Callable[[str, Block], None] | None = None,
 ) -> FileRows:
-    """Return the rows of a source, to be read by blocks.
+    """Return the rows of a source, which are read block by block.
 
     Parameters
     ----------
     source : Source
         The file.
     positive : str, default=None
-        The positive label; all others are negative then.
+        The positive label; all other labels are then negative.
     memory : int, default=2 GiB
-        About how many bytes the process may use.
+        The approximate number of bytes that the process may use.
     checkpoint : Checkpoint, default=None
         Where the state of a fit is kept.
     command : mapping, default=None
-        What is being done: a checkpoint of anything else is refused.
+        A description of the fit. A checkpoint of another fit is refused.
     on_block : callable, default=None
-        Called with the name of a pass and each block after it was taken in.
+        Called with the name of the pass and the block after each step.
 
     Returns
     -------

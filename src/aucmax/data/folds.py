@@ -1,16 +1,16 @@
-"""How rows are dealt out to folds: without randomness, and so that a file can be dealt out block by block."""
+"""How rows are assigned to folds: without randomness, and so that a file can be assigned block by block."""
 
 from __future__ import annotations
 
 import numpy as np
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
-SAMPLE = 1000  # the number of the permutation that samples are drawn by: one that no round of folds uses
+SAMPLE = 1000  # the number of the permutation that draws samples; no round of folds uses it
 
 
 def deal_folds(positive: np.ndarray, usable: np.ndarray, n_folds: int, number: int = 0) -> np.ndarray:
-    """Return the fold of each row: the usable rows of each class are dealt out one by one, as `deal` says."""
-    folds = np.zeros(len(positive), dtype=np.int16)  # rows without weight go anywhere
+    """Return the fold of each row; `deal` describes how the usable rows of each class are assigned."""
+    folds = np.zeros(len(positive), dtype=np.int16)  # the fold of a row without weight does not matter
     for members in (usable & ~positive, usable & positive):
         count = int(np.count_nonzero(members))
         folds[members] = deal(np.arange(count), count, n_folds, number)
@@ -18,13 +18,15 @@ def deal_folds(positive: np.ndarray, usable: np.ndarray, n_folds: int, number: i
 
 
 def deal(ranks: np.ndarray, count: int, n_folds: int, number: int) -> np.ndarray:
-    """Return the folds of rows with these ranks in their class, of `count` rows: each fold in turn gets one.
+    """Return the folds of rows with these ranks in a class of `count` rows.
 
-    Who begins a turn moves on by steps of the golden ratio. Without randomness, so, neither a sorted file nor a
-    periodic one puts what belongs together into one fold. Contiguous folds fail on the first (``docs/defaults.md``: up
-    to 0.007 of test AUC lost), dealing without the steps on the second (news20 comes in the order of its 20 groups, 1
-    to 20, again and again). Further rounds put the rows of a class into an order that their `number` fixes. The fold of
-    a row depends on nothing but its rank, the count and the number: a file can be dealt out block by block.
+    Every n_folds consecutive rows are dealt out to the folds in turn, one row to each. The fold that gets the first of
+    them moves on by steps of the golden ratio. This needs no randomness, and yet it spreads similar rows over all folds
+    in a sorted file as well as in a periodic one. Contiguous folds fail on a sorted file (``docs/defaults.md``: up to
+    0.007 of test AUC lost). Always starting with the same fold fails on a periodic one (the rows of news20 repeat the
+    order of its 20 groups, 1 to 20). Rounds after the first permute the rows of each class by the `number` of the
+    round. The fold of a row depends only on its rank, the count and the number, so a file can be dealt out block by
+    block.
     """
     if number:
         ranks = permute(ranks, count, number)
@@ -33,10 +35,10 @@ def deal(ranks: np.ndarray, count: int, n_folds: int, number: int) -> np.ndarray
 
 
 def permute(ranks: np.ndarray, count: int, number: int) -> np.ndarray:
-    """Return where a permutation of 0..count-1, which `number` fixes, takes each of the ranks.
+    """Return the images of the ranks under permutation `number` of 0..count-1.
 
-    A Feistel network permutes the numbers of an even number of bits, and is gone through again where it leaves the
-    range: no table of the permutation is needed.
+    A Feistel network permutes the integers of an even number of bits. It is applied again to each result that is not
+    below `count`. No table of the permutation is needed.
     """
     half = max(1, -(-int(count - 1).bit_length() // 2))
     places, outside = ranks.astype(np.uint64), np.ones(len(ranks), dtype=bool)
@@ -50,7 +52,7 @@ def permute(ranks: np.ndarray, count: int, number: int) -> np.ndarray:
 
 
 def _scramble(keys: np.ndarray, number: int) -> np.ndarray:
-    """Return 64 bits for each key that look random: the finaliser of SplitMix64."""
+    """Return 64 pseudo-random bits for each key: the finaliser of SplitMix64."""
     z = keys + np.uint64(number << 48)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)

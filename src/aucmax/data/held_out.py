@@ -1,9 +1,9 @@
-"""What held-out rows that come block by block say of the models of the folds.
+"""The models of the folds, evaluated on held-out rows that come block by block.
 
-The AUC is the exact one as long as the rows of the rarer class are at hand: their scores are known before the pass in
-which those of the others are looked up among them. Where they are too many for the memory, scores are counted in bins,
-which tell apart AUCs that differ by far less than what counts as a tie (`auc_bins.py`). Where there is one round, this
-pass also makes the histogram of the scores of every candidate, so that the calibration needs no other.
+If the rows of the rarer class are in memory, the AUC is exact: their scores are sorted before the pass, and the pass
+looks up the scores of the other class among them. Otherwise the scores are counted in bins, whose error is far below
+the difference that counts as a tie (`auc_bins.py`). If there is one round, the same pass fills the score histograms of
+all candidates, so that the calibration needs no pass of its own.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .protocol import FoldModels
 from .ranking import sort_distinct, sum_below
 from .scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
 
-BINS_SHARE = 16  # one part in so many of the memory is for bins
+BINS_SHARE = 16  # bins may take 1/16 of the memory
 
 
 class BlockedHeldOut:
-    """The rows that were held out; see :class:`aucmax.data.protocol.HeldOut`.
+    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.data.protocol.HeldOut`.
 
     Parameters
     ----------
@@ -33,6 +33,15 @@ class BlockedHeldOut:
         All rows.
     models : sequence of FoldModels
         The models of each round.
+
+    Attributes
+    ----------
+    auc : ndarray of shape (n_splits, n_candidates)
+        The AUC of each test set, over all rounds.
+    grids : CandidateGrids or None
+        The grids of the score histograms; None where there are several rounds.
+    mass : ndarray of shape (n_candidates, 2, N_BINS + 1) or None
+        The histograms on these grids.
     """
 
     def __init__(self, rows: BlockedRows, models: Sequence[FoldModels]) -> None:
@@ -77,7 +86,7 @@ class BlockedHeldOut:
             self.auc = np.concatenate([few.auc(wins) for few, wins in zip(looked_up, state["wins"], strict=True)])
 
     def _statistics(self) -> Iterator[list[list[ScoreMoments]]]:
-        """Yield, for each round, the moments of the held-out scores of each split and candidate, less midpoints."""
+        """Yield for each round the moments of the held-out scores, minus midpoints, of each split and candidate."""
         for model in self.models:
             if model.moments is None:
                 yield self._measured(model)
@@ -88,7 +97,7 @@ class BlockedHeldOut:
             ]
 
     def _measured(self, model: FoldModels) -> list[list[ScoreMoments]]:
-        """Return the same from a pass, where the moments of the test sets are not known."""
+        """Return these moments from a pass, if the class moments of the test sets are not known."""
 
         def step(state: State, block: RowBlock) -> None:
             parts = block.value(model.round.parts)
@@ -105,7 +114,7 @@ class BlockedHeldOut:
         return self.rows._pass("held-out scores", {"moments": empty}, step)["moments"]
 
     def histogram(self, candidate: int) -> ScoreHistogram:
-        """Return the held-out scores of one candidate, less midpoints and averaged over the rounds, as a histogram."""
+        """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
         if self.grids is not None:
             return self.grids.of_candidate(candidate, self.mass)
 
@@ -138,9 +147,9 @@ class CandidateGrids(NamedTuple):
     Attributes
     ----------
     moments : list of ScoreMoments
-        Of each candidate, over all splits.
+        The moments of the scores of each candidate, over all splits.
     grids : list of ScoreGrid
-        Where the scores of each candidate are binned.
+        The grid on which the scores of each candidate are binned.
     """
 
     moments: list[ScoreMoments]
@@ -171,12 +180,12 @@ class CandidateGrids(NamedTuple):
 
 
 class RareScores(NamedTuple):
-    """The held-out scores of the rarer class, which those of the other class are looked up among.
+    """The sorted held-out scores of the rarer class, among which the scores of the other class are looked up.
 
     Attributes
     ----------
     tables : list of list of tuple
-        For each split and candidate, the sorted scores and what lies below each (`ranking.sort_distinct`).
+        For each split and candidate, the sorted scores and the weight below each (`ranking.sort_distinct`).
     positive : bool
         Whether the rarer class is the positive one.
     """
@@ -186,7 +195,7 @@ class RareScores(NamedTuple):
 
     @classmethod
     def of(cls, rare: RowBlock, model: FoldModels) -> RareScores:
-        """Score the rare rows by the models of the split that holds them out."""
+        """Score the rare rows with the models of the split that holds them out."""
         parts, tables = rare.value(model.round.parts), []
         for split, W in zip(model.round.splits, model.weights, strict=True):
             test = np.flatnonzero(np.isin(parts, split.test))
@@ -197,7 +206,7 @@ class RareScores(NamedTuple):
         return cls(tables, bool(rare.targets.positive[0]))
 
     def wins(self, k: int, scores: np.ndarray, positive: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Return, for each model of a split, the weight of the rows of the other class and twice that of their wins."""
+        """Return for each model of a split twice the weight of the pairs that the other class wins, and its weight."""
         others = positive != self.positive
         columns = np.ascontiguousarray(scores.T)
         found = [sum_below(s, others, weights, *few) for s, few in zip(columns, self.tables[k], strict=True)]
@@ -211,9 +220,9 @@ class RareScores(NamedTuple):
 
 
 def scores_by_row(X: Any, W: np.ndarray) -> np.ndarray:
-    """Return X @ W.T, rounded for each row by itself: equal rows have equal scores, in whichever block they are.
+    """Return X @ W.T, computed for each row by itself: equal rows have equal scores, whatever their block.
 
-    A product of BLAS rounds a row by where it stands among the others, and would break ties.
+    The rounding of a BLAS product depends on the position of a row in the matrix, and would break ties.
     """
     if sparse.issparse(X):
         return X @ W.T

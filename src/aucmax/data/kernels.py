@@ -1,4 +1,4 @@
-"""The compiled loops of this folder: outer products of CSR rows, look-ups among sorted scores, scores in cells."""
+"""The compiled loops of this folder: outer products of CSR rows, look-ups among sorted scores, binned scores."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from ..jit import jit
 def add_outer_products(data, indices, indptr, weights, S):
     """Add weights[r] * v v' of each CSR row v to the upper triangle of S.
 
-    The column indices of a row must be sorted. Costs half the square of a row's nonzeros, whatever the
-    number of columns.
+    The column indices of a row must be sorted. The cost of a row is half the square of its number of nonzeros, whatever
+    the number of columns.
     """
     for r in range(weights.shape[0]):
         start, stop = indptr[r], indptr[r + 1]
@@ -26,22 +26,22 @@ def add_outer_products(data, indices, indptr, weights, S):
 def sum_below(values, chosen, weights, knots, below):
     """Return the sum over the chosen values of weight * (below[left] + below[right]), and of the weights.
 
-    left and right are the numbers of knots less than a value and at most it. The knots are increasing,
-    distinct, one fewer than `below` is long and followed by three infinities; everything else is finite.
-    Without weights (None) and with integers below, the sums are integers.
+    left is the number of knots below a value, and right the number of knots not above it. The knots are distinct and
+    increasing. There is one knot fewer than entries of `below`, and three infinities follow the last knot; everything
+    else is finite. Without weights (None), and if `below` holds integers, the sums are integers.
 
-    A value is looked up in a table of equal cells between the lowest and the highest knot. Rounding keeps the
-    cell a nondecreasing function of the value, so that knots of earlier cells are below it and knots of later
-    cells above it, exactly: `first` counts the former, and what remains is the search inside one cell. Most
-    cells hold three knots or fewer, which are compared without a branch; a crowded one is bisected.
+    A value is looked up in a table of equal cells between the lowest and the highest knot. Even with rounding, the cell
+    is a nondecreasing function of the value. Knots of earlier cells are therefore below the value, and knots of later
+    cells above it: `first` counts the former, and only one cell has to be searched. Most cells hold three knots or
+    fewer, which are compared without a branch; a cell with more is bisected.
     """
     n_knots = below.shape[0] - 1
     lowest, highest = knots[0], knots[n_knots - 1]
-    half_range = 0.5 * highest - 0.5 * lowest  # the range itself may overflow
+    half_range = 0.5 * highest - 0.5 * lowest  # half of it, since the range itself may overflow
     n_cells = 2 * n_knots
     scale = n_cells / half_range if half_range > 1e-290 else 0.0  # a denormal range: all in one cell
 
-    first = np.zeros(n_cells + 2, dtype=np.uint32)  # unsigned: an index that may be negative costs a third
+    first = np.zeros(n_cells + 2, dtype=np.uint32)  # unsigned: signed indices would take a third more time
     for k in range(n_knots):
         first[int((0.5 * knots[k] - 0.5 * lowest) * scale) + 1] += 1
     for c in range(n_cells + 1):
@@ -72,7 +72,7 @@ def sum_below(values, chosen, weights, knots, below):
 
 @jit
 def add_to_bins(scores, positive, weights, center, scale, mass):
-    """Add the weight of each row to the bins of its scores (`auc_bins.py`); they are finite."""
+    """Add the weight of each row to the bins of its scores, which are finite (`auc_bins.py`)."""
     n_bins = mass.shape[2]
     for i in range(scores.shape[0]):
         c = np.uint64(positive[i])

@@ -1,4 +1,4 @@
-"""Rows in memory, dense or CSR, behind the door. All results are float64, whatever the precision of X."""
+"""Rows in memory, dense or CSR. All results are float64, whatever the precision of X."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .validation import check_class_weights
 
 
 class MemorySpace:
-    """Vectors that are arrays: one block.
+    """A score space whose vectors are arrays: all rows are one block.
 
     Parameters
     ----------
     targets : Targets or None
-        Of all rows; None for a subclass that finds them when they are first needed.
+        The targets of all rows; None in a subclass that determines them when they are first needed.
     """
 
     def __init__(self, targets: Targets | None) -> None:
@@ -50,7 +50,7 @@ class MemorySpace:
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """Number of rows of each class that have weight."""
+        """Number of rows of each class with a weight above 0."""
         usable, positive = self.targets.usable, self.targets.positive
         return np.array([np.count_nonzero(usable & side) for side in (~positive, positive)])
 
@@ -72,13 +72,13 @@ class MemorySpace:
         *vectors: np.ndarray,
         merge: Callable[[Any, Any], Any] = operator.add,
     ) -> Any:
-        """Return a summary that all rows were added to."""
+        """Return a summary to which all rows were added."""
         summary = empty()
         add(summary, self.targets, *vectors)
         return summary
 
     def map(self, function: Callable[..., Any], *vectors: np.ndarray) -> Any:
-        """Return the array of `function` of all rows."""
+        """Return `function` of all rows."""
         return function(self.targets, *vectors)
 
 
@@ -88,7 +88,7 @@ class MemoryRows(MemorySpace):
     Parameters
     ----------
     X : ndarray or CSR of shape (n_rows, n_features)
-        Float32 or float64 values. Its moments tell whether they are finite.
+        Float32 or float64 values. Whether they are finite is checked in their moments.
     y : ndarray of shape (n_rows,)
         Labels, each one of `classes`.
     classes : ndarray of shape (2,)
@@ -96,11 +96,11 @@ class MemoryRows(MemorySpace):
     sample_weight : ndarray of shape (n_rows,), default=None
         Nonnegative weights.
     groups : ndarray of shape (n_rows,), default=None
-        Groups of rows that cross-validation keeps together, where its folds are made by group.
+        Groups of rows that cross-validation keeps together, if its folds are made by group.
     """
 
     in_memory = True
-    feature_names: list[str] | None = None  # `fit` has taken them from X
+    feature_names: list[str] | None = None  # `fit` takes them from X itself
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class MemoryRows(MemorySpace):
         self.X, self.y, self.classes, self.sample_weight, self.groups = X, y, classes, sample_weight, groups
         self.is_sparse = sparse.issparse(X)
 
-    # Sizes. What needs a mask of all rows is made when it is asked for: an exact fit does without.
+    # Sizes. The targets are determined when they are first needed: an exact fit does not need them.
 
     @property
     def n_rows(self) -> int:
@@ -158,14 +158,15 @@ class MemoryRows(MemorySpace):
     def pullback(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g, for g of shape (n_rows,) or (n_rows, L).
 
-        Many vectors are multiplied by shifted columns: beside the products a shift is cheap, and nothing cancels.
+        If g has several columns, X is shifted before the product, which avoids cancellation; the shift is cheap
+        compared with the products.
         """
         many = center is not None and g.ndim > 1
         shift: Any = 0.0
         if self.is_sparse:
             X, shift = shift_full_columns(self.X, self.targets.pair_weights, 2.0) if many else (self.X, shift)
             out = X.T @ g
-        else:  # by blocks BLAS takes less than half the time on tall X
+        else:  # on tall X, BLAS takes less than half the time by blocks
             shift = center if many else shift
             out = np.zeros((self.n_features, *g.shape[1:]))
             for start in range(0, self.n_rows, BLOCK):
@@ -174,7 +175,7 @@ class MemoryRows(MemorySpace):
         return out if center is None else out - np.multiply.outer(center - shift, g.sum(axis=0))
 
     def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
-        """Return the histogram of the scores X @ w; if their moments are known, no vector of scores is made."""
+        """Return the histogram of the scores X @ w; if their moments are known, the scores are never all in memory."""
         if moments is None:
             return ScoreHistogram.of(self, self.scores(w))
         means, variances = moments.mean, moments.variance
@@ -205,7 +206,7 @@ class MemoryRows(MemorySpace):
             for round in rounds
         ]
 
-    @np.errstate(over="ignore", invalid="ignore")  # seen in the end result
+    @np.errstate(over="ignore", invalid="ignore")  # the result is checked
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
         weights, positive = self.targets.pair_weights, self.targets.positive
@@ -216,12 +217,12 @@ class MemoryRows(MemorySpace):
         if not np.isfinite(variances).all():
             assert_all_finite(self.X, input_name="X")
         if self.sample_weight is not None and not self.sample_weight.all():
-            assert_all_finite(self.X[self.sample_weight == 0], input_name="X")  # rows that no column statistic has seen
+            assert_all_finite(self.X[self.sample_weight == 0], input_name="X")  # rows that are in no column statistic
         check_no_overflow(variances)
         return means, variances
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
-        """Return the inner products of all rows of X / scale, with columns shifted so that large means cancel."""
+        """Return the inner products of all rows of X / scale, after shifting the columns to remove large means."""
         if self.is_sparse:
             X = shift_full_columns(self.X, self.targets.pair_weights, 2.0)[0] @ sparse.diags_array(1 / scale)
             return (X @ X.T).toarray()
@@ -239,7 +240,7 @@ class MemoryRows(MemorySpace):
         return parts
 
     def held_out(self, models: Sequence[FoldModels]) -> MemoryHeldOut:
-        """Score each test set by the models of its split."""
+        """Evaluate the models of each split on its test set."""
         return MemoryHeldOut(self, models)
 
     # Other views of the same rows
@@ -255,7 +256,7 @@ class MemoryRows(MemorySpace):
         return MemoryRows(self.X[rows], self.y[rows], self.classes, weights, groups)
 
     def sample(self, n_each: int) -> MemoryRows:
-        """Return at most so many rows of each class, always the same ones; or these rows if there are few."""
+        """Return at most `n_each` rows of each class, always the same ones; all rows if there are few."""
         if self.counts.max() <= n_each:
             return self
         chosen = np.zeros(self.n_rows, dtype=bool)
@@ -282,7 +283,7 @@ class MemoryRows(MemorySpace):
         step: Callable[[dict[str, Any], Any], None],
         again: Callable[[dict[str, Any]], bool],
     ) -> dict[str, Any]:
-        """Take the rows into a state, and again as long as `again` says so."""
+        """Update a state with all rows, as many times as `again` asks for."""
         prepared = prepare(self.X, self.targets)
         while True:
             step(state, prepared)
@@ -291,7 +292,7 @@ class MemoryRows(MemorySpace):
 
 
 class MemoryHeldOut:
-    """The rows that were held out, in memory; see :class:`aucmax.data.protocol.HeldOut`.
+    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.data.protocol.HeldOut`.
 
     Parameters
     ----------
@@ -299,6 +300,11 @@ class MemoryHeldOut:
         All rows.
     models : sequence of FoldModels
         The models of each round.
+
+    Attributes
+    ----------
+    auc : ndarray of shape (n_splits, n_candidates)
+        The AUC of each test set, over all rounds.
     """
 
     def __init__(self, rows: MemoryRows, models: Sequence[FoldModels]) -> None:
@@ -319,7 +325,7 @@ class MemoryHeldOut:
                 yield np.flatnonzero(np.isin(round.parts, split.test)), W, middle
 
     def histogram(self, candidate: int) -> ScoreHistogram:
-        """Return the held-out scores of one candidate, less midpoints and averaged over the rounds, as a histogram."""
+        """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
         totals, times = np.zeros(self.rows.n_rows), np.zeros(self.rows.n_rows)
         for test, W, midpoints in self._splits():
             totals[test] += scores_of(self.rows.X, W[candidate], test) - midpoints[candidate]
@@ -334,7 +340,7 @@ def scores_of(X: Any, W: np.ndarray, rows: np.ndarray | None = None) -> np.ndarr
         return np.asfortranarray(X @ W)
     n_rows = X.shape[0] if rows is None else len(rows)
     out = np.empty((*W.shape[1:], n_rows))
-    for start in range(0, n_rows, BLOCK):  # gathered rows, or float32 ones in float64, are never all there at once
+    for start in range(0, n_rows, BLOCK):  # by blocks, so that only a block of rows is copied at a time
         part = slice(start, start + BLOCK)
         block = X[part] if rows is None else X[rows[part]]
         out[..., part] = (block @ W).T

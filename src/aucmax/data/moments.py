@@ -1,8 +1,8 @@
-"""Class moments: all that the square-loss family needs to know of the data.
+"""Class moments: all that the algorithms of the square loss need to know about the data.
 
 Conventions
 -----------
-Class 0 is the negative and class 1 the positive one, as in ``classes_``. For each class c,
+Class 0 is the negative class and class 1 the positive one, as in ``classes_``. For each class c,
 
     W_c = sum of the sample weights,   m_c = mean,   S_c = sum_i weight_i (x_i - m_c)(x_i - m_c)'
 
@@ -11,8 +11,8 @@ negative row of (1 - w.(x+ - x-))^2 is then, exactly,
 
     f(w) = 1 - 2 w.delta + (w.delta)^2 + w'(C_0 + C_1)w
 
-Every block of rows is shifted by the mean so far before it is squared, and joined to the rest by Chan's update, so
-nothing cancels where means are large against the spread, and any split and order of the rows gives the same moments
+Every block of rows is shifted by the mean so far before it is squared, and merged by Chan's update. This avoids
+cancellation where means are large compared with the spread, and any split and order of the rows gives the same moments
 up to rounding.
 """
 
@@ -53,7 +53,7 @@ class ClassMoments:
     mean : ndarray of shape (2, n_features)
         Class means.
     scatter : ndarray of shape (2, n_features, n_features)
-        Weighted sums of the centred outer products; the covariance times the weight.
+        Weighted sums of the centred outer products: the covariance times the weight.
 
     Examples
     --------
@@ -87,16 +87,16 @@ class ClassMoments:
     # Building
 
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> ClassMoments:
-        """Add rows, in place; where the call fails, nothing has changed.
+        """Add rows, in place. If the call fails, nothing has changed.
 
         Parameters
         ----------
         X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-            Rows of float32 or float64; sparse ones are taken as CSR and never densified as a whole.
+            Rows of float32 or float64; sparse rows are converted to CSR and never densified as a whole.
         y : array-like of shape (n_samples,)
             Labels; a block may hold one class only.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights; 2 is the same as the row twice.
+            Nonnegative weights; a weight of 2 is the same as repeating the row.
 
         Returns
         -------
@@ -130,15 +130,15 @@ class ClassMoments:
         for c in range(2):
             self._add(c, other.weight[c], other.mean[c], other.scatter[c])
 
-    @np.errstate(over="ignore", invalid="ignore")  # `check_no_overflow` looks at the end result
+    @np.errstate(over="ignore", invalid="ignore")  # `check_no_overflow` checks the result
     def _add(self, c: int, weight: float, mean: np.ndarray, scatter: np.ndarray) -> None:
-        """Join a block to class `c`."""
+        """Merge a block into class `c`."""
         self.weight[c], self.mean[c], _ = chan_update(
             self.weight[c], self.mean[c], self.scatter[c], weight, mean, scatter, np.outer
         )
 
     def copy(self) -> ClassMoments:
-        """Return moments that share nothing with these."""
+        """Return a copy that shares no array with these moments."""
         return self._with(self.weight.copy(), self.mean.copy(), self.scatter.copy())
 
     def _with(self, weight: np.ndarray, mean: np.ndarray, scatter: np.ndarray) -> ClassMoments:
@@ -147,7 +147,7 @@ class ClassMoments:
         return new
 
     def widened(self, n_features: int) -> ClassMoments:
-        """Return the moments of the same rows with columns of zeros after theirs."""
+        """Return the moments of the same rows with columns of zeros appended, up to `n_features` columns."""
         more = n_features - self.n_features
         if not more:
             return self
@@ -171,9 +171,9 @@ class ClassMoments:
     def subtract(self, other: ClassMoments) -> ClassMoments:
         """Return the moments of these rows without those of `other`, which must be among them.
 
-        A class of which less than a billionth of the weight is left counts as empty. Exact up to rounding of the
-        larger one: what is left after taking away nearly everything has lost digits. Where the parts are at hand,
-        `merge` is the safer way.
+        A class that keeps less than a billionth of its weight counts as empty. The rounding error is relative to the
+        moments of all rows, so the result loses digits if nearly all rows are taken away. Merging the moments of the
+        remaining parts is safer where these are known.
         """
         self._check_compatible(other)
         rest = self.copy()
@@ -222,9 +222,9 @@ class ClassMoments:
         return self.mean @ w, np.maximum(variances, 0)
 
     def std(self) -> np.ndarray:
-        """Return the standard deviation of each column over both classes, as ``StandardScaler`` has it.
+        """Return the standard deviation of each column over both classes, as ``StandardScaler`` computes it.
 
-        Columns that are constant up to rounding get 1, so that they may be divided by it.
+        It is 1 for columns that are constant up to rounding, so that they can be divided by it.
         """
         std = self.spread()
         return np.where(std == 0, 1.0, std)
@@ -242,7 +242,7 @@ class ClassMoments:
     def standardized(self) -> ClassMoments:
         """Return the moments of the columns divided by their standard deviation.
 
-        The means stay where they are: a shift changes neither AUC nor the pairwise losses.
+        The means are not subtracted: a shift changes neither the AUC nor the pairwise losses.
         """
         return self.rescaled(self.std())
 
@@ -279,7 +279,7 @@ class ClassMoments:
                 d = new.n_features
                 if new.weight.shape != (2,) or new.mean.shape != (2, d) or new.scatter.shape != (2, d, d):
                     raise ValueError("arrays of different shapes")
-            except Exception as error:  # NumPy and zipfile have many, from KeyError to BadZipFile
+            except Exception as error:  # NumPy and zipfile raise many kinds, from KeyError to BadZipFile
                 raise ValueError(f"{os.fspath(path)} is not a whole file of class moments.") from error
         return new
 
@@ -295,7 +295,7 @@ def check_classes(classes: Any) -> np.ndarray:
 
 
 def check_memory(n_features: int, advice: str = "fit all rows at once with AUCClassifier(solver='cg')") -> None:
-    """Raise a MemoryError where the moments would not fit: zeros are promised by the system, then not kept."""
+    """Raise a MemoryError if the moments would not fit: np.zeros may succeed even then, and the process dies later."""
     needed = 2 * 8 * n_features**2
     if hasattr(os, "sysconf") and needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         raise MemoryError(
@@ -309,7 +309,7 @@ def chan_update(
 ) -> tuple[Any, Any, Any]:
     """Return weight, mean and centred second moment of two sets of rows together (Chan, Golub and LeVeque, 1979).
 
-    `product` is what a second moment is made by: np.outer for matrices, np.multiply for numbers and columns. Arrays of
+    `product` makes a second moment from a mean: np.outer for matrices, np.multiply for numbers and columns. Arrays of
     second moments are changed in place.
     """
     if more == 0:
@@ -340,7 +340,7 @@ def grouped_moments(
 ) -> list[ClassMoments]:
     """Return the class moments of each fold in one pass over validated rows.
 
-    Memory beyond X is a block of rows and the moments themselves, whatever the number of rows.
+    Beside X, memory holds a block of rows and the moments, whatever the number of rows.
 
     Parameters
     ----------
@@ -360,16 +360,16 @@ def grouped_moments(
     Returns
     -------
     moments : list of n_folds ClassMoments
-        Disjoint parts of the data; merge them for the moments of several folds together.
+        The moments of each fold; merge them for the moments of several folds together.
     """
     n_rows, n_features = X.shape
     densify = sparse.issparse(X) and X.nnz > DENSE_FROM * n_rows * n_features
     is_sparse = sparse.issparse(X) and not densify
-    # Enough rows that the d x d work of joining a block is small beside the work on its rows, and at most 128 MB of
-    # them or a matrix of the size of the moments.
+    # Enough rows that the d x d work of merging a block is small compared with the work on its rows, but at most 128 MB
+    # or the size of the moments.
     step = max(1 << 16, 16 * n_features) if is_sparse else max(min(4096 * n_folds, 2**24 // n_features), n_features)
 
-    @np.errstate(over="ignore", invalid="ignore")  # seen in the end result
+    @np.errstate(over="ignore", invalid="ignore")  # `check_no_overflow` checks the result
     def one_span(span: slice) -> list[ClassMoments]:
         parts = [ClassMoments(n_features, classes) for _ in range(n_folds)]
         buffer = np.empty((0 if is_sparse else min(step, span.stop - span.start), n_features))
@@ -400,7 +400,7 @@ def grouped_moments(
     if not all(np.isfinite(part.scatter).all() for part in moments):
         assert_all_finite(X, input_name="X")
     if sample_weight is not None and not sample_weight.all():
-        assert_all_finite(X[sample_weight == 0], input_name="X")  # rows that no moment has seen
+        assert_all_finite(X[sample_weight == 0], input_name="X")  # rows that are in no moment
     for part in moments:
         check_no_overflow(part.scatter)
     return moments

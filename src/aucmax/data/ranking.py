@@ -1,6 +1,6 @@
-"""The exact AUC: the rarer class is sorted, and the other is looked up in it.
+"""The exact AUC: the scores of the rarer class are sorted, and those of the other class are looked up among them.
 
-Ties count half. Sums are of integers, and exact, unless there are weights.
+Ties count one half. Without weights, all sums are integers and therefore exact.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-# The compiled loop wins from 1,000 rows on, but costs half a second once, to import Numba and load the loop.
-# Below this number of rows np.searchsorted takes less than 5 ms: a hundred calls would not earn that back.
+# The compiled loop is faster from 1,000 rows on, but importing Numba and loading the loop takes half a second once.
+# Below this number of rows np.searchsorted takes less than 5 ms, so even a hundred calls take less than that.
 COMPILED_FROM = 1 << 15
 
 
 def areas(positive: np.ndarray, columns: Iterable[np.ndarray], weights: np.ndarray | None) -> list[float]:
-    """Return the AUC of each column of scores, from the places of the larger class among the smaller."""
+    """Return the AUC of each column of scores, from the ranks of the larger class among the smaller."""
     few_are_positive = 2 * np.count_nonzero(positive) <= len(positive)
     few = positive if few_are_positive else ~positive
     many = ~few
@@ -24,21 +24,21 @@ def areas(positive: np.ndarray, columns: Iterable[np.ndarray], weights: np.ndarr
 
     aucs = []
     for scores in columns:
-        knots, below = sort_distinct(scores.compress(few), few_weights)  # a third of the time of scores[few]
+        knots, below = sort_distinct(scores.compress(few), few_weights)  # in a third of the time of scores[few]
         doubled_wins, many_weight = sum_below(scores, many, weights, knots, below)
         doubled_pairs = 2 * below[-1].item() * many_weight
-        # Both are integers of Python, exact, unless there are weights.
+        # Without weights, both are Python integers, so the difference is exact.
         aucs.append((doubled_pairs - doubled_wins if few_are_positive else doubled_wins) / doubled_pairs)
     return aucs
 
 
 def auc_of_scores(space: Any, scores: Any) -> float:
-    """Return the AUC of a vector of scores: those of the rarer class are gathered, the others looked up block by block.
+    """Return the AUC of a vector of scores. The rarer class is gathered, the other is looked up block by block.
 
     Parameters
     ----------
     space : ScoreSpace
-        Where the vector is from.
+        The space of the vector.
     scores : vector
         The scores.
     """
@@ -61,10 +61,9 @@ def auc_of_scores(space: Any, scores: Any) -> float:
 
 
 def sort_distinct(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values, sorted and padded with infinities, and what lies below each of them.
+    """Return the distinct values, sorted and padded with infinities, and how much lies below each of them.
 
-    The latter, with everything as its last element, is a number of rows, or a share of the weight if there
-    are weights.
+    The latter is the number of rows, or the share of the weight if there are weights. Its last entry is the total.
     """
     if weights is None:
         values.sort()
@@ -75,7 +74,7 @@ def sort_distinct(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.nd
     np.not_equal(values[1:], values[:-1], out=is_bound[1:-1])
     bounds = np.flatnonzero(is_bound)
     knots = np.full(len(bounds) + 2, np.inf)
-    np.take(values, bounds[:-1], out=knots[:-3], mode="clip")  # "clip" lets it write there without a copy
+    np.take(values, bounds[:-1], out=knots[:-3], mode="clip")  # only "clip" writes to `out` without a copy
     if weights is None:
         return knots, bounds
     cumulative = np.append(0.0, np.cumsum(weights[order]))
@@ -85,7 +84,7 @@ def sort_distinct(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.nd
 def sum_below(
     values: np.ndarray, chosen: np.ndarray, weights: np.ndarray | None, knots: np.ndarray, below: np.ndarray
 ) -> tuple[float, float]:
-    """Sum the weights of the chosen values times twice what lies below them, a tie half; and the weights."""
+    """Return the sum over the chosen values of weight times twice what lies below (a tie: half), and of the weights."""
     if len(values) >= COMPILED_FROM:
         from . import kernels
 
@@ -94,5 +93,5 @@ def sum_below(
     doubled = below[np.searchsorted(knots, values, "left")] + below[np.searchsorted(knots, values, "right")]
     if weights is None:
         return doubled.sum().item(), len(values)
-    weights = weights[chosen]  # summed like the products: scores without an error get 1.0 to the last digit
+    weights = weights[chosen]  # summed in the same order as the products, so that a perfect ranking gets exactly 1.0
     return (weights * doubled).sum().item(), weights.sum().item()

@@ -9,11 +9,21 @@ import numpy as np
 from .moments import ClassMoments, chan_update
 
 N_BINS = 1024
-REACH = 8  # standard deviations
+REACH = 8  # the grid reaches this many standard deviations beyond the class means
 
 
 class ScoreMoments(NamedTuple):
-    """Weight, mean and centred sum of squares of the scores of each class, each of shape (2,)."""
+    """Weight, mean and centred sum of squares of the scores of each class.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (2,)
+        The weight of each class.
+    mean : ndarray of shape (2,)
+        The mean score of each class.
+    square : ndarray of shape (2,)
+        The weighted sum of the squared distances from that mean.
+    """
 
     weight: np.ndarray
     mean: np.ndarray
@@ -21,7 +31,7 @@ class ScoreMoments(NamedTuple):
 
     @classmethod
     def of(cls, targets: Any, scores: np.ndarray) -> ScoreMoments:
-        """Return those of a block; rows whose score is NaN do not count."""
+        """Return the moments of a block; rows whose score is NaN do not count."""
         positive, weights = targets.positive, targets.sample_weight
         known = ~np.isnan(scores)
         out = np.zeros((3, 2))
@@ -35,16 +45,16 @@ class ScoreMoments(NamedTuple):
 
     @classmethod
     def projected(cls, moments: ClassMoments, w: np.ndarray) -> ScoreMoments:
-        """Return those of the scores X @ w, from the class moments of X."""
+        """Return the moments of the scores X @ w, from the class moments of X."""
         means, variances = moments.project(w)
         return cls(moments.weight, means, variances * moments.weight)
 
     def shifted(self, shift: float) -> ScoreMoments:
-        """Return those of the scores plus `shift`."""
+        """Return the moments of the scores plus `shift`."""
         return self._replace(mean=self.mean + shift)
 
     def merge(self, other: ScoreMoments) -> ScoreMoments:
-        """Return those of both sets of rows."""
+        """Return the moments of both sets of rows together."""
         merged = [
             chan_update(float(w), float(m), float(s), more, its_mean, its_square, np.multiply)
             for w, m, s, more, its_mean, its_square in zip(*self, *other, strict=True)
@@ -58,9 +68,15 @@ class ScoreMoments(NamedTuple):
 
 
 class ScoreGrid(NamedTuple):
-    """A fine grid that scores are binned on, so that a curve can be fitted to them in little memory.
+    """A fine grid of N_BINS + 1 points for a histogram of scores, to which a curve can be fitted in little memory.
 
-    Each score is shared between its two neighbours: the masses depend on the scores continuously.
+    The weight of a score is shared between the two points next to it, so that the histogram depends continuously on the
+    scores.
+
+    Attributes
+    ----------
+    low, high : float
+        The first and the last point.
     """
 
     low: float
@@ -73,7 +89,7 @@ class ScoreGrid(NamedTuple):
         return cls(float(np.min(means - reach)), float(np.max(means + reach)))
 
     def bin(self, targets: Any, scores: np.ndarray) -> np.ndarray:
-        """Return the mass of each class on each point of the grid, shape (2, N_BINS + 1); a score of NaN has none."""
+        """Return the weight of each class at each point of the grid, shape (2, N_BINS + 1); NaN scores do not count."""
         positive, sample_weight = targets.positive, targets.sample_weight
         if np.isnan(scores.sum()):
             known = ~np.isnan(scores)
@@ -93,16 +109,16 @@ class ScoreGrid(NamedTuple):
 
 
 class ScoreHistogram(NamedTuple):
-    """The histogram of scores: all that the calibration needs of them.
+    """A histogram of scores: all that the calibration needs to know about them.
 
     Attributes
     ----------
     grid : ScoreGrid
-        Where the points lie.
+        The points of the histogram.
     mass : ndarray of shape (2, N_BINS + 1)
         The weight of each class at each point.
     means, variances : ndarray of shape (2,)
-        Of the scores in the two classes.
+        Mean and variance of the scores in each class.
     """
 
     grid: ScoreGrid
@@ -112,7 +128,7 @@ class ScoreHistogram(NamedTuple):
 
     @classmethod
     def of(cls, space: Any, scores: Any, moments: ScoreMoments | None = None) -> ScoreHistogram:
-        """Return the histogram of a vector of scores; their moments, where they are known, save a pass."""
+        """Return the histogram of a vector of scores; known score moments save a pass."""
         if moments is None:
             with np.errstate(over="ignore", invalid="ignore"):
                 moments = space.reduce(ScoreMoments.of, scores, merge=ScoreMoments.merge)
@@ -121,12 +137,12 @@ class ScoreHistogram(NamedTuple):
         return cls(grid, space.reduce(grid.bin, scores), moments.mean, moments.variance)
 
     def shifted(self, shift: float) -> ScoreHistogram:
-        """Return the same for the scores plus `shift`."""
+        """Return the histogram of the scores plus `shift`."""
         low, high = self.grid
         return self._replace(grid=ScoreGrid(low + shift, high + shift), means=self.means + shift)
 
     def with_totals(self, totals: np.ndarray) -> ScoreHistogram:
-        """Return the same with other weights of the classes."""
+        """Return the histogram with other total weights of the classes."""
         return self._replace(mass=self.mass * (totals / self.mass.sum(axis=1))[:, None])
 
 

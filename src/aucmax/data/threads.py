@@ -1,4 +1,4 @@
-"""Work side by side, where BLAS would leave a core idle or have its threads wait for each other."""
+"""Threads for work that BLAS does not run well in parallel: it would leave cores idle or let threads wait."""
 
 import itertools
 import threading
@@ -13,10 +13,10 @@ from threadpoolctl import ThreadpoolController
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Rows are cut into this many spans whatever the machine: the number of cores does not change how sums are grouped.
+# Rows are cut into this many spans on every machine, so that the number of cores does not change the order of sums.
 N_SPANS = 8
-# BLAS does not thread X.T @ X well below this many columns (1.08 times faster on two cores at 54), so the rows are
-# shared out above it (1.8 times); with more columns BLAS has the cores to itself.
+# Below this many columns BLAS does not run X.T @ X well in parallel (1.08 times faster on two cores at 54 columns), so
+# threads share the rows (1.8 times faster). With more columns BLAS uses all cores itself.
 BLAS_THREADS_FROM = 256
 
 _lock = threading.Lock()
@@ -31,10 +31,10 @@ def _blas() -> ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread; the last of several holders, in any thread, lifts the limit.
+    """Limit BLAS to one thread. If several threads hold the limit, the last one to leave lifts it.
 
-    An eigendecomposition is a long row of small steps: on two cores that are not idle its threads waited for each
-    other so long that it took 10 to 70 times as long as on one (order 256 to 784).
+    An eigendecomposition is a long sequence of small steps. On two busy cores, its threads waited for each other so
+    long that it took 10 to 70 times as long as on one (order 256 to 784).
     """
     global _n_holders, _limit
     with _lock:
@@ -51,14 +51,14 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def blas_threads(rows: Any) -> AbstractContextManager[None]:
-    """Limit BLAS to one thread while solvers iterate on sparse rows: it is left with inner products there."""
+    """Limit BLAS to one thread while solvers iterate on sparse rows, where it only computes inner products."""
     return one_blas_thread() if rows.is_sparse else nullcontext()
 
 
 def map_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """Yield `function` of each item, in order, on as many threads as BLAS may use, each with a BLAS of one thread.
+    """Yield `function` of each item, in order, computed on as many threads as BLAS may use.
 
-    The function must spend its time where the interpreter lock is free.
+    BLAS itself uses one thread meanwhile. The function must release the interpreter lock most of the time.
     """
     n_threads = min(len(items), max((library["num_threads"] for library in _blas().info()), default=1))
     if n_threads <= 1:
@@ -69,7 +69,7 @@ def map_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> It
 
 
 def map_spans(function: Callable[[slice], Result], n_rows: int, step: int, n_features: int) -> Iterator[Result]:
-    """Yield `function` of slices that cover the rows, each of at least `step` rows or all of them."""
+    """Yield `function` of slices that cover the rows, each with at least `step` rows, or one slice with all rows."""
     n_spans = 1 if n_features >= BLAS_THREADS_FROM else max(1, min(N_SPANS, n_rows // step))
     edges = [n_rows * k // n_spans for k in range(n_spans + 1)]
     return map_threads(function, [slice(*pair) for pair in itertools.pairwise(edges)])

@@ -1,6 +1,6 @@
-"""What is checked at the door that scikit-learn does not check: two classes, and weights that mean something.
+"""The checks that scikit-learn does not make: two classes, and both of them with a weight above 0.
 
-Everything below the public functions trusts its arrays.
+They are made in the public functions. The code below these trusts its arrays.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ BLOCK = 1 << 16
 
 
 def check_rows(X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    """Return X as float32 or float64, dense or canonical CSR, and as many labels. Its moments tell if X is finite."""
+    """Return X as float32 or float64, dense or canonical CSR, and y. Whether X is finite is checked in its moments."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
     y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"))
     check_consistent_length(X, y)
@@ -32,12 +32,12 @@ def check_labels(y: np.ndarray, classes: np.ndarray) -> None:
 def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
     """Return the two classes of `y`, sorted, in one pass and without a copy of it.
 
-    ``np.unique`` would sort a copy: at half a million rows that costs as much as a tenth of an exact fit.
+    ``np.unique`` would sort a copy, which takes a tenth of the time of an exact fit at half a million rows.
 
     Raises
     ------
     ValueError
-        If `y` holds one class, more than two, or values that are no classes (continuous targets).
+        If `y` holds one class, more than two, or continuous values.
     """
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name=name)
@@ -67,12 +67,12 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
 
 
 def stream_classes(y: np.ndarray, classes: Any, known: np.ndarray | None) -> np.ndarray:
-    """Return the two classes of a stream in a call of `partial_fit`: of the first call or, in later ones, the known.
+    """Return the two classes in a call of `partial_fit`: found in the first call, `known` in later ones.
 
     Raises
     ------
     ValueError
-        If the first call names none and `y` holds one class only, or if a later one names others.
+        If the first call gives no `classes` and `y` holds only one, or if a later call gives other classes.
     """
     if known is None:
         if classes is None:
@@ -84,9 +84,9 @@ def stream_classes(y: np.ndarray, classes: Any, known: np.ndarray | None) -> np.
 
 
 def check_weights(sample_weight: Any, X: Any, allow_zero: bool = False) -> np.ndarray | None:
-    """Return `sample_weight` as one nonnegative float64 weight a row, or None where every row counts once.
+    """Return `sample_weight` as one nonnegative float64 weight for each row, or None where every row counts once.
 
-    Only a part of the data may have no weight at all (`allow_zero`).
+    `allow_zero` allows all weights to be 0, which is right where X is only a part of the data.
     """
     if sample_weight is None:
         return None
@@ -96,7 +96,7 @@ def check_weights(sample_weight: Any, X: Any, allow_zero: bool = False) -> np.nd
 
 
 def check_groups(groups: Any, X: Any) -> np.ndarray | None:
-    """Return one group a row, or None."""
+    """Return one group for each row, or None."""
     if groups is None:
         return None
     groups = column_or_1d(groups)
@@ -112,7 +112,7 @@ def check_class_weights(totals: np.ndarray, classes: np.ndarray) -> None:
 
 
 def canonical(X: Any) -> Any:
-    """Return X; if it is CSR with unsorted or repeated column indices, a copy without them."""
+    """Return X, or a canonical copy if X is CSR with unsorted or repeated column indices."""
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
