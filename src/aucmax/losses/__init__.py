@@ -1,24 +1,28 @@
-"""Pairwise losses in score space: a summary of each block that merges, and from it value, gradient and curvature.
+"""Pairwise losses in score space.
+
+A loss makes a summary of each block of rows and merges the summaries. From the merged summary, each block gets its part
+of the value, the gradient and the Hessian products.
 
 Conventions
 -----------
-A loss is the mean over all pairs of a positive row i and a negative row j of l(t), with t = s_i - s_j the margin of
-their scores; a pair weighs the product c_i c_j of the pair weights, which sum to one in each class.
+A loss is the mean of l(t) over all pairs of a positive row i and a negative row j. The margin t = s_i - s_j is the
+difference of their scores. The weight of a pair is the product c_i c_j of the pair weights, which sum to one in each
+class.
 
     name             l(t)                        summary of a block                               cost
     "squared"        (1 - t)^2 / 2               class means and variances                        n
     "squared_hinge"  max(0, 1 - t)^2 / 2         sorted scores of the rarer class, and sums       n + m log m
                                                  over the other class between two of them
-    "hinge"          max(0, 1 - t)               the same; a subgradient, and no curvature        n + m log m
+    "hinge"          max(0, 1 - t)               the same; a subgradient and no curvature         n + m log m
     "logistic"       log(1 + exp(-t))            Chebyshev moments of the scores in boxes         n
     "exponential"    exp(-t)                     sums of exponentials                             n
     "sigmoid"        1 / (1 + exp(t))            as "logistic"; not convex                        n
 
-n is the number of rows and m that of the rarer class. Nothing here knows of X or of where the rows are: a loss asks a
-:class:`aucmax.data.protocol.ScoreSpace` to `reduce` and to `map`, so any split of the rows into blocks gives the same
-numbers, but for rounding.
+n is the number of rows and m the number of rows of the rarer class. A loss never sees X and does not know where the
+rows are: it only calls methods of a :class:`aucmax.data.protocol.ScoreSpace`. So any split of the rows into blocks
+gives the same numbers up to rounding.
 
-Importing this package imports no Numba; :func:`find_loss` does.
+Importing this package does not import Numba; :func:`find_loss` does.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
     from .pairwise import pairwise_loss as pairwise_loss
     from .squared import PairwiseLoss
 
-# The one list of the losses, and the classes that implement them.
+# The one list of the losses: the module and the class that implement each.
 LOSSES = {
     "squared": ("squared", "Squared"),
     "squared_hinge": ("hinges", "SquaredHinge"),

@@ -1,26 +1,29 @@
-"""Sums over all pairs of a smooth function of their difference, in O(n) and to rounding.
+"""Sums over all pairs of a smooth function of their score difference, in O(n) and exact up to rounding.
 
 Conventions
 -----------
-The sums are over the pairs of a positive score x, of weight a, and a negative one y, of weight b, of a b K_r(x - y),
-with K_r the r-th derivative of
+The sums are those of a b K_r(x - y) over all pairs of a positive score x with weight a and a negative score y with
+weight b. K_r is the r-th derivative of
 
     K(t) = log(1 + exp(-t)),   K_1 = -sigma(-t),   K_2 = sigma(t) sigma(-t),   ...
 
-K is analytic for |Im t| < pi, so on boxes of width 1 a polynomial of low degree is K to rounding, and there is no near
-field. The scores are put into boxes, s = box + 1/2 + xi/2 with xi in [-1, 1]; then
+K is analytic for |Im t| < pi, so on boxes of width 1 a polynomial of low degree equals K up to rounding. (A fast
+multipole method for a singular kernel would need a near field; this one does not.) A score is written as
+s = box + 1/2 + xi/2 with xi in [-1, 1]. The method has three steps:
 
-1. each box of sources is summed up as its Chebyshev moments, sum of b T_l(xi), l < DEGREE;
-2. `translate` turns these into the Chebyshev coefficients of the field in each box of targets: by a small matrix that
-   depends on the distance of the boxes alone where that is at most REACH, and beyond by the first terms of
+1. Each box of sources is summarised by its Chebyshev moments, the sums of b T_l(xi) for l < DEGREE.
+2. `translate` turns these into the Chebyshev coefficients of the field in each box of targets. For two boxes at a
+   distance of at most REACH it multiplies by a small matrix that depends on this distance alone. For distant boxes it
+   uses the first terms of the series
 
-       K(t) = sum over k of (-1)^(k+1) exp(-k t) / k  for t > 0,      K(t) = K(-t) - t  for t < 0,
+       K(t) = sum over k of (-1)^(k+1) exp(-k t) / k  for t > 0,      K(t) = K(-t) - t  for t < 0.
 
-   whose pairs separate, and which one walk over the boxes carries from each to the next;
-3. the fields are evaluated at the targets.
+   Each term is a product of a factor of x and a factor of y, so one walk over the boxes carries its sums along.
+3. The fields are evaluated at the targets.
 
-The value of the sum is the moments of the targets times the coefficients. The field at the negatives is that at the
-positives with all scores negated. Boxes without scores take no time, so the range of the scores may be anything.
+The value of the sum is the inner product of the moments of the targets with the coefficients. The field at the
+negatives is the field at the positives after negating all scores. Empty boxes take no time, so the scores may have any
+range.
 """
 
 from __future__ import annotations
@@ -46,11 +49,11 @@ class Kernel(NamedTuple):
     Attributes
     ----------
     near : ndarray of shape (2 REACH + 1, DEGREE, DEGREE)
-        From moments to coefficients, for boxes at the distances -REACH to REACH.
+        The matrices that turn moments into coefficients, for boxes at the distances -REACH to REACH.
     right, left : ndarray of shape (N_TERMS,)
         The coefficients of exp(-k t) for t > 0, and of exp(k t) for t < 0.
     slope, offset : float
-        What is added to the latter: slope * t + offset.
+        For t < 0, slope * t + offset is added to the series.
     """
 
     near: np.ndarray
@@ -75,7 +78,7 @@ def kernel(order: int) -> Kernel:
 
 
 def derivative(t: np.ndarray, order: int) -> np.ndarray:
-    """Return the derivative of K of an order from 0 to 3."""
+    """Return K_r(t) for r = `order` from 0 to 3."""
     if order == 0:
         return np.logaddexp(0, -t)
     if order == 1:
@@ -95,21 +98,21 @@ def exponentials() -> np.ndarray:
 
 
 class BoxMoments(NamedTuple):
-    """What the boxes hold: Chebyshev moments of the rows in them, or Chebyshev coefficients of the fields there.
+    """Chebyshev moments of the rows in each box, or Chebyshev coefficients of the field in each box.
 
     Attributes
     ----------
     ids : ndarray of shape (n_boxes,)
-        The whole numbers at which the boxes begin, increasing.
+        The integers at which the boxes begin, increasing.
     values : ndarray of shape (2, n_boxes, DEGREE)
-        Of the negatives and of the positives, box by box.
+        The moments or coefficients of each box, first for the negatives and then for the positives.
     """
 
     ids: np.ndarray
     values: np.ndarray
 
     def merge(self, other: BoxMoments) -> BoxMoments:
-        """Return the moments of both sets of rows."""
+        """Return the moments of both sets of rows together."""
         if np.array_equal(self.ids, other.ids):
             return BoxMoments(self.ids, self.values + other.values)
         ids = np.union1d(self.ids, other.ids)
@@ -119,7 +122,7 @@ class BoxMoments(NamedTuple):
         return BoxMoments(ids, values)
 
     def fields(self, order: int) -> BoxMoments:
-        """Return the fields at the negatives, which the positives make, and at the positives, from these moments."""
+        """Return the field of the positives at the negatives, and that of the negatives at the positives."""
         k, tails = kernel(order), exponentials()
         mirror = np.where(np.arange(DEGREE) % 2, -1.0, 1.0)
         fields = np.zeros_like(self.values)
@@ -131,16 +134,16 @@ class BoxMoments(NamedTuple):
 
 
 class Boxes(NamedTuple):
-    """The rows of a block, put into boxes.
+    """The rows of a block, assigned to boxes by their scores.
 
     Attributes
     ----------
     ids : ndarray of shape (n_boxes,)
-        The boxes that hold a row.
+        The integers at which the boxes with at least one row begin, increasing.
     slots : ndarray of uint32, shape (n_rows,)
-        Which of these each row is in.
+        The index in `ids` of the box of each row.
     xi : ndarray of shape (n_rows,)
-        Its place there, from -1 to 1.
+        The position of each row in its box, from -1 to 1.
     """
 
     ids: np.ndarray
@@ -154,7 +157,7 @@ class Boxes(NamedTuple):
             return cls(np.zeros(0), np.zeros(0, np.uint32), np.zeros(0))
         low = math.floor(scores.min())
         span = math.floor(scores.max()) - low + 1
-        if span > 4 * len(scores) + SPARE_BOXES:  # too many boxes to look them up
+        if span > 4 * len(scores) + SPARE_BOXES:  # too many boxes for a table of them
             floors = np.floor(scores)
             ids, inverse = np.unique(floors, return_inverse=True)
             return cls(ids, inverse.astype(np.uint32), 2 * (scores - floors) - 1)
@@ -167,13 +170,13 @@ class Boxes(NamedTuple):
         return cls(ids, slots, xi)
 
     def moments(self, positive: np.ndarray, weights: np.ndarray) -> BoxMoments:
-        """Return the Chebyshev moments of weights of the rows."""
+        """Return the Chebyshev moments of the rows with these weights."""
         moments = np.zeros((2, len(self.ids), DEGREE))
         add_moments(self.xi, self.slots, positive, weights, moments)
         return BoxMoments(self.ids, moments)
 
     def at_rows(self, positive: np.ndarray, fields: BoxMoments) -> np.ndarray:
-        """Return the field that each row is in; those of more boxes than these are as good."""
+        """Return the field at each row. The fields may cover more boxes than these."""
         values = fields.values
         if len(fields.ids) > len(self.ids):
             values = np.ascontiguousarray(values[:, np.searchsorted(fields.ids, self.ids)])
@@ -184,7 +187,7 @@ class Boxes(NamedTuple):
 
 @jit
 def fill(scores, low, xi, slots, filled):
-    """Find box and place in it of each score; both from the score itself, since scores[i] - low may round up."""
+    """Find the box of each score and its position there, both from the score itself: scores[i] - low may round up."""
     for i in range(scores.shape[0]):
         box = np.floor(scores[i])
         slot = np.uint32(box - low)
@@ -220,7 +223,7 @@ def evaluate(xi, slots, positive, fields, out):
 
 @jit
 def translate(ids, sources, kernel, tails, fields):
-    """Add to the fields what the sources, both in the boxes `ids`, make of the kernel; see the head of this file."""
+    """Add to the fields in the boxes `ids` those of the sources in the same boxes; see the head of this file."""
     n_boxes = ids.shape[0]
     for b in range(n_boxes):
         first = b
@@ -255,7 +258,7 @@ def translate(ids, sources, kernel, tails, fields):
             for k in range(DEGREE):
                 fields[b, k] += factor * (tails[term, k] if k % 2 == 0 else -tails[term, k])
 
-    # Sources on the right, t < 0: the same with both signs changed, and the line.
+    # Sources on the right, t < 0: the same with both signs changed, plus the linear term.
     sums[:] = 0.0
     mass = lever = 0.0  # sums of the weights, and of weight * (y - the middle of the box)
     entered = n_boxes - 1

@@ -1,21 +1,22 @@
-"""The hinges: losses of pairs that lose nothing from a margin on.
+"""The hinge losses: a pair has no loss once its score difference reaches the margin.
 
 Conventions
 -----------
-With u = s - margin/2 for positives and s + margin/2 for negatives, margin - t = u_j - u_i for a positive i and a
-negative j: a pair loses something if u_j > u_i. Let x be u where the positives are the rarer class, and -u where the
-negatives are. Then in both cases
+A pair is *active* if its loss is not 0, that is if t < margin. Let u = s - margin/2 for positives and s + margin/2 for
+negatives. Then margin - t = u_j - u_i for a positive i and a negative j. Let x be u if the positives are the rarer
+class, and -u if the negatives are. In both cases
 
-    a pair loses something if and only if   x of its common row > x of its rare row,   and margin - t is the difference.
+    a pair is active if and only if   x of its common row > x of its rare row,   and margin - t is the difference.
 
-The x of the m rare rows are the *knots*, sorted. A row's *slot* is the number of knots below its x. The common rows of
-one slot meet the same knots, so what the rare rows must know of them are three sums for each slot,
+The x of the m rare rows, sorted, are the *knots*. The *slot* of a row is the number of knots below its x. The common
+rows of one slot form active pairs with the same knots, so the rare rows need only three sums over them for each slot,
 
-    c,   c h,   c h^2,        h = x - (the last knot below it) >= 0,   c the pair weight,
+    c,   c h,   c h^2,        h = x - (the last knot below it) >= 0,   c the pair weight.
 
-which merge by addition, as does the sum of c over the rare rows at each knot. What the common rows must know are the
-sums of c and of c (k - x_i) over the knots x_i up to each knot k. A walk up the knots and a walk down turn the one into
-the other, in place (`walk`). All terms have one sign, so nothing cancels, however far the scores are spread.
+These merge by addition, and so does the sum of c over the rare rows at each knot. The common rows need, for each knot
+k, the sums of c and of c (k - x_i) over the knots x_i up to k. A walk up the knots and a walk down compute the sums
+that each side needs from those of the other, in place (`walk`). All terms have one sign, so there is no cancellation,
+whatever the range of the scores.
 
 Importing this module imports Numba; see `jit`.
 """
@@ -30,8 +31,8 @@ from ..data.protocol import ScoreSpace, Targets, Vector
 from ..jit import jit
 from .squared import Point
 
-CROWDED = 32  # mean number of knots in the cell of a knot above which sorting by comparisons is faster
-PADDING = 4  # infinities after the last knot, so that a look-up may read on
+CROWDED = 32  # with more knots in the cell of a knot, on average, sorting by comparisons is faster
+PADDING = 4  # infinities after the last knot, so that a look-up may read beyond it
 # Columns of the table of `Knots.add_sums`, before the walks ...
 COMMON, COMMON_H, COMMON_HH, RARE = range(4)
 # ... and after them: sums over the common rows above a knot, and over the knots below a slot.
@@ -44,7 +45,7 @@ class SquaredHinge:
     Parameters
     ----------
     margin : float, default=1.0
-        The t from which on a pair loses nothing.
+        The score difference at which the loss of a pair becomes 0.
     """
 
     def __init__(self, margin: float = 1.0) -> None:
@@ -89,9 +90,9 @@ class Hinge:
 
 
 class SmoothHinge:
-    """The hinge with its corner rounded off: (1 - t)^2 / (2 width) for t from 1 - width to 1, then 1 - t - width / 2.
+    """The hinge with a rounded corner: (1 - t)^2 / (2 width) for t from 1 - width to 1, below that 1 - t - width / 2.
 
-    It is the difference of two squared hinges, with the margins 1 and 1 - width, over the width.
+    It is the difference of two squared hinges, with the margins 1 and 1 - width, divided by the width.
 
     Parameters
     ----------
@@ -114,14 +115,14 @@ class SmoothHinge:
 
 
 class Knots(NamedTuple):
-    """The x of the rare rows, sorted, with a table of cells to look others up.
+    """The x of the rare rows, sorted, with a table of cells that speeds up look-ups.
 
     Attributes
     ----------
     values : ndarray of shape (m + PADDING,)
-        The knots, increasing, and infinities.
+        The knots, increasing, followed by infinities.
     first : ndarray of uint32, shape (m + 1,)
-        The range is cut into m equal cells; how many knots lie in cells before each.
+        Number of knots in the cells before each cell; the range of the knots is cut into m equal cells.
     low, scale : float
         The cell of x is floor((x - low) * scale).
     margin : float
@@ -156,7 +157,7 @@ class Knots(NamedTuple):
 
     @property
     def sign(self) -> float:
-        """What u is multiplied by to give x."""
+        """The sign of x = +-u."""
         return 1.0 if self.rare_positive else -1.0
 
     @property
@@ -194,7 +195,7 @@ class Knots(NamedTuple):
     def curvature(
         self, targets: Targets, slots: np.ndarray, v: np.ndarray, table: np.ndarray, moments: np.ndarray
     ) -> np.ndarray:
-        """Return, for each row of a block, the sum over its losing pairs of c_i c_j (v - v of the other row)."""
+        """Return, for each row of a block, the sum over its active pairs of c_i c_j (v - v of the other row)."""
         out = np.empty(len(v))
         fill_curvature(slots, v, targets.pair_weights, targets.positive, self.rare_positive, table, moments, out)
         return out
@@ -217,17 +218,17 @@ def gather_rare(scores, positive, rare_positive, margin):
 
 @jit
 def cell_of(x, low, scale, last):
-    """Return the cell of x, from 0 to `last`; the first one for NaN."""
+    """Return the cell of x, from 0 to `last`; 0 for NaN."""
     return np.uint32(min(last, max(0.0, (x - low) * scale)))
 
 
 @jit
 def sort_by_cells(values, low, scale, ordered, first):
-    """Sort by counting the values into as many equal cells as there are values, then inside each cell.
+    """Sort values by counting them into as many equal cells as there are values, then inside each cell.
 
-    Fills `first` with how many values lie in cells before each. Returns False, with `ordered` unsorted, where the
-    values are so uneven that sorting by comparisons is faster. For a million Gaussian values it takes a third of the
-    time of np.argsort.
+    Fills `first` with the number of values in the cells before each cell. Returns False, with `ordered` unsorted, if
+    the values are so uneven that sorting by comparisons is faster. For a million Gaussian values it takes a third of
+    the time of np.argsort.
     """
     n = values.shape[0]
     for i in range(n):
@@ -243,7 +244,7 @@ def sort_by_cells(values, low, scale, ordered, first):
         c = cell_of(values[i], low, scale, n - 1.0)
         ordered[stops[c]] = values[i]
         stops[c] += np.uint32(1)
-    for k in range(1, n):  # by insertion: nothing moves further than its cell
+    for k in range(1, n):  # insertion sort: no value moves beyond its cell
         value = ordered[k]
         m = k
         while m > 0 and ordered[m - 1] > value:
@@ -255,10 +256,11 @@ def sort_by_cells(values, low, scale, ordered, first):
 
 @jit
 def find_slots(scores, is_rare, sign, margin, values, first, low, scale, slots):
-    """Fill in the number of knots below each x.
+    """Fill `slots` with the number of knots below each x.
 
-    Rounding keeps the cell a nondecreasing function of x: knots of earlier cells are below x, knots of later ones not.
-    Most cells hold three knots or fewer, which are compared without a branch; a crowded one is bisected.
+    Even with rounding, the cell is a nondecreasing function of x: knots of earlier cells are below x, knots of later
+    cells are not. Most cells hold three knots or fewer, which are compared without a branch; a cell with more is
+    bisected.
     """
     last = first.shape[0] - 2.0
     for i in range(scores.shape[0]):
@@ -284,7 +286,7 @@ def find_slots(scores, is_rare, sign, margin, values, first, low, scale, slots):
 
 @jit
 def add_sums(scores, slots, weights, is_rare, sign, offset, values, table):
-    """Add the sums of the rows of a block; see `Knots.add_sums`. Below the first knot nothing is lost: h is 0."""
+    """Add the sums of the rows of a block; see `Knots.add_sums`. A common row below the first knot has no loss."""
     for i in range(slots.shape[0]):
         k, c = slots[i], weights[i]
         if is_rare[i]:
@@ -305,10 +307,10 @@ def add_products(slots, v, weights, positive, rare_positive, moments):
 
 @jit
 def walk(knots, table, squared):
-    """Turn the sums of each slot and knot into the sums over what each loses to, in place; return the mean loss."""
+    """Turn the sums in each slot and at each knot into the sums over its active pairs, in place; return the loss."""
     m = table.shape[0] - 1
     value = mass = first = second = rare = 0.0
-    for k in range(m + 1):  # the knots below slot k: their mass, and sums of the distances from the last of them
+    for k in range(m + 1):  # the knots below slot k: their weight, and the sums of their distances from the last one
         if k > 0:
             d = knots[k - 1] - knots[k - 2] if k > 1 else 0.0
             second += d * (2.0 * first + d * mass)
@@ -321,7 +323,7 @@ def walk(knots, table, squared):
         rare = table[k, RARE]
         table[k, BELOW_D], table[k, BELOW] = first, mass
     mass = first = common = common_h = 0.0
-    for k in range(m, -1, -1):  # the common rows above knot k: their mass, and the sum of their distances from it
+    for k in range(m, -1, -1):  # the common rows above knot k: their weight, and the sum of their distances from it
         if k < m - 1:
             first += (knots[k + 1] - knots[k]) * mass
         mass += common
@@ -333,7 +335,7 @@ def walk(knots, table, squared):
 
 @jit
 def walk_moments(moments):
-    """Turn the sums of c v in each slot and at each knot into those over what each loses to, in place."""
+    """Turn the sums of c v in each slot and at each knot into the sums over its active pairs, in place."""
     m = moments.shape[0] - 1
     below = above = common = 0.0
     for k in range(m + 1):
@@ -348,7 +350,7 @@ def walk_moments(moments):
 
 @jit
 def fill_slopes(scores, slots, weights, is_rare, sign, offset, values, table, squared, out):
-    """Fill in the gradient; see `Knots.slopes`."""
+    """Fill `out` with the gradient; see `Knots.slopes`."""
     for i in range(out.shape[0]):
         k = slots[i]
         if is_rare[i]:
@@ -364,7 +366,7 @@ def fill_slopes(scores, slots, weights, is_rare, sign, offset, values, table, sq
 
 @jit
 def fill_curvature(slots, v, weights, positive, rare_positive, table, moments, out):
-    """Fill in the product with the second derivative; see `Knots.curvature`."""
+    """Fill `out` with the product of the second derivative and v; see `Knots.curvature`."""
     for i in range(out.shape[0]):
         k = slots[i]
         if positive[i] == rare_positive:

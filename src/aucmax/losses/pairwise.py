@@ -1,4 +1,4 @@
-"""The smooth losses of pairs, and `pairwise_loss`, which evaluates any loss at given scores.
+"""The smooth pairwise losses, and `pairwise_loss`, which evaluates any loss at given scores.
 
 Importing this module imports Numba; see `jit`.
 """
@@ -29,10 +29,10 @@ def pairwise_loss(y: Any, scores: Any, loss: str = "squared_hinge", sample_weigh
     scores : array-like of shape (n_samples,)
         Scores.
     loss : {"squared", "squared_hinge", "hinge", "logistic", "exponential", "sigmoid"}, default="squared_hinge"
-        The loss of a pair with the margin t, the difference of its scores: half of (1 - t)^2, half of the square of
-        max(0, 1 - t), max(0, 1 - t), log(1 + exp(-t)), exp(-t), 1 / (1 + exp(t)).
+        The loss of a pair with the score difference t. In this order: (1 - t)^2 / 2, max(0, 1 - t)^2 / 2,
+        max(0, 1 - t), log(1 + exp(-t)), exp(-t), 1 / (1 + exp(t)).
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows; a pair weighs their product.
+        Weights of the rows; the weight of a pair is their product.
 
     Returns
     -------
@@ -62,14 +62,22 @@ def pairwise_loss(y: Any, scores: Any, loss: str = "squared_hinge", sample_weigh
 
 
 class ExponentialSums(NamedTuple):
-    """Sums of exp(-s) over the positives and of exp(s) over the negatives, each over the exponential of its top."""
+    """Weighted sums of exp(s) over the negatives and of exp(-s) over the positives, scaled to avoid overflow.
+
+    Attributes
+    ----------
+    tops : ndarray of shape (2,)
+        The largest exponent of each class; -inf for a class without rows.
+    sums : ndarray of shape (2,)
+        The sum of each class, divided by the exponential of `tops`.
+    """
 
     tops: np.ndarray
     sums: np.ndarray
 
     @classmethod
     def of(cls, targets: Targets, scores: np.ndarray) -> ExponentialSums:
-        """Return those of a block."""
+        """Return the sums of a block."""
         signed = np.where(targets.positive, -scores, scores)
         tops, sums = np.full(2, -np.inf), np.zeros(2)
         for c, side in enumerate((~targets.positive, targets.positive)):
@@ -80,18 +88,18 @@ class ExponentialSums(NamedTuple):
         return cls(tops, sums)
 
     def merge(self, other: ExponentialSums) -> ExponentialSums:
-        """Return those of both sets of rows."""
+        """Return the sums of both sets of rows together."""
         tops = np.maximum(self.tops, other.tops)
-        with np.errstate(invalid="ignore"):  # -inf - -inf where a class is in neither
+        with np.errstate(invalid="ignore"):  # -inf - -inf if neither has rows of a class
             parts = [np.where(part.sums > 0, part.sums * np.exp(part.tops - tops), 0.0) for part in (self, other)]
         return ExponentialSums(tops, parts[0] + parts[1])
 
 
 class Exponential:
-    """exp(-t), the product of a mean of exp(-s) over the positives and one of exp(s) over the negatives."""
+    """exp(-t): its mean over all pairs is the mean of exp(-s) over the positives times that of exp(s) over the rest."""
 
     def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
-        """Return the loss at these scores; infinite where a pair's is."""
+        """Return the loss at these scores; infinite if it overflows."""
         tops, sums = space.reduce(ExponentialSums.of, scores, merge=ExponentialSums.merge)
         with np.errstate(over="ignore"):
             value = float(np.exp(tops[0] + tops[1]) * sums[0] * sums[1])
@@ -103,7 +111,7 @@ class Exponential:
             signed = np.where(targets.positive, -s, s)
             return targets.pair_weights * np.exp(signed - tops[own]) / sums[own]
 
-        shares = space.map(local, scores)  # of sum 1 in each class
+        shares = space.map(local, scores)  # they sum to 1 in each class
         gradient = space.map(lambda targets, p: value * np.where(targets.positive, -p, p), shares)
 
         def class_means(targets: Targets, p: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -162,12 +170,12 @@ class Logistic:
 
 
 class Sigmoid(Logistic):
-    """1 / (1 + exp(slope * t)), at a slope of 1 minus the derivative of the logistic loss.
+    """1 / (1 + exp(slope * t)). With slope 1 it is the negative derivative of the logistic loss.
 
     Parameters
     ----------
     slope : float, default=1.0
-        How steep the step is.
+        The steepness of the step.
     """
 
     order = 1

@@ -1,4 +1,4 @@
-"""The square loss of pairs, (1 - t)^2 / 2: the one whose curvature is the same everywhere."""
+"""The pairwise square loss, (1 - t)^2 / 2, whose curvature is the same everywhere; and what all losses share."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..data.scores import ScoreMoments
 
 
 class Point(NamedTuple):
-    """A loss at given scores.
+    """Value and derivatives of a loss at given scores.
 
     Attributes
     ----------
     value : float
-        The mean loss.
+        The mean loss over all pairs.
     gradient : vector
-        Its derivative in the score of each row.
+        Its derivative with respect to the score of each row.
     hessian_product : callable
         Returns the second derivative times a vector; zero for "hinge".
     """
@@ -31,7 +31,7 @@ class Point(NamedTuple):
 
 
 class PairwiseLoss(Protocol):
-    """What a solver asks of a loss: its value, gradient and curvature at any scores."""
+    """A pairwise loss: called with a score space and scores, it returns value, gradient and Hessian product."""
 
     def __call__(self, space: ScoreSpace, scores: Vector) -> Point: ...  # noqa: D102
 
@@ -62,6 +62,6 @@ def square_curvature(space: ScoreSpace, v: Vector) -> Vector:
 
 
 def class_sums(targets: Targets, v: np.ndarray) -> np.ndarray:
-    """Return the sums of v in the two classes, times the pair weights: over all rows, the class means of v."""
+    """Return the sums of pair weight times v in the two classes; over all rows these are the class means of v."""
     weighted = targets.pair_weights * v
     return np.array([np.sum(weighted, where=~targets.positive), np.sum(weighted, where=targets.positive)])
