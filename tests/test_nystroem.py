@@ -166,7 +166,7 @@ def test_equal_rows_and_constant_data():
 
 def test_more_landmarks_than_rows(X):
     few = X[:7]
-    expected = r"^n_components=400 is more than the 7 rows of X, each of which is taken for a landmark\.$"
+    expected = r"^n_components=400 is more than the 7 rows of X, each of which is taken as a landmark\.$"
     with pytest.warns(UserWarning, match=expected) as warned:
         transformer = KMeansNystroem().fit(few)
     assert warned[0].filename == __file__

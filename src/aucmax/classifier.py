@@ -1,4 +1,4 @@
-"""AUCClassifier, the front door."""
+"""AUCClassifier, the main estimator."""
 
 from __future__ import annotations
 
@@ -26,32 +26,33 @@ from .solvers.square import SOLVERS, MomentProblem
 
 
 class AUCClassifier(MomentClassifier):
-    """Linear classifier of exactly minimal pairwise loss, its loss and regularisation chosen by cross-validation.
+    """Linear classifier that minimises a pairwise loss, with loss and regularisation chosen by cross-validation.
 
-    It minimises, over all pairs of a positive row x+ and a negative row x-, with t = w.(x+ - x-) the margin of a pair,
+    A pair of a positive row x+ and a negative row x- has the margin t = w.(x+ - x-). With the mean over all pairs, the
+    objective is
 
         mean loss(t) + alpha/2 |w|^2                                             penalty="l2"
                      + alpha |w|_1                                               penalty="l1"
                      + alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2)           penalty="elasticnet"
 
-    exactly, and never over the pairs themselves: the square loss takes the moments of the two classes, in one pass over
-    the data, with the whole path of alphas and its cross-validation at little more than the price of one fit; the
+    It is minimised exactly, without a loop over pairs. The square loss needs only the moments of the two classes, which
+    take one pass over the data. The whole path of alphas and its cross-validation take little longer than one fit. The
     other losses take a few Newton steps from there. With `n_nonzero`, at most that many weights are not 0.
 
     Parameters
     ----------
     loss : {"auto", "squared", "squared_hinge", "hinge", "logistic", "exponential", "sigmoid"}, default="auto"
-        The loss of a pair with the margin t. "auto" takes "squared" or, if its cross-validated AUC is higher by more
-        than 0.0001, "squared_hinge"; and "squared" where nothing is cross-validated, in streams, and with penalties
-        other than "l2".
+        The loss of a pair with the margin t. "auto" chooses "squared_hinge" if its cross-validated AUC is higher by
+        more than 0.0001, and "squared" otherwise. Without cross-validation, in `partial_fit`, with other penalties than
+        "l2" and with `n_nonzero`, "auto" means "squared".
 
-        - "squared": (1 - t)^2 / 2. The only one for `partial_fit`, for the other penalties and for `n_nonzero`.
+        - "squared": (1 - t)^2 / 2. Required by `partial_fit`, by the other penalties and by `n_nonzero`.
         - "squared_hinge": max(0, 1 - t)^2 / 2, the rankSVM of truncated Newton methods (BAM).
         - "hinge": max(0, 1 - t), the ranking SVM (SVM-perf, SVM-OR). It needs an alpha above 0.
         - "logistic": log(1 + exp(-t)).
         - "exponential": exp(-t), as in RankBoost.
-        - "sigmoid": 1 / (1 + exp(t)), AUC itself but for a smooth step, sharpened until that is all there is. It is not
-          convex: the search starts at the minimum of "logistic", and never ends at a lower training AUC.
+        - "sigmoid": 1 / (1 + exp(t)), a smooth version of 1 - AUC, made steeper in several steps. It is not convex: the
+          search starts at the minimum of "logistic" and never returns weights of a lower training AUC.
 
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
         The penalty on the weights. "l1" and "elasticnet" leave many of them exactly 0.
@@ -60,45 +61,52 @@ class AUCClassifier(MomentClassifier):
         Share of the L1 norm in the penalty "elasticnet", above 0 and at most 1.
 
     n_nonzero : int or array-like of int, default=None
-        The number of weights that are not 0 (L0), from 1 to the number of columns; there are fewer only where fewer
-        columns say anything. Several are candidates, from which cross-validation chooses, together with alpha where
-        that is None. The best columns are searched for until no exchange of one for another lowers the objective:
+        The number of weights that are not 0 (L0), from 1 to the number of columns; there are fewer only if fewer
+        columns are not constant. Cross-validation chooses among several numbers, together with alpha if that is None.
+        The search for the best columns stops when no exchange of one column for another lowers the objective. This is
         a local minimum, not always the global one. Only with the penalty "l2".
 
     alpha : float, default=None
         Regularisation strength, at least 0. None chooses it from `alphas` by cross-validated AUC.
 
     alphas : array-like of shape (n_alphas,), default=None
-        Candidates for alpha. None takes two a decade over ten decades around the mean eigenvalue of the problem,
-        so that they follow the scale of the data (five decades with the solver "cg"); with `n_nonzero`, one a decade
-        over five. For "l1" and "elasticnet" they are ten a decade over three decades, from the smallest alpha that
-        leaves no weight downwards (one and a half decades with the solver "cg").
+        Candidates for alpha. None uses two per decade over ten decades around the mean eigenvalue of the problem, so
+        that they depend on the scale of the data (five decades with the solver "cg"); with `n_nonzero`, one per decade
+        over five decades. For "l1" and "elasticnet" there are ten per decade over three decades (one and a half with
+        the solver "cg"). The largest of these is the smallest alpha for which all weights are 0.
 
     cv : int, cross-validation generator or iterable, default=5
-        How loss, alpha and `n_nonzero` are cross-validated. A number deals the rows of each class out to that many
-        folds, fewer if the rarer class has fewer rows; and again, up to ten times, in other orders, if it has so few
-        that once would be noise. There is no randomness in it. With losses other than "squared", not more than 10,000
-        rows of each class take part, or ten for each column. Not used if there is nothing to choose.
+        How loss, alpha and `n_nonzero` are cross-validated. An integer is a number of stratified folds; there are fewer
+        if the rarer class has fewer rows. If that class has so few rows that one round of folds would be too noisy,
+        there are up to ten rounds, each from another order of the rows. The folds are not random. With losses other
+        than "squared", at most 10,000 rows of each class are used, or ten per column. Not used if there is nothing to
+        choose.
 
     standardize : bool, default=True
-        Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied,
-        sparse ones stay sparse, and `coef_` is for the columns as they are.
+        Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied, sparse
+        data stay sparse, and `coef_` holds the weights of the original columns.
 
     solver : {"auto", "moments", "dual", "cg"}, default="auto"
-        "moments" factors an n_features x n_features matrix, "dual" one of the order of the number of rows, "cg"
-        runs conjugate gradients on the rows and forms neither; "auto" takes the cheapest. Sparse fits take the whole
-        matrix with "moments", and with the other two only the blocks of it that belong to the columns in question.
+        "moments" factors an n_features x n_features matrix. "dual" factors a matrix of the order of the number of rows.
+        "cg" runs conjugate gradients on the rows and forms neither matrix. "auto" chooses the fastest. Fits with "l1",
+        "elasticnet" or `n_nonzero` use the whole n_features x n_features matrix with "moments"; with the other two they
+        compute only the blocks of the columns that they compare.
 
     tol : float, default=1e-6
-        Where iterations stop: for losses other than "squared", the norm of the gradient over that at w = 0; for "hinge"
-        the duality gap over the objective; for "cg", the norm of the residual of the normal equations over that of
-        their right-hand side; for "l1" and "elasticnet", the distance of the gradient from the optimality conditions
-        over alpha * l1_ratio, in any column. While candidates are compared, all stop at 1e-3, Newton's method at 3e-4.
-        The search with `n_nonzero` has no tolerance.
+        Tolerance at which iterations stop. The quantity that is compared with it is
+
+        - for losses other than "squared": the norm of the gradient, relative to that at w = 0;
+        - for "hinge": the duality gap, relative to the objective;
+        - for "cg": the norm of the residual of the linear system, relative to that of its right-hand side;
+        - for "l1" and "elasticnet": the largest distance of the gradient from the optimality conditions in a column,
+          relative to alpha * l1_ratio.
+
+        During cross-validation the tolerance is 1e-3, and 3e-4 for Newton's method. The search with `n_nonzero` has no
+        tolerance.
 
     max_iter : int, default=1000
-        Limit of Newton steps for one alpha, of iterations of "cg", of sweeps of coordinate descent for one alpha with
-        "l1" and "elasticnet", and of exchanges of columns for one candidate with `n_nonzero`.
+        The largest number of Newton steps for one alpha, of iterations of "cg", of sweeps of coordinate descent for one
+        alpha with "l1" and "elasticnet", or of exchanges of columns for one candidate with `n_nonzero`.
 
     Attributes
     ----------
@@ -106,7 +114,8 @@ class AUCClassifier(MomentClassifier):
         The weights.
 
     intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data; AUC does not depend on it.
+        The intercept. A score of zero has the base rate of the training data as its probability. The AUC does not
+        depend on it.
 
     classes_ : ndarray of shape (2,)
         The negative and the positive class, sorted.
@@ -115,43 +124,43 @@ class AUCClassifier(MomentClassifier):
         The loss that was fitted.
 
     alpha_ : float
-        The alpha of the weights.
+        The alpha that was fitted.
 
     n_nonzero_ : int
-        The candidate of `n_nonzero` that was fitted. Only where it was given.
+        The value of `n_nonzero` that was fitted. Only if it was given.
 
     alphas_ : ndarray of shape (n_alphas,)
-        The candidates, decreasing. Only after cross-validation.
+        The candidates for alpha, decreasing. Only after cross-validation.
 
     cv_results_ : dict of arrays
         AUC of each candidate on each held-out fold, with the names of :class:`sklearn.model_selection.GridSearchCV`.
         Only after cross-validation.
 
     calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`. Fitted to held-out scores after
-        cross-validation, to training scores if alpha was given, and computed from the class moments by `partial_fit`.
+        Slope and offset of the log-odds of `predict_proba` as a function of `decision_function`. They are fitted to
+        held-out scores after cross-validation and to training scores if alpha was given. `partial_fit` computes them
+        from the class moments.
 
     moments_ : ClassMoments
-        The class moments, which `partial_fit` continues from. Only with the loss "squared" and the solver "moments".
+        The class moments, from which `partial_fit` continues. Only with the loss "squared" and the solver "moments".
 
     dual_gap_ : float
-        The objective less a lower bound of its minimum. Only with the loss "hinge".
+        The objective minus a lower bound of its minimum. Only with the loss "hinge".
 
     n_iter_ : int
-        Newton steps, iterations of "cg", sweeps or exchanges, whichever the fit needed; 1 where it needed none.
+        Number of Newton steps, iterations of "cg", sweeps or exchanges; 1 for a direct solver.
 
     n_features_in_ : int
         Number of features seen in fit.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had them.
+        Names of the features, if X had them.
 
     See Also
     --------
     cross_validate_path : The cross-validation by itself.
-    ClassMoments : What the exact fit knows of the data.
-
-    pairwise.pairwise_loss : The losses by themselves.
+    ClassMoments : All that the exact fit needs to know about the data.
+    pairwise_loss : The losses by themselves.
 
     Notes
     -----
@@ -168,7 +177,7 @@ class AUCClassifier(MomentClassifier):
     >>> round(clf.score(X_test, y_test), 3)
     0.994
 
-    The five columns that together are best, and no others:
+    A model of five columns:
 
     >>> sparse = AUCClassifier(n_nonzero=5).fit(X_train, y_train)
     >>> int((sparse.coef_ != 0).sum()), round(sparse.score(X_test, y_test), 3)
@@ -229,11 +238,11 @@ class AUCClassifier(MomentClassifier):
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out.
+            Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
         groups : array-like of shape (n_samples,), default=None
             Groups of rows that cross-validation keeps together, for a `cv` such as
-            :class:`sklearn.model_selection.GroupKFold`. Where `cv` is a number, it stands for
-            :class:`sklearn.model_selection.StratifiedGroupKFold` then.
+            :class:`sklearn.model_selection.GroupKFold`. With groups, an integer `cv` means
+            :class:`sklearn.model_selection.StratifiedGroupKFold`.
 
         Returns
         -------
@@ -254,7 +263,7 @@ class AUCClassifier(MomentClassifier):
         return {"n_folds": int(folds) if chosen and square and isinstance(folds, Integral) else 1}
 
     def _fit_rows(self, rows: Rows, **told: Any) -> None:
-        """Choose a candidate where there is a choice, then solve for it."""
+        """Choose a candidate if there are several, then solve for it."""
         self._forget("moments_", "alphas_", "cv_results_", "dual_gap_")
         objective = self._objective(rows.n_features)
         if self.alpha is None or len(objective.n_nonzero or ()) > 1:
@@ -296,7 +305,7 @@ class AUCClassifier(MomentClassifier):
     def _solve(
         self, problem: Problem, objective: Objective, candidate: Candidate, start: np.ndarray | None = None
     ) -> np.ndarray:
-        """Set what is known from the problem and the candidate, and return the weights."""
+        """Solve the problem for a candidate, set the fitted attributes, and return the weights."""
         w, self.n_iter_, gap, moments = problem.solve(candidate, self.tol, start)
         self.coef_, self.alpha_, self.loss_ = w[None, :], candidate.alpha, candidate.loss or objective.loss
         self._forget("n_nonzero_")
@@ -313,26 +322,26 @@ class AUCClassifier(MomentClassifier):
         """Add rows to the class moments and fit all rows so far, exactly.
 
         Any split of the rows into calls, in any order, gives the weights of one `fit` on all of them with the same
-        alpha and number of nonzero weights. Where these were not given, they are the ones that an earlier `fit`
-        cross-validated. Since the rows are not kept, the moments choose otherwise: alpha is the oracle approximating
-        shrinkage for "l2", and the one of least AICc, the classes taken as Gaussian, for "l1" and "elasticnet"; of
-        several `n_nonzero`, that of least AICc is taken.
+        alpha and number of nonzero weights. If these are not given, the values that an earlier `fit` cross-validated
+        are used. If there was none, they are chosen from the moments, since the rows are not kept. For "l2", alpha
+        comes from the oracle approximating shrinkage. For "l1" and "elasticnet", and among several `n_nonzero`, the
+        least AICc decides, computed as if the classes were Gaussian.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New rows.
         y : array-like of shape (n_samples,)
-            Their labels; one class is enough.
+            Their labels; rows of one class are enough.
         classes : array-like of shape (2,), default=None
-            The two classes, needed in the first call if its rows are of one class only.
+            The two classes; required in the first call if its rows are of one class only.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
         Returns
         -------
         self : AUCClassifier
-            The classifier; it predicts as soon as both classes have been seen.
+            The classifier; it can predict as soon as both classes have been seen.
         """
         return super().partial_fit(X, y, classes, sample_weight)
 
@@ -345,7 +354,7 @@ class AUCClassifier(MomentClassifier):
         self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))
 
     def _keep_or_choose(self, square: MomentProblem, objective: Objective) -> Candidate:
-        """Return what an earlier fit cross-validated, or else what the moments suggest."""
+        """Return the candidate that an earlier fit cross-validated, or else the one that the moments suggest."""
         if hasattr(self, "cv_results_"):
             n_nonzero = getattr(self, "n_nonzero_", None)
             if objective.n_nonzero is None or n_nonzero in objective.n_nonzero:

@@ -15,7 +15,17 @@ from .data.moments import ClassMoments
 
 
 class GaussianSet(NamedTuple):
-    """Size of a set, share of its positives, and share of each class that is labelled as the other."""
+    """The parameters of an artificial data set.
+
+    Attributes
+    ----------
+    n_features, n_samples : int
+        Number of columns and rows.
+    ratio : float
+        The share of the positives.
+    outliers : float
+        The share of the training rows of each class that have the label of the other.
+    """
 
     n_features: int
     n_samples: int
@@ -35,9 +45,9 @@ GAUSSIAN_SETS = {
     "data8": GaussianSet(2500, 5000, 0.35, 0.05),
     "data9": GaussianSet(2500, 5000, 0.5, 0.1),
 }
-# The covariance of the positives is this many times that of the negatives, in the mean of its eigenvalues.
+# The mean eigenvalue of the covariance of the positives, divided by that of the negatives.
 POSITIVE_SPREAD = 2.0
-# Moments that are known count as those of so many rows: shrinkage leaves them alone.
+# Exact moments count as those of this many rows, so that shrinkage does not change them.
 EXACT_WEIGHT = 1e12
 
 
@@ -63,7 +73,7 @@ def make_sparse_shift(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw two classes of standard normal columns, a few of which are shifted in the positive class.
 
-    The simulation of a disease outbreak of Yang et al. [1]_: who finds the shifted columns has found the outbreak.
+    This is the simulation of a disease outbreak by Yang et al. [1]_: the shifted columns are the outbreak.
 
     Parameters
     ----------
@@ -141,27 +151,27 @@ def make_gaussian(
     moments: ClassMoments | None = None,
     random_state: Any = None,
 ) -> tuple[np.ndarray, np.ndarray, ClassMoments]:
-    """Draw two Gaussian classes with random moments, and give these moments too.
+    """Draw two Gaussian classes with random moments, and return these moments too.
 
-    The nine artificial sets of Ghanbari and Scheinberg [1]_. The first rows are to train on, and some of them, the
-    outliers, have the label of the other class; the rest, to test on, are clean.
+    These are the nine artificial sets of Ghanbari and Scheinberg [1]_. The first rows are for training. Some of them,
+    the outliers, have the label of the other class. The other rows are for testing and have no outliers.
 
     Parameters
     ----------
     name : {"data1", ..., "data9"}, default="data1"
         The set, in the order of the paper: 500, 1,000 and 2,500 columns; without outliers, with 5% and with 10%.
     n_samples, n_features : int, default=None
-        Numbers of rows and columns; None takes those of the set.
+        Number of rows and columns; None uses those of the set.
     ratio : float in (0, 1), default=None
-        Share of the positives, rounded to whole rows, at least one of each class; None takes that of the set.
+        Share of the positives, rounded to whole rows, at least one of each class; None uses that of the set.
     outliers : float in [0, 1], default=None
-        Share of the training rows of each class that get the label of the other; None takes that of the set.
+        Share of the training rows of each class that get the label of the other; None uses that of the set.
     auc : float in [0.5, 1), default=0.9965
-        The largest AUC that a linear classifier has on the clean distribution.
+        The largest AUC of a linear classifier on the distribution without outliers.
     train_size : float in [0, 1], default=0.8
-        Share of the rows, the first ones, that are to train on.
+        Share of the rows that are for training; these are the first rows.
     moments : ClassMoments, default=None
-        Where given, as returned by an earlier call, new rows are drawn with these moments; `auc` and
+        Moments that an earlier call returned. If given, new rows are drawn with these moments, and `auc` and
         `n_features` are not used.
     random_state : int, RandomState instance or None, default=None
         Pass an int for the same data each time.
@@ -173,18 +183,18 @@ def make_gaussian(
     y : ndarray of shape (n_samples,)
         Their classes: 0 and 1, or those of given `moments`.
     moments : ClassMoments
-        The exact moments of the two classes without outliers, with the priors as weights. They weigh as much as those
-        of 10^12 rows, so that estimators which shrink what few rows tell leave them as they are.
+        The exact moments of the two classes without outliers. Their weights are the priors times 10^12, so that
+        estimators with shrinkage do not shrink them.
 
     Notes
     -----
-    The paper has "random first and second moments" and says no more. Here the covariance of each class has
-    eigenvectors drawn uniformly from all rotations and eigenvalues uniform in [0.5, 1.5], times 2 for the positives;
-    the mean of the negatives is standard normal, and the positives are shifted from it in a uniformly random
-    direction, as far as the AUC asks. Covariances that are nearly spherical, and a little larger for the positives, are
-    what the published figures point to: see ``docs/papers/gaussian.md``.
+    The paper says only that there are "random first and second moments". Here each class has a covariance of its own.
+    Its eigenvectors are drawn uniformly from all rotations, and its eigenvalues uniformly from [0.5, 1.5], times 2 for
+    the positives. The mean of the negatives is standard normal. The mean of the positives is shifted from it in a
+    uniformly random direction, as far as the AUC requires. The published figures suggest covariances that are nearly
+    spherical and a little larger for the positives: see ``docs/papers/gaussian.md``.
 
-    The paper tests at accuracies of 0.99 with 10% of outliers, so its test rows have none.
+    The paper reports test accuracies of 0.99 with 10% of outliers, so its test rows have none.
 
     References
     ----------

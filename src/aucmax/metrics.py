@@ -1,6 +1,6 @@
-"""The area under the ROC curve: exact and fast, with its confidence interval and a test of two of them.
+"""The area under the ROC curve, its confidence interval, and a test of the difference of two areas.
 
-And how well the columns that a classifier uses are those that matter.
+Also two measures of how well a classifier has found the columns that matter.
 """
 
 import math
@@ -16,7 +16,17 @@ from .data.validation import check_class_weights, check_weights, find_classes
 
 
 class AUCInterval(NamedTuple):
-    """An AUC, its confidence interval and its standard error."""
+    """An AUC with its confidence interval.
+
+    Attributes
+    ----------
+    auc : float
+        The AUC.
+    low, high : float
+        The ends of the confidence interval.
+    standard_error : float
+        The standard error of the AUC.
+    """
 
     auc: float
     low: float
@@ -25,7 +35,21 @@ class AUCInterval(NamedTuple):
 
 
 class AUCComparison(NamedTuple):
-    """Two AUCs of the same rows, the interval of their difference and the test that it is zero."""
+    """Two AUCs on the same rows, and the test that they are equal.
+
+    Attributes
+    ----------
+    auc_a, auc_b : float
+        The two AUCs.
+    difference : float
+        auc_a - auc_b.
+    low, high : float
+        The ends of the confidence interval of the difference.
+    statistic : float
+        The difference divided by its standard error, standard normal if the AUCs of the population are equal.
+    pvalue : float
+        The two-sided p-value of that hypothesis.
+    """
 
     auc_a: float
     auc_b: float
@@ -42,20 +66,20 @@ def roc_auc(
     """Compute the area under the ROC curve of one or several vectors of scores.
 
     This is the probability that a random positive row scores higher than a random negative one, where a tie
-    counts one half. It agrees with :func:`sklearn.metrics.roc_auc_score` and is many times faster on many
-    rows, because it sorts the smaller class only.
+    counts one half. The result is that of :func:`sklearn.metrics.roc_auc_score`. With many rows it is many times
+    faster, because it sorts the smaller class only.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Labels of two classes. The larger of the two, in sorted order, is the positive one.
     scores : array-like of shape (n_samples,) or (n_samples, n_scores)
-        Scores, compared in float64: higher means more likely positive. Each column is measured by itself.
+        Scores, compared in float64: a higher score means more likely positive. Each column gets an area of its own.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. A pair weighs the product of its two rows' weights.
+        Weights of the rows. The weight of a pair is the product of the weights of its two rows.
     max_fpr : float in (0, 1], default=None
-        If below 1, the partial area over the false positive rates of [0, `max_fpr`], standardised by
-        McClish [1]_ to be 0.5 for scores that carry no information and 1 for perfect ones.
+        If below 1, compute the partial area over the false positive rates in [0, `max_fpr`], standardised by
+        McClish [1]_: 0.5 for scores without information, 1 for perfect scores.
 
     Returns
     -------
@@ -94,14 +118,14 @@ def roc_auc(
 def roc_auc_ci(y: ArrayLike, scores: ArrayLike, *, confidence_level: float = 0.95) -> AUCInterval:
     """Compute the area under the ROC curve and its confidence interval by the method of DeLong [1]_.
 
-    The interval is the normal one, cut to [0, 1]. It is computed in O(n log n).
+    It is the interval of a normal approximation, cut to [0, 1], and takes O(n log n) time.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Labels of two classes, with at least two rows of each. The larger label is the positive one.
     scores : array-like of shape (n_samples,)
-        Scores of rows that were not used in training: higher means more likely positive.
+        Scores of rows that were not used in training: a higher score means more likely positive.
     confidence_level : float in (0, 1), default=0.95
         Probability with which the interval should cover the AUC of the population.
 
@@ -112,8 +136,8 @@ def roc_auc_ci(y: ArrayLike, scores: ArrayLike, *, confidence_level: float = 0.9
 
     Notes
     -----
-    At an AUC of 0 or 1 the estimated variance is zero and the interval has no width, however few the rows: a
-    known weakness of the method, which also makes the interval too short near these ends.
+    At an AUC of 0 or 1 the estimated variance is zero and the interval has no width, even if there are few rows.
+    This is a known weakness of the method. Intervals close to 0 or 1 are too short for the same reason.
 
     References
     ----------
@@ -145,7 +169,7 @@ def compare_auc(
     y : array-like of shape (n_samples,)
         Labels of two classes, with at least two rows of each. The larger label is the positive one.
     scores_a, scores_b : array-like of shape (n_samples,)
-        Two scores of each row, none of which was used in training: higher means more likely positive.
+        Two scores of each row; the rows were not used in training. A higher score means more likely positive.
     confidence_level : float in (0, 1), default=0.95
         Probability with which the interval should cover the difference of the two AUCs of the population.
 
@@ -193,10 +217,10 @@ def compare_auc(
 
 
 def support_f1(coef: Any, support: ArrayLike, *, threshold: float = 0.0) -> float:
-    """Compute how well the columns that a classifier uses are those that matter: the F1 score of two sets.
+    """Compute how well a classifier has found the columns that matter, as the F1 score of two sets.
 
-    It is ``2 |A & B| / (|A| + |B|)``, the harmonic mean of the precision |A & B| / |A| and the recall
-    |A & B| / |B|, for A the columns with a weight and B the support.
+    Let A be the columns with a nonzero weight, and B the columns that matter. The score is ``2 |A & B| / (|A| + |B|)``,
+    the harmonic mean of the precision |A & B| / |A| and the recall |A & B| / |B|.
 
     Parameters
     ----------
@@ -205,7 +229,7 @@ def support_f1(coef: Any, support: ArrayLike, *, threshold: float = 0.0) -> floa
     support : array-like
         The columns that matter: a mask of n_features booleans, or indices.
     threshold : float, default=0
-        Weights of at most this size count as zero. [1]_ takes 0.001 for algorithms whose weights never are.
+        Weights of at most this size count as zero. [1]_ uses 0.001 for algorithms whose weights are never exactly 0.
 
     Returns
     -------
@@ -228,9 +252,9 @@ def support_f1(coef: Any, support: ArrayLike, *, threshold: float = 0.0) -> floa
 
 
 def support_jaccard(coef: Any, support: ArrayLike, *, threshold: float = 0.0) -> float:
-    """Compute how well the columns that a classifier uses are those that matter: the Jaccard index of two sets.
+    """Compute how well a classifier has found the columns that matter, as the Jaccard index of two sets.
 
-    It is ``|A & B| / |A | B|`` for A the columns with a weight and B the support.
+    Let A be the columns with a nonzero weight, and B the columns that matter. The index is ``|A & B| / |A | B|``.
 
     Parameters
     ----------
@@ -257,7 +281,7 @@ def support_jaccard(coef: Any, support: ArrayLike, *, threshold: float = 0.0) ->
 
 
 def _count_support(coef: Any, support: ArrayLike, threshold: float) -> tuple[int, int, int]:
-    """Return the numbers of columns in both sets, with a weight, and in the support."""
+    """Return the number of columns in both sets, with a nonzero weight, and in the support."""
     weights: np.ndarray = check_array(getattr(coef, "coef_", coef), ensure_2d=False, input_name="coef")
     if weights.ndim == 2 and len(weights) == 1:
         weights = weights[0]
@@ -278,7 +302,7 @@ def _count_support(coef: Any, support: ArrayLike, threshold: float) -> tuple[int
 
 
 def _check_scores(scores: ArrayLike, name: str, max_ndim: int = 1) -> np.ndarray:
-    """Return finite float64 scores of one dimension, or at most `max_ndim`, without a copy where possible."""
+    """Return finite float64 scores of at most `max_ndim` dimensions, without a copy if possible."""
     with np.errstate(invalid="ignore"):  # its sum may be inf - inf where scores reach 1e308
         array: np.ndarray = check_array(scores, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
     if array.ndim > max_ndim:
@@ -288,7 +312,7 @@ def _check_scores(scores: ArrayLike, name: str, max_ndim: int = 1) -> np.ndarray
 
 
 def _check_labels(y: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the two classes, sorted, and which rows are of the second."""
+    """Return the two classes, sorted, and the mask of the rows of the second."""
     labels: np.ndarray = column_or_1d(y, warn=True)
     check_consistent_length(labels, scores)
     classes = find_classes(labels)
@@ -313,14 +337,17 @@ def _partial_area(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray 
 
 
 def _normal_quantile(confidence_level: float) -> float:
-    """Return how many standard errors a two-sided normal interval reaches to each side."""
+    """Return the half-width of a two-sided normal interval in standard errors."""
     if not 0 < confidence_level < 1:
         raise ValueError(f"confidence_level must be in (0, 1), got {confidence_level!r}.")
     return float(-ndtri(0.5 * (1 - confidence_level)))
 
 
 def _place(positive: np.ndarray, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return the AUC and, for each row of a class, twice the rows of the other below it (a tie: half)."""
+    """Return the AUC and the places of the positive and of the negative rows.
+
+    The place of a row is twice the number of rows of the other class below it, where a tie counts one half.
+    """
     ones, zeros = scores[positive], scores[~positive]
     if min(len(ones), len(zeros)) < 2:
         raise ValueError(
@@ -334,10 +361,10 @@ def _place(positive: np.ndarray, scores: np.ndarray) -> tuple[float, np.ndarray,
 
 
 def _standard_error(places_of_ones: np.ndarray, places_of_zeros: np.ndarray) -> float:
-    """Return DeLong's standard error of an AUC from the places, or of a difference from theirs.
+    """Return DeLong's standard error of an AUC from its places, or of a difference from the differences of the places.
 
-    A structural component of DeLong's is a place divided by twice the number of rows of the other class, or
-    one minus that. Integers have no variance at all where they are all equal, which fractions may have.
+    DeLong's structural component of a row is its place divided by twice the number of rows of the other class, or one
+    minus that. Places are integers, so their variance is exactly 0 if they are all equal; that of fractions may not be.
     """
     n_ones, n_zeros = len(places_of_ones), len(places_of_zeros)
     variance_of_ones = np.var(places_of_ones, ddof=1) / (2 * n_zeros) ** 2

@@ -1,4 +1,4 @@
-"""Features whose inner products are a Gaussian kernel: what gives the linear algorithms curved boundaries.
+"""Features whose inner products approximate a Gaussian kernel, with which linear algorithms get curved boundaries.
 
 Zhang, Tsang and Kwok (2008), Improved Nystroem low-rank approximation and error analysis.
 
@@ -9,11 +9,12 @@ Conventions
     K(U, U) = V diag(e) V'                      its eigenvalues
     f(x) = K(x, U) V diag(e)^-1/2               the features of a row
 
-so that f(x).f(x') = K(x, U) K(U, U)^+ K(U, x'), which is k(x, x') itself where x or x' is a landmark. The symmetric
-root K(U, U)^-1/2 of the papers gives the same features turned by V', with the same inner products. Without the turn
-they are nearly uncorrelated, the principal components of the kernel, which suits algorithms that scale each column.
+so that f(x).f(x') = K(x, U) K(U, U)^+ K(U, x'), which equals k(x, x') if x or x' is a landmark. The symmetric root
+K(U, U)^-1/2 of the papers gives the same features rotated by V', with the same inner products. Without this rotation
+the features are the principal components of the kernel. They are nearly uncorrelated, which suits algorithms that scale
+each column.
 
-Features whose eigenvalue is not above rounding are nothing but rounding, blown up by e^-1/2, and are left out.
+Features whose eigenvalue is within rounding of 0 are left out: they are rounding errors, multiplied by e^-1/2.
 """
 
 from __future__ import annotations
@@ -39,15 +40,15 @@ from .data.threads import map_threads, one_blas_thread
 from .data.validation import canonical
 from .estimators.base import all_or_nothing
 
-# The rows that the default bandwidth is measured on, as published.
+# The default bandwidth is computed from this many rows, as published.
 BANDWIDTH_ROWS = 80_000
-# k-means sees this many rows, or this many for each landmark, and makes this many rounds. With 400 landmarks on
-# covtype, cod-rna and susy, twice the rows or ten rounds took at most 4% off the error of the kernel; beginning with
-# k-means++ instead of rows drawn at random took off 50, 40 and 3%.
+# k-means uses 10,000 rows, or ten for each landmark, and makes five iterations. With 400 landmarks on covtype, cod-rna
+# and susy, twice the rows or ten iterations reduced the error of the kernel by at most 4%; starting with k-means++
+# instead of random rows reduced it by 50, 40 and 3%.
 SAMPLE_ROWS = 10_000
 SAMPLE_ROWS_EACH = 10
 ROUNDS = 5
-# Rows transformed at a time: enough for BLAS to run at its speed, few enough for the kernel between them and the
+# Number of rows transformed at a time: enough for BLAS to be fast, and few enough for the kernel between them and the
 # landmarks to stay in the cache.
 BLOCK = 512
 
@@ -55,21 +56,21 @@ BLOCK = 512
 class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features of a Gaussian kernel by the Nystroem method, with k-means centres as landmarks.
 
-    Like :class:`sklearn.kernel_approximation.Nystroem`, which draws its landmarks from the rows; centres come nearer to
-    the kernel with the same number of features. The kernel takes the columns as they are: where their scales differ,
-    standardise them before.
+    It is like :class:`sklearn.kernel_approximation.Nystroem`, which draws its landmarks from the rows. With the same
+    number of features, k-means centres approximate the kernel better. The columns are not scaled: if their scales
+    differ, standardise them first.
 
     Parameters
     ----------
     n_components : int, default=400
-        Number of landmarks, and of features but for those that are left out as rounding (see `normalization_`).
+        Number of landmarks. It is also the number of features, unless some are left out (see `normalization_`).
 
     gamma : float, default=None
-        The kernel is exp(-gamma |x - u|^2). None takes 1 over the mean squared distance of the rows, of the first
-        80,000 if there are more, to their mean.
+        The kernel is exp(-gamma |x - u|^2). None uses 1 divided by the mean squared distance of the rows to their mean,
+        computed from the first 80,000 rows if there are more.
 
     random_state : int, RandomState instance or None, default=None
-        What the rows for k-means and its first centres are drawn from.
+        Draws the rows for k-means and its first centres. Pass an int for the same features each time.
 
     Attributes
     ----------
@@ -77,8 +78,8 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         The landmarks.
 
     normalization_ : ndarray of shape (n_components, n_features_out)
-        What the kernel between rows and landmarks is multiplied by. It has fewer columns than rows where landmarks are
-        equal, or so near to each other for the kernel that the precision of the data does not tell them apart.
+        The matrix by which the kernel between rows and landmarks is multiplied. It has fewer columns than rows if
+        landmarks are equal, or so close to each other that the kernel cannot tell them apart up to rounding.
 
     gamma_ : float
         The gamma of the kernel.
@@ -87,7 +88,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Number of features seen in fit.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had them.
+        Names of the features, if X had them.
 
     See Also
     --------
@@ -145,10 +146,10 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             n_components = X.shape[0]
             warnings.warn(
                 f"n_components={self.n_components} is more than the {n_components} rows of X, each of which is taken "
-                "for a landmark.",
+                "as a landmark.",
                 stacklevel=4,
             )
-        gamma = default_gamma(X[:BANDWIDTH_ROWS])  # in any case, since it raises an error where squares overflow
+        gamma = default_gamma(X[:BANDWIDTH_ROWS])  # always computed, since it raises an error if squares overflow
         self.gamma_ = gamma if self.gamma is None else float(self.gamma)
         self.components_ = find_landmarks(X, n_components, check_random_state(self.random_state))
         self.normalization_ = normalize(self.components_, self.gamma_)
@@ -157,7 +158,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: Any) -> np.ndarray:
         """Return the features of rows.
 
-        Beside the result, memory holds a block of rows for each thread.
+        Beside the result, only a block of rows for each thread is in memory.
 
         Parameters
         ----------
@@ -167,7 +168,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Returns
         -------
         features : ndarray of shape (n_samples, n_features_out)
-            In float32 if these rows and those of `fit` are, else in float64.
+            The features, as float32 if these rows and those of `fit` are float32, else as float64.
         """
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
@@ -201,17 +202,17 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 class GaussianKernel:
     """The kernel between rows and landmarks U, by |x - u|^2 = |x|^2 - 2 x.u + |u|^2.
 
-    Dense rows are shifted by the mean of the landmarks before, so that nothing cancels where means are large against
-    the spread.
+    Dense rows are first shifted by the mean of the landmarks, which avoids cancellation where means are large compared
+    with the spread.
 
     Parameters
     ----------
     landmarks : ndarray of shape (m, n_features)
-        U.
+        The landmarks U.
     gamma : float
-        Of the kernel.
+        The gamma of the kernel.
     dtype : dtype
-        Of the result.
+        The type of the result.
     centered : bool
         Whether to shift the rows.
     """
@@ -222,7 +223,7 @@ class GaussianKernel:
         U = self._shifted(landmarks)
         self.slopes = np.ascontiguousarray(2 * U.T)
         self.norms = row_norms(U, squared=True)
-        # exp in float64 took 80 times as long where its result is below the least normal number.
+        # exp in float64 took 80 times as long where its result is a denormal number.
         self.least = np.log(np.finfo(dtype).tiny)
 
     def __call__(self, rows: Any) -> np.ndarray:
@@ -232,7 +233,7 @@ class GaussianKernel:
             K = Z @ self.slopes
             K -= self.norms
             K -= row_norms(Z, squared=True)[:, None]
-        np.fmax(K, self.least, out=K)  # also where a row is so far away that its square overflows, and K is no number
+        np.fmax(K, self.least, out=K)  # also replaces NaN, which K holds if the square of a distant row overflows
         np.minimum(K, 0, out=K)
         return np.exp(K, out=K)
 
@@ -241,7 +242,7 @@ class GaussianKernel:
 
 
 def default_gamma(X: Any) -> float:
-    """Return 1 over the mean squared distance of the rows to their mean; 1 if they are all equal."""
+    """Return 1 divided by the mean squared distance of the rows to their mean; 1 if all rows are equal."""
     with np.errstate(over="ignore", invalid="ignore"):
         if sparse.issparse(X):
             means, variances = mean_variance_axis(X, axis=0)
@@ -254,15 +255,15 @@ def default_gamma(X: Any) -> float:
 
 
 def find_landmarks(X: Any, n_components: int, rng: np.random.RandomState) -> np.ndarray:
-    """Return the k-means centres of a sample of the rows, or the rows if there are no more."""
+    """Return the k-means centres of a sample of the rows, or all rows if there are only `n_components`."""
     n_rows = X.shape[0]
     if n_components == n_rows:
         return X.toarray() if sparse.issparse(X) else X.copy()
     n_sample = max(SAMPLE_ROWS, SAMPLE_ROWS_EACH * n_components)
     if n_rows > n_sample:
         X = X[np.sort(sample_without_replacement(n_rows, n_sample, random_state=rng))]
-    sample = X.astype(np.float64)  # in which no square overflows
-    if sparse.issparse(X):  # KMeans asks for 32-bit indices
+    sample = X.astype(np.float64)  # in float64 no square overflows
+    if sparse.issparse(X):  # KMeans needs 32-bit indices
         sample.indices, sample.indptr = sample.indices.astype(np.int32), sample.indptr.astype(np.int32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than centres: some are equal
@@ -271,13 +272,13 @@ def find_landmarks(X: Any, n_components: int, rng: np.random.RandomState) -> np.
 
 
 def normalize(landmarks: np.ndarray, gamma: float) -> np.ndarray:
-    """Return V diag(e)^-1/2 of the landmarks, the largest eigenvalues first, without those that may be rounding."""
+    """Return V diag(e)^-1/2 of the landmarks, largest eigenvalues first, without those within rounding of 0."""
     double = np.dtype(np.float64)
     with one_blas_thread():
         K = GaussianKernel(landmarks, gamma, double, centered=True)(landmarks)
         e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
-    # A feature is about sqrt(e / m) in size, and rounding of the kernel adds about eps / sqrt(e): at e = eps m, one per
-    # cent or less (measured). The eigenvalues themselves are off by up to 13 eps m, in float64.
+    # The size of a feature is about sqrt(e / m), and its error from rounding of the kernel about eps / sqrt(e): one per
+    # cent or less at e = eps m (measured). The eigenvalues have an error of up to 13 eps m in float64.
     least = len(e) * max(np.finfo(landmarks.dtype).eps, 100 * np.finfo(double).eps)
     kept = np.flatnonzero(e > least)[::-1]
     return np.ascontiguousarray(V[:, kept] / np.sqrt(e[kept]), dtype=landmarks.dtype)

@@ -1,4 +1,4 @@
-"""What every estimator shares: validation at the door, scores, labels, probabilities and progress."""
+"""What all estimators share: validation, scores, labels, probabilities and progress."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..selection.calibration import Calibration, calibrate
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a fitting method: where it fails, the estimator is left as it was."""
+    """Decorate a fitting method: if it fails, the estimator is left unchanged."""
 
     @functools.wraps(method)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -40,25 +40,28 @@ def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
-    """A binary linear classifier that is judged by its ROC AUC.
+    """A binary linear classifier whose score is the ROC AUC.
 
-    A subclass gives `_fit_rows`, which sees rows through the protocol alone. It sets `coef_` and, through
-    `_set_calibration`, the rest. `fit` and `fit_rows` are the two ways in: a matrix, and anything behind the protocol.
+    A subclass defines `_fit_rows`, which sees rows through the protocol alone. It sets `coef_` and calls
+    `_set_calibration`, which sets `intercept_` and `calibration_`. Users call `fit` with a matrix, or `fit_rows` with
+    anything that implements the protocol.
     """
 
     @abstractmethod
     def _fit_rows(self, rows: Rows, **told: Any) -> None:
-        """Fit rows of both classes; callbacks are told the `X` and `y` that `fit` was given."""
+        """Fit rows of both classes; `told` is passed on to callbacks: the `X` and `y` of `fit`."""
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_rows(self, rows: Rows) -> Self:
-        """Fit anything that is behind the protocol of rows: a file, see :func:`aucmax.open_rows`, or your own.
+        """Fit rows of any kind: those of a file, see :func:`aucmax.open_rows`, or your own.
+
+        The rows must implement the protocol :class:`aucmax.data.protocol.Rows`.
 
         Parameters
         ----------
         rows : Rows
-            The rows, see :mod:`aucmax.data.protocol`.
+            The rows.
 
         Returns
         -------
@@ -75,17 +78,17 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _first_question(self) -> dict[str, Any]:
-        """Return what `_fit_rows` asks first of rows, as :meth:`aucmax.data.protocol.Rows.expect` takes it."""
+        """Return the arguments of :meth:`aucmax.data.protocol.Rows.expect`: what `_fit_rows` will ask first."""
         return {"columns": True}
 
     def _enter(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> MemoryRows:
-        """Return validated rows, with their classes found; the entrance of `fit`."""
+        """Return the validated rows of a call of `fit`, and set `classes_`."""
         X, y, sample_weight = self._validate_rows(X, y, sample_weight)
         self.classes_ = find_classes(y)
         return MemoryRows(X, y, self.classes_, sample_weight, check_groups(groups, X))
 
     def _validate_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Any, Any]:
-        # Whether X is finite is seen in its moments: a pass over the data less.
+        # Whether X is finite is checked in its moments, which saves a pass over the data.
         X, y = validate_data(
             self,
             X,
@@ -103,7 +106,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @contextmanager
     def _tasks(self, n_tasks: int, told: dict[str, Any]) -> Iterator[Any]:
-        """Run a fit of so many tasks inside scikit-learn's callbacks; yields the context of the tasks."""
+        """Run a fit of `n_tasks` tasks inside scikit-learn's callbacks; yields the context of the tasks."""
         context = self._init_callback_context(max_subtasks=n_tasks)
         context.call_on_fit_task_begin(estimator=self, **told)
         yield context
@@ -118,7 +121,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         task.call_on_fit_task_end(estimator=self)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores: the larger, the more likely positive.
+        """Return the scores. A larger score means that the row is more likely positive.
 
         Parameters
         ----------
@@ -128,7 +131,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            ``X @ coef_[0] + intercept_``; above zero is predicted positive.
+            ``X @ coef_[0] + intercept_``; rows with a score above zero are predicted as positive.
         """
         check_is_fitted(self, "coef_")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -137,9 +140,9 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted class of each row.
 
-        Positive is said where the probability is above the base rate of the training data, the threshold of
-        best balanced accuracy for probabilities that are right: with rare positives it finds most of them, where
-        a threshold of one half would find none.
+        A row is predicted as positive if its probability is above the base rate of the training data. If the
+        probabilities are calibrated, this threshold has the best balanced accuracy. With rare positives it finds most
+        of them, where a threshold of one half would find none.
 
         Parameters
         ----------
@@ -149,7 +152,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            One of `classes_` each.
+            The predicted classes, each one of `classes_`.
         """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.intp)]
@@ -192,7 +195,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return slope * scores + base_logit
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the ROC AUC of the scores; not the accuracy, so that model selection optimises AUC.
+        """Return the ROC AUC of the scores, and not the accuracy, so that model selection maximises the AUC.
 
         Parameters
         ----------
@@ -219,7 +222,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         path : str or path
-            Where to; an existing file is replaced, whole or not at all.
+            The file to write. An existing file is replaced, whole or not at all.
         """
         from ..models.model_file import save_model
 
@@ -235,13 +238,13 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 class RowsClassifier(LinearAUCClassifier):
     """A linear classifier that is fitted to all rows at once, in one task.
 
-    A subclass gives `_solve_rows`, which sets `n_iter_` and what else it knows, and returns the weights. They are
-    calibrated on the training scores.
+    A subclass defines `_solve_rows`, which returns the weights and sets `n_iter_` and further attributes. The
+    calibration is fitted to the training scores.
     """
 
     @abstractmethod
     def _solve_rows(self, rows: Rows) -> np.ndarray:
-        """Return the weights of rows of both classes."""
+        """Return the weights for rows of both classes."""
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
@@ -255,7 +258,7 @@ class RowsClassifier(LinearAUCClassifier):
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out.
+            Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
 
         Returns
         -------

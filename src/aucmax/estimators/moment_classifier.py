@@ -1,4 +1,4 @@
-"""The estimators that are functions of the class moments: exact streams, and fits to moments from elsewhere."""
+"""Estimators that are functions of the class moments: they can be fitted to streams, exactly, and to given moments."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .base import LinearAUCClassifier, all_or_nothing
 class MomentClassifier(LinearAUCClassifier):
     """A linear classifier that is a function of the class moments: `fit`, `partial_fit` and `fit_moments`.
 
-    A subclass gives `_solve_moments`, which sets `coef_`, `n_iter_` and the calibration from moments of both classes.
+    A subclass defines `_solve_moments`, which sets `coef_`, `n_iter_` and the calibration.
     """
 
-    # What a fit to rows knows, and one to moments does not.
+    # Attributes that a fit to rows sets and a fit to moments does not.
     _of_rows: tuple[str, ...] = ("feature_names_in_",)
 
     @abstractmethod
     def _solve_moments(self, moments: ClassMoments) -> None:
-        """Set what is fitted, from moments of both classes."""
+        """Set the fitted attributes, from moments of both classes."""
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
@@ -39,7 +39,7 @@ class MomentClassifier(LinearAUCClassifier):
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out.
+            Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
 
         Returns
         -------
@@ -64,23 +64,23 @@ class MomentClassifier(LinearAUCClassifier):
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to the class moments and fit all rows so far, exactly: any split of the rows is one `fit`.
+        """Add rows to the class moments and fit all rows so far. Any split of the rows gives the same weights as `fit`.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New rows.
         y : array-like of shape (n_samples,)
-            Their labels; one class is enough.
+            Their labels; rows of one class are enough.
         classes : array-like of shape (2,), default=None
-            The two classes, needed in the first call if its rows are of one class only.
+            The two classes; required in the first call if its rows are of one class only.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
         Returns
         -------
         self : estimator
-            The classifier; it predicts as soon as both classes have been seen.
+            The classifier; it can predict as soon as both classes have been seen.
         """
         first = not hasattr(self, "classes_")
         X, y, sample_weight = self._validate_rows(X, y, sample_weight, reset=first)
@@ -88,7 +88,7 @@ class MomentClassifier(LinearAUCClassifier):
         if first:
             moments = ClassMoments(X.shape[1], known)
         elif hasattr(self, "moments_"):
-            moments = copy.copy(self.moments_)  # `update` binds new arrays and leaves these alone
+            moments = copy.copy(self.moments_)  # a shallow copy is enough: `update` makes new arrays
         else:
             raise ValueError(
                 "partial_fit continues from class moments, and the last fit kept none: start with partial_fit on a new "
@@ -99,12 +99,12 @@ class MomentClassifier(LinearAUCClassifier):
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_moments(self, moments: ClassMoments) -> Self:
-        """Fit from class moments alone: gathered elsewhere, merged, loaded, or known exactly.
+        """Fit to class moments, which may have been gathered elsewhere, merged, loaded, or known exactly.
 
         Parameters
         ----------
         moments : ClassMoments
-            Of both classes.
+            The moments of both classes.
 
         Returns
         -------

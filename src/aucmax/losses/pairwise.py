@@ -96,7 +96,7 @@ class ExponentialSums(NamedTuple):
 
 
 class Exponential:
-    """exp(-t): its mean over all pairs is the mean of exp(-s) over the positives times that of exp(s) over the rest."""
+    """exp(-t). Its mean is the mean of exp(-s) over the positives times the mean of exp(s) over the negatives."""
 
     def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
         """Return the loss at these scores; infinite if it overflows."""

@@ -1,12 +1,13 @@
-"""From scores to labels and probabilities: what AUC leaves open.
+"""From scores to labels and probabilities, which the AUC does not determine.
 
-AUC fixes the order of the scores and nothing else. A logistic curve fitted to them gives both of the rest:
+The AUC depends on the order of the scores alone. A logistic curve fitted to the scores gives both the threshold and the
+probabilities:
 
     P(positive | score) = expit(slope * (score - threshold) + logit(base rate))
 
-The threshold is thus the score whose probability is the base rate. For probabilities that are right it is the
-threshold of best balanced accuracy; it is estimated from all rows and not from those next to it, which makes it
-steadier on new rows than the best cut of the training scores (``docs/defaults.md`` has the figures).
+The threshold is the score whose probability is the base rate. If the probabilities are calibrated, it is the threshold
+of best balanced accuracy. It is estimated from all rows and not only from those close to it, which makes it more stable
+on new rows than the best threshold of the training scores (``docs/defaults.md`` has the figures).
 """
 
 from __future__ import annotations
@@ -26,7 +27,17 @@ _wanted = ContextVar("calibration is wanted", default=True)
 
 
 class Calibration(NamedTuple):
-    """The logistic curve of the scores."""
+    """A logistic curve of the scores.
+
+    Attributes
+    ----------
+    threshold : float
+        The score whose probability is the base rate.
+    slope : float
+        The slope of the log-odds in the score.
+    base_logit : float
+        The logit of the base rate, the share of the positives.
+    """
 
     threshold: float
     slope: float
@@ -34,16 +45,16 @@ class Calibration(NamedTuple):
 
 
 def calibrate_gaussian(means: np.ndarray, variances: np.ndarray, weight: np.ndarray) -> Calibration:
-    """Return the curve for scores known by their class moments alone, taken as Gaussian.
+    """Return the curve for scores of which only the class moments are known, as if they were Gaussian.
 
-    The threshold is where the two densities cross; the slope is that of linear discriminant analysis.
+    The threshold is where the two densities cross. The slope is that of linear discriminant analysis.
     """
     (low, high), (a, b) = means, np.maximum(variances, 1e-12 * (means[1] - means[0]) ** 2)
     base_logit = float(logit(weight[1] / weight.sum()))
     if not high > low:
         return Calibration(float(low), 0.0, base_logit)
     # (t - low)^2 / a - (t - high)^2 / b = log(b / a) in u = (t - low) / (high - low), written as
-    # (b - a) u^2 + 2 a u - a - a b log(b / a) / gap^2 = 0; the root inside (0, 1), free of cancellation
+    # (b - a) u^2 + 2 a u - a - a b log(b / a) / gap^2 = 0; the root inside (0, 1), without cancellation
     gap = high - low
     constant = a + a * b * np.log(b / a) / gap**2
     u = constant / (a + np.sqrt(max(a * a + (b - a) * constant, 0.0)))
@@ -54,7 +65,7 @@ def calibrate_gaussian(means: np.ndarray, variances: np.ndarray, weight: np.ndar
 
 @contextmanager
 def no_calibration() -> Iterator[None]:
-    """Leave out what only labels and probabilities need: for fits of which nothing but the ranking is asked."""
+    """Skip the calibration, for fits of which only the ranking is used."""
     token = _wanted.set(False)
     try:
         yield
@@ -63,9 +74,9 @@ def no_calibration() -> Iterator[None]:
 
 
 def calibrate(histogram: Callable[[], ScoreHistogram]) -> Calibration:
-    """Return the logistic curve fitted to the histogram of scores, which is made only if a curve is wanted.
+    """Return the logistic curve fitted to a histogram of scores, which is computed only if the curve is needed.
 
-    The targets are Platt's, W_1 + 1 in W_1 + 2 for a positive: perfect scores get a steep curve, not an infinite one.
+    The targets are Platt's, (W_1 + 1) / (W_1 + 2) for a positive, so that perfect scores do not get an infinite slope.
     """
     if not _wanted.get():
         return Calibration(0.0, 1.0, 0.0)
@@ -73,7 +84,7 @@ def calibrate(histogram: Callable[[], ScoreHistogram]) -> Calibration:
     weight = mass.sum(axis=1)
     if not (means[1] > means[0] and high - low > 1e-12 * max(abs(low), abs(high))):
         return calibrate_gaussian(means, variances, weight)
-    share = (weight + 1) / (weight + 2)  # of its own label that a row of each class counts for
+    share = (weight + 1) / (weight + 2)  # Platt's target for the own label of each class
     against = share[0] * mass[0] + (1 - share[1]) * mass[1]
     towards = (1 - share[0]) * mass[0] + share[1] * mass[1]
     used = mass.any(axis=0)

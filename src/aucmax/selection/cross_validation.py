@@ -1,8 +1,8 @@
 """Cross-validation along a regularisation path: one function for rows in memory, in files and anywhere else.
 
-The square loss takes one pass for the moments and one for the scores: the moments of a training set are the merge of
-those of the other folds, and each training set takes one eigendecomposition for all alphas. The other losses start from
-there. Every AUC is the exact one of the held-out rows.
+The square loss needs one pass for the moments and one for the scores. The moments of a training set are merged from
+those of its folds, and one eigendecomposition for each training set serves all alphas. The other losses start from
+these solutions. Every AUC is that of held-out rows.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from ..solvers.problem import EITHER, Objective, Problem
 from ..solvers.square import SOLVERS, MomentProblem
 from .rounds import make_rounds
 
-# Of conjugate gradients while alphas are compared: against 1e-6, no AUC on news20 and farm-ads changed by more than
-# 0.0002 (0.0011 at the lowest alpha without standardisation).
+# Tolerance of conjugate gradients while alphas are compared. Compared with 1e-6, no AUC on news20 and farm-ads changed
+# by more than 0.0002 (0.0011 at the lowest alpha without standardisation).
 CV_TOL = 1e-3
-# Of Newton's method: at 1e-3 the smallest alphas end where larger ones did (segment lost 0.002), below 3e-4 nothing
-# changes but the time.
+# Tolerance of Newton's method. With 1e-3 the smallest alphas stop at the solution of larger ones (segment lost 0.002);
+# below 3e-4 only the time changes.
 NEWTON_CV_TOL = 3e-4
 PENALTIES = ("l2", "l1", "elasticnet")
 HEAD_START = 1e-4
-# Mean AUCs that differ by less are a tie, which the larger alpha wins. No data tell them apart, but rounding does where
-# a path is flat: weights would depend on the number of cores, or on whether a file was read by blocks.
+# Mean AUCs that differ by less are a tie, which the larger alpha wins. No data set is large enough to tell them apart.
+# Where a path is flat, rounding would decide: the weights would depend on the number of cores or of blocks.
 TIE = 1e-6
-# Losses that are not square are cross-validated on this many rows of each class at most, or so many for each column.
+# Losses other than the square one are cross-validated on at most 10,000 rows of each class, or 10 rows per column.
 ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN = 10_000, 10
 
 
 class PathCV(NamedTuple):
-    """The cross-validated path.
+    """A cross-validated path.
 
     Attributes
     ----------
     candidates : list of Candidate
-        What was tried: alphas, decreasing; where the number of nonzero weights or the loss is chosen too, all alphas
-        with the first of these, then with the second.
+        The candidates, with decreasing alphas. If the number of nonzero weights or the loss is chosen too, all alphas
+        with the first choice come first, then all with the second.
     auc : ndarray of shape (n_splits, n_candidates)
         AUC on the held-out rows.
     """
@@ -64,9 +64,9 @@ class PathCV(NamedTuple):
 
     @property
     def best_index(self) -> int:
-        """Where the mean AUC is highest; of several (within 0.000001), the fewest nonzero weights, the largest alpha.
+        """Index of the highest mean AUC; in a tie (within 0.000001), of the fewest nonzero weights and largest alpha.
 
-        Where the loss is chosen, the square loss, the cheaper one, is given a head start of 0.0001.
+        If the loss is chosen too, 0.0001 is added to the AUC of the square loss, which is the cheaper one.
         """
         mean = self.auc.mean(axis=0)
         mean = mean + HEAD_START * np.array([candidate.loss == EITHER[0] for candidate in self.candidates])
@@ -78,7 +78,7 @@ class PathCV(NamedTuple):
         return self.candidates[self.best_index]
 
     def results(self) -> dict[str, Any]:
-        """Return the table that scikit-learn calls ``cv_results_``."""
+        """Return the results in the form of scikit-learn's ``cv_results_``."""
         mean = self.auc.mean(axis=0)
         table = {"alpha": self.alphas}
         for name in ("loss", "n_nonzero"):
@@ -121,30 +121,30 @@ def cross_validate_path(
     y : array-like of shape (n_samples,)
         Labels of two classes; the larger is positive.
     loss : {"auto", "squared", "squared_hinge", "hinge", "logistic", "exponential", "sigmoid"}, default="squared"
-        The loss of a pair, see :class:`aucmax.AUCClassifier`; "auto" goes through the alphas with "squared" and with
+        The loss of a pair, see :class:`aucmax.AUCClassifier`; "auto" tries all alphas with "squared" and with
         "squared_hinge".
     alphas : array-like of shape (n_alphas,), default=None
-        Regularisation strengths; None takes a grid that follows the scale of the data.
+        Regularisation strengths; None uses a grid that depends on the scale of the data.
     cv : int, cross-validation generator or iterable, default=5
-        A number deals the rows of each class out to that many folds, without randomness; up to ten times, each in
-        another order, where rows of the rarer class are few.
+        How to split the rows. An integer is a number of stratified folds, which are made without randomness. If the
+        rarer class has few rows, the folds are made up to ten times, each time from another order of the rows.
     standardize : bool, default=True
-        Penalise the weights of the standardised columns.
+        Whether the penalty is on the weights of the standardised columns.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, in training and in the AUC.
     groups : array-like of shape (n_samples,), default=None
-        Groups of rows that no split parts, for a `cv` that asks for them; a number stands for
-        :class:`sklearn.model_selection.StratifiedGroupKFold` then.
+        Groups of rows, for a `cv` that keeps groups together. With groups, an integer `cv` means
+        :class:`sklearn.model_selection.StratifiedGroupKFold`.
     solver : {"auto", "moments", "dual", "cg"}, default="auto"
         See :class:`aucmax.AUCClassifier`.
     max_iter : int, default=1000
-        Limit of the solvers that iterate.
+        The largest number of iterations of the solvers that iterate.
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
         The penalty on the weights, see :class:`aucmax.AUCClassifier`.
     l1_ratio : float, default=0.5
-        Share of the L1 norm in the elastic net, above 0, at most 1.
+        Share of the L1 norm in the elastic net, above 0 and at most 1.
     n_nonzero : int or array-like of int, default=None
-        Numbers of nonzero weights, each of them cross-validated with every alpha.
+        Numbers of nonzero weights; each is cross-validated with every alpha.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def check_alphas(alphas: Any) -> np.ndarray:
 
 
 def check_n_nonzero(n_nonzero: Any, penalty: str, n_features: int) -> tuple[int, ...] | None:
-    """Return the numbers of nonzero weights, increasing and each of them once, or None for no limit."""
+    """Return the numbers of nonzero weights, increasing and without repetitions, or None for no limit."""
     if n_nonzero is None:
         return None
     if penalty != "l2":
@@ -202,7 +202,7 @@ def check_n_nonzero(n_nonzero: Any, penalty: str, n_features: int) -> tuple[int,
 
 
 def check_loss(loss: str, penalty: str, n_nonzero: tuple[int, ...] | None) -> str:
-    """Return the loss; "auto" is the square loss with the penalties that are made for it alone."""
+    """Return the loss; "auto" becomes "squared" with the penalties that only the square loss can have."""
     if penalty == "l2" and n_nonzero is None:
         return loss
     if loss not in ("auto", "squared"):
@@ -212,7 +212,7 @@ def check_loss(loss: str, penalty: str, n_nonzero: tuple[int, ...] | None) -> st
 
 
 class CrossValidation(NamedTuple):
-    """What cross-validation finds.
+    """The result of a cross-validation.
 
     Attributes
     ----------
@@ -223,9 +223,9 @@ class CrossValidation(NamedTuple):
     start : ndarray of shape (n_features,)
         The mean of the weights of the folds, for the best candidate.
     held_out : HeldOut
-        What the rows that were held out say of the models of the folds.
+        The models of the folds, evaluated on held-out rows.
     totals : ndarray of shape (2,) or None
-        The weight of the classes over all rows, where only a sample of them was cross-validated.
+        The weight of the classes over all rows, if only a sample was cross-validated.
     """
 
     path: PathCV
@@ -235,7 +235,7 @@ class CrossValidation(NamedTuple):
     totals: np.ndarray | None
 
     def histogram(self, midpoint: float) -> ScoreHistogram:
-        """Return the held-out scores of the best candidate on a grid; final scores lie around `midpoint`."""
+        """Return the histogram of the best candidate's held-out scores, shifted to the midpoint of the final model."""
         found = self.held_out.histogram(self.path.best_index).shifted(midpoint)
         return found if self.totals is None else found.with_totals(self.totals)
 
@@ -248,23 +248,23 @@ def cross_validate(
 ) -> CrossValidation:
     """Cross-validate the alphas, by default those of the problem of all rows.
 
-    1. The rounds of folds, on all rows or, for losses that are not square, on a sample.
-    2. From class moments: those of each part of each round, in one pass.
-    3. The models of each training set, along the whole path of alphas.
-    4. The AUC of each model on the rows that it has not seen.
+    1. Make the rounds of folds, from all rows or, for losses other than the square one, from a sample.
+    2. If the solver is "moments", gather the class moments of each part of each round in one pass.
+    3. Train on each training set, along the whole path of alphas.
+    4. Compute the AUC of each model on its test set.
 
     Parameters
     ----------
     rows : Rows
         All rows.
     objective : Objective
-        What is minimised.
+        What to minimise.
     cv : int, cross-validation generator, iterable or None
         See `make_rounds`.
     alphas : ndarray of shape (n_alphas,) or None
         The candidates for alpha, decreasing.
     begin : callable, default=None
-        Told how many steps there will be; returns the function that makes the context of each.
+        Called with the number of steps. Returns a function that makes the context manager of each step from its name.
 
     Returns
     -------
@@ -293,7 +293,7 @@ def cross_validate(
         W = problem.path(alphas, tol)
         return W, problem.midpoint(W)
 
-    # Training sets that are read from a file take turns: passes have numbers, by which checkpoints know them.
+    # Training sets in a file are read one after the other: checkpoints identify passes by their order.
     reads = not sample.in_memory and (parts is None or objective.loss != "squared")
     trained, found = (map if reads else map_threads)(train, jobs), []
     for _ in jobs:
@@ -310,7 +310,7 @@ def cross_validate(
 def join_models(
     number: int, round: Round, parts: list[list[ClassMoments]] | None, found: list[tuple[np.ndarray, np.ndarray]]
 ) -> FoldModels:
-    """Take the models of one round from the front of the list."""
+    """Return the models of one round, which are removed from the front of the list."""
     mine = [found.pop(0) for _ in round.splits]
     weights, midpoints = (np.array(values) for values in zip(*mine, strict=True))
     tests = None if parts is None else [merge([parts[number][k] for k in split.test]) for split in round.splits]

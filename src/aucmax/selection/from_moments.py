@@ -1,4 +1,4 @@
-"""The choice of alpha and of the number of nonzero weights where rows are known by their class moments alone."""
+"""The choice of alpha and of the number of nonzero weights if only the class moments are known."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .cross_validation import CV_TOL, check_alphas
 def choose_from_moments(square: MomentProblem, objective: Objective, alpha: float | None, alphas: Any) -> Candidate:
     """Return the candidate that the moments suggest.
 
-    An alpha that is not given is the oracle approximating shrinkage if the penalty is L2, and else one of `alphas` or
-    of the default grid. What is left to choose has the least `information_criterion`.
+    If alpha is not given, it comes from the oracle approximating shrinkage for the penalty L2. For other penalties it is
+    one of `alphas` or of the default grid. Among several candidates, that of the least `information_criterion` wins.
     """
     problem = objective.penalised(square)
     if alpha is not None or objective.penalty == "l2":
@@ -31,11 +31,11 @@ def choose_from_moments(square: MomentProblem, objective: Objective, alpha: floa
 
 
 def information_criterion(moments: ClassMoments, W: np.ndarray) -> np.ndarray:
-    """Return Akaike's criterion, corrected for few rows (AICc), of each row of W, the classes taken as Gaussian.
+    """Return Akaike's criterion, corrected for few rows (AICc), of each row of W, as if the classes were Gaussian.
 
-    Weights w gain the log-likelihood n/2 log(1 + D^2/2), D^2 = (w.delta)^2 / w'(C_0 + C_1)w, with n the number of rows
-    that the two classes are worth, 4 / (1/W_0 + 1/W_1), and cost as many parameters as they have nonzeros (Zou, Hastie
-    and Tibshirani, 2007). On ten data sets it came within 0.01 of the test AUC of cross-validation.
+    The log-likelihood gained by weights w is n/2 log(1 + D^2/2), with D^2 = (w.delta)^2 / w'(C_0 + C_1)w and the
+    effective number of rows n = 4 / (1/W_0 + 1/W_1). The number of parameters is that of the nonzero weights (Zou,
+    Hastie and Tibshirani, 2007). On ten data sets it came within 0.01 of the test AUC of cross-validation.
     """
     n = 4 / float(np.sum(1 / moments.weight))
     n_parameters = np.count_nonzero(W, axis=1)

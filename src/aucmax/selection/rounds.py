@@ -1,4 +1,4 @@
-"""The splits of a cross-validation: folds that are dealt out, again where one round would be noise."""
+"""The splits of a cross-validation. Folds are made several times if one round would be too noisy."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
 from ..data.protocol import Round, Rows, Split
 
-# Rounds of folds: until as many rows of the rarer class were held out, and as long as they are cheap (a training set is
-# taken to cost the cube of the smaller of rows and columns).
+# Rounds of folds are added until 1,000 rows of the rarer class have been held out, as long as they are cheap (the cost
+# of a training set is estimated by the cube of the smaller of rows and columns).
 ENOUGH_ROWS, MAX_ROUNDS, MAX_WORK = 1000, 10, 1e9
-TEST, TRAIN, UNUSED, BOTH = range(4)  # parts of a round with a split of its own
+TEST, TRAIN, UNUSED, BOTH = range(4)  # parts of a round with a single split
 
 
 def make_rounds(cv: Any, rows: Rows) -> list[Round]:
-    """Return the splits that `cv` makes of the rows, each with both classes on both sides.
+    """Return the splits that `cv` makes of the rows. All training and test sets have both classes.
 
-    A number of folds is gone through again, with the rows in other orders, where there are so few of the rarer class
-    that one round would be noise. Where the rows have groups, it stands for stratified folds that keep them together.
+    A number of folds gives several rounds, each from another order of the rows, if the rarer class has so few rows that
+    one round would be too noisy. If the rows have groups, it means stratified folds that keep groups together.
 
     Parameters
     ----------
     cv : int, cross-validation generator, iterable or None
-        What the user asked for; None is 5.
+        The number of folds, or the splits; None means 5 folds.
     rows : Rows
         The rows.
 
     Returns
     -------
     rounds : list of Round
-        Splits that hold out different rows share a round, so that one pass serves them all.
+        Splits that hold out different rows share a round, so that one pass is enough for all of them.
     """
     n_folds = 5 if cv is None else cv
     groups = rows.reduce(lambda targets: targets.groups, merge=np.append) if rows.has_groups else None
@@ -49,7 +49,7 @@ def make_rounds(cv: Any, rows: Rows) -> list[Round]:
     usable = rows.reduce(lambda targets: targets.usable, merge=np.append)
     n = len(positive)
     found = [
-        (np.arange(n)[train], np.arange(n)[test])  # from masks, too
+        (np.arange(n)[train], np.arange(n)[test])  # the splits may be masks
         for train, test in check_cv(cv, positive, classifier=True).split(np.zeros(n), positive, groups)
     ]
     for k, pair in enumerate(found):
@@ -65,7 +65,10 @@ def make_rounds(cv: Any, rows: Rows) -> list[Round]:
 def share_rounds(
     pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: int
 ) -> Iterator[list[tuple[np.ndarray, np.ndarray]]]:
-    """Yield runs of splits that each train on all rows that they do not test, and test no row twice."""
+    """Yield lists of consecutive splits that can share a round.
+
+    These train on all rows that they do not test on, and no row is in two test sets. Any other split is alone.
+    """
     run: list[tuple[np.ndarray, np.ndarray]] = []
     tested = np.zeros(n, dtype=bool)
     for train, test in pairs:
@@ -86,7 +89,7 @@ def share_rounds(
 
 
 def make_round(rows: Rows, pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> Round:
-    """Return the round of splits that share one; rows that none of them tests are one more part."""
+    """Return the round of splits that share one; the rows that are in no test set are one more part."""
     if len(pairs) == 1:
         train, test = (np.isin(np.arange(n), members) for members in pairs[0])
         parts = np.select([train & test, train, test], [BOTH, TRAIN, TEST], UNUSED).astype(np.int16)
@@ -100,12 +103,12 @@ def make_round(rows: Rows, pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: in
 
 
 def count_rounds(rarer: int, order: int) -> int:
-    """Return how often a number of folds is gone through, with so many rows of the rarer class."""
+    """Return the number of rounds for `rarer` rows of the rarer class and a matrix of this order."""
     return max(1, min(MAX_ROUNDS, ENOUGH_ROWS // max(rarer, 1), int(MAX_WORK / order**3)))
 
 
 def check_folds(counts: Sequence[int], n_folds: int) -> int:
-    """Return the number of folds that so many rows of the two classes allow."""
+    """Return the number of folds, limited by the number of rows of the two classes."""
     if n_folds < 2:
         raise ValueError(f"cv must be at least 2 folds, got {n_folds}.")
     if sum(counts) < n_folds:

@@ -6,17 +6,18 @@ In the coordinates of the scaled columns (`solvers/quadratic.py`),
 
     minimise over v   1/2 f(v) + alpha/2 |v|^2   subject to   |v|_0 <= k,   1/2 f(v) = 1/2 v'Mv - delta.v + 1/2
 
-so the best v on a support S is (M_SS + alpha I)^-1 delta_S, and lowers the objective by 1/2 delta_S.v. What remains is
-the choice of S:
+so the best v on a support S is (M_SS + alpha I)^-1 delta_S, and it lowers the objective by 1/2 delta_S.v. What remains
+is the choice of S:
 
-1. Hard thresholding with debiasing, from the k largest |delta|: exchange the weights that cost least for the columns
-   whose gradient promises most, solve on the new support, and exchange half as many where that did not help.
-2. The same for about 2k columns, of which the one that costs least is taken out until k are left.
-3. From each of the two, exchange one column of the support for one outside while the objective falls, and keep the
-   better end. All k (d - k) exchanges are valued exactly in O(k d); where none of them helps, no step of iterative
-   hard thresholding does either.
+1. Hard thresholding with debiasing, starting from the k largest |delta|. Exchange the columns whose removal costs least
+   for those whose gradient promises the largest gain, and solve on the new support. If that did not lower the
+   objective, exchange half as many.
+2. The same for about 2k columns. Then remove the column whose removal costs least until k are left.
+3. Starting from each of the two, exchange one column of the support for one outside as long as the objective decreases.
+   Keep the better result. The gains of all k (d - k) exchanges are computed exactly in O(k d). Where none of them
+   helps, no step of iterative hard thresholding does either.
 
-The result for one k and alpha does not depend on which others are asked for with them.
+The result for one k and alpha does not depend on which other values are asked for.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from .candidate import Candidate, Solution
 from .quadratic import Quadratic
 from .square import MomentProblem, RowProblem, alpha_grid, solve
 
-# What is added to the diagonal of M, relative to it, while columns are compared: some may depend on each other.
+# Added to the diagonal of M, relative to it, while columns are compared: some may be linearly dependent.
 RIDGE = 1e-8
-# Of what the support lowers the objective by: what an exchange must add to it to count.
+# The least relative gain of an exchange.
 GAIN = 1e-9
 
 
 class SubsetProblem:
-    """At most k nonzero weights.
+    """The square loss with at most k nonzero weights.
 
     Parameters
     ----------
@@ -52,7 +53,16 @@ class SubsetProblem:
     n_nonzero : sequence of int
         The values of k.
     max_iter : int
-        Limit of exchanges for one k and alpha.
+        The largest number of exchanges for one k and alpha.
+
+    Attributes
+    ----------
+    quadratic : Quadratic
+        M and delta.
+    moments : ClassMoments or None
+        The class moments of the training set, if the problem is solved from these.
+    n_iter : int
+        The largest number of exchanges for one k and alpha of the last path, at least 1.
     """
 
     n_iter = 1
@@ -68,20 +78,20 @@ class SubsetProblem:
         return [Candidate(float(alpha), k) for k in self.n_nonzero for alpha in alphas]
 
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
-        """Return the minimiser for one alpha and one k; by default, the first."""
+        """Return the minimiser for one alpha and one k, by default the first k."""
         k = 0 if candidate.n_nonzero is None else self.n_nonzero.index(candidate.n_nonzero)
         W = self.path(np.array([candidate.alpha]), tol)
         return Solution(W[k], self.n_iter, moments=self.moments)
 
     def default_alphas(self) -> np.ndarray:
-        """Return the grid for cross-validation, largest first: one a decade.
+        """Return the grid of alphas for cross-validation, largest first: one per decade.
 
-        The largest ones leave only the class means of the columns: the k largest |delta|.
+        With the largest alphas only the class means matter: the columns are those of the k largest |delta|.
         """
         return alpha_grid(float(self.quadratic.diagonal.mean()), low=-3, high=2)[::2]
 
     def path(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
-        """Return the minimisers for all alphas and the first k, then the second, and so on."""
+        """Return the minimisers for all alphas with the first k, then with the second, and so on."""
         solutions = np.zeros((len(self.n_nonzero), len(alphas), len(self.base.scale)))
         self.n_iter = 1
         with one_blas_thread():
@@ -102,7 +112,17 @@ class SubsetProblem:
 
 
 class Support(NamedTuple):
-    """Columns, sorted, the best weights on them, and what these lower the objective by."""
+    """A set of columns with the best weights on them.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (k,)
+        The column numbers, sorted.
+    v : ndarray of shape (k,)
+        The weights.
+    gain : float
+        How much these weights lower the objective, compared with v = 0.
+    """
 
     columns: np.ndarray
     v: np.ndarray
@@ -110,7 +130,26 @@ class Support(NamedTuple):
 
 
 class Search:
-    """The search for the best columns for one alpha."""
+    """The search for the best columns for one alpha.
+
+    Parameters
+    ----------
+    quadratic : Quadratic
+        M and delta.
+    alpha : float
+        The regularisation strength.
+    max_iter : int
+        The largest number of exchanges.
+
+    Attributes
+    ----------
+    usable : ndarray of bool, shape (n_features,)
+        Which columns are not constant.
+    penalty : ndarray of shape (n_features,)
+        Added to the diagonal of M: alpha, and a small ridge.
+    curvature : ndarray of shape (n_features,)
+        The diagonal of M plus the penalty; infinite for constant columns.
+    """
 
     def __init__(self, quadratic: Quadratic, alpha: float, max_iter: int) -> None:
         self.quadratic, self.delta, self.max_iter = quadratic, quadratic.delta, max_iter
@@ -141,7 +180,7 @@ class Search:
         return linalg.cho_solve(self.factor(columns, block), np.eye(len(columns)))
 
     def pursue(self, k: int) -> Support:
-        """Return where hard thresholding ends that starts from the k largest |delta|."""
+        """Return the result of hard thresholding that starts from the k largest |delta|."""
         size = np.where(self.usable, np.abs(self.delta), -1)
         support = self.solve(np.argsort(-size, kind="stable")[:k])
         n = k
@@ -160,7 +199,7 @@ class Search:
         return support
 
     def eliminate(self, support: Support, k: int) -> Support:
-        """Return a support of k columns, after taking out those that cost least, one at a time."""
+        """Return a support of k columns, after removing one at a time the column whose removal costs least."""
         columns, v, _ = support
         B = self.inverse(columns, self.quadratic.block(columns))
         while len(columns) > k:
@@ -186,12 +225,19 @@ class Search:
 
 
 class Exchange:
-    """What the exchange of a column of the support for any other would change.
+    """A support, with what is needed to value the exchange of any of its columns for any other.
 
-    With B = (M_SS + alpha I)^-1 and W = B M_S: there are the weights v = B delta_S and, for every column, the residual
-    r = delta - M_:S v and what of its curvature is left beside the support, s = diag(M + alpha I - M_:S W). Taking out
-    the i-th column of the support costs v_i^2 / B_ii and changes r by W_i v_i / B_ii and s by W_i^2 / B_ii; taking in
-    column j then gains r_j^2 / s_j (all over 2).
+    Let B = (M_SS + alpha I)^-1 and W = B M_S:. The weights are v = B delta_S. Every column has a residual
+    r = delta - M_:S v and a remaining curvature s = diag(M + alpha I - M_:S W). Removing the i-th column of the support
+    costs v_i^2 / B_ii, and adds W_i v_i / B_ii to r and W_i^2 / B_ii to s. Adding column j then gains r_j^2 / s_j.
+    (Both amounts are twice the change of the objective.)
+
+    Parameters
+    ----------
+    search : Search
+        The search.
+    columns : ndarray of shape (k,)
+        The columns of the support.
     """
 
     def __init__(self, search: Search, columns: np.ndarray) -> None:
@@ -209,15 +255,15 @@ class Exchange:
         return self.search.quadratic.product(np.array([j]), np.ones(1))
 
     def replace(self, i: int, j: int) -> None:
-        """Put column j in the place of the i-th of the support."""
+        """Replace the i-th column of the support by column j."""
         B, W, v, r, s = self.B, self.W, self.v, self.r, self.s
-        # Out
+        # Remove the i-th column
         out, b, v_i, B_ii = W[i].copy(), B[i] / B[i, i], v[i], B[i, i]
         r += v_i / B_ii * out
         s += out**2 / B_ii
         v -= v_i * b
         B -= np.outer(b, b * B_ii)
-        # In: the i-th row of W, B and v would be zero now
+        # Add column j in its place; the i-th rows of W, B and v are zero now, and are filled below
         column, u, r_j, s_j = self.column(j), W[:, j] - out[j] * b, r[j], s[j]
         c = column[self.columns]
         t = (column - c @ W + (c @ b) * out) / s_j

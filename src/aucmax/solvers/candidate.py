@@ -1,4 +1,4 @@
-"""What cross-validation chooses, and what solving for it gives."""
+"""A candidate of cross-validation, and the solution for it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..data.moments import ClassMoments
 
 
 class Candidate(NamedTuple):
-    """What cross-validation chooses.
+    """The settings that cross-validation chooses.
 
     Attributes
     ----------
     alpha : float
         The regularisation strength.
     n_nonzero : int or None
-        The number of nonzero weights; None where it is not limited.
+        The number of nonzero weights; None if it is not limited.
     loss : str or None
-        The loss; None where there is one only.
+        The loss; None if there is only one.
     """
 
     alpha: float
@@ -33,13 +33,13 @@ class Solution(NamedTuple):
     Attributes
     ----------
     weights : ndarray of shape (n_features,)
-        The weights, for the columns as they are.
+        The weights of the original, unscaled columns.
     n_iter : int
-        Newton steps, iterations, sweeps or exchanges; 1 where none was needed.
+        Number of Newton steps, iterations, sweeps or exchanges; 1 for a direct solver.
     dual_gap : float or None
-        The objective less a lower bound of its minimum, where there is one.
+        The objective minus a lower bound of its minimum, if one is known.
     moments : ClassMoments or None
-        The class moments of the training set, where the weights are a function of these.
+        The class moments of the training set, if the weights are a function of these alone.
     """
 
     weights: np.ndarray

@@ -1,9 +1,9 @@
-"""What descent methods share: backtracking, gradient descent, and the curvature that limits a step.
+"""What descent methods share: backtracking, gradient descent, and the largest eigenvalue, which limits a step.
 
 Conventions
 -----------
-An objective F is a function of weights v and of scores s that are linear in v. Along a line the scores of two points
-give those of all others, so that a trial step costs no product with the rows.
+An objective F is a function of weights v and of scores s that are linear in v. The scores of two points on a line give
+those of all others, so a trial step needs no product with the rows.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 EPS = np.finfo(np.float64).eps
-SUFFICIENT = 1e-4  # of the decrease that the slope promises, for a step to be taken
-POWER_STEPS = 30  # at most, to find an eigenvalue
+SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
+POWER_STEPS = 30  # the largest number of steps of the power method
 
 
 class Objective(Protocol):
@@ -41,14 +41,14 @@ class Point:
     v : ndarray of shape (d,)
         The weights.
     scores : ndarray, default=None
-        The scores of v, where they are known.
+        The scores of v, if known.
 
     Attributes
     ----------
     value : float
         F at the point.
     gradient : ndarray of shape (d,)
-        The gradient of F; it is computed when it is first asked for.
+        The gradient of F, computed when it is first needed.
     """
 
     def __init__(self, objective: Objective, v: np.ndarray, scores: np.ndarray | None = None) -> None:
@@ -70,16 +70,16 @@ def backtrack(at: Point, direction: np.ndarray, slack: float = 0.0) -> Point | N
     Parameters
     ----------
     at : Point
-        Where the line starts.
+        The start of the line.
     direction : ndarray of shape (d,)
         The longest step.
     slack : float, default=0
-        How much less than that F may fall, relative to F: what rounding may do to it.
+        A tolerance for rounding: F may be higher than the condition allows by `slack` times F.
 
     Returns
     -------
     point : Point or None
-        None where no step down to the rounding of the weights lowers F enough.
+        None if no step lowers F enough, down to the rounding of the weights.
     """
     change, slope = at.objective.scores(direction), float(at.gradient @ direction)
     length = 1.0
@@ -92,14 +92,14 @@ def backtrack(at: Point, direction: np.ndarray, slack: float = 0.0) -> Point | N
 
 
 class Descent(NamedTuple):
-    """Where gradient descent ended.
+    """The result of gradient descent.
 
     Attributes
     ----------
     v : ndarray of shape (d,)
         The weights.
     n_iter : int
-        Steps tried, at least 1.
+        Number of steps tried, at least 1.
     """
 
     v: np.ndarray
@@ -114,20 +114,20 @@ def gradient_descent(
     Parameters
     ----------
     objective : Objective
-        What is minimised.
+        The function to minimise.
     v : ndarray of shape (d,)
-        Where the descent starts.
+        The weights to start from.
     max_iter : int
-        Limit of steps.
+        The largest number of steps.
     tol : float
-        The norm of the gradient, over that at the start, at which the descent ends.
+        The descent stops when the norm of the gradient is `tol` times that at the start.
     advice : str, default=None
-        What to do where `max_iter` was reached: the end of a warning. None gives no warning.
+        What the warning says to do if `max_iter` was reached. None gives no warning.
 
     Returns
     -------
     descent : Descent
-        The end: a small gradient, a point where no step lowers F enough, or the last of `max_iter` steps.
+        A point with a small gradient, one where no step lowers F enough, or the last of `max_iter` steps.
     """
     at = Point(objective, v)
     first = square = float(at.gradient @ at.gradient)
@@ -150,9 +150,9 @@ def gradient_descent(
 
 
 def largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], order: int) -> float:
-    """Return about the largest eigenvalue of a positive semidefinite matrix, by the power method.
+    """Estimate the largest eigenvalue of a positive semidefinite matrix by the power method.
 
-    It stops where a step raises the estimate by less than one percent. Estimates are from below, so a tenth is added.
+    It stops when a step raises the estimate by less than one per cent. Estimates are too low, so ten per cent is added.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], order: int) 
     Returns
     -------
     value : float
-        The eigenvalue; 0 for a matrix of zeros.
+        The estimate; 0 for a matrix of zeros.
     """
     v, value = np.random.RandomState(0).standard_normal(order), 0.0
     for _ in range(POWER_STEPS):

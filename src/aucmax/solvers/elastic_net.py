@@ -6,15 +6,16 @@ In the coordinates of the scaled columns (`solvers/quadratic.py`),
 
     minimise over v   1/2 f(v) + l1 |v|_1 + l2/2 |v|^2,   1/2 f(v) = 1/2 v'Mv - delta.v + 1/2
 
-with l1 = alpha * l1_ratio and l2 = alpha * (1 - l1_ratio). With the gradient g = Mv - delta + l2 v, v is optimal where
-g_j = -l1 sign(v_j) if v_j is not 0 and |g_j| <= l1 if it is. The error of v is the largest distance from that.
+with l1 = alpha * l1_ratio and l2 = alpha * (1 - l1_ratio). Let g = Mv - delta + l2 v. Then v is optimal if
+g_j = -l1 sign(v_j) for all v_j that are not 0, and |g_j| <= l1 for those that are. The error of v is the largest
+distance from this condition.
 
-For each alpha, starting from the weights of the one before:
+For each alpha, starting from the weights for the alpha before:
 
-1. On a working set of columns, with its block of M: a few sweeps of coordinate descent, which find the signs, then
-   Newton steps for these signs, which find the weights. Coordinate descent alone crawls along correlated columns: on
-   leukemia it took more than 1,000 sweeps where now 24 are enough.
-2. The gradient over all columns. Where it breaks the condition, the columns that break it most join the working set.
+1. Minimise over a working set of columns, with its block of M. A few sweeps of coordinate descent find the signs, then
+   Newton steps for these signs find the weights. Coordinate descent alone is slow if columns are correlated: on
+   leukemia it took more than 1,000 sweeps, where 24 are enough now.
+2. Compute the gradient over all columns. The columns that violate the condition most join the working set.
 """
 
 from __future__ import annotations
@@ -32,26 +33,35 @@ from .candidate import Candidate, Solution
 from .quadratic import Quadratic
 from .square import MomentProblem, RowProblem
 
-# The grid has ten alphas a decade. On eleven data sets of 72 to 10,000 rows, twice as many over four decades changed
-# the mean test AUC by 0.001 at most, and two decades lost as much. On wide sparse data the grid ends earlier: a path
-# costs more than the square of its nonzero weights, and on news20 two decades end at 6,300 of them, after 200 s.
+# The grid has ten alphas per decade. On eleven data sets of 72 to 10,000 rows, twice as many over four decades changed
+# the mean test AUC by 0.001 at most, and two decades lost as much. On wide sparse data the grid is shorter: the time of
+# a path grows faster than the square of its nonzero weights, and on news20 two decades took 200 s for 6,300 of them.
 DECADES = 3.0
 DECADES_WIDE = 1.5
-# What is added to the diagonal of a Newton system, relative to it, because columns may depend on each other.
+# Added to the diagonal of a Newton system, relative to it, because columns may be linearly dependent.
 RIDGE = 1e-10
 
 
 class ElasticNetProblem:
-    """An L1 or elastic-net penalty.
+    """The square loss with an L1 or elastic-net penalty.
 
     Parameters
     ----------
     base : MomentProblem or RowProblem
         The square loss.
     l1_ratio : float
-        Above 0, at most 1: the share of the L1 norm in the penalty.
+        The share of the L1 norm in the penalty, above 0 and at most 1.
     max_iter : int
-        Limit of sweeps for one alpha.
+        The largest number of sweeps for one alpha.
+
+    Attributes
+    ----------
+    quadratic : Quadratic
+        M and delta.
+    moments : ClassMoments or None
+        The class moments of the training set, if the problem is solved from these.
+    n_iter : int
+        The largest number of sweeps for one alpha of the last path, at least 1.
     """
 
     n_iter = 1
@@ -63,7 +73,7 @@ class ElasticNetProblem:
         self.midpoint, self.candidates = base.midpoint, base.candidates
 
     def default_alphas(self) -> np.ndarray:
-        """Return the grid for cross-validation, from the smallest alpha that leaves no weight downwards."""
+        """Return the grid of alphas for cross-validation; the largest is the smallest alpha whose weights are all 0."""
         alpha = float(np.abs(self.quadratic.delta).max()) / self.l1_ratio or 1.0
         decades = DECADES_WIDE if self.base.iterative else DECADES
         return alpha * np.logspace(0, -decades, round(10 * decades) + 1)
@@ -74,7 +84,7 @@ class ElasticNetProblem:
         return Solution(w, self.n_iter, moments=self.moments)
 
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
-        """Return the minimisers for all alphas, each with an error of at most `tol` times l1, or warn."""
+        """Return the minimisers for all alphas; warn if the error of one is above `tol` times l1."""
         solutions = np.zeros((len(alphas), len(self.base.scale)))
         state = WorkingSet(self.quadratic)
         self.n_iter, worst = 1, 0.0
@@ -85,7 +95,7 @@ class ElasticNetProblem:
                     n_sweeps, error = state.solve(l1, l2, tol * l1, self.max_iter)
                     v[state.columns] = state.v / self.base.scale[state.columns]
                     self.n_iter, worst = max(self.n_iter, n_sweeps), max(worst, error / l1)
-                else:  # nothing is penalised: the shortest solution
+                else:  # no penalty: the solution of least norm
                     v[:] = self.base.path(np.zeros(1), tol)[0]
         if worst > tol:
             warnings.warn(
@@ -98,7 +108,22 @@ class ElasticNetProblem:
 
 
 class WorkingSet:
-    """Columns, their block of M, and their weights; those of all other columns are zero."""
+    """Some columns, their block of M, and their weights. The weights of all other columns are zero.
+
+    Parameters
+    ----------
+    quadratic : Quadratic
+        M and delta.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (k,)
+        The column numbers, sorted.
+    v : ndarray of shape (k,)
+        Their weights.
+    block : ndarray of shape (k, k)
+        Their block of M.
+    """
 
     def __init__(self, quadratic: Quadratic) -> None:
         self.quadratic = quadratic
@@ -106,7 +131,7 @@ class WorkingSet:
         self.block = np.empty((0, 0))
 
     def solve(self, l1: float, l2: float, tol: float, max_iter: int) -> tuple[int, float]:
-        """Go to the minimiser; return the number of sweeps and the error."""
+        """Move the weights to the minimiser; return the number of sweeps and the error."""
         delta, n_sweeps = self.quadratic.delta, 0
         while True:
             n, inside = descend(self.block, delta[self.columns], self.v, l1, l2, tol, max_iter - n_sweeps)
@@ -120,9 +145,10 @@ class WorkingSet:
             self.grow(size, int(np.count_nonzero(size > l1)))
 
     def grow(self, size: np.ndarray, n_wanted: int) -> None:
-        """Let in the columns of largest `size`: those wanted, but at least an eighth more, and at most twice as many.
+        """Add the columns of largest `size`: `n_wanted` of them, within limits.
 
-        So the blocks of a whole path cost a few times what the last one does, and no more than that is ever formed.
+        The set grows by at least an eighth, so all blocks of a path together cost only a few times the last one. It at
+        most about doubles, so no block is much larger than needed.
         """
         n = len(self.columns)
         n_new = min(max(n_wanted, 16 + n // 8), 100 + n, int(np.count_nonzero(size)))
@@ -135,14 +161,14 @@ class WorkingSet:
 def descend(
     M: np.ndarray, b: np.ndarray, v: np.ndarray, l1: float, l2: float, tol: float, max_iter: int
 ) -> tuple[int, float]:
-    """Lead v, in place, to the minimiser of 1/2 v'Mv - b.v with the penalty; return sweeps and error."""
+    """Move v, in place, to the minimiser of 1/2 v'Mv - b.v plus the penalty; return the sweeps and the error."""
     n_sweeps = 0
     while True:
         gradient = M @ v - b
         error = float(distance(gradient + l2 * v, v, l1).max(initial=0))
         if error <= tol or n_sweeps >= max_iter:
             return n_sweeps, error
-        # About as many sweeps as cost what a Newton step does
+        # These sweeps take about as long as a Newton step
         n_before_newton = 5 + np.count_nonzero(v) // 50
         n_sweeps += sweep(M, v, gradient, l1, l2, tol, min(n_before_newton, max_iter - n_sweeps))
         while newton(M, b, v, l1, l2):
@@ -150,15 +176,15 @@ def descend(
 
 
 def distance(gradient: np.ndarray, v: np.ndarray, l1: float) -> np.ndarray:
-    """Return how far each entry of the gradient of the smooth part is from what v asks of it."""
+    """Return the distance of each entry of the gradient of the smooth part from the optimality condition."""
     return np.where(v == 0, np.maximum(np.abs(gradient) - l1, 0), np.abs(gradient + l1 * np.sign(v)))
 
 
 def newton(M: np.ndarray, b: np.ndarray, v: np.ndarray, l1: float, l2: float) -> bool:
-    """Move the nonzero weights towards the minimiser for their signs; return whether some became zero on the way.
+    """Move the nonzero weights towards the minimiser for their signs; return whether some became zero.
 
-    Weights that would change their sign become zero. If that does not lower the objective, the step ends where the
-    first of them is zero.
+    Weights that would change their sign become zero. If that does not lower the objective, the step is shortened to the
+    point where the first of them becomes zero.
     """
     used = np.flatnonzero(v)
     if not len(used):
@@ -182,15 +208,15 @@ def newton(M: np.ndarray, b: np.ndarray, v: np.ndarray, l1: float, l2: float) ->
 
 @jit
 def sweep(M, v, gradient, l1, l2, tol, max_sweeps):  # type: ignore[no-untyped-def]
-    """Minimise over one weight after the other, in place, until none moves the gradient by more than tol.
+    """Minimise over one weight after the other, in place, until no step changes the gradient by more than `tol`.
 
-    `gradient` is M v - b and follows v. Returns the number of sweeps.
+    `gradient` is M v - b and is updated with v. Returns the number of sweeps.
     """
     for n in range(max_sweeps):
         largest = 0.0
         for j in range(v.shape[0]):
             curvature = M[j, j] + l2
-            pull = M[j, j] * v[j] - gradient[j]  # what the other weights leave for this one
+            pull = M[j, j] * v[j] - gradient[j]  # minus the gradient with v[j] = 0
             new = 0.0
             if abs(pull) > l1:
                 new = (pull - l1 if pull > 0 else pull + l1) / curvature

@@ -1,4 +1,4 @@
-"""Truncated Newton for the pairwise losses that are not squares, with an L2 penalty.
+"""Truncated Newton method for the pairwise losses other than the square loss, with an L2 penalty.
 
 Conventions
 -----------
@@ -6,19 +6,20 @@ For one alpha or a path of them,
 
     minimise over v   F(v) = L(Xv / scale) + alpha/2 |v|^2
 
-where L is a pairwise loss (`losses/`) and v are the weights of X / scale, as in `solvers/square.py`. L lives in score
-space, so an iteration costs products with X: one for a gradient X'L', two for a step of conjugate gradients X'(L''Xp).
-The scores of a direction are known after that, so the line search takes no product at all in memory.
+where L is a pairwise loss (`losses/`) and v are the weights of X / scale, as in `solvers/square.py`. L is a function of
+the scores, so X is needed for products only: one for a gradient X'L', two for a step of conjugate gradients X'(L''Xp).
+The scores of a direction are known after that, so the line search needs no further product if the rows are in memory.
 
-The square loss is the model of all others:
+The square loss helps to minimise the others in two ways:
 
-- Start: the minimiser of the square loss, scaled. Along a path of decreasing alphas, where the last alpha ended. After
-  cross-validation, the mean of the models of the folds.
-- Preconditioner: kappa M + alpha I, where M is the curvature of the square loss, and kappa the curvature of L along v
-  over that of the square loss. If this takes too many steps, M is gathered anew from rows weighted by their curvature.
-  Where there are too many columns for M, its diagonal takes its place.
+- Start: the minimiser of the square loss, scaled. Along a path of decreasing alphas, the minimiser for the alpha
+  before. After cross-validation, the mean of the models of the folds.
+- Preconditioner: kappa M + alpha I, where M is the Hessian of the square loss, and kappa the curvature of L along v
+  divided by that of the square loss. If conjugate gradients then take too many steps, M is gathered again from rows
+  weighted by their curvature. If there are too many columns for M, its diagonal is used instead.
 
-Iterations end at a gradient of `tol` times the one at v = 0, which is l'(0) delta; the hinge ends at a duality gap.
+Iterations stop when the norm of the gradient is `tol` times that at v = 0, where the gradient is l'(0) delta. The hinge
+stops at a duality gap instead.
 """
 
 from __future__ import annotations
@@ -42,21 +43,21 @@ from ..losses.squared import PairwiseLoss, Point
 from .candidate import Candidate, Solution
 from .square import MomentProblem, Operator, RowProblem
 
-SUFFICIENT = 1e-4  # of the decrease that the slope promises, for a step to be taken
-ROUNDING = 1e-9  # relative, in values of F, of which the hinge with a narrow corner has most
+SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
+ROUNDING = 1e-9  # relative rounding error of F; it is largest for the hinge with a narrow corner
 MAX_TRIALS = 40
-FORCING = 0.1  # conjugate gradients end at this relative residual, or at the root of that of the iteration
+FORCING = 0.1  # the largest relative residual of conjugate gradients; closer to the minimum, it is smaller
 MAX_CG = 500
-# Class moments cost as much as one step of conjugate gradients for each so many entries of a row. The same rule holds
-# for files, where moments would be worth more: the iterations, and so the weights, are those of memory.
+# If a row has 16 k values, class moments take as long as k steps of conjugate gradients. Files follow the same rule,
+# although moments save more time there, so that iterations and weights are the same as in memory.
 ENTRIES_PER_STEP = 16
 SMALLEST_KAPPA = 1e-3
 NARROW, NARROWEST = 1e-2, 1e-7  # widths of the rounded corner of the hinge
-SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)  # of the sigmoid, one after the other
+SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)  # the sigmoid is minimised with these slopes, one after the other
 
 
 class Iterate(NamedTuple):
-    """Where the iterations stand.
+    """An iterate of Newton's method.
 
     Attributes
     ----------
@@ -65,9 +66,9 @@ class Iterate(NamedTuple):
     scores : vector
         Their scores.
     point : Point
-        The loss there.
+        Value and derivatives of the loss at these scores.
     slopes : ndarray of shape (n_features,) or None
-        The derivative of the loss in v, where it was needed already.
+        The derivative of the loss with respect to v, if it has been computed.
     """
 
     v: np.ndarray
@@ -77,20 +78,20 @@ class Iterate(NamedTuple):
 
 
 def newton_problem(rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> NewtonProblem:
-    """Return the problem of a loss that is not the square."""
+    """Return the problem of a loss other than the square loss."""
     kinds = {"hinge": HingeProblem, "sigmoid": SigmoidProblem}
     return kinds.get(loss, NewtonProblem)(rows, square, loss, max_iter)
 
 
 class EitherProblem:
-    """The square loss and another one on the same training set: their paths one after the other.
+    """The square loss and another loss on the same training set: the path of the one, then that of the other.
 
     Parameters
     ----------
     square : MomentProblem or RowProblem
         The square loss.
     other : NewtonProblem
-        The other loss, on the same square problem.
+        The other loss.
     """
 
     moments = None
@@ -100,11 +101,11 @@ class EitherProblem:
         self.default_alphas, self.midpoint = square.default_alphas, square.midpoint
 
     def candidates(self, alphas: np.ndarray) -> list[Candidate]:
-        """Return all alphas with the square loss, then with the other."""
+        """Return all alphas with the square loss, then all with the other."""
         return [Candidate(float(alpha), loss=loss) for loss in ("squared", self.other.name) for alpha in alphas]
 
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
-        """Return the minimisers for all alphas, those of the square loss first; the others start from them."""
+        """Return the minimisers of the square loss for all alphas, then those of the other loss."""
         squares = self.square.solutions(alphas, tol)
         return np.vstack([squares / self.square.scale, self.other.path(alphas, tol, squares)])
 
@@ -120,13 +121,26 @@ class NewtonProblem:
     Parameters
     ----------
     rows : Rows
-        Of both classes.
+        Rows of both classes.
     square : MomentProblem or RowProblem
         The square loss on the same rows.
     loss : {"squared_hinge", "exponential", "logistic"}
         The loss.
     max_iter : int
-        Limit of Newton steps for one alpha.
+        The largest number of Newton steps for one alpha.
+
+    Attributes
+    ----------
+    name : str
+        The name of the loss.
+    steepness : float
+        |l'(0)|, which gives the norm of the gradient at v = 0.
+    n_iter : int
+        Newton steps of the last path or solution.
+    moments : None
+        Class moments do not determine the minimiser.
+    gap : float or None
+        The duality gap of the last solution, if there is one.
     """
 
     n_iter = 0
@@ -141,20 +155,20 @@ class NewtonProblem:
         self.steepness = float(find_loss(loss)(pair, np.zeros(2)).gradient[1])  # |l'(0)|
 
     def path(self, alphas: np.ndarray, tol: float, squares: np.ndarray | None = None) -> np.ndarray:
-        """Return the minimisers for decreasing alphas; `squares` are those of the square loss, where they are known."""
+        """Return the minimisers for decreasing alphas; `squares` are those of the square loss, if known."""
         squares = self.square.solutions(alphas, tol) if squares is None else squares
         self.n_iter, at = 0, None
         V = np.empty_like(squares)
         with blas_threads(self.rows):
             for k, alpha in enumerate(alphas):
-                # While no step is needed, all pairs being short of the margin, the square loss is the better start.
+                # Large alphas may need no step, since no pair reaches the margin: then the square loss starts the next.
                 start = self.start(squares[k], alpha) if at is None or self.n_iter == 0 else at
                 at = self.minimiser(start, float(alpha), tol)
                 V[k] = at.v
         return V / self.square.scale
 
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
-        """Return the minimiser for one alpha, from weights of the columns as they are or from the square loss."""
+        """Return the minimiser for one alpha, starting from weights of the unscaled columns or from the square loss."""
         if start is None:
             (w,) = self.path(np.array([candidate.alpha]), tol)
         else:
@@ -165,7 +179,7 @@ class NewtonProblem:
             w = at.v / self.square.scale
         return Solution(w, max(self.n_iter, 1), self.gap)
 
-    # What a loss may do in its own way
+    # What subclasses may override
 
     def make_loss(self, name: str) -> PairwiseLoss:
         """Return the loss that the iterations start with."""
@@ -179,11 +193,11 @@ class NewtonProblem:
             warn(f"after {self.n_iter} steps at a gradient {norm / target:.1e} times the tolerated one")
         return at
 
-    # What they share
+    # What all losses share
 
     @property
     def patience(self) -> float:
-        """More steps of conjugate gradients than these, and the preconditioner is made anew."""
+        """The number of steps of conjugate gradients after which a new preconditioner is made."""
         return max(2.0, self.rows.row_length / ENTRIES_PER_STEP)
 
     @property
@@ -200,11 +214,11 @@ class NewtonProblem:
         return self.rows.pullback(g, self.square.center) / self.square.scale
 
     def under(self, loss: PairwiseLoss, at: Iterate) -> Iterate:
-        """Return the same weights with another loss."""
+        """Return the iterate with the same weights and another loss."""
         return at._replace(point=loss(self.rows, at.scores), slopes=None)
 
     def start(self, v: np.ndarray, alpha: float) -> Iterate:
-        """Return v times about the factor of least F, found in score space."""
+        """Return v times the factor that about minimises F, which takes one product with X."""
         unit = scores = self.scores(v)
         factor, square = 1.0, alpha * float(v @ v)
         point = self.loss(self.rows, scores)
@@ -219,9 +233,10 @@ class NewtonProblem:
         return Iterate(factor * v, scores, point)
 
     def minimise(self, loss: PairwiseLoss, at: Iterate, alpha: float, target: float) -> tuple[Iterate, float]:
-        """Return the minimiser of a loss and the penalty, to a gradient of norm `target`, and that norm.
+        """Minimise a loss plus the penalty until the norm of the gradient is at most `target`; return that norm too.
 
-        `at` is of this loss. The norm is larger where `max_iter` steps are not enough, or rounding ends the search.
+        `at` must hold the same loss. The norm is above `target` if `max_iter` steps are not enough, or if the line
+        search fails because of rounding.
         """
         precondition, n_steps = None, 0
         for n_newton in range(self.max_iter + 1):
@@ -242,10 +257,10 @@ class NewtonProblem:
         return at, norm
 
     def preconditioner(self, at: Iterate, alpha: float, exact: bool) -> Operator:
-        """Return the function that solves kappa M + alpha I, or its diagonal.
+        """Return the function that solves a system with kappa M + alpha I or its diagonal.
 
-        `exact` has M gathered anew, with the curvature of the loss in each row's score for the weight of the row. Were
-        the curvature of a pair a product of one factor for each row, this would be the Hessian.
+        With `exact`, M is gathered again; the weight of a row is then the curvature of the loss in the row's score.
+        This would be the exact Hessian if the curvature of each pair were a product of one factor for each row.
         """
         if exact and self.square.factors:
             positives = self.rows.map(lambda targets: targets.positive.astype(np.float64))
@@ -264,10 +279,10 @@ class NewtonProblem:
         precondition: Operator,
         tolerance: float,
     ) -> tuple[np.ndarray, Vector, int]:
-        """Return the step to the minimum of the quadratic model, its scores, and how many steps it took to find.
+        """Return the step to the minimum of the quadratic model, its scores, and the steps of conjugate gradients.
 
-        Conjugate gradients end at a relative residual of `tolerance`, in the norm of the preconditioner, or at a
-        direction of negative curvature, which is not taken unless it is the first.
+        Conjugate gradients stop at a relative residual of `tolerance`, in the norm of the preconditioner. They stop
+        earlier at a direction of negative curvature, which is returned only if it is the first direction.
         """
         d, scores = np.zeros_like(gradient), None
         r = -gradient
@@ -295,10 +310,10 @@ class NewtonProblem:
     def line_search(
         self, loss: PairwiseLoss, at: Iterate, direction: np.ndarray, its_scores: Vector, alpha: float, slope: float
     ) -> Iterate | None:
-        """Return an iterate along the direction that lowers F enough and halves its slope; None if rounding forbids it.
+        """Return an iterate along the direction that lowers F enough and halves its slope; None if there is none.
 
-        The whole direction first, then ever closer between two steps of which one is too short and the other too long:
-        where the secant through the slopes is zero, or in the middle.
+        The first trial is the whole direction. Later trials lie between a step that is too short and one that is too
+        long: at the zero of the secant through their slopes, or in the middle.
         """
         value = at.point.value + alpha / 2 * float(at.v @ at.v)
         best = None
@@ -310,12 +325,12 @@ class NewtonProblem:
             change = point.value + alpha / 2 * float(v @ v) - value
             here, slopes = np.inf, None
             if np.isfinite(change):
-                # Where a product with X takes a reading, the slopes that the next step needs are taken at once.
+                # If a product with X reads a file, the same pass computes the slopes that the next step needs.
                 slopes = None if self.rows.in_memory else self.pullback(point.gradient)
                 along = point.gradient @ its_scores if slopes is None else slopes @ direction
                 here = float(along + alpha * (v @ direction))
             lower = change <= SUFFICIENT * step * slope
-            unseen = change <= ROUNDING * abs(value)  # the slope decides
+            unseen = change <= ROUNDING * abs(value)  # too small to tell from rounding: the slope decides
             flatter = abs(here) <= -slope / 2
             if lower or (unseen and flatter):
                 best = Iterate(v, scores, point, slopes)
@@ -336,15 +351,15 @@ class NewtonProblem:
 
 
 class HingeProblem(NewtonProblem):
-    """The pairwise hinge on rows: with its corner rounded off less and less, until a duality gap is closed.
+    """The pairwise hinge on rows. Its corner is rounded off less and less, until the duality gap is small enough.
 
-    Any b_ij in [0, 1] give the lower bound mean b - |G|^2 / (2 alpha), G = mean b z, of the minimum. The slopes of the
-    rounded hinge at its minimiser are such b, and miss the minimum by a sixth of the squared width times the density of
-    the margins there: a gap of 1e-4 takes a width of some 0.05, which Newton's method still finds smooth.
+    Any b_ij in [0, 1] give the lower bound mean b - |G|^2 / (2 alpha) of the minimum, G the mean of b_ij (x_i - x_j).
+    The slopes of the rounded hinge at its minimiser are such b. Their gap is a sixth of the squared width times the
+    density of the margins there: a gap of 1e-4 needs a width of about 0.05, which is still smooth for Newton's method.
     """
 
     def make_loss(self, name: str) -> PairwiseLoss:
-        """Return the hinge with its corner rounded off."""
+        """Return the hinge with a rounded corner."""
         self.hinge = Hinge()
         self._set_width(1.0)
         return self.loss
@@ -370,15 +385,15 @@ class HingeProblem(NewtonProblem):
             at = self.under(self.loss, at)
 
     def start(self, v: np.ndarray, alpha: float) -> Iterate:
-        """Return v times about the factor of least F, with the corner at its widest."""
+        """Return v times the factor that about minimises F, for the widest corner."""
         self._set_width(1.0)
         return super().start(v, alpha)
 
     def rescaled(self, at: Iterate, alpha: float) -> Iterate:
-        """Return the weights times the factor of least objective.
+        """Return the weights times the factor that minimises the objective with the true hinge.
 
-        Few rows, or rows that are many times the same, may all but touch the margin, short of it by a part of the
-        width; then it is this factor that is missing.
+        If there are few different rows, many pairs may miss the margin by a fraction of the width. This factor corrects
+        that.
         """
         square = alpha * float(at.v @ at.v)
 
@@ -394,11 +409,11 @@ class HingeProblem(NewtonProblem):
         return Iterate(factor * at.v, scores, self.loss(self.rows, scores))
 
     def value(self, at: Iterate, alpha: float) -> float:
-        """Return the objective, with the hinge as it is."""
+        """Return the objective with the true hinge."""
         return self.hinge(self.rows, at.scores).value + alpha / 2 * float(at.v @ at.v)
 
     def lower_bound(self, at: Iterate, alpha: float) -> float:
-        """Return the lower bound by the slopes at an iterate, times the factor in [0, 1] that makes it highest."""
+        """Return the lower bound from the slopes at an iterate, times the factor in [0, 1] that maximises it."""
         mean = float(self.rows.reduce(lambda targets, g: g[~targets.positive].sum(), at.point.gradient))
         G = self.pullback(at.point.gradient)
         square = float(G @ G) / alpha
@@ -410,18 +425,18 @@ class HingeProblem(NewtonProblem):
 
 
 class SigmoidProblem(NewtonProblem):
-    """The pairwise sigmoid, which is AUC itself but for its smooth step, on rows: not convex, so a local minimum.
+    """The pairwise sigmoid on rows: 1 - AUC with a smooth step. It is not convex, so the result is a local minimum.
 
-    It starts at the minimiser of the logistic loss and is sharpened in steps. Of where these end, the start included,
-    the weights of the highest AUC of the rows are taken.
+    The search starts at the minimiser of the logistic loss, and makes the step of the sigmoid steeper several times. Of
+    all minimisers on the way, the first included, the one with the highest AUC on the rows is returned.
     """
 
     def make_loss(self, name: str) -> PairwiseLoss:
-        """Return the loss of the start."""
+        """Return the loss that is minimised first."""
         return find_loss("logistic")
 
     def minimiser(self, at: Iterate, alpha: float, tol: float) -> Iterate:
-        """Return the minimiser of the logistic loss, or of a sigmoid that ranks the rows better."""
+        """Return the minimiser of the logistic loss, or of a sigmoid if that has a higher AUC on the rows."""
         best = at = super().minimiser(self.under(self.loss, at), alpha, tol)
         highest = self.auc(best)
         for slope in SLOPES:
@@ -438,7 +453,7 @@ class SigmoidProblem(NewtonProblem):
 
 
 def inner_products(targets: Targets, u: np.ndarray, *others: np.ndarray) -> np.ndarray:
-    """Return the inner products of one block of a vector with that of others."""
+    """Return the inner products of a block of one vector with those of others."""
     return np.array([u @ other for other in others])
 
 

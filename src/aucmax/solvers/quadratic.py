@@ -1,11 +1,11 @@
-"""The quadratic 1/2 v'Mv - delta.v behind the square loss, as sparse fits and conjugate gradients see it.
+"""The quadratic form 1/2 v'Mv - delta.v of the square loss, for sparse fits and conjugate gradients.
 
 Conventions
 -----------
-M and delta are those of X / scale (`solvers/square.py`), and so are the weights v. A sparse fit never needs all of M:
-it asks for M v with few nonzeros in v, and for the block of M that a few columns make. Class moments answer from the
-matrix itself, rows from products with X, so that M is never formed where it would not fit. A column that is constant
-has an infinite scale, and a row and a column of zeros in M.
+M, delta and the weights v are those of X / scale (`solvers/square.py`). A sparse fit never needs all of M: it needs M v
+with few nonzeros in v, and the block of M of a few columns. Class moments give these from the matrix M itself, rows
+from products with X, so that M is not formed where it would not fit into memory. A constant column has an infinite
+scale, so its row and column of M are zero.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ from ..losses.squared import square_curvature
 
 
 class Quadratic(Protocol):
-    """What a sparse fit asks of M and delta; `columns` are sorted column numbers."""
+    """M and delta as a sparse fit sees them; `columns` are sorted column numbers.
+
+    Attributes
+    ----------
+    delta : ndarray of shape (n_features,)
+        The difference of the class means of X / scale.
+    diagonal : ndarray of shape (n_features,)
+        The diagonal of M.
+    """
 
     delta: np.ndarray
 
@@ -43,7 +51,7 @@ class MomentQuadratic:
 
     def product(self, columns: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return M[:, columns] @ v."""
-        return v @ self.M[columns]  # rows of a symmetric matrix: they lie together in memory
+        return v @ self.M[columns]  # M is symmetric, and its rows are contiguous in memory
 
     def block(self, columns: np.ndarray) -> np.ndarray:
         """Return M[columns][:, columns]."""
@@ -51,14 +59,20 @@ class MomentQuadratic:
 
 
 class RowQuadratic:
-    """M as X'HX of X / scale, by products with X.
+    """M = X'HX of X / scale, by products with X.
 
     Parameters
     ----------
     rows : Rows
-        Of both classes.
-    scale, center, delta, diagonal : ndarray of shape (n_features,)
-        What the columns are divided by, half-way between the class means, and delta and the diagonal of M.
+        Rows of both classes.
+    scale : ndarray of shape (n_features,)
+        The columns are divided by it.
+    center : ndarray of shape (n_features,)
+        The point half-way between the class means.
+    delta : ndarray of shape (n_features,)
+        The difference of the class means of X / scale.
+    diagonal : ndarray of shape (n_features,)
+        The diagonal of M.
     """
 
     def __init__(

@@ -14,12 +14,15 @@ in the notation of `aucmax.data.moments`. H is the curvature of f/2 in score spa
 to sum to one in each class, H s = c (s - class mean of s) +- c (delta of the class means of s). It is J'J with J of
 n + 1 rows: the centred scores times sqrt(c), then the difference of the class means.
 
-- few columns: M from the class moments, then Cholesky for one alpha or one eigendecomposition for a whole path;
-- fewer rows than columns: the same spectrum from the (n + 1) x (n + 1) matrix JXX'J';
-- many of both, or sparse and wide: conjugate gradients on v -> X'H(Xv), nothing squared and nothing densified.
+There are three solvers:
 
-With ``standardize`` the penalty is alpha/2 |scale * w|^2, where scale holds the standard deviations: X / scale is
-fitted. The weights that are returned are those for X as it is. Paths have the shape (n_alphas, n_features).
+- "moments", for few columns: M from the class moments, then Cholesky for one alpha or one eigendecomposition for a
+  whole path;
+- "dual", for fewer rows than columns: the same spectrum from the (n + 1) x (n + 1) matrix JXX'J';
+- "cg", for many of both or for wide sparse data: conjugate gradients on v -> X'H(Xv), which form neither matrix.
+
+With ``standardize`` the penalty is alpha/2 |scale * w|^2, where scale holds the standard deviations: the fit is one of
+X / scale. The weights that are returned are always those of X itself. Paths have the shape (n_alphas, n_features).
 """
 
 from __future__ import annotations
@@ -40,11 +43,11 @@ from .candidate import Candidate, Solution
 from .quadratic import MomentQuadratic, RowQuadratic
 
 EPS = np.finfo(np.float64).eps
-RIDGE = 1e3 * EPS  # keeps a preconditioner definite where alpha is 0 and columns depend on each other
+RIDGE = 1e3 * EPS  # keeps a preconditioner positive definite if alpha is 0 and columns are linearly dependent
 Operator = Callable[[np.ndarray], np.ndarray]
 SOLVERS = ("auto", "moments", "dual", "cg")
-# Up to this many columns or rows a matrix of that order is factored; conjugate gradients on sparse rows are so cheap
-# that they win earlier (3,314 x 54,877 with 0.4% nonzeros: 0.2 s a path, against 6 s for the eigendecomposition).
+# Up to this many columns or rows, a matrix of that order is factored. On sparse rows conjugate gradients are faster
+# from a smaller order on (3,314 x 54,877 with 0.4% nonzeros: 0.2 s for a path, 6 s for the eigendecomposition).
 MAX_ORDER = 4096
 MAX_ORDER_SPARSE = 1024
 
@@ -58,20 +61,24 @@ def choose_solver(rows: Rows) -> str:
 
 
 class SquareProblem:
-    """What the square loss with an L2 penalty is, whether it is solved from moments or from rows.
+    """The square loss with an L2 penalty: what the solvers from moments and from rows have in common.
 
     Attributes
     ----------
+    moments : ClassMoments or None
+        The class moments of the training set, if the problem is solved from these.
     scale : ndarray of shape (n_features,)
-        What the columns are divided by; infinite for constant ones.
+        The columns are divided by it; infinite for constant columns.
     center : ndarray of shape (n_features,)
-        Half-way between the class means.
+        The point half-way between the class means.
     delta : ndarray of shape (n_features,)
         The difference of the class means of X / scale.
     iterative : bool
-        Whether small alphas cost more than large ones.
+        Whether the solver iterates, so that small alphas take longer than large ones.
     factors : bool
-        Whether M is at hand as a matrix, so that it can be factored.
+        Whether M is a matrix in memory, which can be factored.
+    n_iter : int
+        Number of iterations of the last path; 1 for a direct solver.
     """
 
     moments: ClassMoments | None = None
@@ -95,7 +102,7 @@ class SquareProblem:
         return [Candidate(float(alpha)) for alpha in alphas]
 
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
-        """Return the minimiser for one alpha; there is nothing to be gained from a start."""
+        """Return the minimiser for one alpha; `start` is not used."""
         (w,) = self.path(np.array([candidate.alpha]), tol)
         return Solution(w, self.n_iter, moments=self.moments)
 
@@ -110,9 +117,14 @@ class MomentProblem(SquareProblem):
     Parameters
     ----------
     moments : ClassMoments
-        Of both classes.
+        The moments of both classes.
     standardize : bool
         Whether the penalty is on the weights of the standardised columns.
+
+    Attributes
+    ----------
+    scaled : ClassMoments
+        The moments of X / scale.
     """
 
     factors = True
@@ -126,7 +138,7 @@ class MomentProblem(SquareProblem):
         self.center, self.delta = moments.mean.mean(axis=0), self.scaled.delta
 
     def default_alphas(self) -> np.ndarray:
-        """Return the grid for cross-validation, largest first."""
+        """Return the grid of alphas for cross-validation, largest first."""
         return alpha_grid(float(np.trace(self.scaled.pair_scatter())) / self.scaled.n_features)
 
     def quadratic(self) -> MomentQuadratic:
@@ -134,7 +146,7 @@ class MomentProblem(SquareProblem):
         return MomentQuadratic(self.scaled)
 
     def solutions(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
-        """Return the minimisers for X / scale; exact, so that `tol` has no say."""
+        """Return the minimisers for X / scale; they are exact, so `tol` is not used."""
         return cholesky(self.scaled, alphas[0])[None] if len(alphas) == 1 else eigen_path(self.scaled, alphas)
 
     def curvature(self, v: np.ndarray, scores: Vector) -> float:
@@ -143,7 +155,7 @@ class MomentProblem(SquareProblem):
         return float(variances.sum() + (means[1] - means[0]) ** 2)
 
     def preconditioner(self, kappa: float, alpha: float, moments: ClassMoments | None = None) -> Operator:
-        """Return the function that solves kappa M + alpha I, or the same with M of other moments of X / scale."""
+        """Return the function that solves a system with kappa M + alpha I; `moments` give another M for X / scale."""
         P = kappa * (moments or self.scaled).pair_scatter()
         P.flat[:: len(P) + 1] += alpha + RIDGE * np.trace(P)
         factor = linalg.cho_factor(P, overwrite_a=True, check_finite=False)
@@ -151,18 +163,23 @@ class MomentProblem(SquareProblem):
 
 
 class RowProblem(SquareProblem):
-    """The square loss on rows, never squared.
+    """The square loss on rows, without the n_features x n_features matrix M.
 
     Parameters
     ----------
     rows : Rows
-        Of both classes.
+        Rows of both classes.
     standardize : bool
         Whether the penalty is on the weights of the standardised columns.
     solver : {"dual", "cg"}
-        The n x n form, or conjugate gradients.
+        The eigendecomposition of order n + 1, or conjugate gradients.
     max_iter : int
-        Limit of conjugate gradients.
+        The largest number of iterations of conjugate gradients.
+
+    Attributes
+    ----------
+    diagonal : ndarray of shape (n_features,)
+        The diagonal of M.
     """
 
     def __init__(self, rows: Rows, standardize: bool, solver: str, max_iter: int) -> None:
@@ -178,10 +195,10 @@ class RowProblem(SquareProblem):
         self.delta, self.diagonal = gap / self.scale, (variances.sum(axis=0) + gap**2) / self.scale**2
 
     def default_alphas(self) -> np.ndarray:
-        """Return the grid for cross-validation, largest first.
+        """Return the grid of alphas for cross-validation, largest first.
 
-        Conjugate gradients slow down as alpha falls, so their grid ends earlier; on wide data a small alpha
-        is never the best one.
+        Conjugate gradients slow down as alpha decreases, so their grid ends at a larger alpha; on wide data a small
+        alpha is never the best one.
         """
         return alpha_grid(float(self.diagonal.mean()), low=-1 if self.solver == "cg" else -6)
 
@@ -190,7 +207,7 @@ class RowProblem(SquareProblem):
         return RowQuadratic(self.rows, self.scale, self.center, self.delta, self.diagonal)
 
     def solutions(self, alphas: np.ndarray, tol: float) -> np.ndarray:
-        """Return the minimisers for X / scale; conjugate gradients stop at a relative residual of `tol`, or warn."""
+        """Return the minimisers for X / scale; conjugate gradients warn if a relative residual stays above `tol`."""
         if self.solver == "dual":
             return dual_path(self.rows, alphas, self.scale, self.center)
         with blas_threads(self.rows):
@@ -212,26 +229,26 @@ class RowProblem(SquareProblem):
         return float(moments.variance.sum() + (moments.mean[1] - moments.mean[0]) ** 2)
 
     def preconditioner(self, kappa: float, alpha: float, moments: ClassMoments | None = None) -> Operator:
-        """Return the function that solves the diagonal of kappa M + alpha I."""
+        """Return the function that divides by the diagonal of kappa M + alpha I."""
         diagonal = kappa * self.diagonal + alpha
         diagonal += RIDGE * diagonal.max()
         return lambda r: r / diagonal
 
 
 def penalty_scale(std: np.ndarray, standardize: bool) -> np.ndarray:
-    """Return what the columns are divided by; infinity for constant ones, whose weight is 0 whatever rounding says."""
+    """Return the divisors of the columns; infinity for constant columns, so that their weights are exactly 0."""
     return np.where(std == 0, np.inf, std if standardize else 1.0)
 
 
 def alpha_grid(level: float, low: int = -6, high: int = 4) -> np.ndarray:
-    """Return two alphas a decade from 10^high down to 10^low times `level`, the mean eigenvalue of M."""
+    """Return two alphas per decade from 10^high down to 10^low times `level`, the mean eigenvalue of M."""
     return np.logspace(high, low, 2 * (high - low) + 1) * (level or 1.0)
 
 
 def shrinkage_alpha(problem: MomentProblem) -> float:
-    """Return the ridge of the oracle approximating shrinkage of C_0 + C_1, from the moments alone.
+    """Return the alpha that corresponds to the oracle approximating shrinkage of C_0 + C_1, from the moments alone.
 
-    A sum of two covariances is worth 4 / (1/W_0 + 1/W_1) rows.
+    The sum of two covariances counts as one estimated from 4 / (1/W_0 + 1/W_1) rows.
     """
     moments = problem.scaled
     C = (moments.scatter / moments.weight[:, None, None]).sum(axis=0)
@@ -247,9 +264,9 @@ def oracle_shrinkage(C: np.ndarray, n: float) -> float:
 
 
 def shrinkage_ridge(C: np.ndarray, n: float) -> float:
-    """Return the alpha that points w where the shrinkage r of C does: (1 - r) C + r mu I, alpha = mu r / (1 - r)."""
+    """Return the alpha = mu r / (1 - r) for which w has the same direction as with the shrinkage (1 - r) C + r mu I."""
     r, mu = oracle_shrinkage(C, n), float(np.trace(C)) / len(C)
-    # r = 1 is the identity, which alpha only reaches in the limit; the grid ends there too.
+    # r = 1 is an infinite alpha; the default grid ends at the same bound.
     return min(mu * r / max(1 - r, EPS), 1e4 * mu)
 
 
@@ -257,13 +274,13 @@ def shrinkage_ridge(C: np.ndarray, n: float) -> float:
 
 
 def cholesky(moments: ClassMoments, alpha: float) -> np.ndarray:
-    """Return the minimiser for one alpha; the one of least norm where the system is singular."""
+    """Return the minimiser for one alpha; the one of least norm if the system is singular."""
     return solve(moments.pair_scatter(), moments.delta, alpha)
 
 
 def solve(M: np.ndarray, delta: np.ndarray, alpha: float) -> np.ndarray:
-    """Return the solution of (M + alpha I) w = delta, of least norm where there are many, and overwrite M."""
-    if alpha <= EPS * len(M) * np.trace(M):  # Cholesky might pass on a singular matrix and return noise
+    """Return the solution of (M + alpha I) w = delta, that of least norm if there are many. M is overwritten."""
+    if alpha <= EPS * len(M) * np.trace(M):  # Cholesky may succeed on a singular matrix and return noise
         return _eigen_solve(M, delta, np.array([alpha]))[0]
     M.flat[:: len(M) + 1] += alpha
     return linalg.solve(M, delta, assume_a="pos", overwrite_a=True, check_finite=False)
@@ -287,8 +304,8 @@ def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, center: np.ndar
     weights = rows.reduce(lambda targets: targets.pair_weights, merge=np.append)
     positive = rows.reduce(lambda targets: targets.positive, merge=np.append)
     signs, root = np.where(positive, weights, -weights), np.sqrt(weights)[:, None]
-    classes = np.column_stack([~positive, positive]).astype(np.float64)  # s -> class of each row
-    averages = classes * weights[:, None]  # s -> class means
+    classes = np.column_stack([~positive, positive]).astype(np.float64)  # classes @ m is the mean of each row's class
+    averages = classes * weights[:, None]  # averages.T @ s are the class means of s
 
     def J(V: np.ndarray) -> np.ndarray:
         return np.vstack([root * (V - classes @ (averages.T @ V)), signs @ V])
@@ -301,13 +318,13 @@ def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, center: np.ndar
 
 
 def eigh(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues, increasing, and eigenvectors; NumPy's, since SciPy's holds the interpreter lock."""
+    """Return eigenvalues, increasing, and eigenvectors; by NumPy, since SciPy holds the interpreter lock."""
     with one_blas_thread():
         return np.linalg.eigh(M)
 
 
 def _shifted_inverse(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-    """Return 1 / (eigenvalue + alpha), shape (n_alphas, n_values), 0 for a null direction without penalty."""
+    """Return 1 / (eigenvalue + alpha), shape (n_alphas, n_values); 0 where both are 0 up to rounding."""
     values = np.maximum(values, 0)
     shifted = values + np.asarray(alphas)[:, None]
     usable = shifted > EPS * len(values) * values[-1]
@@ -315,7 +332,17 @@ def _shifted_inverse(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
 
 
 class CGPath(NamedTuple):
-    """Solutions, iterations, and the largest relative residual."""
+    """The result of conjugate gradients for several shifts.
+
+    Attributes
+    ----------
+    solutions : ndarray of shape (n_shifts, n_features)
+        The solution for each shift.
+    n_iter : int
+        Number of iterations.
+    residual : float
+        The relative residual of the smallest shift if the iterations did not converge, else 0.
+    """
 
     solutions: np.ndarray
     n_iter: int
@@ -325,10 +352,10 @@ class CGPath(NamedTuple):
 def shifted_cg(
     matvec: Callable[[np.ndarray], np.ndarray], b: np.ndarray, shifts: np.ndarray, tol: float, max_iter: int
 ) -> CGPath:
-    """Solve (M + shift I) x = b for all shifts at the price of the smallest one.
+    """Solve (M + shift I) x = b for all shifts in about the time that the smallest one takes.
 
-    The Krylov spaces of M + shift I are those of M, and the residuals stay parallel to that of the smallest
-    shift, r_shift = zeta r, so each further shift costs two vectors and no product (Jegerlehner, 1996,
+    The Krylov spaces of M + shift I are those of M, and all residuals are multiples of the residual r of the smallest
+    shift, r_shift = zeta r. So each further shift costs two vectors and no product with M (Jegerlehner, 1996,
     arXiv:hep-lat/9612014). A shift is finished when |r_shift| <= tol |b|.
     """
     shifts = np.asarray(shifts, dtype=np.float64)
@@ -345,7 +372,7 @@ def shifted_cg(
         n_iter += 1
         q = matvec(p) + base * p
         curvature = float(p @ q)
-        if not curvature > 0:  # rounding, in a direction without curvature or penalty
+        if not curvature > 0:  # a direction without curvature or penalty, up to rounding
             break
         step = rr / curvature
         r -= step * q
@@ -361,5 +388,5 @@ def shifted_cg(
         zeta_old[active], zeta[active] = z, z_new
         step_old, rr = step, rr_new
         active = active[z_new**2 * rr > tol**2 * target]
-    residual = float(np.sqrt(rr / target)) if len(active) else 0.0  # of the smallest shift, the last one to finish
+    residual = float(np.sqrt(rr / target)) if len(active) else 0.0  # the smallest shift finishes last
     return CGPath(solutions, n_iter, residual)
