@@ -16,8 +16,8 @@ from .cross_validation import CV_TOL, check_alphas
 def choose_from_moments(square: MomentProblem, objective: Objective, alpha: float | None, alphas: Any) -> Candidate:
     """Return the candidate that the moments suggest.
 
-    If alpha is not given, it comes from the oracle approximating shrinkage for the penalty L2. For other penalties it is
-    one of `alphas` or of the default grid. Among several candidates, that of the least `information_criterion` wins.
+    If alpha is not given, it comes from the oracle approximating shrinkage if the penalty is L2. For other penalties it
+    is one of `alphas` or of the default grid. Among several candidates, that of the least `information_criterion` wins.
     """
     problem = objective.penalised(square)
     if alpha is not None or objective.penalty == "l2":
