@@ -2,9 +2,9 @@
 
     python benchmarks/nystroem.py [--repeats 7] [--write docs/nystroem.md]
 
-The cost of `transform` is compared with that of its two matrix products alone, done by BLAS at once: the rows with the
-landmarks, and the kernel with the normalisation. How well the features rank is the study
-`aucmax reproduce psam-table-3`.
+The time of `transform` is compared with that of its two matrix products alone, each made by one call of BLAS: the rows
+times the landmarks, and the kernel times the normalisation. `aucmax reproduce psam-table-3` measures how well the
+features rank.
 """
 
 import argparse

@@ -2,23 +2,23 @@
 
     python benchmarks/scaling.py [--quick] [--fresh] [--write docs/scaling.md]
 
-Each fit runs in a new process, which loads the rows, fits a hundred of them so that kernels are compiled before
-anything is timed, and then fits all: three times if that is short, and the median counts. Memory is what the process
-holds at most during the first fit beyond what it held before, so without the rows: the high-water mark of its resident
-set (`VmHWM`), which is reset just before the fit. If the system cannot reset it, loading may have left a higher mark,
-and the number is a lower bound. Less than 1 MB counts as 1 MB. A fit of more than 60 s is ended, and some are killed
-because memory runs out: such a method is not tried on larger data.
+Each fit runs in a new process. It loads the rows, fits a hundred of them so that kernels are compiled before the
+timing, and then fits all. Short fits are made three times, and the median counts. Memory is the peak of the resident
+set during the first fit, minus its size before that fit, so the rows are not counted. The peak is `VmHWM`, which is
+reset just before the fit. If the system cannot reset it, loading may have left a higher peak, and the number is a lower
+bound. Less than 1 MB counts as 1 MB. A fit is stopped after 60 s, and some are killed because memory runs out. Such a
+method is not tried on larger data.
 
 The slope is that of log time or log memory over log size, by least squares on the upper half of the sizes: 1 means
-linear growth, 0 none.
+linear growth, 0 no growth.
 
-The data are generated, as float64; 10% of the rows are positive. Dense columns are standardised and correlated (five
-factors), and the classes are Gaussian with a best AUC of 0.86. A sparse row is CSR: 60 draws from columns whose
-frequencies fall as 1/rank, weighted like words (tf-idf) and scaled to length 1. LogisticRegression takes the columns as
-they are; the other methods scale them, and their times include that. OPAUCr is OPAUC with sketches of 50 columns.
+The data are generated as float64; 10% of the rows are positive. Dense columns are standardised and correlated (five
+factors), and the classes are Gaussian with a best AUC of 0.86. Sparse rows are CSR: 60 draws from columns whose
+frequencies decrease as 1/rank, weighted like words (tf-idf) and scaled to length 1. LogisticRegression uses the columns
+unscaled; the other methods scale them, and their times include that. OPAUCr is OPAUC with sketches of 50 columns.
 
-Results are saved after each fit, and a stopped run resumes; --fresh measures everything again. --quick measures small
-sizes only and saves no results, unless --results names a file. --write writes the page and the figures beside it.
+Results are saved after each fit, and a stopped run can be resumed; --fresh measures everything again. --quick measures
+small sizes only and saves no results, unless --results names a file. --write writes the page and its figures.
 """
 
 from __future__ import annotations
