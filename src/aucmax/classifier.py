@@ -234,7 +234,7 @@ class AUCClassifier(MomentClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; float32, float64 and CSR are used as they are.
+            Training rows; float32, float64 and CSR are not copied.
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None
