@@ -17,9 +17,12 @@ from scipy import sparse
 
 from ..files import Block, Source
 from ..files.labels import Classes, Labels
-from .blocks import (
+from .blocks import BlockedRows, moments_memory, stack
+from .moments import ClassMoments, spread
+from .passes import Checkpoint, Passes, State, bytes_in
+from .protocol import Round, Targets
+from .row_block import (
     CODES,
-    BlockedRows,
     DealtFolds,
     RowBlock,
     Sizes,
@@ -27,12 +30,7 @@ from .blocks import (
     add_statistics,
     empty_statistics,
     finish_statistics,
-    moments_memory,
-    stack,
 )
-from .moments import ClassMoments, spread
-from .passes import Checkpoint, Passes, State, bytes_in
-from .protocol import Round, Targets
 from .validation import check_class_weights
 
 MEMORY = 2 << 30

@@ -15,10 +15,11 @@ import numpy as np
 from scipy import sparse
 
 from .auc_bins import AUCBins, count_of_bins
-from .blocks import BlockedRows, LazyVector, RowBlock
+from .blocks import BlockedRows
 from .passes import State
 from .protocol import FoldModels
 from .ranking import sort_distinct, sum_below
+from .row_block import LazyVector, RowBlock
 from .scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
 
 BINS_SHARE = 16  # bins may take 1/16 of the memory
