@@ -22,7 +22,8 @@ def open_rows(
     """Open a file of any size as rows for `fit_rows`.
 
     Every loss, penalty, path and cross-validation gives the weights that it gives in memory. A fit reads the file
-    several times; its memory does not grow with the number of rows.
+    several times. Its memory does not grow with the number of rows, with one exception: the hinges keep about 120 bytes
+    for each row of the rarer class, and a fit that has not enough memory for them is refused.
 
     Parameters
     ----------

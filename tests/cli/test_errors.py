@@ -33,6 +33,8 @@ FLAG = r"(?<![\w-])--[a-z]"
         ("fit", "positive='a b', cv=3 and l1_ratio=-0.5.", "--positive 'a b', --cv 3 and --l1-ratio -0.5."),
         ("fit", "n_nonzero=[3, 5]; alpha=None", "--n-nonzero [3, 5]; no --alpha"),
         ("fit", "random_state=7 and checkpoint_every=", "--seed 7 and --checkpoint-every"),
+        ("fit", "The 'alpha' parameter of AUCClassifier must be a float.", "--alpha must be a float."),
+        ("fit", "rows.csv: n_nonzero must be between 1 and 8.", "rows.csv: --n-nonzero must be between 1 and 8."),
         ("compare", "n_splits=5 cannot be greater; n_jobs=2", "--folds 5 cannot be greater; --jobs 2"),
         ("reproduce", "give data_dir= a folder, download=False", "give --data-dir a folder, --no-download"),
     ],
@@ -50,6 +52,10 @@ def test_arguments_become_the_flags_of_the_command(command, sentence, translated
         ("fit", "take OPAUC(rank=3, alpha=0.1)"),  # as --algorithm takes it
         ("fit", "column 'alpha=1': found the text 'loss=x'"),  # words of the file
         ("fit", "weight = 1, group == 2, x.alpha=1"),
+        (
+            "fit",
+            "The 'solver' parameter of OPAUC; the alpha must be positive; rank must be 3",
+        ),  # none is an option
         ("evaluate", "raise memory= or give positive="),  # options of other commands
         ("algorithms", "format= and target="),
     ],

@@ -113,6 +113,9 @@ class ChunkSpace:
         """Return a vector of chunks that come in the order of the rows."""
         return ChunkVector([chunks[k] for k in self.stored])
 
+    def check_memory(self, what, n_bytes, advice):
+        assert n_bytes < 1e9, (what, advice)
+
     def chunks(self, vector):
         """Return the chunks of a vector in the order of the rows."""
         assert isinstance(vector, ChunkVector)
@@ -216,7 +219,8 @@ class OddRows(ChunkSpace):
     def pullback(self, g, center=None):
         pairs = list(zip(self.matrices, self.chunks(g), strict=True))
         product = sum(X.T @ entries for X, entries in pairs)
-        return product if center is None else product - center * sum(entries.sum() for _, entries in pairs)
+        total = sum(entries.sum(axis=0) for _, entries in pairs)
+        return product if center is None else product - np.multiply.outer(center, total)
 
     def score_histogram(self, w, moments=None):
         return ScoreHistogram.of(self, self.scores(w), moments)
@@ -299,6 +303,11 @@ class OddRows(ChunkSpace):
             None if chunks is None else np.concatenate(chunks) for chunks in (chosen.weights, chosen.groups)
         )
         return MemoryRows(stack(chosen.matrices), np.concatenate(chosen.labels()), self.classes, weights, groups)
+
+    def gram(self, scale):
+        Z = np.vstack([X.toarray() if self.is_sparse else X for X in self.matrices]) / scale
+        Z = Z - Z.mean(axis=0)
+        return Z @ Z.T
 
     def columns(self, columns):
         names = None if self.feature_names is None else [self.feature_names[j] for j in columns]

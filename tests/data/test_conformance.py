@@ -319,8 +319,6 @@ def test_column_statistics(rows, problem):
 
 
 def test_inner_products_of_the_rows(rows, problem):
-    if not rows.in_memory:
-        pytest.skip("for rows in memory only")
     scale = np.array([1.0, 2.0, 0.5, np.inf])  # infinite for a constant column
     gram = rows.gram(scale)
     # A shift changes no difference of two rows.

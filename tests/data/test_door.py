@@ -4,8 +4,6 @@ The rows are in a shuffled list of small chunks (`odd_rows`). Weights, intercept
 rows in memory.
 """
 
-import re
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -168,10 +166,13 @@ def test_names_of_columns(data):
     assert_array_equal(AUCClassifier(alpha=0.1).fit_rows(rows).feature_names_in_, list("abcde"))
 
 
-def test_the_dual_solver_needs_rows_in_memory(data):
-    message = "solver='dual' needs all rows in memory: use solver='cg'."
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        AUCClassifier(alpha=0.1, solver="dual").fit_rows(OddRows.of(*data))
+@pytest.mark.parametrize("loss", ["squared", "auto", "logistic"])
+def test_the_dual_solver(loss, data):
+    X, y = data[:2]
+    wide = np.hstack([X, np.random.default_rng(0).standard_normal((len(y), len(y)))])
+    clf = AUCClassifier(loss, alphas=ALPHAS, cv=3, tol=1e-9)  # more columns than rows: the dual solver
+    found, expected = assert_fits_alike(clf, wide, y)
+    assert_chooses_alike(found, expected)
 
 
 # Who reaches around the door is found out.

@@ -290,8 +290,10 @@ def test_what_cannot_be_fitted_is_refused(tmp_path):
     clf = AUCClassifier("squared", alpha=1.0)
     unchanged_by_refusal(clf, tiny(path, memory=1000), r"5 columns in 1 part take .*: raise memory=, or take an online")
     clf = AUCClassifier("logistic").fit(X, y)
-    unchanged_by_refusal(clf, tiny(path, memory=50_000), r"A sample of 10,000 rows of each class.* raise memory=, or")
-    unchanged_by_refusal(AUCClassifier(solver="dual"), tiny(path), "solver='dual' needs all rows in memory")
+    few = r"The inner products of all rows need these in memory.* raise memory=, or use solver='cg'"
+    unchanged_by_refusal(AUCClassifier("squared", alpha=1.0, solver="dual"), tiny(path, memory=40_000), few)
+    many = r"A hinge on \d+ rows of the rarer class takes .* raise memory=, or use loss='logistic'"
+    unchanged_by_refusal(AUCClassifier("squared_hinge", alpha=1.0, solver="cg"), tiny(path, memory=10_000), many)
     unchanged_by_refusal(AUCClassifier("squared", cv=[(np.arange(9), np.arange(1))] * 2), tiny(path), "two classes")
 
 
@@ -506,7 +508,7 @@ def test_what_online_algorithms_cannot_do_with_a_file_is_refused(tmp_path):
         clf = ALGORITHMS["SOLAM"](**{"shuffle": False, parameter: True})
         unchanged_by_refusal(clf, tiny(path), f"set {parameter}=False")
     opauc = ALGORITHMS["OPAUC"](shuffle=False)
-    unchanged_by_refusal(opauc, tiny(path, memory=1000), r"OPAUC takes .* for 5 columns.* raise memory=, or .* SOLAM")
+    unchanged_by_refusal(opauc, tiny(path, memory=1000), r"The state of OPAUC takes .* raise memory=, or .* SOLAM")
 
 
 def test_epochs_that_do_not_converge_warn_as_in_memory(tmp_path):

@@ -348,9 +348,9 @@ def test_bad_combinations_get_one_sentence():
     X, y = shifted_class(n=40)
     with pytest.raises(ValueError, match=r"^loss='hinge' needs an alpha above 0, got 0\.$"):
         AUCClassifier("hinge", alpha=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"^loss='logistic' is fitted with the penalty 'l2' alone, got penalty='l1'"):
+    with pytest.raises(ValueError, match=r"^loss='logistic' is fitted with penalty='l2' alone, got penalty='l1'"):
         AUCClassifier("logistic", penalty="l1").fit(X, y)
-    with pytest.raises(ValueError, match=r"^loss='hinge' is fitted with the penalty 'l2' alone, got n_nonzero=\(2,\)"):
+    with pytest.raises(ValueError, match=r"^loss='hinge' is fitted with penalty='l2' alone, got n_nonzero=\(2,\)"):
         AUCClassifier("hinge", n_nonzero=2).fit(X, y)
     with pytest.raises(ValueError, match=r"^loss must be one of auto, squared, .*, got 'huber'\.$"):
         cross_validate_path(X, y, loss="huber")

@@ -37,9 +37,9 @@ class BlockRows(MemoryRows):
         super().__init__(*rows)
         self.checkpoint, self.kill_after, self.memory = {} if checkpoint is None else checkpoint, kill_after, memory
 
-    def check_state(self, name, n_bytes):
+    def check_memory(self, what, n_bytes, advice):
         if n_bytes > self.memory:
-            raise ValueError(f"{name} takes {n_bytes} bytes.")
+            raise ValueError(f"{what} takes {n_bytes} bytes: {advice}.")
 
     def blocks(self):
         ends = np.cumsum((0, *SIZES))
@@ -141,7 +141,7 @@ def test_what_cannot_be_fitted_by_blocks_gets_a_sentence(data):
         message = rf"^A file is read in its own order, from the start: set {parameter}=False\.$"
         with pytest.raises(ValueError, match=message):
             SOLAM(**{"shuffle": False, "warm_start": False, parameter: True}).fit_rows(rows)
-    with pytest.raises(ValueError, match=r"^SOLAM takes \d+ bytes\.$"):
+    with pytest.raises(ValueError, match=r"^The state of SOLAM takes \d+ bytes: take an algorithm"):
         SOLAM(shuffle=False).fit_rows(BlockRows(X, y, np.array([0, 1]), memory=1))
 
 

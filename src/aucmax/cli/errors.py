@@ -12,6 +12,9 @@ from typing import Any
 
 # An argument, with its value if there is one. Not inside quotes, where names of columns and labels are.
 ARGUMENT = r"(?<![\w.'\"])(?P<name>[a-z]\w*)=(?P<value>'[^']*'|\[[^]]*\]|[-+.\w]*\w)?"
+# A parameter as scikit-learn names it, and one that is the subject of a sentence.
+PARAMETER = r"The '(?P<parameter>\w+)' parameter of \w+"
+SUBJECT = r"(?:^|(?<=: ))(?P<subject>[a-z]\w*)(?= must be)"
 # OPAUC(alpha=0.1) is what --algorithm and --methods take, so it stays.
 CALL = r"\w+\([^()]*\)"
 
@@ -42,12 +45,12 @@ def name_flags(text: str, command: Any, arguments: Sequence[str] = ()) -> str:
     kept = [re.escape(value) for value in values if "=" in value]
 
     def replace(found: re.Match[str]) -> str:
-        flag = None
-        if found["name"] in options:
-            flag = find_flag(options[found["name"]], found["value"])
+        names = found.groupdict()
+        name = names["name"] or names["parameter"] or names["subject"]
+        flag = find_flag(options[name], names["value"]) if name in options else None
         return found[0] if flag is None else flag
 
-    return re.sub("|".join([*kept, CALL, ARGUMENT]), replace, text)
+    return re.sub("|".join([*kept, CALL, ARGUMENT, PARAMETER, SUBJECT]), replace, text)
 
 
 def find_flag(option: Any, value: str | None) -> str | None:

@@ -238,6 +238,6 @@ def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **paramete
             f"{what} needs all rows in memory, but the file is larger than memory= allows or checkpoint= was given: "
             "take AUCClassifier or an online algorithm, or raise memory=."
         )
-    if by_blocks and "shuffle" in inner.get_params():
+    if by_blocks and "shuffle" in inner.get_params() and not re.search(r"\bshuffle\s*=", algorithm or ""):
         inner.set_params(shuffle=False)
     return estimator

@@ -111,14 +111,14 @@ class BlockedRows(ABC):
     ) -> State:
         """Make a pass whose blocks know how many rows came before them."""
 
-        def counted(tree: State, block: RowBlock) -> None:
-            block.start, block.seen = tree["start"], tree["seen"]
-            step(tree["state"], block)
-            tree["start"], tree["seen"] = block.start + len(block.targets.positive), block.seen + block.counts()
+        def counted(outer: State, block: RowBlock) -> None:
+            block.start, block.seen = outer["start"], outer["seen"]
+            step(outer["state"], block)
+            outer["start"], outer["seen"] = block.start + len(block.targets.positive), block.seen + block.counts()
 
-        def once_more(tree: State) -> bool:
-            tree["start"], tree["seen"] = 0, np.zeros(2, dtype=np.int64)
-            return again(tree["state"])
+        def once_more(outer: State) -> bool:
+            outer["start"], outer["seen"] = 0, np.zeros(2, dtype=np.int64)
+            return again(outer["state"])
 
         start = {"state": state, "start": 0, "seen": np.zeros(2, dtype=np.int64)}
         return self._read(name, start, counted, once_more, keep)["state"]
@@ -177,12 +177,12 @@ class BlockedRows(ABC):
 
         def step(state: State, block: RowBlock) -> None:
             entries = block.value(g)
-            state["sum"] += block.X.T @ entries
+            state["sum"] = state["sum"] + block.X.T @ entries
             if center is not None:
-                state["sum"] -= entries.sum() * center
+                state["sum"] -= np.multiply.outer(center, entries.sum(axis=0))
 
         _ = self.totals
-        return self._pass("gradient", {"sum": np.zeros(self.n_features)}, step, keep=False)["sum"]
+        return self._pass("gradient", {"sum": np.zeros(())}, step, keep=False)["sum"]
 
     def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
         """Return the histogram of the scores X @ w, in one pass if their moments are known and in two if not."""
@@ -229,14 +229,12 @@ class BlockedRows(ABC):
                 f"them: raise memory=, {'give alpha=, ' if more else ''}or take an online algorithm such as SOLAM."
             )
 
-    def check_state(self, name: str, n_bytes: int) -> None:
-        """Raise a ValueError if the state of an algorithm would take more than half of the memory."""
-        needed = 3 * n_bytes  # the state itself, and two copies while a checkpoint is written
-        if needed > self.memory / 2:
+    def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
+        """Raise a ValueError if something would take more than half of the memory."""
+        if n_bytes > self.memory / 2:
             raise ValueError(
-                f"{name} takes {needed / 1e9:.2g} GB for {self.n_features:,} columns, more than half of the "
-                f"{self.memory / 1e9:.2g} GB that memory= leaves for it: raise memory=, or take an algorithm whose "
-                "state is linear in the columns, such as SOLAM."
+                f"{what} takes {n_bytes / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that memory= "
+                f"leaves for it: raise memory=, or {advice}."
             )
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
@@ -246,8 +244,26 @@ class BlockedRows(ABC):
         return finish_statistics(state)
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
-        """Raise a ValueError: the inner products of all pairs of rows need the rows in memory."""
-        raise ValueError("solver='dual' needs all rows in memory: use solver='cg' or solver='moments'.")
+        """Return the inner products of all rows of X / scale; the rows are read into memory for it."""
+        needed = self._bytes_of(self.n_rows)
+        if needed > self.memory / 4:
+            raise ValueError(
+                f"The inner products of all rows need these in memory: {needed / 1e9:.2g} GB, more than a quarter of "
+                f"the {self.memory / 1e9:.2g} GB that memory= leaves for them: raise memory=, or use solver='cg'."
+            )
+        return self._read_into_memory(lambda block: block).gram(scale)
+
+    def _bytes_of(self, n_rows: float) -> float:
+        """Return about how many bytes so many rows take in memory."""
+        return 12 * self.row_length * n_rows
+
+    def _read_into_memory(self, choose: Callable[[RowBlock], RowBlock]) -> MemoryRows:
+        """Return the chosen rows of each block, together in memory."""
+
+        def step(state: State, block: RowBlock) -> None:
+            state["blocks"].append(pack(choose(block)))
+
+        return unpack(self._pass("rows", {"blocks": []}, step)["blocks"], self.classes)
 
     # Cross-validation
 
@@ -285,25 +301,22 @@ class BlockedRows(ABC):
         return RowsView(self, change)
 
     def sample(self, n_each: int) -> Rows:
-        """Return in memory at most `n_each` rows of each class, always the same ones; all rows if there are few."""
+        """Return at most `n_each` rows of each class, always the same ones; in memory, unless they are too large."""
         take_all = self.counts.max() <= n_each
 
-        def step(state: State, block: RowBlock) -> None:
+        def drawn(block: RowBlock) -> np.ndarray:
             ranks, own = block.ranks(), block.targets.positive.astype(np.intp)
             drawn = block.targets.usable.copy()
             for c, count in enumerate(self.counts.tolist()):
                 members = np.flatnonzero(drawn & (own == c))
                 drawn[members] = permute(ranks[members], count, SAMPLE) < n_each
-            state["blocks"].append(pack(block if take_all else block.take(np.flatnonzero(drawn))))
+            return drawn
 
-        needed = 12 * self.row_length * (self.n_rows if take_all else float(np.minimum(self.counts, n_each).sum()))
-        if needed > self.memory / 4:
-            raise ValueError(
-                f"A sample of {n_each:,} rows of each class, for cross-validation, takes {needed / 1e9:.2g} GB, "
-                f"more than a quarter of the {self.memory / 1e9:.2g} GB that memory= leaves for it: raise memory=, or "
-                "give alpha= and loss=."
-            )
-        return unpack(self._pass("sample", {"blocks": []}, step)["blocks"], self.classes)
+        if self._bytes_of(self.n_rows if take_all else np.minimum(self.counts, n_each).sum()) > self.memory / 4:
+            return self if take_all else self.subset(LazyVector(self, drawn), [1])
+        if take_all:
+            return self._read_into_memory(lambda block: block)
+        return self._read_into_memory(lambda block: block.take(np.flatnonzero(drawn(block))))
 
     # The stochastic algorithms
 
@@ -316,7 +329,7 @@ class BlockedRows(ABC):
         again: Callable[[State], bool],
     ) -> State:
         """Update a state with one block after the other, in as many passes as `again` asks for."""
-        return self._pass(name, state, lambda tree, block: step(tree, prepare(block.X, block.targets)), again)
+        return self._pass(name, state, lambda state, block: step(state, prepare(block.X, block.targets)), again)
 
 
 class RowsView(BlockedRows):
@@ -347,11 +360,11 @@ class RowsView(BlockedRows):
         again: Callable[[State], bool],
         keep: bool,
     ) -> State:
-        def changed(tree: State, block: RowBlock) -> None:
+        def changed(outer: State, block: RowBlock) -> None:
             new = self.change(block)
             if self._known is not None:
                 new.targets.totals = self._known.totals
-            step(tree, new)
+            step(outer, new)
 
         return self.parent._pass(name, state, changed, again, keep)
 

@@ -273,10 +273,10 @@ class FileRows(BlockedRows):
     ) -> State:
         n_features, labels, totals, source = self.n_features, self.labels, self.totals, self.passes.source
 
-        def taken(tree: State, block: Block) -> None:
+        def taken(state: State, block: Block) -> None:
             positive = labels.mask(np.asarray(block.y), source.name)
             targets = Targets(positive, block.weight, totals, block.group)
-            step(tree, RowBlock(widen(block.features, n_features), targets))
+            step(state, RowBlock(widen(block.features, n_features), targets))
 
         return self.passes.run(name, state, taken, again, keep)
 

@@ -59,6 +59,9 @@ class MemorySpace:
         """The weight of each class."""
         return self.targets.totals
 
+    def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
+        """Do nothing: the memory of the machine is the limit."""
+
     def reduce(
         self, function: Callable[..., Any], *vectors: np.ndarray, merge: Callable[[Any, Any], Any] = operator.add
     ) -> Any:

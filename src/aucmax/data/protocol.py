@@ -162,6 +162,19 @@ class ScoreSpace(Protocol):
     @property
     def totals(self) -> np.ndarray: ...  # noqa: D102
 
+    def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
+        """Raise a ValueError if something beside the rows would take too much of the memory they may use.
+
+        Parameters
+        ----------
+        what : str
+            What would take the memory; the subject of the sentence.
+        n_bytes : float
+            How many bytes it would take.
+        advice : str
+            What to do instead.
+        """
+
     def reduce(
         self, function: Callable[..., Any], *vectors: Vector, merge: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
@@ -266,7 +279,7 @@ class Rows(ScoreSpace, Protocol):
     def gram(self, scale: np.ndarray) -> np.ndarray:
         """Return the inner products of all rows of X / scale, after shifting the columns to remove large means.
 
-        A shift does not change the difference of two rows. Only for rows in memory.
+        A shift does not change the difference of two rows.
         """
 
     # Cross-validation

@@ -32,6 +32,7 @@ from ..jit import jit
 from .squared import Point
 
 CROWDED = 32  # with more knots in the cell of a knot, on average, sorting by comparisons is faster
+BYTES_PER_KNOT = 120  # of the knots and of the tables for a gradient and a product with the second derivative
 PADDING = 4  # infinities after the last knot, so that a look-up may read beyond it
 # Columns of the table of `Knots.add_sums`, before the walks ...
 COMMON, COMMON_H, COMMON_HH, RARE = range(4)
@@ -61,16 +62,46 @@ class SquaredHinge:
         def slopes(targets: Targets, s: np.ndarray, slots: np.ndarray) -> np.ndarray:
             return knots.slopes(targets, s, slots, table, True)
 
-        def hessian_product(v: Vector) -> Vector:
-            moments = space.accumulate(lambda: np.zeros((knots.n_knots + 1, 2)), knots.add_products, slots, v)
-            walk_moments(moments)
+        return Point(value, space.map(slopes, scores, slots), Curvature(space, slots, table, knots.rare_positive))
 
-            def product(targets: Targets, slots: np.ndarray, v: np.ndarray) -> np.ndarray:
-                return knots.curvature(targets, slots, v, table, moments)
 
-            return space.map(product, slots, v)
+class Curvature:
+    """The second derivative of the squared hinge at given scores.
 
-        return Point(value, space.map(slopes, scores, slots), hessian_product)
+    It keeps the slots and two sums for each; the knots and the rest of the table are not needed after the gradient.
+
+    Parameters
+    ----------
+    space : ScoreSpace
+        Where the vectors are from.
+    slots : vector of uint32
+        The slot of each row.
+    table : ndarray of shape (m + 1, 4)
+        The table after the walks.
+    rare_positive : bool
+        Whether the rare rows are the positives.
+    """
+
+    def __init__(self, space: ScoreSpace, slots: Vector, table: np.ndarray, rare_positive: bool) -> None:
+        self.space, self.slots, self.rare_positive = space, slots, rare_positive
+        self.masses = np.ascontiguousarray(table[:, [ABOVE, BELOW]])
+
+    def __call__(self, v: Vector) -> Vector:
+        """Return its product with v: the sum over the active pairs of each row of c_i c_j (v - v of the other row)."""
+        masses, rare_positive = self.masses, self.rare_positive
+
+        def add(moments: np.ndarray, targets: Targets, slots: np.ndarray, v: np.ndarray) -> None:
+            add_products(slots, v, targets.pair_weights, targets.positive, rare_positive, moments)
+
+        moments = self.space.accumulate(lambda: np.zeros_like(masses), add, self.slots, v)
+        walk_moments(moments)
+
+        def product(targets: Targets, slots: np.ndarray, v: np.ndarray) -> np.ndarray:
+            out = np.empty(len(v))
+            fill_curvature(slots, v, targets.pair_weights, targets.positive, rare_positive, masses, moments, out)
+            return out
+
+        return self.space.map(product, self.slots, v)
 
 
 class Hinge:
@@ -142,6 +173,8 @@ class Knots(NamedTuple):
     def of(cls, space: ScoreSpace, scores: Vector, margin: float) -> Knots:
         """Gather the x of the rare rows and sort them."""
         rare_positive = bool(space.counts[1] <= space.counts[0])
+        n_bytes, advice = BYTES_PER_KNOT * float(min(space.counts)), "use loss='logistic' or loss='squared'"
+        space.check_memory(f"A hinge on {min(space.counts):,} rows of the rarer class", n_bytes, advice)
 
         def rare(targets: Targets, s: np.ndarray) -> np.ndarray:
             return gather_rare(s, targets.positive, rare_positive, margin)
@@ -178,10 +211,6 @@ class Knots(NamedTuple):
             scores, slots, targets.pair_weights, targets.positive == self.rare_positive, *offsets, self.values, table
         )
 
-    def add_products(self, moments: np.ndarray, targets: Targets, slots: np.ndarray, v: np.ndarray) -> None:
-        """Add c v of the common rows of a block in their slots, and of the rare rows at their knots."""
-        add_products(slots, v, targets.pair_weights, targets.positive, self.rare_positive, moments)
-
     def slopes(
         self, targets: Targets, scores: np.ndarray, slots: np.ndarray, table: np.ndarray, squared: bool
     ) -> np.ndarray:
@@ -190,14 +219,6 @@ class Knots(NamedTuple):
         offsets = self.sign, 0.5 * self.margin
         is_rare = targets.positive == self.rare_positive
         fill_slopes(scores, slots, targets.pair_weights, is_rare, *offsets, self.values, table, squared, out)
-        return out
-
-    def curvature(
-        self, targets: Targets, slots: np.ndarray, v: np.ndarray, table: np.ndarray, moments: np.ndarray
-    ) -> np.ndarray:
-        """Return, for each row of a block, the sum over its active pairs of c_i c_j (v - v of the other row)."""
-        out = np.empty(len(v))
-        fill_curvature(slots, v, targets.pair_weights, targets.positive, self.rare_positive, table, moments, out)
         return out
 
 
@@ -300,7 +321,7 @@ def add_sums(scores, slots, weights, is_rare, sign, offset, values, table):
 
 @jit
 def add_products(slots, v, weights, positive, rare_positive, moments):
-    """Add the products of the rows of a block; see `Knots.add_products`."""
+    """Add the products of the rows of a block; see `Curvature`."""
     for i in range(slots.shape[0]):
         moments[slots[i], 1 if positive[i] == rare_positive else 0] += weights[i] * v[i]
 
@@ -365,11 +386,8 @@ def fill_slopes(scores, slots, weights, is_rare, sign, offset, values, table, sq
 
 
 @jit
-def fill_curvature(slots, v, weights, positive, rare_positive, table, moments, out):
-    """Fill `out` with the product of the second derivative and v; see `Knots.curvature`."""
+def fill_curvature(slots, v, weights, positive, rare_positive, masses, moments, out):
+    """Fill `out` with the product of the second derivative and v; see `Curvature`."""
     for i in range(out.shape[0]):
-        k = slots[i]
-        if positive[i] == rare_positive:
-            out[i] = weights[i] * (table[k, ABOVE] * v[i] - moments[k, 0])
-        else:
-            out[i] = weights[i] * (table[k, BELOW] * v[i] - moments[k, 1])
+        k, c = slots[i], 0 if positive[i] == rare_positive else 1
+        out[i] = weights[i] * (masses[k, c] * v[i] - moments[k, c])

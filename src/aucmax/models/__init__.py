@@ -1,1 +1,1 @@
-"""Fitted models and checkpoints as files: safetensors and ONNX."""
+"""Fitted models and checkpoints as files."""

@@ -207,7 +207,7 @@ def check_loss(loss: str, penalty: str, n_nonzero: tuple[int, ...] | None) -> st
         return loss
     if loss not in ("auto", "squared"):
         name, value = ("penalty", penalty) if n_nonzero is None else ("n_nonzero", n_nonzero)
-        raise ValueError(f"loss={loss!r} is fitted with the penalty 'l2' alone, got {name}={value!r}: use 'squared'.")
+        raise ValueError(f"loss={loss!r} is fitted with penalty='l2' alone, got {name}={value!r}: use loss='squared'.")
     return "squared"
 
 

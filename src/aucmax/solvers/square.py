@@ -55,9 +55,9 @@ MAX_ORDER_SPARSE = 1024
 def choose_solver(rows: Rows) -> str:
     """Return the solver that is cheapest for rows of this shape."""
     max_order = MAX_ORDER_SPARSE if rows.is_sparse else MAX_ORDER
-    if rows.n_features <= (min(rows.n_rows, max_order) if rows.in_memory else max_order):
+    if rows.n_features <= min(rows.n_rows, max_order):
         return "moments"
-    return "dual" if rows.in_memory and rows.n_rows <= max_order else "cg"
+    return "dual" if rows.n_rows <= max_order else "cg"
 
 
 class SquareProblem:
@@ -183,8 +183,6 @@ class RowProblem(SquareProblem):
     """
 
     def __init__(self, rows: Rows, standardize: bool, solver: str, max_iter: int) -> None:
-        if solver == "dual" and not rows.in_memory:
-            raise ValueError("solver='dual' needs all rows in memory: use solver='cg'.")
         self.rows, self.solver, self.max_iter = rows, solver, max_iter
         self.iterative = solver == "cg"
         means, variances = rows.column_statistics()
@@ -314,7 +312,7 @@ def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, center: np.ndar
     B = (_shifted_inverse(values, alphas) * U[-1] @ U.T).T
     pulled = root * B[:-1]
     pulled = pulled - averages @ (classes.T @ pulled) + signs[:, None] * B[-1]  # J'B
-    return (rows.pullback(pulled, center) / scale[:, None]).T
+    return (rows.pullback(rows.label(pulled), center) / scale[:, None]).T
 
 
 def eigh(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

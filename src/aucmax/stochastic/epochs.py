@@ -333,8 +333,9 @@ class StochasticClassifier(LinearAUCClassifier):
             stream = Stream.begin(scaling, check_random_state(self.random_state))
             state = self._start(rows.n_features, int(rows.counts.sum()))
             self.n_iter_, self.convergence_ = 0, np.empty(0)
-        if hasattr(rows, "check_state"):
-            rows.check_state(type(self).__name__, n_bytes_in(state))
+        # The state itself, and two copies while a checkpoint is written.
+        advice = "take an algorithm whose state is linear in the columns, such as SOLAM"
+        rows.check_memory(f"The state of {type(self).__name__}", 3 * n_bytes_in(state), advice)
         context = self._init_callback_context(max_subtasks=self.max_iter)
         context.call_on_fit_task_begin(estimator=self, **told)
         loop = EpochLoop(self, rows, stream.scaling, means, context, told)
