@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .folds import SAMPLE, permute
+from .folds import SAMPLE, in_parts, permute
 from .memory import MemoryRows
 from .moments import ClassMoments
 from .passes import State
@@ -285,7 +285,7 @@ class BlockedRows(ABC):
 
     def subset(self, parts: LazyVector, chosen: Sequence[int]) -> BlockedRows:
         """Return the rows of the chosen parts."""
-        return RowsView(self, lambda block: block.take(np.flatnonzero(np.isin(block.value(parts), chosen))))
+        return RowsView(self, lambda block: block.take(np.flatnonzero(in_parts(block.value(parts), chosen))))
 
     def columns(self, columns: np.ndarray) -> BlockedRows:
         """Return the same rows with some of their columns."""

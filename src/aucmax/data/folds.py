@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
@@ -57,3 +59,8 @@ def _scramble(keys: np.ndarray, number: int) -> np.ndarray:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
     return z ^ (z >> np.uint64(31))
+
+
+def in_parts(parts: np.ndarray, chosen: Sequence[int]) -> np.ndarray:
+    """Return the mask of the rows of the chosen parts; for a single part, in a fraction of the time of np.isin."""
+    return parts == chosen[0] if len(chosen) == 1 else np.isin(parts, chosen)

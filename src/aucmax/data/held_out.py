@@ -16,9 +16,10 @@ from scipy import sparse
 
 from .auc_bins import AUCBins, count_of_bins
 from .blocks import BlockedRows
+from .folds import in_parts
 from .passes import State
 from .protocol import FoldModels
-from .ranking import sort_distinct, sum_below
+from .ranking import sort_distinct
 from .row_block import LazyVector, RowBlock
 from .scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
 
@@ -61,7 +62,7 @@ class BlockedHeldOut:
             for number, model in enumerate(models):
                 parts = block.value(model.round.parts)
                 for k, split in enumerate(model.round.splits):
-                    test = block.take(np.flatnonzero(np.isin(parts, split.test) & block.targets.usable))
+                    test = block.take(np.flatnonzero(in_parts(parts, split.test) & block.targets.usable))
                     positive, weights = test.targets.positive, test.targets.sample_weight
                     scores = scores_by_row(test.X, model.weights[k])
                     if looked_up is None:
@@ -103,7 +104,7 @@ class BlockedHeldOut:
         def step(state: State, block: RowBlock) -> None:
             parts = block.value(model.round.parts)
             for k, split in enumerate(model.round.splits):
-                test = block.take(np.flatnonzero(np.isin(parts, split.test) & block.targets.usable))
+                test = block.take(np.flatnonzero(in_parts(parts, split.test) & block.targets.usable))
                 scores = test.X @ model.weights[k].T - model.midpoints[k]
                 state["moments"][k] = [
                     ScoreMoments(*before).merge(ScoreMoments.of(test.targets, column))
@@ -125,7 +126,7 @@ class BlockedHeldOut:
             for model in self.models:
                 parts = block.value(model.round.parts)
                 for k, split in enumerate(model.round.splits):
-                    test = np.flatnonzero(np.isin(parts, split.test))
+                    test = np.flatnonzero(in_parts(parts, split.test))
                     totals[test] += block.X[test] @ model.weights[k, candidate] - model.midpoints[k, candidate]
                     times[test] += 1
             with np.errstate(invalid="ignore"):
@@ -199,7 +200,7 @@ class RareScores(NamedTuple):
         """Score the rare rows with the models of the split that holds them out."""
         parts, tables = rare.value(model.round.parts), []
         for split, W in zip(model.round.splits, model.weights, strict=True):
-            test = np.flatnonzero(np.isin(parts, split.test))
+            test = np.flatnonzero(in_parts(parts, split.test))
             weights = rare.targets.sample_weight
             weights = None if weights is None else weights[test]
             scores = scores_by_row(rare.X[test], W)
@@ -208,6 +209,8 @@ class RareScores(NamedTuple):
 
     def wins(self, k: int, scores: np.ndarray, positive: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """Return for each model of a split twice the weight of the pairs that the other class wins, and its weight."""
+        from .kernels import sum_below  # from the first row on: blocks are many
+
         others = positive != self.positive
         columns = np.ascontiguousarray(scores.T)
         found = [sum_below(s, others, weights, *few) for s, few in zip(columns, self.tables[k], strict=True)]

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from .block_moments import BLOCK, column_moments, shift_full_columns
-from .folds import SAMPLE, deal_folds, permute
+from .folds import SAMPLE, deal_folds, in_parts, permute
 from .moments import ClassMoments, check_no_overflow, grouped_moments
 from .protocol import FoldModels, Round, Targets
 from .ranking import areas
@@ -250,7 +250,7 @@ class MemoryRows(MemorySpace):
 
     def subset(self, parts: np.ndarray, chosen: Sequence[int]) -> MemoryRows:
         """Return the rows of the chosen parts."""
-        return self.take(np.flatnonzero(np.isin(parts, chosen)))
+        return self.take(np.flatnonzero(in_parts(parts, chosen)))
 
     def take(self, rows: np.ndarray) -> MemoryRows:
         """Return rows by their numbers."""
@@ -325,7 +325,7 @@ class MemoryHeldOut:
         """Yield the numbers of the test rows, the weights and the midpoints of each split."""
         for round, weights, midpoints, _ in self.models:
             for split, W, middle in zip(round.splits, weights, midpoints, strict=True):
-                yield np.flatnonzero(np.isin(round.parts, split.test)), W, middle
+                yield np.flatnonzero(in_parts(round.parts, split.test)), W, middle
 
     def histogram(self, candidate: int) -> ScoreHistogram:
         """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
