@@ -398,3 +398,19 @@ def test_columns_that_are_constant_in_all_rows_do_not_disturb_a_warm_start():
     assert (clf.coef_[0, [2, 5]] == 0).all()
     rest = AUCClassifier("squared_hinge", solver="cg", alphas=[1, 0.1]).fit(np.delete(X, [2, 5], axis=1), y)
     np.testing.assert_allclose(np.delete(clf.coef_[0], [2, 5]), rest.coef_[0], rtol=1e-3)
+
+
+def test_under_auto_the_square_path_of_a_fold_is_computed_once(monkeypatch):
+    paths = []
+    solutions = MomentProblem.solutions
+
+    def counted(self, alphas, tol=0):
+        paths.append(len(alphas))
+        return solutions(self, alphas, tol)
+
+    monkeypatch.setattr(MomentProblem, "solutions", counted)
+    monkeypatch.setattr("aucmax.selection.rounds.count_rounds", lambda rarer, order: 1)
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    AUCClassifier(alphas=[1.0, 0.1, 0.01], cv=4).fit(rng.standard_normal((60, 3)) + y[:, None], y)
+    assert paths.count(3) == 4  # one for each training set; the final fit is for a single alpha
