@@ -1,23 +1,28 @@
 """Test AUC and training time of AUCClassifier and published algorithms beside the classifiers of other libraries.
 
     python benchmarks/peers.py [--names german,a9a] [--write docs/peers.md] [--readme README.md] [--write-only]
+    python benchmarks/peers.py --again AUCClassifier,LogisticRegressionCV  # measured anew, in turn
 
 Competitors are the files of benchmarks/competitors; one that is not installed is skipped, and its name is printed. All
 are tuned in the same way, except those that tune themselves:
 
-1. A seed splits the rows, 80% to train and 20% to test, by class.
+1. The rows are split by class: up to 5,000 rows into two halves, five times, of which each is the training set once;
+   more rows into 80% to train and 20% to test, two or three times (study_data.py).
 2. The candidates of a competitor are compared by their mean AUC over three folds of the training rows, of at most
    10,000 of them drawn at random. Those that tune themselves do so on all training rows.
 3. The best is fitted to all training rows. Steps 2 and 3 are timed, with the standardisation of columns.
 
-A cell is one competitor on one split. It runs in its own process, with one thread and a time limit. Before the clock
-starts, the competitor is fitted to a few rows, so that everything is imported and compiled. Each cell is saved to
-benchmarks/results/peers.json as soon as it ends: a stopped run resumes there, and pages are made from that file alone.
+A cell is one competitor on one split. It runs in its own process, with one thread and a time limit. Times are those of
+the processor, which other programs disturb less than the time on the wall. Before the clock starts, the competitor is
+fitted to a few rows, so that everything is imported and compiled. One that fails on a split is not tried on later
+ones. Trees, which are not ranked, run on two splits only. Each cell is saved to benchmarks/results/peers.json as soon
+as it ends: a stopped run resumes there, and pages are made from that file alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 import multiprocessing
@@ -27,17 +32,17 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from competitors import find_competitors, group
 from peers_page import write_page, write_readme
-from realdata import SOURCES, available, load
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from stochastic import narrow_indices
+from study_data import NAMES, SPLITS, available, half_of, load, n_splits, split, test_share
 from threadpoolctl import threadpool_limits
 
 from aucmax.algorithms.method import Method, plain_name
@@ -46,37 +51,37 @@ from aucmax.files.atomic_write import write_atomically
 from aucmax.reproduce.machine import describe_machine, find_versions
 
 RESULTS = Path(__file__).parent / "results" / "peers.json"
-NAMES = (
-    *("fourclass", "diabetes", "german", "svmguide3", "spambase", "usps", "magic04", "susy"),
-    *("ijcnn1", "shuttle", "a9a", "w8a", "connect-4", "farm-ads", "news20", "covtype"),
-)
-PROTOCOL = {"test_size": 0.2, "folds": 3, "max_tuning_rows": 10_000, "limit_seconds": 90, "max_dense_gb": 1.0}
+PROTOCOL = {
+    "splits": SPLITS,
+    "tree_splits": 2,
+    "folds": 3,
+    "max_tuning_rows": 10_000,
+    "limit_seconds": 60,
+    "limit_seconds_of_ten_splits": 20,
+    "max_dense_gb": 1.0,
+}
 WARM_UP_ROWS = 500
-
-
-def n_splits(n_rows: int, n_columns: int) -> int:
-    """Return the number of splits: small data need more, because one is noisy; wide data would take too long."""
-    return 3 if n_rows < 10_000 and n_columns < 1000 else 1
+PATIENCE = 5  # on a busy machine a second of the processor takes up to so many on the wall
 
 
 # One cell
 
 
-def measure(competitor: Method, X: Any, y: np.ndarray, seed: int) -> dict[str, Any]:
+def measure(competitor: Method, X: Any, y: np.ndarray, number: int) -> dict[str, Any]:
     """Tune, fit and test a competitor on one split, with one thread."""
     if sparse.issparse(X) and not competitor.takes_sparse:
         size = math.prod(X.shape) * 8 / 2**30
         if size > PROTOCOL["max_dense_gb"]:
             raise MemoryError(f"it takes dense rows only, and these would fill {size:.1f} GB")
         X = X.toarray()
-    train, test = train_test_split(np.arange(len(y)), test_size=PROTOCOL["test_size"], stratify=y, random_state=seed)
+    train, test = split(y, number)
     X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
-    warm_up(competitor, X_train, y_train, seed)
-    start = time.perf_counter()
-    parameters = tune(competitor, X_train, y_train, seed)
-    tuned = time.perf_counter()
-    estimator = build(competitor, X, seed, parameters).fit(X_train, y_train)
-    end = time.perf_counter()
+    warm_up(competitor, X_train, y_train, number)
+    start = time.process_time()
+    parameters = tune(competitor, X_train, y_train, number)
+    tuned = time.process_time()
+    estimator = build(competitor, X, number, parameters).fit(X_train, y_train)
+    end = time.process_time()
     return {
         "auc": auc_of(estimator, X_test, y_test),
         "tuning_seconds": tuned - start,
@@ -127,27 +132,32 @@ def tune(competitor: Method, X: Any, y: np.ndarray, seed: int) -> Any:
 
 
 def in_a_process(function: Callable[[], dict[str, Any]], limit: float) -> dict[str, Any]:
-    """Return what a function returns in a new process, or the reason of its failure as "failure"."""
+    """Return what a function returns in a new process, or the reason of its failure as "failure".
+
+    The limit is in seconds of the processor; a process that waits is stopped after `PATIENCE` times as long.
+    """
     context = multiprocessing.get_context("fork")  # shares the data without a copy
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_answer, args=(function, theirs))
+    process = context.Process(target=_answer, args=(function, limit, theirs))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of threads, which only BLAS has here
         process.start()
     theirs.close()
+    too_slow = {"failure": f"not done after {limit:g} seconds"}
     try:
-        return ours.recv() if ours.poll(limit) else {"failure": f"not done after {limit:g} seconds"}
+        return ours.recv() if ours.poll(PATIENCE * limit) else too_slow
     except EOFError:
         process.join()
-        return {"failure": f"its process ended with exit code {process.exitcode}"}
+        ended = {"failure": f"its process ended with exit code {process.exitcode}"}
+        return too_slow if process.exitcode == -signal.SIGPROF else ended
     finally:
         process.kill()
         process.join()
 
 
-def _answer(function: Callable[[], dict[str, Any]], connection: Any) -> None:
+def _answer(function: Callable[[], dict[str, Any]], limit: float, connection: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which kills this process
-    os.environ["OMP_NUM_THREADS"] = "1"  # for libraries that are imported from now on
+    signal.setitimer(signal.ITIMER_PROF, limit)  # ends this process after so many seconds of the processor
     warnings.simplefilter("ignore")
     try:
         with threadpool_limits(1):
@@ -191,10 +201,10 @@ class Results:
         """Drop the cells of some competitors."""
         self.kept["cells"] = [cell for cell in self.kept["cells"] if cell["competitor"] not in competitors]
 
-    def has(self, data: str, competitor: str, seed: int) -> bool:
-        """Return whether a cell was measured."""
-        key = (data, competitor, seed)
-        return any((cell["data"], cell["competitor"], cell["seed"]) == key for cell in self.kept["cells"])
+    def is_done(self, data: str, competitor: str, number: int) -> bool:
+        """Return whether a split was measured, or need not be because the competitor failed on another."""
+        cells = [cell for cell in self.kept["cells"] if (cell["data"], cell["competitor"]) == (data, competitor)]
+        return any(cell["split"] == number or "failure" in cell for cell in cells)
 
     def add(self, cell: dict[str, Any]) -> None:
         """Add a cell, with its date and environment, and save the file."""
@@ -225,6 +235,7 @@ def read_results(path: Path) -> dict[str, Any]:
     raise ValueError(f"{path} is no file of results of benchmarks/peers.py: move it away, or measure into another.")
 
 
+@cache
 def environment() -> dict[str, Any]:
     """Return the versions of all packages and the machine."""
     required = sorted({module for each in find_competitors() if not each.missing for module in each.requires})
@@ -234,33 +245,61 @@ def environment() -> dict[str, Any]:
 # A run
 
 
-def run(results: Results, names: Sequence[str], competitors: Sequence[Method], splits: int | None) -> None:
+def run(results: Results, names: Sequence[str], competitors: Sequence[Method], most_splits: int | None = None) -> None:
     """Measure the cells that the results lack."""
     results.register(competitors)
     for each in competitors:
         if each.missing:
             print(f"{each.name} is skipped: {', '.join(each.missing)} not installed", file=sys.stderr)
     there = [each for each in competitors if not each.missing]
+    import_all(there)
     for name in names:
         X, y = load(name)
         X = narrow_indices(X) if sparse.issparse(X) else X
-        results.kept["data"][name] = {
-            "rows": X.shape[0],
-            "columns": X.shape[1],
-            "sparse": bool(sparse.issparse(X)),
-            "positive": float(y.mean()),
-        }
-        for seed in range(splits or n_splits(*X.shape)):
+        record = describe(name, X, y, most_splits)
+        results.kept["data"][name] = record
+        for number in range(record["splits"]):
             for each in there:
-                if not results.has(name, each.name, seed):
-                    cell = in_a_process(partial(measure, each, X, y, seed), PROTOCOL["limit_seconds"])
-                    results.add({"data": name, "competitor": each.name, "seed": seed} | cell)
-                    print(line(name, each.name, seed, cell), file=sys.stderr, flush=True)
+                if number < n_splits_of(each, record) and not results.is_done(name, each.name, number):
+                    cell = in_a_process(partial(measure, each, X, y, number), limit_of(record))
+                    results.add({"data": name, "competitor": each.name, "split": number} | cell)
+                    print(line(name, each.name, number, cell), file=sys.stderr, flush=True)
 
 
-def line(data: str, competitor: str, seed: int, cell: dict[str, Any]) -> str:
+def import_all(competitors: Iterable[Method]) -> None:
+    """Import what the competitors need, once for all processes; OpenMP gets one thread before it starts."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    for each in competitors:
+        for module in (each.module, *each.requires):
+            importlib.import_module(module)
+
+
+def describe(name: str, X: Any, y: np.ndarray, most_splits: int | None) -> dict[str, Any]:
+    """Return what the pages say about a data set and its splits."""
+    return {
+        "rows": X.shape[0],
+        "columns": X.shape[1],
+        "sparse": bool(sparse.issparse(X)),
+        "positive": float(y.mean()),
+        "half": half_of(name),
+        "splits": min(n_splits(*X.shape), most_splits or sys.maxsize),
+        "test_share": test_share(len(y)),
+    }
+
+
+def n_splits_of(competitor: Method, record: Mapping[str, Any]) -> int:
+    """Return the number of splits of a data set that a competitor is measured on."""
+    return min(record["splits"], PROTOCOL["tree_splits"]) if group(competitor) == "trees" else record["splits"]
+
+
+def limit_of(record: Mapping[str, Any]) -> float:
+    """Return the seconds that a split may take; where there are ten, each has less time."""
+    return PROTOCOL["limit_seconds_of_ten_splits" if record["test_share"] == 0.5 else "limit_seconds"]
+
+
+def line(data: str, competitor: str, number: int, cell: dict[str, Any]) -> str:
     """Return a line of the log about a cell."""
-    head = f"{data:10} {seed} {competitor:26}"
+    head = f"{data:23} {number} {competitor:26}"
     if "failure" in cell:
         return f"{head} {cell['failure']}"
     return f"{head} {cell['auc']:.4f} {cell['tuning_seconds']:7.2f} + {cell['fit_seconds']:.2f} s {cell['parameters']}"
@@ -284,7 +323,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--names", type=split_commas, help="data sets, separated by commas; all if left out")
     parser.add_argument("--competitors", type=split_commas, help="competitors, separated by commas; all if left out")
     parser.add_argument("--again", type=split_commas, default=[], help="competitors to measure again")
-    parser.add_argument("--splits", type=int, help="number of splits of each data set; by its size if left out")
+    parser.add_argument("--splits", type=int, help="the most splits of each data set; by its size if left out")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file of the results")
     parser.add_argument("--write", type=Path, help="put the tables into this page, and the figure beside it")
     parser.add_argument("--readme", type=Path, help="put the short table into this page")
@@ -294,8 +333,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not chosen.write_only:
             competitors = find_competitors()
             known = [each.name for each in competitors]
-            names = chosen.names or [name for name in NAMES if name in available()]
-            check_known("data set", names, SOURCES)
+            names = chosen.names or available()
+            check_known("data set", names, NAMES)
             check_known("competitor", [*(chosen.competitors or ()), *chosen.again], known)
             wanted = [each for each in competitors if each.name in (chosen.competitors or known)]
             results = Results(chosen.results)

@@ -54,7 +54,7 @@ def summarize(kept: dict[str, Any]) -> Summary:
     """
     tried: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
     for cell in kept["cells"]:
-        tried.setdefault((cell["data"], cell["competitor"]), {})[cell["seed"]] = cell
+        tried.setdefault((cell["data"], cell["competitor"]), {})[cell["split"]] = cell
     names = [name for name in kept["competitors"] if any(name == competitor for _, competitor in tried)]
     data = [name for name in kept["data"] if _is_complete([tried.get((name, each), {}) for each in names])]
     if not data:
@@ -165,7 +165,7 @@ def data_table(kept: dict[str, Any], data: Sequence[str]) -> str:
     rows = []
     for name in data:
         shape = kept["data"][name]
-        n_splits = len({cell["seed"] for cell in kept["cells"] if cell["data"] == name})
+        n_splits = len({cell["split"] for cell in kept["cells"] if cell["data"] == name})
         kind = "sparse" if shape["sparse"] else "dense"
         rows.append(
             [name, f"{shape['rows']:,}", f"{shape['columns']:,}", kind, f"{shape['positive']:.0%}", str(n_splits)]
@@ -187,11 +187,16 @@ def competitor_list(kept: dict[str, Any]) -> str:
 
 def protocol_text(protocol: dict[str, Any]) -> str:
     """Return how the competitors were measured."""
+    splits = protocol["splits"]
     return (
+        f"Up to {splits['halved_rows']:,} rows are halved at random five times, and each half is the training set once. "
+        f"Larger data are split two or three times, with {splits['test_size']:.0%} of the rows for the test. "
         f"Candidates are chosen by the AUC of {protocol['folds']} folds of at most {protocol['max_tuning_rows']:,} "
-        f"training rows; those that tune themselves do so on all of them. {protocol['test_size']:.0%} of the rows are "
-        f"for the test. A split may take {protocol['limit_seconds']:g} seconds in all, and sparse rows are "
-        f"made dense, where one takes no others, up to {protocol['max_dense_gb']:g} GB."
+        f"training rows; those that tune themselves do so on all of them. "
+        f"A split may take {protocol['limit_seconds']:g} seconds of one processor, or "
+        f"{protocol['limit_seconds_of_ten_splits']:g} where there are ten. One that fails on a split has no figure for "
+        f"that data set. Sparse rows are made dense, where one takes no others, up to {protocol['max_dense_gb']:g} GB. "
+        f"Trees are measured on the first {protocol['tree_splits']} splits."
     )
 
 

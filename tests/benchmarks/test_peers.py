@@ -1,5 +1,6 @@
 """The benchmark beside other libraries: cells, results, ranks and pages, on small data and made-up competitors."""
 
+import bz2
 import importlib
 import itertools
 import json
@@ -12,10 +13,14 @@ import numpy as np
 import peers
 import peers_page
 import pytest
+import realdata
+import study_data
 from competitors import find_competitors, group
+from generated import GENERATED
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
+from study_data import split
 
 from aucmax import roc_auc
 from aucmax.algorithms.method import Method
@@ -51,10 +56,75 @@ def make_data(n_rows=400, seed=0):
 @pytest.fixture
 def data(monkeypatch):
     monkeypatch.setattr(peers, "load", lambda name: make_data(seed=len(name)))
+    monkeypatch.setattr(peers, "half_of", lambda name: "choice")
 
 
 def raise_error(X, y):
     raise RuntimeError("it does not\nlike this")
+
+
+def compute_forever():
+    while True:
+        pass
+
+
+# Data sets and splits
+
+
+def test_halves_are_every_other_name_of_the_sorted_list():
+    choice, verdict = study_data.halves().values()
+    assert sorted(study_data.NAMES) == [
+        name for pair in itertools.zip_longest(choice, verdict) for name in pair if name
+    ]
+    assert study_data.half_of("a9a") == "choice"
+    assert study_data.half_of("adult") == "verdict"
+    assert len(set(study_data.NAMES)) == len(study_data.NAMES) >= 36
+
+
+@pytest.mark.parametrize("name", sorted(GENERATED))
+def test_generated_data_are_the_same_at_each_call(name):
+    X, y = study_data.load(name)
+    again, labels = study_data.load(name)
+    assert np.array_equal(y, labels)
+    assert set(y) == {0, 1}
+    same = abs(X - again).nnz == 0 if sparse.issparse(X) else np.array_equal(X, again)
+    assert same
+    assert X.dtype == np.float64
+    assert GENERATED[name].__doc__.partition("\n")[0].endswith(("is right.", "are right."))
+
+
+def test_halvings_train_once_on_each_half():
+    y = make_data(401)[1]
+    for number in range(0, 10, 2):
+        train, test = split(y, number)
+        assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(401))
+        assert abs(len(train) - len(test)) == 1
+        assert abs(int(y[train].sum()) - int(y[test].sum())) <= 1
+        reverse_train, reverse_test = split(y, number + 1)
+        assert np.array_equal(reverse_train, test)
+        assert np.array_equal(reverse_test, train)
+    assert len({tuple(np.sort(split(y, number)[0])) for number in range(10)}) == 10
+
+
+def test_large_data_are_split_by_seeds():
+    y = make_data(6000)[1]
+    train, test = split(y, 1)
+    assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(6000))
+    assert len(test) == 1200
+    assert not np.array_equal(np.sort(test), np.sort(split(y, 0)[1]))
+    assert [study_data.n_splits(*shape) for shape in ((5000, 10**5), (5001, 9), (9000, 10**5), (20_001, 9))] == [
+        *(10, 3, 2, 2)
+    ]
+
+
+def test_a_table_is_encoded_column_by_column(tmp_path, monkeypatch):
+    text = "id, age, job, income\n1, 30, clerk, low\n2, , ?, high\n3, 50, clerk, high\n4, 40, smith, low\n"
+    (tmp_path / "table.csv.bz2").write_bytes(bz2.compress(text.encode()))
+    monkeypatch.setattr(realdata, "DATA_DIR", tmp_path)
+    monkeypatch.setitem(realdata.TABLES, "t", realdata.Table("table.csv.bz2", "income", "high", dropped=("id",)))
+    X, y = realdata.load_table("t")
+    assert np.array_equal(X.toarray(), [[30, 0, 1, 0], [40, 1, 0, 0], [50, 0, 1, 0], [40, 0, 0, 1]])
+    assert np.array_equal(y, [0, 1, 1, 0])
 
 
 # One cell
@@ -64,11 +134,11 @@ def test_the_best_candidate_is_fitted_and_tested_on_rows_it_has_not_seen():
     X, y = make_data()
     seen = []
     competitor = fake("A", {"column": [0, 1, 2]}, in_fit=lambda X, y: seen.append(X))
-    cell = peers.measure(competitor, X, y, seed=3)
+    cell = peers.measure(competitor, X, y, number=3)
     assert cell["parameters"] == {"column": 1}
     rest = {tuple(row) for row in X} - {tuple(row) for row in seen[-1]}
     test = np.array([tuple(row) in rest for row in X])
-    assert test.sum() == 80
+    assert np.array_equal(np.flatnonzero(test), np.sort(split(y, 3)[1]))
     assert cell["auc"] == roc_auc(y[test], X[test, 1])
     assert not rest & {tuple(row) for part in seen for row in part}  # not in the warm-up, nor in tuning
     assert len(seen) == 1 + 3 * 3 + 1
@@ -79,7 +149,7 @@ def test_tuning_sees_no_more_rows_than_allowed(monkeypatch):
     X, y = make_data()
     sizes = []
     peers.measure(fake("A", {"column": [0, 1]}, in_fit=lambda X, y: sizes.append(len(y))), X, y, 0)
-    assert sizes == [320, *[60] * 6, 320]
+    assert sizes == [200, *[60] * 6, 200]
 
 
 def test_a_candidate_that_fails_is_not_chosen():
@@ -126,6 +196,7 @@ def test_what_a_process_answers():
     assert peers.in_a_process(lambda: raise_error(0, 0), 60) == {"failure": "it does not like this"}
     assert peers.in_a_process(lambda: os._exit(3), 60) == {"failure": "its process ended with exit code 3"}
     assert peers.in_a_process(lambda: time.sleep(60), 0.1) == {"failure": "not done after 0.1 seconds"}
+    assert peers.in_a_process(compute_forever, 0.1) == {"failure": "not done after 0.1 seconds"}
 
 
 # The results
@@ -160,6 +231,16 @@ def test_a_stopped_run_resumes(data, tmp_path, monkeypatch, capsys):
     peers.run(peers.Results(path), ["x"], [fake("B", {"column": [2]})], 1)  # another grid: measured again
     cells = peers.read_results(path)["cells"]
     assert [cell["parameters"] for cell in cells if cell["competitor"] == "B"] == [{"column": 2}]
+
+
+def test_one_that_fails_is_not_tried_again_and_trees_run_twice(data, tmp_path):
+    results = peers.Results(tmp_path / "peers.json")
+    tree = fake("T")._replace(family="trees")
+    peers.run(results, ["x"], [fake("A", in_fit=raise_error), fake("B"), tree], 3)
+    splits = [(cell["competitor"], cell["split"]) for cell in results.kept["cells"]]
+    assert splits == [("A", 0), ("B", 0), ("T", 0), ("B", 1), ("T", 1), ("B", 2)]
+    peers.run(results, ["x"], [fake("A", in_fit=raise_error), fake("B"), tree], 3)
+    assert len(results.kept["cells"]) == 6
 
 
 def test_a_competitor_that_is_not_installed_is_skipped_and_named(data, tmp_path, capsys):
@@ -338,7 +419,7 @@ def kept_results():
     """Three data sets, three competitors, two splits; B fails once on "two" and lacks a split of "late"."""
     cells, figure = [], itertools.count()
     for name, competitor, seed in itertools.product(("one", "two", "late"), ("AUCClassifier", "B", "Trees"), (0, 1)):
-        cell = {"data": name, "competitor": competitor, "seed": seed, "date": "2026-01-02", "environment": 0}
+        cell = {"data": name, "competitor": competitor, "split": seed, "date": "2026-01-02", "environment": 0}
         if (name, competitor, seed) == ("two", "B", 1):
             cell["failure"] = "too wide"
         else:
