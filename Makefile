@@ -64,7 +64,7 @@ papers: $(VENV)/.installed
 	$(BIN)/aucmax reproduce --all --output benchmarks/results/papers --pages docs/papers
 
 # Measures what benchmarks/results/peers.json lacks of other libraries beside ours, and writes docs/peers.md and README.md.
-# LibAUC is large, so it is measured only if it is installed: pip install torch libauc.
+# All of it takes about two hours. LibAUC is large, so it is measured only if it is installed: pip install torch libauc.
 peers: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	$(BIN)/python benchmarks/peers.py --write docs/peers.md --readme README.md

@@ -321,7 +321,7 @@ def check_known(kind: str, names: Sequence[str], known: Iterable[str]) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--names", type=split_commas, help="data sets, separated by commas; all if left out")
-    parser.add_argument("--competitors", type=split_commas, help="competitors, separated by commas; all if left out")
+    parser.add_argument("--competitors", type=split_commas, help="measure and show only these, separated by commas")
     parser.add_argument("--again", type=split_commas, default=[], help="competitors to measure again")
     parser.add_argument("--splits", type=int, help="the most splits of each data set; by its size if left out")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file of the results")
@@ -341,6 +341,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             results.forget(chosen.again)
             run(results, names, wanted, chosen.splits)
         kept = read_results(chosen.results)
+        if chosen.competitors:
+            kept["cells"] = [cell for cell in kept["cells"] if cell["competitor"] in chosen.competitors]
         if chosen.write:
             write_page(chosen.write, kept)
         if chosen.readme:

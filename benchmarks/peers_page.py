@@ -4,130 +4,287 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from competitors import GROUPS
 from markdown import replace_block
-from scipy.stats import rankdata, studentized_range
+from peers_summary import (
+    BASELINE,
+    MARGIN,
+    N_ERRORS,
+    REFERENCE,
+    Duel,
+    Estimate,
+    Standing,
+    Summary,
+    critical_difference,
+    duels,
+    geometric_mean,
+    mean_differences,
+    standings,
+    summarize,
+)
 
 COMMAND = "make peers"
-REFERENCE = "AUCClassifier"
-N_RESAMPLES = 10_000
 COLOURS = {"aucmax": "C3", "linear": "C0", "trees": "0.5"}
+HALVES = {"choice": "the half for choices", "verdict": "the half for the verdict"}
 
 
-class Summary(NamedTuple):
-    """Means over the splits.
+def write_page(path: Path, kept: dict[str, Any]) -> None:
+    """Put the tables between the marks of a page, and the figure beside it."""
+    summary = summarize(kept)
+    figure = path.with_suffix(".svg")
+    draw_standings(summary, figure)
+    partly = [name for name in sorted(kept["data"]) if name not in summary.data]
+    failures = [f"- {name} on {data}: {reason}" for (data, name), reason in summary.failures.items()]
+    parts = [
+        provenance(kept),
+        protocol_text(kept["protocol"]),
+        "## The verdict",
+        findings(summary),
+        f"Linear classifiers ranked on {len(summary.data)} data sets, with 95% bootstrap intervals over these. One "
+        "without a figure comes last on that data set, and trees are not ranked. The second column is the difference "
+        f"of mean ranks, paired over the data sets. {nemenyi(summary)} Times are geometric means.",
+        standing_table(summary),
+        f"![Ranks, AUC and training time]({figure.name})",
+        "## The two halves",
+        halves_text(summary),
+        halves_table(summary),
+        "## Data set by data set",
+        f"{REFERENCE} beside the linear rival that has the highest AUC of all on that data set. The standard error is "
+        "that of the mean difference over the splits, with the correction of Nadeau and Bengio (2003): training sets "
+        "overlap, so the variance of J differences is multiplied by 1/J + n_test/n_train instead of 1/J. "
+        f"The last column is the time of {REFERENCE} over that of {BASELINE}.",
+        duel_table(duels(summary)),
+        "## All figures",
+        "Test AUC, means over the splits, the best linear one in bold; trees on the first splits only:",
+        auc_table(summary),
+        "Seconds of tuning and fit together, of the last fit in brackets; a self-tuning fit is both:",
+        time_table(summary),
+        *(["No figure:", "\n".join(failures)] if failures else []),
+        *([f"Not complete, and left out: {', '.join(partly)}."] if partly else []),
+        "The data:",
+        data_table(kept, summary.data),
+        "The competitors:",
+        competitor_list(kept),
+    ]
+    replace_block(path, COMMAND, "\n\n".join(parts))
 
-    Attributes
-    ----------
-    data : list of str
-        The data sets.
-    names, families : list of str
-        The competitors, and whether each is one of ours ("aucmax"), "linear" or "trees".
-    auc : ndarray of shape (n_data, n_competitors)
-        Test AUC; NaN if the competitor failed on a split.
-    seconds, fit_seconds : ndarray of the same shape
-        Times of tuning and the last fit together, and of the last fit alone.
-    failures : dict of str
-        By "COMPETITOR on DATA", why it failed.
-    """
 
-    data: list[str]
-    names: list[str]
-    families: list[str]
-    auc: np.ndarray
-    seconds: np.ndarray
-    fit_seconds: np.ndarray
-    failures: dict[str, str]
-
-    @property
-    def ranked(self) -> np.ndarray:
-        """Whether each competitor is linear."""
-        return np.array([family != "trees" for family in self.families])
+def write_readme(path: Path, kept: dict[str, Any]) -> None:
+    """Put the short table between the marks of a page."""
+    summary = summarize(kept)
+    shapes = [kept["data"][name] for name in summary.data]
+    rows, columns = ([shape[key] for shape in shapes] for key in ("rows", "columns"))
+    scope = (
+        f"{len(shapes)} data sets of {min(rows):,} to {max(rows):,} rows and {min(columns):,} to {max(columns):,} "
+        f"columns, one thread each, measured {dates(kept)}; ranks are among linear classifiers, with 95% bootstrap "
+        "intervals, and times are geometric means."
+    )
+    replace_block(path, COMMAND, f"{scope}\n\n{standing_table(summary, short=True)}\n\n{findings(summary)}")
 
 
-def summarize(kept: dict[str, Any]) -> Summary:
-    """Return the means of all competitors that were measured, on the data sets that are complete.
+# Sentences
 
-    A data set is complete if all competitors were tried on the same splits of it.
-    """
-    tried: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
-    for cell in kept["cells"]:
-        tried.setdefault((cell["data"], cell["competitor"]), {})[cell["split"]] = cell
-    names = [name for name in kept["competitors"] if any(name == competitor for _, competitor in tried)]
-    data = [name for name in kept["data"] if _is_complete([tried.get((name, each), {}) for each in names])]
-    if not data:
-        raise ValueError("There is no data set yet that all competitors were measured on: measure first.")
-    figures, failures = np.full((3, len(data), len(names)), np.nan), {}
-    for i, j in np.ndindex(len(data), len(names)):
-        cells = tried[data[i], names[j]].values()
-        reasons = [cell["failure"] for cell in cells if "failure" in cell]
-        if reasons:
-            failures[f"{names[j]} on {data[i]}"] = reasons[0]
+
+def findings(summary: Summary) -> str:
+    """Return who ranks best, where AUCClassifier is below, what it costs and what trees gain, one line each."""
+    found = duels(summary)
+    lines = [place(summary), below(found), times(found), *trees(summary)]
+    return "\n".join(f"- {line}" for line in lines if line)
+
+
+def place(summary: Summary) -> str:
+    """Return the place of AUCClassifier among linear classifiers, and whether it is clear of LogisticRegressionCV."""
+    linear = [row for row in standings(summary) if row.rank]
+    by_name = {row.name: row for row in linear}
+    own, baseline = by_name[REFERENCE], by_name[BASELINE]
+    number = 1 + sum(row.rank.mean < own.rank.mean for row in linear)
+    next_one = next(row for row in linear if row.name != REFERENCE)
+    head = f"{REFERENCE} has the mean rank {interval(own.rank)}, "
+    if number == 1:
+        head += f"the best of {len(linear)} linear classifiers; next is {next_one.name} with {interval(next_one.rank)}."
+    else:
+        head += f"place {number} of {len(linear)} linear classifiers; the best is {next_one.name} with "
+        head += f"{interval(next_one.rank)}."
+    return f"{head} {clearness(own, baseline)}"
+
+
+def clearness(own: Standing, baseline: Standing) -> str:
+    """Return whether the intervals overlap, and the interval of the difference."""
+    overlap = own.rank.low <= baseline.rank.high and baseline.rank.low <= own.rank.high
+    verb = "overlaps with" if overlap else "is clear of"
+    return (
+        f"Its interval {verb} that of {BASELINE}, {interval(baseline.rank)}; "
+        f"the paired difference of their ranks is {interval(baseline.rank_difference, sign='+')}."
+    )
+
+
+def below(found: Sequence[Duel]) -> str:
+    """Return on how many data sets AUCClassifier is below the best linear rival, and which."""
+    lost, any_lost = [duel for duel in found if duel.is_below], [duel for duel in found if duel.beaten_by]
+    named = "; ".join(f"{duel.data}, by {-duel.difference:.4f} below {duel.rival}" for duel in lost)
+    head = (
+        f"It is below the best linear rival by more than {MARGIN:g} and more than {number_word(N_ERRORS)} standard "
+        f"errors on {len(lost)} of {len(found)} data sets{f' ({named})' if lost else ''}"
+    )
+    others = [duel.data for duel in any_lost if not duel.is_below]
+    return f"{head}, and so below another rival on {len(others)} more ({', '.join(others)})." if others else f"{head}."
+
+
+def times(found: Sequence[Duel]) -> str:
+    """Return the time of AUCClassifier as a share of LogisticRegressionCV's."""
+    timed = [duel for duel in found if np.isfinite(duel.time_ratio)]
+    if not timed:
+        return ""
+    longest = max(timed, key=lambda duel: duel.time_ratio)
+    slower = sum(duel.time_ratio > 1 for duel in timed)
+    return (
+        f"Its time is {geometric_mean(np.array([duel.time_ratio for duel in timed])):.2g} of {BASELINE}'s in the "
+        f"geometric mean, and at most {longest.time_ratio:.2g} ({longest.data}); it is longer on {slower} of "
+        f"{len(timed)} data sets."
+    )
+
+
+def trees(summary: Summary) -> list[str]:
+    """Return on how many data sets trees have a higher AUC than AUCClassifier, and their mean lead."""
+    lines = []
+    for row in standings(summary):
+        if row.rank or not row.n_data:
             continue
-        tuning, fit = ([cell[key] for cell in cells] for key in ("tuning_seconds", "fit_seconds"))
-        figures[:, i, j] = np.mean([cell["auc"] for cell in cells]), np.mean(tuning) + np.mean(fit), np.mean(fit)
-    families = [kept["competitors"][name]["family"] for name in names]
-    return Summary(data, names, families, *figures, failures)
+        leads = mean_differences(summary)[:, summary.column(row.name)]
+        most = int(np.nanargmax(leads))
+        lines.append(
+            f"{row.name}, which are not linear, have a higher AUC than {REFERENCE} on {np.sum(leads > 0)} of "
+            f"{row.n_data} data sets; the mean difference is {row.difference:+.4f}, the largest {leads[most]:+.4f} "
+            f"({summary.data[most]})."
+        )
+    return lines
 
 
-def _is_complete(cells: list[dict[int, Any]]) -> bool:
-    return len({frozenset(by_seed) for by_seed in cells}) == 1 and bool(cells[0])
+def halves_text(summary: Summary) -> str:
+    """Return the rule of the halves and the findings of each."""
+    rule = (
+        "The data sets were halved by a rule that was fixed before the study: sorted by name, the first, third, fifth "
+        "and so on are for choices, and the others judge what was chosen."
+    )
+    lines = [rule]
+    for half, title in HALVES.items():
+        part = summary.half(half)
+        if part.data:
+            found = duels(part)
+            lines.append(
+                f"On {title}, {len(part.data)} data sets: {place(part)} {below(found)} {times(found)} {nemenyi(part)}"
+            )
+    return "\n\n".join(lines)
 
 
-def ranks(auc: np.ndarray) -> np.ndarray:
-    """Return the ranks on each data set, 1 for the highest AUC; AUCs that are equal to four digits share a rank.
-
-    Competitors that failed share the last one.
-    """
-    return rankdata(-np.where(np.isnan(auc), -1.0, auc.round(4)), axis=1)
+def nemenyi(summary: Summary) -> str:
+    """Return Nemenyi's critical difference as a sentence."""
+    difference = critical_difference(len(summary.data), int(summary.ranked.sum()))
+    return f"By Nemenyi's test two mean ranks differ at the level of 5% if they are {difference:.1f} apart."
 
 
-def bootstrap_interval(values: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return the 95% bootstrap interval of the mean of each column."""
-    drawn = np.random.default_rng(seed).integers(len(values), size=(N_RESAMPLES, len(values)))
-    low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975], axis=0)
-    return low, high
+def protocol_text(protocol: dict[str, Any]) -> str:
+    """Return how the competitors were measured."""
+    splits = protocol["splits"]
+    return (
+        f"Up to {splits['halved_rows']:,} rows are halved at random five times, and each half is the training set once "
+        f"(5 x 2 splits). Larger data are split two or three times, with {splits['test_size']:.0%} of the rows for the "
+        f"test. Candidates are chosen by the AUC of {protocol['folds']} folds of at most "
+        f"{protocol['max_tuning_rows']:,} training rows; those that tune themselves do so on all training rows. No "
+        f"test row is seen before the test. A split may take {protocol['limit_seconds']:g} seconds of a processor, or "
+        f"{protocol['limit_seconds_of_ten_splits']:g} where there are ten; one that takes longer has no figure for "
+        f"that data set. Sparse rows are made dense, where one takes no others, up to {protocol['max_dense_gb']:g} GB. "
+        f"Trees are measured on the first {number_word(protocol['tree_splits'])} splits."
+    )
 
 
-def critical_difference(n_data: int, n_competitors: int) -> float:
-    """Return the difference from which two mean ranks are significantly different by Nemenyi's test, at 5%."""
-    q = studentized_range.ppf(0.95, n_competitors, np.inf) / np.sqrt(2)
-    return float(q * np.sqrt(n_competitors * (n_competitors + 1) / (6 * n_data)))
+def provenance(kept: dict[str, Any]) -> str:
+    """Return dates, machines and versions."""
+    lines = []
+    for each in kept["environments"]:
+        named = ", ".join(f"{name} {number}" for name, number in each["versions"].items())
+        lines.append(f"{each['machine']}; {named}")
+    return f"Measured {dates(kept)} with one thread on {'; and on '.join(lines)}. Times are those of the processor."
 
 
-def standing(summary: Summary) -> list[dict[str, Any]]:
-    """Return for each competitor its mean rank with an interval, and its AUC and time beside those of AUCClassifier.
-
-    Differences and ratios are over the data sets on which neither failed; "n_data" is their number.
-    """
-    if REFERENCE not in summary.names:
-        raise ValueError(f"There are no results of {REFERENCE}, with which all others are compared: measure it.")
-    base = summary.names.index(REFERENCE)
-    linear = np.flatnonzero(summary.ranked)
-    placed = ranks(summary.auc[:, linear])
-    low, high = bootstrap_interval(placed)
-    rows = []
-    for j, name in enumerate(summary.names):
-        both = np.isfinite(summary.auc[:, j]) & np.isfinite(summary.auc[:, base])
-        row: dict[str, Any] = {"name": name, "n_data": int(both.sum())}
-        if summary.ranked[j]:
-            k = int(np.searchsorted(linear, j))
-            row |= {"rank": placed[:, k].mean(), "low": low[k], "high": high[k]}
-        if both.any():
-            row["difference"] = (summary.auc[both, j] - summary.auc[both, base]).mean()
-            row["ratio"] = np.median(summary.seconds[both, j] / summary.seconds[both, base])
-        rows.append(row)
-    return rows
+def dates(kept: dict[str, Any]) -> str:
+    """Return the day of the measurements, or the first and the last."""
+    days = sorted({cell["date"] for cell in kept["cells"]})
+    return days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
 
 
-# As Markdown
+def interval(estimate: Estimate, sign: str = "") -> str:
+    """Return a mean with its interval."""
+    return f"{estimate.mean:{sign}.1f} ({estimate.low:{sign}.1f} to {estimate.high:{sign}.1f})"
+
+
+def number_word(number: int) -> str:
+    """Return a small number as a word."""
+    return {1: "one", 2: "two", 3: "three"}.get(number, str(number))
+
+
+# Tables
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table."""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, ["---"] * len(header), *rows))
+
+
+def standing_table(summary: Summary, short: bool = False) -> str:
+    """Return the table of ranks, differences and ratios, best rank first, trees last; a short one has fewer columns."""
+    rows = []
+    for row in standings(summary):
+        rank = interval(row.rank) if row.rank else ""
+        apart = interval(row.rank_difference, sign="+") if row.rank_difference else ""
+        figures = [_or_dash(f"{row.difference:+.4f}", row.difference), _or_dash(f"{row.ratio:.3g}", row.ratio)]
+        rows.append([row.name, rank, *([] if short else [apart]), *figures, *([] if short else [str(row.n_data)])])
+    header = ["", "mean rank", f"rank less {REFERENCE}'s", f"AUC less {REFERENCE}'s", f"time over {REFERENCE}'s"]
+    return table([*header[:2], *header[3:]] if short else [*header, "data sets"], rows)
+
+
+def halves_table(summary: Summary) -> str:
+    """Return mean ranks and their differences to AUCClassifier's on both halves side by side."""
+    parts = {half: summary.half(half) for half in HALVES if half in summary.halves}
+    placed = {half: {row.name: row for row in standings(part)} for half, part in parts.items()}
+    rows = [
+        [row.name, *(cell for by_name in placed.values() for cell in half_cells(by_name[row.name]))]
+        for row in standings(summary)
+        if row.rank
+    ]
+    header = [f"{half}: {title}" for half in parts for title in ("mean rank", f"less {REFERENCE}'s", "AUC difference")]
+    return table(["", *header], rows)
+
+
+def half_cells(row: Standing) -> list[str]:
+    """Return what the table of the halves says about a linear competitor on one half."""
+    apart = interval(row.rank_difference, sign="+")
+    return [interval(row.rank), apart, _or_dash(f"{row.difference:+.4f}", row.difference)]
+
+
+def duel_table(found: Sequence[Duel]) -> str:
+    """Return AUCClassifier beside the best linear rival of each data set."""
+    rows = [
+        [
+            *(duel.data, duel.half, f"{duel.auc:.4f}", duel.rival, f"{duel.rival_auc:.4f}", f"{duel.difference:+.4f}"),
+            *(
+                _or_dash(f"{duel.error:.4f}", duel.error),
+                verdict(duel),
+                _or_dash(f"{duel.time_ratio:.2f}", duel.time_ratio),
+            ),
+        ]
+        for duel in found
+    ]
+    header = ["data", "half", REFERENCE, "best linear rival", "its AUC", "difference", "standard error", "", "time"]
+    return table(header, rows)
+
+
+def verdict(duel: Duel) -> str:
+    """Return whether AUCClassifier is the best, below the best rival by a clear margin, or neither."""
+    return "**below**" if duel.is_below else "best" if round(duel.difference, 4) >= 0 else ""
 
 
 def auc_table(summary: Summary) -> str:
@@ -150,33 +307,23 @@ def time_table(summary: Summary) -> str:
     return table(["data", *summary.names], rows)
 
 
-def standing_table(summary: Summary) -> str:
-    """Return the table of ranks, differences and ratios, best rank first, trees last."""
-    rows = []
-    for row in sorted(standing(summary), key=lambda row: row.get("rank", np.inf)):
-        rank = f"{row['rank']:.1f} ({row['low']:.1f} to {row['high']:.1f})" if "rank" in row else ""
-        apart = [f"{row['difference']:+.4f}", f"{row['ratio']:.3g}"] if "ratio" in row else ["", ""]
-        rows.append([row["name"], rank, *apart, str(row["n_data"])])
-    return table(["", "mean rank", f"AUC less {REFERENCE}'s", f"time over {REFERENCE}'s", "data sets"], rows)
-
-
 def data_table(kept: dict[str, Any], data: Sequence[str]) -> str:
-    """Return sizes, kind and number of splits of the data sets."""
+    """Return sizes, kind, half and splits of the data sets."""
     rows = []
     for name in data:
-        shape = kept["data"][name]
-        n_splits = len({cell["split"] for cell in kept["cells"] if cell["data"] == name})
-        kind = "sparse" if shape["sparse"] else "dense"
-        rows.append(
-            [name, f"{shape['rows']:,}", f"{shape['columns']:,}", kind, f"{shape['positive']:.0%}", str(n_splits)]
-        )
-    return table(["data", "rows", "columns", "", "positive", "splits"], rows)
+        record = kept["data"][name]
+        sizes = [f"{record['rows']:,}", f"{record['columns']:,}", "sparse" if record["sparse"] else "dense"]
+        splits = f"{record['splits']} with {record['test_share']:.0%} for the test"
+        rows.append([name, *sizes, f"{record['positive']:.0%}", record["half"], splits])
+    return table(["data", "rows", "columns", "", "positive", "half", "splits"], rows)
 
 
 def competitor_list(kept: dict[str, Any]) -> str:
     """Return how each competitor was tuned, and which were not installed."""
     lines = []
-    for name, record in kept["competitors"].items():
+    for name, record in sorted(
+        kept["competitors"].items(), key=lambda item: (GROUPS.index(item[1]["family"]), item[0])
+    ):
         n_candidates = len(record["candidates"])
         parts = [f"{n_candidates} candidates of {', '.join(record['candidates'][0])}"] if n_candidates > 1 else []
         parts += [record["note"]] if record["note"] else []
@@ -185,113 +332,50 @@ def competitor_list(kept: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def protocol_text(protocol: dict[str, Any]) -> str:
-    """Return how the competitors were measured."""
-    splits = protocol["splits"]
-    return (
-        f"Up to {splits['halved_rows']:,} rows are halved at random five times, and each half is the training set once. "
-        f"Larger data are split two or three times, with {splits['test_size']:.0%} of the rows for the test. "
-        f"Candidates are chosen by the AUC of {protocol['folds']} folds of at most {protocol['max_tuning_rows']:,} "
-        f"training rows; those that tune themselves do so on all of them. "
-        f"A split may take {protocol['limit_seconds']:g} seconds of one processor, or "
-        f"{protocol['limit_seconds_of_ten_splits']:g} where there are ten. One that fails on a split has no figure for "
-        f"that data set. Sparse rows are made dense, where one takes no others, up to {protocol['max_dense_gb']:g} GB. "
-        f"Trees are measured on the first {protocol['tree_splits']} splits."
-    )
-
-
-def provenance(kept: dict[str, Any]) -> str:
-    """Return dates, machines and versions."""
-    dates = sorted({cell["date"] for cell in kept["cells"]})
-    when = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
-    lines = []
-    for each in kept["environments"]:
-        named = ", ".join(f"{name} {number}" for name, number in each["versions"].items())
-        lines.append(f"{each['machine']}; {named}")
-    return f"Measured {when} with one thread on {'; and on '.join(lines)}."
-
-
 def _or_dash(text: str, value: float) -> str:
     return text if np.isfinite(value) else "-"
 
 
-def write_page(path: Path, kept: dict[str, Any]) -> None:
-    """Put the tables between the marks of a page, and the figure beside it."""
-    summary = summarize(kept)
-    figure = path.with_suffix(".svg")
-    draw_auc_against_time(summary, figure)
-    n_data, n_linear = len(summary.data), int(summary.ranked.sum())
-    test = f"By Nemenyi's test two mean ranks differ at the level of 5% if they are \
-{critical_difference(n_data, n_linear):.1f} apart."
-    partly = [name for name in kept["data"] if name not in summary.data]
-    failures = [f"- {cell}: {reason}" for cell, reason in summary.failures.items()]
-    parts = [
-        provenance(kept),
-        protocol_text(kept["protocol"]),
-        f"Linear classifiers ranked on {n_data} data sets, with 95% bootstrap intervals over these; one without a "
-        f"figure comes last on that data set, and trees are not ranked. {test}",
-        standing_table(summary),
-        f"![AUC against training time]({figure.name})",
-        "Test AUC, means over the splits, the best linear one in bold:",
-        auc_table(summary),
-        "Seconds of tuning and fit together, of the last fit in brackets; a self-tuning fit is both:",
-        time_table(summary),
-        *(["No figure:", "\n".join(failures)] if failures else []),
-        *([f"Not complete, and left out: {', '.join(partly)}."] if partly else []),
-        "The data:",
-        data_table(kept, summary.data),
-        "The competitors:",
-        competitor_list(kept),
-    ]
-    replace_block(path, COMMAND, "\n\n".join(parts))
+# The figure
 
 
-def write_readme(path: Path, kept: dict[str, Any]) -> None:
-    """Put the short table between the marks of a page."""
-    summary = summarize(kept)
-    shapes = [kept["data"][name] for name in summary.data]
-    rows, columns = ([shape[key] for shape in shapes] for key in ("rows", "columns"))
-    scope = f"{len(shapes)} data sets of {min(rows):,} to {max(rows):,} rows and {min(columns):,} to \
-{max(columns):,} columns"
-    text = f"Means over {scope}; ranks are among linear classifiers, with 95% bootstrap intervals. {provenance(kept)}"
-    replace_block(path, COMMAND, f"{text}\n\n{standing_table(summary)}")
-
-
-# As a figure
-
-
-def draw_auc_against_time(summary: Summary, path: Path) -> None:
-    """Draw the median gap to the best linear AUC against the median time, both over data sets."""
+def draw_standings(summary: Summary, path: Path) -> None:
+    """Draw mean ranks with intervals, and medians and quartiles of AUC differences and time ratios."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    base = summary.names.index(REFERENCE)
-    best = np.nanmax(np.where(summary.ranked, summary.auc, np.nan), axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        x = np.nanmedian(summary.seconds / summary.seconds[:, [base]], axis=0)
-        y = np.nanmedian(summary.auc - best, axis=0)
-    colours = [COLOURS[family] for family in summary.families]
+    rows = standings(summary)[::-1]
+    heights = np.arange(len(rows))
+    order = [summary.names.index(row.name) for row in rows]
+    colours = [COLOURS[summary.families[j]] for j in order]
+    base = summary.column(REFERENCE)
+    ratios = quartiles(summary.seconds[:, order] / summary.seconds[:, [base]])
+    gaps = quartiles(mean_differences(summary)[:, order])
+    placed = np.array([[*row.rank] if row.rank else [np.nan] * 3 for row in rows]).T[[1, 0, 2]]
     with matplotlib.rc_context({"svg.hashsalt": "aucmax", "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(8, 4.8), layout="constrained")
-        axes = figure.subplots()
-        axes.set_xscale("log")
-        axes.set_yscale("symlog", linthresh=1e-3)
-        shown = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
-        axes.scatter(x[shown], y[shown], c=[colours[j] for j in shown], s=36, zorder=3)
-        heights = np.linspace(0.02, 0.98, len(shown))
-        for height, j in zip(heights, shown[np.lexsort((x[shown], y[shown]))], strict=True):
-            axes.annotate(
-                summary.names[j],
-                (x[j], y[j]),
-                (1.06, height),
-                textcoords="axes fraction",
-                va="center",
-                color=colours[j],
-                arrowprops={"arrowstyle": "-", "color": colours[j], "linewidth": 0.5, "alpha": 0.6},
-            )
-        axes.set(xlabel=f"training time, tuning included, as a multiple of {REFERENCE}'s (median)")
-        axes.set(ylabel="AUC less that of the best linear one (median)")
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.grid(linewidth=0.4, alpha=0.5)
-        figure.savefig(path, metadata={"Date": None})
+        figure = Figure(figsize=(9.5, 0.9 + 0.28 * len(rows)), layout="constrained")
+        panels = figure.subplots(1, 3, sharey=True)
+        titles = ("mean rank, 95% interval", f"AUC less {REFERENCE}'s", f"time over {REFERENCE}'s")
+        for axes, (low, middle, high), title in zip(panels, (placed, gaps, ratios), titles, strict=True):
+            axes.hlines(heights, low, high, colors=colours, linewidth=1.5)
+            axes.scatter(middle, heights, c=colours, s=24, zorder=3)
+            axes.set_title(title, fontsize=9)
+            axes.grid(axis="x", linewidth=0.4, alpha=0.5)
+        panels[0].set_yticks(heights, [row.name for row in rows])
+        panels[1].set_xscale("symlog", linthresh=0.01)
+        panels[1].set_xticks([-0.1, -0.01, 0, 0.01, 0.1], ["-0.1", "-0.01", "0", "0.01", "0.1"])
+        panels[1].axvline(0, color=COLOURS["aucmax"], linewidth=0.6)
+        panels[2].set_xscale("log")
+        panels[2].xaxis.set_major_formatter("{x:g}")
+        panels[2].axvline(1, color=COLOURS["aucmax"], linewidth=0.6)
+        figure.supxlabel(
+            "middle, right: median and quartiles over the data sets; red: aucmax, blue: other linear ones, grey: trees",
+            fontsize=8,
+        )
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=110)
+
+
+def quartiles(values: np.ndarray) -> np.ndarray:
+    """Return lower quartile, median and upper quartile of each column, without its missing values."""
+    columns = [column[np.isfinite(column)] for column in values.T]
+    return np.array([np.quantile(each, [0.25, 0.5, 0.75]) if len(each) else [np.nan] * 3 for each in columns]).T

@@ -1,0 +1,252 @@
+"""The pages of the benchmark beside other libraries: ranks, intervals, verdicts and sentences, from made-up results."""
+
+import itertools
+import json
+
+import numpy as np
+import peers
+import peers_page
+import peers_summary
+import pytest
+from peers_summary import BASELINE, REFERENCE, Duel, Estimate, corrected_error, is_clear
+
+AUCS = {
+    "one": {REFERENCE: (0.70, 0.72, 0.74), BASELINE: (0.71, 0.73, 0.75), "Trees": (0.80, 0.80)},
+    "two": {REFERENCE: (0.80, 0.81, 0.82), BASELINE: (0.70, None), "Trees": (0.90, 0.91)},
+    "late": {REFERENCE: (0.80, 0.81, 0.82), BASELINE: (0.70, 0.70), "Trees": (0.90, 0.91)},
+}
+FAMILIES = {REFERENCE: "aucmax", BASELINE: "linear", "Trees": "trees"}
+SECONDS = {REFERENCE: 1.0, BASELINE: 3.0, "Trees": 7.0}
+
+
+def kept_results(aucs=AUCS):
+    """Results of three splits; an AUC of None is a failure, and one that is left out was not measured."""
+    cells = []
+    for data, by_competitor in aucs.items():
+        for name, figures in by_competitor.items():
+            for split, auc in enumerate(figures):
+                times = {"tuning_seconds": SECONDS[name], "fit_seconds": 1.0, "parameters": {}}
+                result = {"failure": "too wide"} if auc is None else {"auc": auc} | times
+                stamp = {"date": "2026-01-02", "environment": 0}
+                cells.append({"data": data, "competitor": name, "split": split} | result | stamp)
+    return {
+        "protocol": peers.PROTOCOL,
+        "environments": [{"versions": {"python": "3.x"}, "machine": "abacus, 2 cores, 8 GB"}],
+        "data": {
+            name: {
+                **{"rows": 1000 * len(name), "columns": 7, "sparse": name == "two", "positive": 0.25},
+                **{"half": "verdict" if name == "two" else "choice", "splits": 3, "test_share": 0.2},
+            }
+            for name in aucs
+        },
+        "competitors": {
+            name: {"family": family, "candidates": [{"C": 1}, {"C": 2}], "note": ""}
+            for name, family in FAMILIES.items()
+        },
+        "cells": cells,
+    }
+
+
+def summary_of(aucs):
+    return peers_summary.summarize(kept_results(aucs))
+
+
+# Ranks
+
+
+def test_ranks_by_brute_force():
+    rng = np.random.default_rng(0)
+    auc = rng.integers(5, size=(20, 6)) / 10 + rng.uniform(-4e-5, 4e-5, (20, 6))
+    auc[3, 2] = auc[7, 0] = auc[7, 5] = np.nan
+    figures = np.where(np.isnan(auc), -1, auc.round(4))
+    brute = [
+        [1 + sum(b > a for b in row) + (sum(b == a for b in row) - 1) / 2 for a in row] for row in figures.tolist()
+    ]
+    assert np.array_equal(peers_summary.ranks(auc), brute)
+    assert peers_summary.ranks(auc)[7, 0] == 5.5
+
+
+def test_bootstrap_interval_of_two_rows_by_enumeration():
+    values = np.array([[1.0, 4.0], [3.0, 4.0]])
+    low, high = peers_summary.bootstrap_interval(values)
+    means = [np.mean(draw, axis=0) for draw in itertools.product(values, repeat=2)]  # 1, 2, 2, 3, each 1/4
+    assert np.array_equal(low, np.quantile(means, 0.025, axis=0, method="inverted_cdf"))
+    assert np.array_equal(high, np.quantile(means, 0.975, axis=0, method="inverted_cdf"))
+
+
+def test_critical_difference_of_two_is_the_normal_test():
+    """And that of four is with q of Demsar (2006), Table 5."""
+    assert peers_summary.critical_difference(25, 2) == pytest.approx(1.959964 / np.sqrt(25), rel=1e-5)
+    assert peers_summary.critical_difference(14, 4) == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), rel=1e-3)
+
+
+def test_the_interval_of_a_rank_difference_is_paired_over_data_sets():
+    """Of two competitors, one is always the other's mirror: the difference is twice the distance from the middle."""
+    better, worse = (0.8, 0.8, 0.8), (0.7, 0.7, 0.7)
+    aucs = {
+        str(k): {REFERENCE: better if k % 3 else worse, BASELINE: worse if k % 3 else better, "Trees": (0.9, 0.9)}
+        for k in range(12)
+    }
+    ours, other, _ = peers_summary.standings(summary_of(aucs))
+    assert ours.rank.mean == pytest.approx(1 + 1 / 3)
+    assert other.rank_difference == pytest.approx([2 * (figure - 1.5) for figure in other.rank])
+    assert tuple(ours.rank_difference) == (0, 0, 0)
+
+
+# Summary and standing
+
+
+def test_summary_by_hand():
+    summary = summary_of(AUCS)
+    assert summary.data == ["one", "two"]  # "late" is not complete
+    assert summary.names == [REFERENCE, BASELINE, "Trees"]
+    assert summary.auc == pytest.approx(np.array([[0.72, 0.73, 0.80], [0.81, np.nan, 0.905]]), nan_ok=True)
+    assert summary.seconds[0] == pytest.approx([2, 4, 8])
+    assert summary.failures == {("two", BASELINE): "too wide"}
+    verdict = summary.half("verdict")
+    assert (verdict.data, verdict.auc.shape) == (["two"], (1, 3))
+
+
+def test_standings_by_hand():
+    by_name = {row.name: row for row in peers_summary.standings(summary_of(AUCS))}
+    ours, other, trees = by_name[REFERENCE], by_name[BASELINE], by_name["Trees"]
+    assert (ours.rank.mean, ours.difference, ours.ratio, ours.n_data) == (1.5, 0, 1, 2)
+    assert (other.rank.mean, other.n_data) == (1.5, 1)
+    assert other.difference == pytest.approx(0.01)
+    assert other.ratio == pytest.approx(2)
+    assert trees.rank is None
+    assert trees.difference == pytest.approx((0.09 + 0.10) / 2)  # on the two splits that trees have
+    assert trees.ratio == pytest.approx(4)
+
+
+def test_where_the_reference_fails_nothing_is_held_against_it():
+    aucs = AUCS | {"one": AUCS["one"] | {REFERENCE: (None,)}}
+    by_name = {row.name: row for row in peers_summary.standings(summary_of(aucs))}
+    assert [by_name[name].n_data for name in FAMILIES] == [1, 0, 1]
+    assert np.isnan(by_name[BASELINE].difference)
+    assert [by_name[name].rank.mean for name in (REFERENCE, BASELINE)] == [1.5, 1.5]
+    assert peers_summary.duels(summary_of(aucs)) == []
+
+
+# One data set at a time
+
+
+def test_corrected_error_by_hand():
+    assert corrected_error(np.array([1.0, 2.0, 3.0]), 0.2) == pytest.approx(np.sqrt(1 / 3 + 1 / 4))
+    halved = np.array([0.0, 2.0] * 5)
+    assert corrected_error(halved, 0.5) == pytest.approx(np.sqrt(10 / 9) * np.sqrt(1 / 10 + 1))
+    assert np.isnan(corrected_error(np.array([1.0]), 0.2))
+
+
+def test_a_lead_is_clear_above_the_margin_and_two_errors():
+    spread = np.array([-1.0, 0.0, 1.0])
+    error = corrected_error(spread, 0.2)
+    assert is_clear(2.01 * error + spread, 0.2)
+    assert not is_clear(1.99 * error + spread, 0.2)
+    assert is_clear(np.full(3, 0.0031), 0.2)
+    assert not is_clear(np.full(3, 0.0029), 0.2)
+
+
+def test_duels_by_hand():
+    (duel,) = peers_summary.duels(summary_of(AUCS))  # on "two" there is no rival
+    assert (duel.data, duel.half, duel.rival, duel.is_below) == ("one", "choice", BASELINE, True)
+    assert (duel.difference, duel.time_ratio) == pytest.approx((-0.01, 0.5))
+    noisy = AUCS | {"one": AUCS["one"] | {BASELINE: (0.61, 0.73, 0.86)}}
+    (duel,) = peers_summary.duels(summary_of(noisy))
+    assert duel.difference < -0.003
+    assert not duel.is_below
+
+
+# Sentences
+
+
+def make_duel(data, difference=0.0, beaten_by=(), time_ratio=1.0):
+    return Duel(data, "choice", 0.7, "B", 0.7 - difference, difference, 0.001, beaten_by, time_ratio)
+
+
+def test_the_place_is_computed():
+    lost = peers_page.place(summary_of({"one": AUCS["one"]}))
+    assert f"place 2 of 2 linear classifiers; the best is {BASELINE} with 1.0 (1.0 to 1.0)." in lost
+    won = peers_page.place(summary_of({"two": AUCS["two"]}))
+    assert f"the best of 2 linear classifiers; next is {BASELINE} with 2.0 (2.0 to 2.0)." in won
+    assert f"is clear of that of {BASELINE}" in won
+    both = peers_page.place(summary_of(AUCS))
+    assert f"overlaps with that of {BASELINE}, 1.5 (1.0 to 2.0)" in both
+    assert "is +0.0 (-1.0 to +1.0)." in both
+
+
+def test_losses_are_counted_and_named():
+    fine, lost, other = make_duel("x"), make_duel("y", -0.02, ("B",)), make_duel("z", -0.02, ("C",))
+    text = "It is below the best linear rival by more than 0.003 and more than two standard errors on "
+    assert peers_page.below([fine]) == f"{text}0 of 1 data sets."
+    assert peers_page.below([fine, lost]) == f"{text}1 of 2 data sets (y, by 0.0200 below B)."
+    assert peers_page.below([fine, other]) == f"{text}0 of 2 data sets, and so below another rival on 1 more (z)."
+
+
+def test_times_are_geometric_means():
+    text = peers_page.times([make_duel("x", time_ratio=0.1), make_duel("y", time_ratio=2.5), make_duel("z")])
+    assert text.startswith(f"Its time is 0.63 of {BASELINE}'s in the geometric mean, and at most 2.5 (y); ")
+    assert text.endswith("it is longer on 1 of 3 data sets.")
+    assert peers_page.times([make_duel("x", time_ratio=np.nan)]) == ""
+
+
+def test_the_lead_of_trees_is_said():
+    (line,) = peers_page.trees(summary_of(AUCS))
+    assert f"have a higher AUC than {REFERENCE} on 2 of 2 data sets" in line
+    assert "the mean difference is +0.0950, the largest +0.1000 (two)." in line
+
+
+def test_an_interval_as_text():
+    assert peers_page.interval(Estimate(1.25, -0.5, 3.0), sign="+") == "+1.2 (-0.5 to +3.0)"
+
+
+# Pages
+
+
+def test_pages_are_made_from_the_file_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(peers, "find_competitors", lambda: pytest.fail("it must not look for competitors"))
+    results, page, readme = tmp_path / "kept.json", tmp_path / "page.md", tmp_path / "README.md"
+    results.write_text(json.dumps(kept_results()))
+    for path in (page, readme):
+        path.write_text("before\n<!-- made by `make peers` -->\nstale figures\n<!-- end -->\nafter\n")
+    arguments = ["--write-only", "--results", str(results), "--write", str(page), "--readme", str(readme)]
+    peers.main(arguments)
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "stale figures" not in text
+    for line in (
+        "Measured 2026-01-02 with one thread on abacus, 2 cores, 8 GB; python 3.x.",
+        "| one | 0.7200 | **0.7300** | 0.8000 |",
+        "| two | **0.8100** | - | 0.9050 |",
+        "| one | 2 (1) | 4 (1) | 8 (1) |",
+        f"| one | choice | 0.7200 | {BASELINE} | 0.7300 | -0.0100 | 0.0000 | **below** | 0.50 |",
+        f"- {BASELINE} on two: too wide",
+        "by the AUC of 3 folds of at most 10,000 training rows",
+        "On the half for choices, 1 data sets: ",
+        "Not complete, and left out: late.",
+        "| two | 3,000 | 7 | sparse | 25% | verdict | 3 with 20% for the test |",
+        f"- {BASELINE}: 2 candidates of C.",
+        "![Ranks, AUC and training time](page.svg)",
+    ):
+        assert line in text
+    assert "| Trees |  | +0.0950 | 4 |" in readme.read_text()
+    figure = (tmp_path / "page.svg").read_text()
+    assert all(name in figure for name in FAMILIES)
+    peers.main(arguments)
+    assert (page.read_text(), (tmp_path / "page.svg").read_text()) == (text, figure)
+    peers.main([*arguments, "--competitors", f"{REFERENCE},{BASELINE}"])
+    assert "Trees" not in readme.read_text()
+
+
+@pytest.mark.parametrize("missing", [REFERENCE, BASELINE])
+def test_a_page_without_results_is_one_sentence(tmp_path, missing):
+    results = tmp_path / "kept.json"
+    results.write_text(json.dumps(kept_results() | {"cells": []}))
+    with pytest.raises(SystemExit, match="There is no data set yet"):
+        peers.main(["--write-only", "--results", str(results), "--write", str(tmp_path / "page.md")])
+    others = kept_results()
+    others["cells"] = [cell for cell in others["cells"] if cell["competitor"] != missing]
+    results.write_text(json.dumps(others))
+    with pytest.raises(SystemExit, match=f"There are no results of {missing}"):
+        peers.main(["--write-only", "--results", str(results), "--readme", str(tmp_path / "page.md")])
