@@ -16,7 +16,6 @@ import pytest
 import realdata
 import study_data
 from competitors import find_competitors, group
-from generated import GENERATED
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
@@ -79,18 +78,6 @@ def test_halves_are_every_other_name_of_the_sorted_list():
     assert study_data.half_of("a9a") == "choice"
     assert study_data.half_of("adult") == "verdict"
     assert len(set(study_data.NAMES)) == len(study_data.NAMES) >= 36
-
-
-@pytest.mark.parametrize("name", sorted(GENERATED))
-def test_generated_data_are_the_same_at_each_call(name):
-    X, y = study_data.load(name)
-    again, labels = study_data.load(name)
-    assert np.array_equal(y, labels)
-    assert set(y) == {0, 1}
-    same = abs(X - again).nnz == 0 if sparse.issparse(X) else np.array_equal(X, again)
-    assert same
-    assert X.dtype == np.float64
-    assert GENERATED[name].__doc__.partition("\n")[0].endswith(("is right.", "are right."))
 
 
 def test_halvings_train_once_on_each_half():
