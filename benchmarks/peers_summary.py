@@ -217,16 +217,16 @@ def geometric_mean(values: np.ndarray) -> float:
 # One data set at a time
 
 
-def corrected_error(differences: np.ndarray, test_share: float) -> float:
-    """Return the standard error of the mean of differences over splits, corrected by Nadeau and Bengio (2003).
+def standard_error(differences: np.ndarray, test_share: float | None = None) -> float:
+    """Return the standard error of the mean of differences over splits; NaN for a single split.
 
-    Training sets overlap, so the differences of J splits are not independent. Their variance S^2 is multiplied by
-    1/J + n_test / n_train instead of 1/J.
+    With the share of test rows it is corrected by Nadeau and Bengio (2003). Training sets overlap, so the differences
+    of J splits are not independent, and their variance is multiplied by 1/J + n_test / n_train instead of 1/J.
     """
-    n_splits = len(differences)
-    if n_splits < 2:
+    if len(differences) < 2:
         return np.nan
-    return float(differences.std(ddof=1) * np.sqrt(1 / n_splits + test_share / (1 - test_share)))
+    overlap = 0.0 if test_share is None else test_share / (1 - test_share)
+    return float(differences.std(ddof=1) * np.sqrt(1 / len(differences) + overlap))
 
 
 class Duel(NamedTuple):
@@ -242,10 +242,8 @@ class Duel(NamedTuple):
         The linear competitor of the highest mean AUC among the others.
     rival_auc : float
         Its AUC.
-    difference, error : float
-        AUCClassifier's AUC less the rival's, and the corrected standard error.
-    beaten_by : tuple of str
-        All linear rivals above AUCClassifier by more than the margin and two standard errors.
+    difference, error, plain_error : float
+        AUCClassifier's AUC less the rival's, its corrected standard error, and that without the correction.
     time_ratio : float
         The time of AUCClassifier over that of LogisticRegressionCV; NaN if that failed.
     """
@@ -257,13 +255,12 @@ class Duel(NamedTuple):
     rival_auc: float
     difference: float
     error: float
-    beaten_by: tuple[str, ...]
+    plain_error: float
     time_ratio: float
 
-    @property
-    def is_below(self) -> bool:
-        """Whether AUCClassifier is below the best rival by more than the margin and two standard errors."""
-        return self.rival in self.beaten_by
+    def is_below(self, error: float) -> bool:
+        """Return whether AUCClassifier is below the rival by more than the margin and two of these standard errors."""
+        return -self.difference > MARGIN and not -self.difference <= N_ERRORS * error  # of one split the error is NaN
 
 
 def duels(summary: Summary) -> list[Duel]:
@@ -276,16 +273,18 @@ def duels(summary: Summary) -> list[Duel]:
         if not there or np.isnan(summary.auc[i, base]):
             continue
         best = max(there, key=lambda j, i=i: summary.auc[i, j])
-        leads = {summary.names[j]: paired_differences(summary, data, summary.names[j]) for j in there}
-        share = summary.test_shares[i]
-        above = tuple(name for name, lead in leads.items() if is_clear(lead, share))
-        rival, lead = summary.names[best], leads[summary.names[best]]
-        ratio = summary.seconds[i, base] / summary.seconds[i, baseline]
-        own, theirs, error = summary.auc[i, base], summary.auc[i, best], corrected_error(lead, share)
-        rows.append(Duel(data, summary.halves[i], own, rival, theirs, -lead.mean(), error, above, ratio))
+        lead = paired_differences(summary, data, summary.names[best])
+        rows.append(
+            Duel(
+                data=data,
+                half=summary.halves[i],
+                auc=summary.auc[i, base],
+                rival=summary.names[best],
+                rival_auc=summary.auc[i, best],
+                difference=-lead.mean(),
+                error=standard_error(lead, summary.test_shares[i]),
+                plain_error=standard_error(lead),
+                time_ratio=summary.seconds[i, base] / summary.seconds[i, baseline],
+            )
+        )
     return rows
-
-
-def is_clear(lead: np.ndarray, test_share: float) -> bool:
-    """Return whether a lead is above the margin and above two standard errors."""
-    return bool(lead.mean() > max(MARGIN, N_ERRORS * corrected_error(lead, test_share)))

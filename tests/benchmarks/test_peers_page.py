@@ -8,7 +8,7 @@ import peers
 import peers_page
 import peers_summary
 import pytest
-from peers_summary import BASELINE, REFERENCE, Duel, Estimate, corrected_error, is_clear
+from peers_summary import BASELINE, REFERENCE, Duel, Estimate, standard_error
 
 AUCS = {
     "one": {REFERENCE: (0.70, 0.72, 0.74), BASELINE: (0.71, 0.73, 0.75), "Trees": (0.80, 0.80)},
@@ -131,37 +131,38 @@ def test_where_the_reference_fails_nothing_is_held_against_it():
 # One data set at a time
 
 
-def test_corrected_error_by_hand():
-    assert corrected_error(np.array([1.0, 2.0, 3.0]), 0.2) == pytest.approx(np.sqrt(1 / 3 + 1 / 4))
+def test_standard_errors_by_hand():
+    assert standard_error(np.array([1.0, 2.0, 3.0])) == pytest.approx(np.sqrt(1 / 3))
+    assert standard_error(np.array([1.0, 2.0, 3.0]), 0.2) == pytest.approx(np.sqrt(1 / 3 + 1 / 4))
     halved = np.array([0.0, 2.0] * 5)
-    assert corrected_error(halved, 0.5) == pytest.approx(np.sqrt(10 / 9) * np.sqrt(1 / 10 + 1))
-    assert np.isnan(corrected_error(np.array([1.0]), 0.2))
+    assert standard_error(halved, 0.5) == pytest.approx(np.sqrt(10 / 9) * np.sqrt(1 / 10 + 1))
+    assert standard_error(halved, 0.5) / standard_error(halved) == pytest.approx(3.3, abs=0.05)
+    assert np.isnan(standard_error(np.array([1.0]), 0.2))
 
 
-def test_a_lead_is_clear_above_the_margin_and_two_errors():
-    spread = np.array([-1.0, 0.0, 1.0])
-    error = corrected_error(spread, 0.2)
-    assert is_clear(2.01 * error + spread, 0.2)
-    assert not is_clear(1.99 * error + spread, 0.2)
-    assert is_clear(np.full(3, 0.0031), 0.2)
-    assert not is_clear(np.full(3, 0.0029), 0.2)
+def test_below_is_by_more_than_the_margin_and_two_errors():
+    assert make_duel("x", -0.0031).is_below(0.0015)
+    assert not make_duel("x", -0.0031).is_below(0.0016)
+    assert not make_duel("x", -0.0029).is_below(0.0)
+    assert make_duel("x", -0.0031).is_below(np.nan)
+    assert not make_duel("x", 0.1).is_below(0.0)
 
 
 def test_duels_by_hand():
     (duel,) = peers_summary.duels(summary_of(AUCS))  # on "two" there is no rival
-    assert (duel.data, duel.half, duel.rival, duel.is_below) == ("one", "choice", BASELINE, True)
-    assert (duel.difference, duel.time_ratio) == pytest.approx((-0.01, 0.5))
+    assert (duel.data, duel.half, duel.rival) == ("one", "choice", BASELINE)
+    assert (duel.difference, duel.error, duel.time_ratio) == pytest.approx((-0.01, 0, 0.5))
     noisy = AUCS | {"one": AUCS["one"] | {BASELINE: (0.61, 0.73, 0.86)}}
     (duel,) = peers_summary.duels(summary_of(noisy))
-    assert duel.difference < -0.003
-    assert not duel.is_below
+    spread = np.std([-0.09, 0.01, 0.12], ddof=1)
+    assert (duel.error, duel.plain_error) == pytest.approx((spread * np.sqrt(1 / 3 + 1 / 4), spread * np.sqrt(1 / 3)))
 
 
 # Sentences
 
 
-def make_duel(data, difference=0.0, beaten_by=(), time_ratio=1.0):
-    return Duel(data, "choice", 0.7, "B", 0.7 - difference, difference, 0.001, beaten_by, time_ratio)
+def make_duel(data, difference=0.0, errors=(0.01, 0.001), time_ratio=1.0):
+    return Duel(data, "choice", 0.7, "B", 0.7 - difference, difference, *errors, time_ratio)
 
 
 def test_the_place_is_computed():
@@ -176,11 +177,13 @@ def test_the_place_is_computed():
 
 
 def test_losses_are_counted_and_named():
-    fine, lost, other = make_duel("x"), make_duel("y", -0.02, ("B",)), make_duel("z", -0.02, ("C",))
+    fine, perhaps, lost = make_duel("x"), make_duel("y", -0.01), make_duel("z", -0.03)
     text = "It is below the best linear rival by more than 0.003 and more than two standard errors on "
-    assert peers_page.below([fine]) == f"{text}0 of 1 data sets."
-    assert peers_page.below([fine, lost]) == f"{text}1 of 2 data sets (y, by 0.0200 below B)."
-    assert peers_page.below([fine, other]) == f"{text}0 of 2 data sets, and so below another rival on 1 more (z)."
+    assert peers_page.below([fine]).startswith(f"{text}none of 1 data sets; ")
+    assert peers_page.below([fine]).endswith(", on none.")
+    both = peers_page.below([fine, perhaps, lost])
+    assert both.startswith(f"{text}1 (z, 0.0300 below B) of 3 data sets; ")
+    assert both.endswith(", on 2 (y, 0.0100 below B; z, 0.0300 below B).")
 
 
 def test_times_are_geometric_means():
@@ -220,7 +223,7 @@ def test_pages_are_made_from_the_file_alone(tmp_path, monkeypatch):
         "| one | 0.7200 | **0.7300** | 0.8000 |",
         "| two | **0.8100** | - | 0.9050 |",
         "| one | 2 (1) | 4 (1) | 8 (1) |",
-        f"| one | choice | 0.7200 | {BASELINE} | 0.7300 | -0.0100 | 0.0000 | **below** | 0.50 |",
+        f"| one | choice | 0.7200 | {BASELINE} | 0.7300 | -0.0100 | 0.0000 | 0.0000 | **below** | 0.50 |",
         f"- {BASELINE} on two: too wide",
         "by the AUC of 3 folds of at most 10,000 training rows",
         "On the half for choices, 1 data sets: ",
