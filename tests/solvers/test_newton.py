@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from aucmax import AUCClassifier, ClassMoments, PathCV, cross_validate_path, roc_auc
 from aucmax.data.memory import MemoryRows
 from aucmax.losses.hinges import SmoothHinge
-from aucmax.losses.pairwise import pairwise_loss
+from aucmax.losses.pairwise import Sigmoid, pairwise_loss
 from aucmax.selection import cross_validation as model_selection
 from aucmax.solvers import newton
 from aucmax.solvers.candidate import Candidate
@@ -238,12 +238,26 @@ def test_the_sigmoid_ranks_the_rows_no_worse_than_its_start():
     assert raised > 9
 
 
+def test_the_path_of_one_slope_has_the_minimisers_of_all_slopes():
+    """The gradient vanishes for one of the slopes, at every alpha of a path."""
+    X, y = shifted_class(n=300)
+    X[:20] *= 5
+    rows = MemoryRows(X, y, np.array([0, 1]))
+    scale, alphas = X.std(axis=0), 0.3 * 10.0 ** -np.arange(0, 3, 0.5)
+    path = newton_problem(rows, MomentProblem(rows.moments(), True), "sigmoid", 100).path(alphas, 1e-9)
+    smooth = newton_problem(rows, MomentProblem(rows.moments(), True), "logistic", 100).path(alphas, 1e-9)
+    for alpha, w, start in zip(alphas, path, smooth, strict=True):
+        slopes = [X.T @ Sigmoid(slope)(rows, X @ w).gradient / scale for slope in newton.SLOPES]
+        assert min(np.linalg.norm(slope + alpha * scale * w) for slope in slopes) < 1e-7
+        assert roc_auc(y, X @ w) > roc_auc(y, X @ start)
+
+
 def test_a_sigmoid_that_ranks_the_rows_worse_is_not_taken(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 5)) @ rng.standard_normal((5, 5))
     y = (X[:, 0] - X[:, 1] + rng.standard_normal(300) > 0).astype(int)
     start = AUCClassifier("logistic", alpha=1e-3).fit(X, y).score(X, y)
-    monkeypatch.setattr(newton, "SLOPES", (1e-4,))  # so flat that nothing but the class means is left
+    monkeypatch.setattr(newton, "SLOPES", np.array([1e-4]))  # so flat that nothing but the class means is left
     assert AUCClassifier("sigmoid", alpha=1e-3).fit(X, y).score(X, y) == start
 
 

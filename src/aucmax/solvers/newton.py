@@ -38,7 +38,6 @@ from ..data.ranking import auc_of_scores
 from ..data.threads import blas_threads
 from ..losses import find_loss
 from ..losses.hinges import Hinge, SmoothHinge
-from ..losses.pairwise import Sigmoid
 from ..losses.squared import PairwiseLoss, Point
 from .candidate import Candidate, Solution
 from .square import MomentProblem, Operator, RowProblem
@@ -53,7 +52,10 @@ MAX_CG = 500
 ENTRIES_PER_STEP = 16
 SMALLEST_KAPPA = 1e-3
 NARROW, NARROWEST = 1e-2, 1e-7  # widths of the rounded corner of the hinge
-SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)  # the sigmoid is minimised with these slopes, one after the other
+# Where few pairs are near the step of the sigmoid, its gradient is small everywhere: without this factor the smallest
+# alphas of a path stop where they start (segment lost 0.001).
+STEEPER, STEEP = 0.3, 0.01
+SLOPES = 10.0 ** np.linspace(0, 1.25, 6)  # of the sigmoid; in steps such that slope^2 fits the default grid of alphas
 
 
 class Iterate(NamedTuple):
@@ -173,9 +175,9 @@ class NewtonProblem:
             (w,) = self.path(np.array([candidate.alpha]), tol)
         else:
             self.n_iter = 0
-            v = start * np.where(np.isfinite(self.square.scale), self.square.scale, 0)  # infinite for constant columns
             with blas_threads(self.rows):
-                at = self.minimiser(self.start(v, candidate.alpha), candidate.alpha, tol)
+                at = self.start(start * finite(self.square.scale), candidate.alpha)
+                at = self.minimiser(at, candidate.alpha, tol)
             w = at.v / self.square.scale
         return Solution(w, max(self.n_iter, 1), self.gap)
 
@@ -427,29 +429,60 @@ class HingeProblem(NewtonProblem):
 class SigmoidProblem(NewtonProblem):
     """The pairwise sigmoid on rows: 1 - AUC with a smooth step. It is not convex, so the result is a local minimum.
 
-    The search starts at the minimiser of the logistic loss, and makes the step of the sigmoid steeper several times. Of
-    all minimisers on the way, the first included, the one with the highest AUC on the rows is returned.
+    Steeper sigmoids are closer to 1 - AUC. One of slope c with the penalty alpha has the minimiser of slope 1 with the
+    penalty alpha / c^2, divided by c. So a single path of slope 1 has the minimisers for all slopes and all alphas. It
+    starts at the minimiser of the logistic loss for the largest alpha. For each alpha, the minimiser of the highest AUC
+    on the rows is returned, among those of all slopes and of the logistic loss.
     """
 
-    def make_loss(self, name: str) -> PairwiseLoss:
-        """Return the loss that is minimised first."""
-        return find_loss("logistic")
+    def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
+        super().__init__(rows, square, loss, max_iter)
+        self.logistic = NewtonProblem(rows, square, "logistic", max_iter)
 
-    def minimiser(self, at: Iterate, alpha: float, tol: float) -> Iterate:
-        """Return the minimiser of the logistic loss, or of a sigmoid if that has a higher AUC on the rows."""
-        best = at = super().minimiser(self.under(self.loss, at), alpha, tol)
-        highest = self.auc(best)
-        for slope in SLOPES:
-            loss = Sigmoid(slope)
-            at, _ = self.minimise(loss, self.under(loss, at), alpha, tol * slope * self.size / 4)
-            auc = self.auc(at)
-            if auc > highest:
-                best, highest = at, auc
+    def path(self, alphas: np.ndarray, tol: float, squares: np.ndarray | None = None) -> np.ndarray:
+        """Return the best minimisers for decreasing alphas; `squares` are those of the square loss, if known."""
+        return self.steepened(alphas, tol, self.logistic.path(alphas, tol, squares))
+
+    def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
+        """Return the best minimiser for one alpha, starting from weights of the unscaled columns."""
+        smooth = self.logistic.solve(candidate, tol, start).weights[None]
+        (w,) = self.steepened(np.array([candidate.alpha]), tol, smooth)
+        return Solution(w, max(self.n_iter, 1))
+
+    def steepened(self, alphas: np.ndarray, tol: float, smooth: np.ndarray) -> np.ndarray:
+        """Return the best minimisers, given those of the logistic loss; a perfect ranking needs no steeper loss."""
+        aucs = np.array([auc_of_scores(self.rows, self.rows.scores(w)) for w in smooth])
+        self.n_iter, best, imperfect = self.logistic.n_iter, smooth.copy(), np.flatnonzero(aucs < 1)
+        with np.errstate(divide="ignore"):  # alpha may be 0
+            exponents = np.round(np.log10(alphas[imperfect, None] / SLOPES**2), 9)
+        ladder, places = np.unique(exponents, return_inverse=True)
+        V, steep = self.follow(smooth[0] * finite(self.square.scale), 10.0 ** ladder[::-1], tol)
+        for k, place in zip(imperfect, len(ladder) - 1 - places.reshape(exponents.shape), strict=True):
+            m = np.argmax(steep[place])
+            if steep[place[m]] > aucs[k]:
+                best[k] = V[place[m]] / SLOPES[m] / self.square.scale
         return best
 
-    def auc(self, at: Iterate) -> float:
-        """Return the AUC of the rows."""
-        return auc_of_scores(self.rows, at.scores)
+    def follow(self, v: np.ndarray, alphas: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the minimisers for decreasing alphas, each found from the one before, and their AUCs.
+
+        Once the loss is 1 - AUC up to `STEEP`, or the ranking perfect, smaller alphas keep the weights.
+        """
+        V, aucs = np.empty((len(alphas), len(v))), np.empty(len(alphas))
+        with blas_threads(self.rows):
+            scores = self.scores(v)
+            at = Iterate(v, scores, self.loss(self.rows, scores))
+            for k, alpha in enumerate(alphas):
+                at, _ = self.minimise(self.loss, at, alpha, STEEPER * tol * self.steepness * self.size)
+                V[k:], aucs[k:] = at.v, auc_of_scores(self.rows, at.scores)
+                if aucs[k] == 1 or at.point.value <= (1 + STEEP) * (1 - aucs[k]):
+                    break
+        return V, aucs
+
+
+def finite(scale: np.ndarray) -> np.ndarray:
+    """Return the scale with 0 instead of infinity, for constant columns."""
+    return np.where(np.isfinite(scale), scale, 0)
 
 
 def inner_products(targets: Targets, u: np.ndarray, *others: np.ndarray) -> np.ndarray:
