@@ -143,6 +143,36 @@ def test_invariances(loss):
     )
 
 
+@every_loss
+@pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
+def test_a_column_far_from_zero(loss, solver):
+    """The weights and, about, the steps of a column near zero; without the shift, iterations end in rounding errors."""
+    X, y = shifted_class(n=150 if solver != "dual" else 40)
+    X[:, 2] = np.round(1024 * X[:, 2]) / 1024  # exact after the shift by 2^40
+    far = X.copy()
+    far[:, 2] += 2.0**40
+    tol = 1e-7 if loss == "hinge" else 1e-9
+    near = AUCClassifier(loss, alpha=0.05, solver=solver, tol=tol).fit(X, y)
+    for data in (far, sparse.csr_array(far)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            clf = AUCClassifier(loss, alpha=0.05, solver=solver, tol=tol).fit(data, y)
+        assert_allclose(clf.coef_, near.coef_, rtol=0, atol=1e-4 if loss == "hinge" else 1e-6)
+        assert clf.n_iter_ <= 2 * near.n_iter_ + 5
+
+
+def test_a_cross_validated_fit_with_a_column_far_from_zero():
+    X, y = shifted_class(n=300)
+    noise = np.random.default_rng(1).standard_normal((300, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf = AUCClassifier().fit(np.hstack([X, 1e12 + noise]), y)
+    ordinary = AUCClassifier().fit(np.hstack([X, noise]), y)
+    assert clf.cv_results_["mean_test_score"].max() == pytest.approx(
+        ordinary.cv_results_["mean_test_score"].max(), abs=1e-3
+    )
+
+
 @every_convex_loss
 def test_a_path_equals_its_fits(loss):
     X, y = shifted_class()

@@ -40,7 +40,7 @@ from ..losses import find_loss
 from ..losses.hinges import Hinge, SmoothHinge
 from ..losses.squared import PairwiseLoss, Point
 from .candidate import Candidate, Solution
-from .square import MomentProblem, Operator, RowProblem
+from .square import MomentProblem, Operator, RowProblem, near_zero
 
 SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
 ROUNDING = 1e-9  # relative rounding error of F; it is largest for the hinge with a narrow corner
@@ -153,7 +153,7 @@ class NewtonProblem:
     gap: float | None = None
 
     def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
-        self.rows, self.square, self.name, self.max_iter = rows, square, loss, max_iter
+        self.rows, self.square, self.name, self.max_iter = near_zero(rows, square.shift), square, loss, max_iter
         self.default_alphas, self.midpoint, self.candidates = square.default_alphas, square.midpoint, square.candidates
         self.loss = self.make_loss(loss)
         pair = MemorySpace(Targets(np.array([True, False]), None, np.ones(2)))
@@ -216,7 +216,7 @@ class NewtonProblem:
 
     def pullback(self, g: Vector) -> np.ndarray:
         """Return X'g / scale for a g that sums to 0."""
-        return self.rows.pullback(g, self.square.center) / self.square.scale
+        return self.rows.pullback(g, self.square.center - self.square.shift) / self.square.scale
 
     def under(self, loss: PairwiseLoss, at: Iterate) -> Iterate:
         """Return the iterate with the same weights and another loss."""
