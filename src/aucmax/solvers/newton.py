@@ -161,13 +161,15 @@ class NewtonProblem:
 
     def path(self, alphas: np.ndarray, tol: float, squares: np.ndarray | None = None) -> np.ndarray:
         """Return the minimisers for decreasing alphas; `squares` are those of the square loss, if known."""
-        squares = self.square.solutions(alphas, tol) if squares is None else squares
+        if squares is None:  # conjugate gradients to the smallest alphas would take as long as Newton's method
+            squares = self.square.solutions(alphas[:1] if self.square.iterative else alphas, tol)
         self.n_iter, at = 0, None
-        V = np.empty_like(squares)
+        V = np.empty((len(alphas), self.rows.n_features))
         with blas_threads(self.rows):
             for k, alpha in enumerate(alphas):
                 # Large alphas may need no step, since no pair reaches the margin: then the square loss starts the next.
-                start = self.start(squares[k], alpha) if at is None or self.n_iter == 0 else at
+                known = k < len(squares) and self.n_iter == 0
+                start = self.start(squares[k], alpha) if at is None or known else at
                 at = self.minimiser(start, float(alpha), tol)
                 V[k] = at.v
         return V / self.square.scale
