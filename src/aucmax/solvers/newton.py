@@ -40,17 +40,21 @@ from ..losses import find_loss
 from ..losses.hinges import Hinge, SmoothHinge
 from ..losses.squared import PairwiseLoss, Point
 from .candidate import Candidate, Solution
+from .row_space import estimate_lengths, row_space_direction
 from .square import MomentProblem, Operator, RowProblem, near_zero
 
 SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
 ROUNDING = 1e-9  # relative rounding error of F; it is largest for the hinge with a narrow corner
 MAX_TRIALS = 40
-FORCING = 0.1  # the largest relative residual of conjugate gradients; closer to the minimum, it is smaller
+FORCING = 0.1  # the relative residual of conjugate gradients; smaller ones save few Newton steps and take longer
 MAX_CG = 500
 # If a row has 16 k values, class moments take as long as k steps of conjugate gradients. Files follow the same rule,
 # although moments save more time there, so that iterations and weights are the same as in memory.
 ENTRIES_PER_STEP = 16
 SMALLEST_KAPPA = 1e-3
+# Wide rows with smaller alphas than this, times the smallest default one, have Newton steps in score space, if the loss
+# has no curvature for many pairs. (The logistic loss takes fewer steps in the columns.)
+SMALL_ALPHA, UNEVEN = 0.1, ("squared_hinge", "hinge")
 NARROW, NARROWEST = 1e-2, 1e-7  # widths of the rounded corner of the hinge
 # The hinge along a path: in cross-validation the width is 0.1, where 0.03 gives the same AUCs up to 0.0002. Without the
 # factor of the tolerance, the smallest alphas stop too soon (segment lost 0.002, spambase 0.0006).
@@ -146,11 +150,14 @@ class NewtonProblem:
         Class moments do not determine the minimiser.
     gap : float or None
         The duality gap of the last solution, if there is one.
+    lengths : vector or None
+        Estimates of the squared lengths of the rows of X / scale, once they are needed.
     """
 
     n_iter = 0
     moments: ClassMoments | None = None
     gap: float | None = None
+    lengths: Vector | None = None
 
     def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
         self.rows, self.square, self.name, self.max_iter = near_zero(rows, square.shift), square, loss, max_iter
@@ -254,8 +261,11 @@ class NewtonProblem:
                 break
             if precondition is None or n_steps > self.patience:
                 precondition = self.preconditioner(at, alpha, exact=n_steps > 0)
-            tolerance = max(min(FORCING, np.sqrt(norm / (self.steepness * self.size))), target / (2 * norm))
-            direction, its_scores, n_steps = self.newton_direction(at.point, gradient, alpha, precondition, tolerance)
+            tolerance = max(FORCING, target / (2 * norm))
+            found = self.row_space_direction(at.point, gradient, alpha, tolerance) if self.is_wide(alpha) else None
+            if found is None or not gradient @ found[0] < 0:  # a step that is not exact may lead upwards
+                found = self.newton_direction(at.point, gradient, alpha, precondition, tolerance)
+            direction, its_scores, n_steps = found
             new = self.line_search(loss, at, direction, its_scores, alpha, float(gradient @ direction))
             if new is None:
                 break
@@ -270,13 +280,32 @@ class NewtonProblem:
         This would be the exact Hessian if the curvature of each pair were a product of one factor for each row.
         """
         if exact and self.square.factors:
-            positives = self.rows.map(lambda targets: targets.positive.astype(np.float64))
-            curvature = self.rows.map(lambda targets, h: np.abs(h), at.point.hessian_product(positives))
-            weighted = self.rows.reweighted(curvature).moments()
+            weighted = self.rows.reweighted(self.curvature(at.point)).moments()
             if (mass := float(weighted.weight[1])) > SMALLEST_KAPPA:
                 return self.square.preconditioner(mass, alpha, weighted.rescaled(self.square.scale))
         ours, square = at.scores @ at.point.hessian_product(at.scores), self.square.curvature(at.v, at.scores)
         return self.square.preconditioner(max(ours / square, SMALLEST_KAPPA) if square > 0 else 1.0, alpha)
+
+    def curvature(self, point: Point) -> Vector:
+        """Return the curvature of the loss in the score of each row."""
+        positives = self.rows.map(lambda targets: targets.positive.astype(np.float64))
+        return self.rows.map(lambda targets, h: np.abs(h), point.hessian_product(positives))
+
+    def is_wide(self, alpha: float) -> bool:
+        """Return whether Newton steps are computed in score space; see `solvers/row_space.py`."""
+        wide = self.square.iterative and self.rows.in_memory and self.rows.n_rows < self.rows.n_features
+        return wide and self.name in UNEVEN and 0 < alpha < SMALL_ALPHA * self.square.default_alphas()[-1]
+
+    def row_space_direction(
+        self, point: Point, gradient: np.ndarray, alpha: float, tolerance: float
+    ) -> tuple[np.ndarray, Vector, int]:
+        """Return what `newton_direction` returns."""
+        if self.lengths is None:
+            self.lengths = estimate_lengths(self.rows, self.rows.n_features, self.scores)
+        diagonals = self.curvature(point), self.lengths
+        return row_space_direction(
+            self.rows, self.scores, self.pullback, point, diagonals, gradient, alpha, tolerance, MAX_CG
+        )
 
     def newton_direction(
         self,
