@@ -319,6 +319,11 @@ class OddRows(ChunkSpace):
             self.matrices, self.classes, self.positive, self.chunks(weights), self.groups, self.feature_names
         )
 
+    def shifted(self, shift):
+        dense = [(X.toarray() if self.is_sparse else X) - shift for X in self.matrices]
+        matrices = [sparse.csr_array(X) for X in dense] if self.is_sparse else dense
+        return OddRows(matrices, self.classes, self.positive, self.weights, self.groups, self.feature_names)
+
     # The stochastic algorithms
 
     def iterate(self, name, state, prepare, step, again):

@@ -465,6 +465,19 @@ def test_other_weights(rows, problem):
     assert_same_rows(rows, problem)  # which are as they were
 
 
+def test_a_shifted_column(make, problem):
+    """It has no zeros, as sparse rows require."""
+    X, shift = problem.X.copy(), np.zeros(D)
+    X[:, 1] += 1024
+    shift[1] = 1023.5
+    rows, g = make(X, *problem.arrays()[1:]), problem.rng.standard_normal(problem.n)
+    other, w = rows.shifted(shift), problem.rng.standard_normal(D)
+    assert_allclose(entries(other, other.scores(w)), (X - shift) @ w, rtol=1e-12, atol=1e-12)
+    assert_allclose(other.pullback(vector_of(other, g)), (X - shift).T @ g, rtol=1e-12, atol=1e-12)
+    assert_allclose(other.moments().mean, rows.moments().mean - shift, atol=1e-12)
+    assert_allclose(entries(rows, rows.scores(w)), X @ w, rtol=1e-12)  # which are as they were
+
+
 def test_all_weights_may_be_small_or_zero_in_one_class(rows, problem):
     """A preconditioner weighs rows by their curvature, which may vanish; their moments say so."""
     moments = rows.reweighted(vector_of(rows, np.where(problem.positive, 0.0, 1e-30))).moments()

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from aucmax import AUCClassifier, ClassMoments, PathCV, cross_validate_path, roc_auc
 from aucmax.data.memory import MemoryRows
 from aucmax.losses.hinges import SmoothHinge
-from aucmax.losses.pairwise import pairwise_loss
+from aucmax.losses.pairwise import Sigmoid, pairwise_loss
 from aucmax.selection import cross_validation as model_selection
 from aucmax.solvers import newton
 from aucmax.solvers.candidate import Candidate
@@ -143,6 +143,36 @@ def test_invariances(loss):
     )
 
 
+@every_loss
+@pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
+def test_a_column_far_from_zero(loss, solver):
+    """The weights and, about, the steps of a column near zero; without the shift, iterations end in rounding errors."""
+    X, y = shifted_class(n=150 if solver != "dual" else 40)
+    X[:, 2] = np.round(1024 * X[:, 2]) / 1024  # exact after the shift by 2^40
+    far = X.copy()
+    far[:, 2] += 2.0**40
+    tol = 1e-7 if loss == "hinge" else 1e-9
+    near = AUCClassifier(loss, alpha=0.05, solver=solver, tol=tol).fit(X, y)
+    for data in (far, sparse.csr_array(far)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            clf = AUCClassifier(loss, alpha=0.05, solver=solver, tol=tol).fit(data, y)
+        assert_allclose(clf.coef_, near.coef_, rtol=0, atol=1e-4 if loss == "hinge" else 1e-6)
+        assert clf.n_iter_ <= 2 * near.n_iter_ + 5
+
+
+def test_a_cross_validated_fit_with_a_column_far_from_zero():
+    X, y = shifted_class(n=300)
+    noise = np.random.default_rng(1).standard_normal((300, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf = AUCClassifier().fit(np.hstack([X, 1e12 + noise]), y)
+    ordinary = AUCClassifier().fit(np.hstack([X, noise]), y)
+    assert clf.cv_results_["mean_test_score"].max() == pytest.approx(
+        ordinary.cv_results_["mean_test_score"].max(), abs=1e-3
+    )
+
+
 @every_convex_loss
 def test_a_path_equals_its_fits(loss):
     X, y = shifted_class()
@@ -238,12 +268,26 @@ def test_the_sigmoid_ranks_the_rows_no_worse_than_its_start():
     assert raised > 9
 
 
+def test_the_path_of_one_slope_has_the_minimisers_of_all_slopes():
+    """The gradient vanishes for one of the slopes, at every alpha of a path."""
+    X, y = shifted_class(n=300)
+    X[:20] *= 5
+    rows = MemoryRows(X, y, np.array([0, 1]))
+    scale, alphas = X.std(axis=0), 0.3 * 10.0 ** -np.arange(0, 3, 0.5)
+    path = newton_problem(rows, MomentProblem(rows.moments(), True), "sigmoid", 100).path(alphas, 1e-9)
+    smooth = newton_problem(rows, MomentProblem(rows.moments(), True), "logistic", 100).path(alphas, 1e-9)
+    for alpha, w, start in zip(alphas, path, smooth, strict=True):
+        slopes = [X.T @ Sigmoid(slope)(rows, X @ w).gradient / scale for slope in newton.SLOPES]
+        assert min(np.linalg.norm(slope + alpha * scale * w) for slope in slopes) < 1e-7
+        assert roc_auc(y, X @ w) > roc_auc(y, X @ start)
+
+
 def test_a_sigmoid_that_ranks_the_rows_worse_is_not_taken(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 5)) @ rng.standard_normal((5, 5))
     y = (X[:, 0] - X[:, 1] + rng.standard_normal(300) > 0).astype(int)
     start = AUCClassifier("logistic", alpha=1e-3).fit(X, y).score(X, y)
-    monkeypatch.setattr(newton, "SLOPES", (1e-4,))  # so flat that nothing but the class means is left
+    monkeypatch.setattr(newton, "SLOPES", np.array([1e-4]))  # so flat that nothing but the class means is left
     assert AUCClassifier("sigmoid", alpha=1e-3).fit(X, y).score(X, y) == start
 
 

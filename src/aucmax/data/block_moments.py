@@ -64,7 +64,14 @@ def shift_full_columns(Z: Any, weights: np.ndarray, total: float) -> tuple[Any, 
     n_rows, n_features = Z.shape
     full = np.bincount(Z.indices, minlength=n_features) == n_rows
     shift = np.where(full, Z.T @ weights / total, 0.0)
-    return type(Z)((Z.data - shift[Z.indices], Z.indices, Z.indptr), shape=Z.shape), shift
+    return subtract(Z, shift), shift
+
+
+def subtract(X: Any, shift: np.ndarray) -> Any:
+    """Return X - shift; a CSR column that is shifted must have no zeros."""
+    if not sparse.issparse(X):
+        return X - shift
+    return type(X)((X.data - shift[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
 def column_moments(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .block_moments import subtract
 from .folds import SAMPLE, in_parts, permute
 from .memory import MemoryRows
 from .moments import ClassMoments
@@ -299,6 +300,10 @@ class BlockedRows(ABC):
             return RowBlock(block.X, Targets(t.positive, block.value(weights), t.totals, t.groups))
 
         return RowsView(self, change)
+
+    def shifted(self, shift: np.ndarray) -> BlockedRows:
+        """Return the rows of X - shift."""
+        return RowsView(self, lambda block: RowBlock(subtract(block.X, shift), block.targets))
 
     def sample(self, n_each: int) -> Rows:
         """Return at most `n_each` rows of each class, always the same ones; in memory, unless they are too large."""

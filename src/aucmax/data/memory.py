@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
-from .block_moments import BLOCK, column_moments, shift_full_columns
+from .block_moments import BLOCK, column_moments, shift_full_columns, subtract
 from .folds import SAMPLE, deal_folds, in_parts, permute
 from .moments import ClassMoments, check_no_overflow, grouped_moments
 from .protocol import FoldModels, Round, Targets
@@ -275,6 +275,10 @@ class MemoryRows(MemorySpace):
     def reweighted(self, weights: np.ndarray) -> MemoryRows:
         """Return the same rows with other weights."""
         return MemoryRows(self.X, self.y, self.classes, weights, self.groups)
+
+    def shifted(self, shift: np.ndarray) -> MemoryRows:
+        """Return the rows of X - shift, which are a copy."""
+        return MemoryRows(subtract(self.X, shift), self.y, self.classes, self.sample_weight, self.groups)
 
     # The stochastic algorithms
 

@@ -307,6 +307,9 @@ class Rows(ScoreSpace, Protocol):
     def reweighted(self, weights: Vector) -> Rows:
         """Return the same rows with other weights."""
 
+    def shifted(self, shift: np.ndarray) -> Rows:
+        """Return the same rows with X - shift instead of X; in sparse rows, a column that is shifted has no zeros."""
+
     # The stochastic algorithms
 
     def iterate(

@@ -49,7 +49,7 @@ class Kernel(NamedTuple):
     Attributes
     ----------
     near : ndarray of shape (2 REACH + 1, DEGREE, DEGREE)
-        The matrices that turn moments into coefficients, for boxes at the distances -REACH to REACH.
+        The transposes of the matrices that turn moments into coefficients, for boxes at the distances -REACH to REACH.
     right, left : ndarray of shape (N_TERMS,)
         The coefficients of exp(-k t) for t > 0, and of exp(k t) for t < 0.
     slope, offset : float
@@ -71,7 +71,7 @@ def kernel(order: int) -> Kernel:
     transform = np.cos(np.outer(np.arange(DEGREE), angles)) * 2 / DEGREE
     transform[0] /= 2
     distances = np.arange(-REACH, REACH + 1)[:, None, None]
-    near = transform @ derivative(distances + (nodes[:, None] - nodes) / 2, order) @ transform.T
+    near = transform @ derivative(distances + (nodes - nodes[:, None]) / 2, order) @ transform.T
     k = np.arange(1, N_TERMS + 1)
     terms = (-1.0) ** (k + 1) * k ** (order - 1.0)
     return Kernel(near, (-1) ** order * terms, terms, -1.0 if order == 0 else 0.0, -1.0 if order == 1 else 0.0)
@@ -234,11 +234,9 @@ def translate(ids, sources, kernel, tails, fields):
             if distance < -REACH:
                 break
             near = kernel.near[int(distance) + REACH]
-            for k in range(DEGREE):
-                total = 0.0
-                for j in range(DEGREE):
-                    total += near[k, j] * sources[other, j]
-                fields[b, k] += total
+            for j in range(DEGREE):
+                for k in range(DEGREE):  # inside, so that the compiler vectorises it
+                    fields[b, k] += near[j, k] * sources[other, j]
 
     # Sources on the left of the targets, t > 0: exp(-k t) = exp(-k distance) exp(-k xi / 2) exp(k eta / 2).
     sums = np.zeros(N_TERMS)

@@ -45,6 +45,7 @@ from .quadratic import MomentQuadratic, RowQuadratic
 EPS = np.finfo(np.float64).eps
 RIDGE = 1e3 * EPS  # keeps a preconditioner positive definite if alpha is 0 and columns are linearly dependent
 Operator = Callable[[np.ndarray], np.ndarray]
+FAR = 1e6  # standard deviations from zero; scores and gradients lose as many digits
 SOLVERS = ("auto", "moments", "dual", "cg")
 # Up to this many columns or rows, a matrix of that order is factored. On sparse rows conjugate gradients are faster
 # from a smaller order on (3,314 x 54,877 with 0.4% nonzeros: 0.2 s for a path, 6 s for the eigendecomposition).
@@ -71,6 +72,8 @@ class SquareProblem:
         The columns are divided by it; infinite for constant columns.
     center : ndarray of shape (n_features,)
         The point half-way between the class means.
+    shift : ndarray of shape (n_features,)
+        The center in columns so far from zero that scores would lose digits, 0 in all others. Iterations use X - shift.
     delta : ndarray of shape (n_features,)
         The difference of the class means of X / scale.
     iterative : bool
@@ -84,6 +87,7 @@ class SquareProblem:
     moments: ClassMoments | None = None
     scale: np.ndarray
     center: np.ndarray
+    shift: np.ndarray
     delta: np.ndarray
     iterative = False
     factors = False
@@ -133,9 +137,11 @@ class MomentProblem(SquareProblem):
     def __init__(self, moments: ClassMoments, standardize: bool) -> None:
         moments.check_both_classes()
         self.moments = moments
-        self.scale = penalty_scale(moments.spread(), standardize)
+        std = moments.spread()
+        self.scale = penalty_scale(std, standardize)
         self.scaled = moments.rescaled(self.scale)
         self.center, self.delta = moments.mean.mean(axis=0), self.scaled.delta
+        self.shift = far_shift(self.center, std)
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid of alphas for cross-validation, largest first."""
@@ -183,13 +189,15 @@ class RowProblem(SquareProblem):
     """
 
     def __init__(self, rows: Rows, standardize: bool, solver: str, max_iter: int) -> None:
-        self.rows, self.solver, self.max_iter = rows, solver, max_iter
+        self.solver, self.max_iter = solver, max_iter
         self.iterative = solver == "cg"
         means, variances = rows.column_statistics()
         self.center = means.mean(axis=0)
         gap = means[1] - means[0]
         share = rows.totals / rows.totals.sum()
-        self.scale = penalty_scale(spread(share @ variances + share.prod() * gap**2, share @ means), standardize)
+        std = spread(share @ variances + share.prod() * gap**2, share @ means)
+        self.scale, self.shift = penalty_scale(std, standardize), far_shift(self.center, std)
+        self.rows = near_zero(rows, self.shift)
         self.delta, self.diagonal = gap / self.scale, (variances.sum(axis=0) + gap**2) / self.scale**2
 
     def default_alphas(self) -> np.ndarray:
@@ -202,12 +210,12 @@ class RowProblem(SquareProblem):
 
     def quadratic(self) -> RowQuadratic:
         """Return M and delta, as sparse fits see them."""
-        return RowQuadratic(self.rows, self.scale, self.center, self.delta, self.diagonal)
+        return RowQuadratic(self.rows, self.scale, self.center - self.shift, self.delta, self.diagonal)
 
     def solutions(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for X / scale; conjugate gradients warn if a relative residual stays above `tol`."""
         if self.solver == "dual":
-            return dual_path(self.rows, alphas, self.scale, self.center)
+            return dual_path(self.rows, alphas, self.scale, self.center - self.shift)
         with blas_threads(self.rows):
             solutions, self.n_iter, residual = shifted_cg(
                 self.quadratic().matvec, self.delta, alphas, tol, self.max_iter
@@ -236,6 +244,16 @@ class RowProblem(SquareProblem):
 def penalty_scale(std: np.ndarray, standardize: bool) -> np.ndarray:
     """Return the divisors of the columns; infinity for constant columns, so that their weights are exactly 0."""
     return np.where(std == 0, np.inf, std if standardize else 1.0)
+
+
+def far_shift(center: np.ndarray, std: np.ndarray) -> np.ndarray:
+    """Return the center in columns that are far from zero compared with their standard deviation, 0 in all others."""
+    return np.where((std > 0) & (np.abs(center) > FAR * std), center, 0.0)
+
+
+def near_zero(rows: Rows, shift: np.ndarray) -> Rows:
+    """Return the rows of X - shift; most often all shifts are 0, and the rows are returned as they are."""
+    return rows.shifted(shift) if shift.any() else rows
 
 
 def alpha_grid(level: float, low: int = -6, high: int = 4) -> np.ndarray:
