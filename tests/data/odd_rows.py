@@ -289,14 +289,12 @@ class OddRows(ChunkSpace):
         return OddRows(*columns, self.feature_names)
 
     def sample(self, n_each):
-        if self.counts.max() <= n_each:
-            return self
         masks = []
         for ranks, positive in zip(self.ranks(), self.positive, strict=True):
             mask = np.zeros(len(ranks), dtype=bool)
             for c, side in enumerate((~positive & (ranks >= 0), positive & (ranks >= 0))):
                 mask[side] = permute(ranks[side], int(self.counts[c]), SAMPLE) < n_each
-            masks.append(mask)
+            masks.append(mask if self.counts.max() > n_each else np.ones(len(ranks), dtype=bool))
         chosen = self.select(masks)
         stack = sparse.vstack if self.is_sparse else np.vstack
         weights, groups = (

@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import shifted_class, two_clouds
@@ -13,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from aucmax import AUCClassifier, ClassMoments, PathCV, cross_validate_path, roc_auc
+from aucmax import AUCClassifier, ClassMoments, cross_validate_path, roc_auc
 from aucmax.data.memory import MemoryRows
 from aucmax.losses.hinges import SmoothHinge
 from aucmax.losses.pairwise import Sigmoid, pairwise_loss
@@ -310,31 +309,6 @@ def test_classes_that_do_not_differ():
 # Cross-validation
 
 
-def test_auto_takes_the_loss_of_the_higher_auc():
-    for X, y in (two_clouds(), shifted_class(n=400)):
-        cv = StratifiedKFold(4)
-        each = {loss: AUCClassifier(loss, cv=cv).fit(X, y) for loss in model_selection.EITHER}
-        clf = AUCClassifier(cv=cv).fit(X, y)
-        square, hinge = (clf.cv_results_["mean_test_score"].max() for clf in each.values())
-        best = "squared_hinge" if hinge > square + 1e-4 else "squared"
-        assert clf.loss_ == best
-        assert clf.alpha_ == each[best].alpha_
-        assert_allclose(clf.coef_, each[best].coef_, rtol=1e-4)
-        table = pd.DataFrame(clf.cv_results_)
-        for loss, alone in each.items():
-            part = table[table["param_loss"] == loss]
-            assert_allclose(part["mean_test_score"], alone.cv_results_["mean_test_score"], atol=1e-12)
-            assert_array_equal(part["param_alpha"], alone.alphas_)
-        assert hasattr(clf, "moments_") == (best == "squared")
-    assert AUCClassifier().fit(*two_clouds()).loss_ == "squared_hinge"
-
-
-def test_the_square_loss_has_a_head_start():
-    candidates = [Candidate(1.0, loss=loss) for loss in ("squared", "squared_hinge")]
-    for gain, best in ((0.9e-4, "squared"), (1.1e-4, "squared_hinge")):
-        assert PathCV(candidates, np.array([[0.8, 0.8 + gain]])).best.loss == best
-
-
 @every_loss
 def test_cross_validation_equals_a_loop_of_fits(loss):
     X, y = shifted_class(n=200)
@@ -396,7 +370,7 @@ def test_bad_combinations_get_one_sentence():
         AUCClassifier("logistic", penalty="l1").fit(X, y)
     with pytest.raises(ValueError, match=r"^loss='hinge' is fitted with penalty='l2' alone, got n_nonzero=\(2,\)"):
         AUCClassifier("hinge", n_nonzero=2).fit(X, y)
-    with pytest.raises(ValueError, match=r"^loss must be one of auto, squared, .*, got 'huber'\.$"):
+    with pytest.raises(ValueError, match=r"^loss must be one of squared, .*, got 'huber'\.$"):
         cross_validate_path(X, y, loss="huber")
     assert not hasattr(AUCClassifier("logistic"), "partial_fit")
     moments = ClassMoments(5).update(X, y)
@@ -407,9 +381,13 @@ def test_bad_combinations_get_one_sentence():
     assert AUCClassifier().fit_moments(moments).loss_ == "squared"
     assert AUCClassifier(penalty="l1", alpha=0.1).fit(X, y).loss_ == "squared"
     assert AUCClassifier().partial_fit(X, y).loss_ == "squared"
-    margin = AUCClassifier().fit(*two_clouds())
+    blend = AUCClassifier().fit(*two_clouds())
+    twice = ClassMoments(blend.n_features_in_).update(*two_clouds()).update(*two_clouds())
+    assert_allclose(blend.partial_fit(*two_clouds()).coef_, AUCClassifier().fit_moments(twice).coef_, rtol=1e-9)
+    assert not hasattr(blend, "blend_")
+    wide = AUCClassifier().fit(X[:12] @ np.eye(5, 20), [0, 1] * 6)
     with pytest.raises(ValueError, match=r"^partial_fit continues from class moments, and the last fit kept none"):
-        margin.partial_fit(*two_clouds())
+        wide.partial_fit(X @ np.eye(5, 20), y)
 
 
 def test_a_warning_where_the_iterations_end_too_soon():
@@ -442,19 +420,3 @@ def test_columns_that_are_constant_in_all_rows_do_not_disturb_a_warm_start():
     assert (clf.coef_[0, [2, 5]] == 0).all()
     rest = AUCClassifier("squared_hinge", solver="cg", alphas=[1, 0.1]).fit(np.delete(X, [2, 5], axis=1), y)
     np.testing.assert_allclose(np.delete(clf.coef_[0], [2, 5]), rest.coef_[0], rtol=1e-3)
-
-
-def test_under_auto_the_square_path_of_a_fold_is_computed_once(monkeypatch):
-    paths = []
-    solutions = MomentProblem.solutions
-
-    def counted(self, alphas, tol=0):
-        paths.append(len(alphas))
-        return solutions(self, alphas, tol)
-
-    monkeypatch.setattr(MomentProblem, "solutions", counted)
-    monkeypatch.setattr("aucmax.selection.rounds.count_rounds", lambda rarer, order: 1)
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    AUCClassifier(alphas=[1.0, 0.1, 0.01], cv=4).fit(rng.standard_normal((60, 3)) + y[:, None], y)
-    assert paths.count(3) == 4  # one for each training set; the final fit is for a single alpha

@@ -21,21 +21,25 @@ from aucmax.solvers.square import (
     MomentProblem,
     RowProblem,
     alpha_grid,
-    cholesky,
     choose_solver,
     dual_path,
-    eigen_path,
+    eigen_solve,
     shifted_cg,
     shrinkage_alpha,
+)
+from aucmax.solvers.square import (
+    solve as solve_system,
 )
 
 TOL = 1e-12  # of conjugate gradients
 
 # Each takes rows, alphas and the scale, and returns one solution a row, for X / scale.
 SOLVERS = {
-    "cholesky": lambda rows, alphas, scale: np.array([cholesky(moments_of(rows, scale), alpha) for alpha in alphas]),
-    "eigen": lambda rows, alphas, scale: eigen_path(moments_of(rows, scale), alphas),
-    "dual": lambda rows, alphas, scale: dual_path(rows, alphas, scale, rows.column_statistics()[0].mean(axis=0)),
+    "cholesky": lambda rows, alphas, scale: np.array([solve_system(*system(rows, scale), alpha) for alpha in alphas]),
+    "eigen": lambda rows, alphas, scale: eigen_solve(*system(rows, scale), alphas),
+    "dual": lambda rows, alphas, scale: dual_path(
+        rows, alphas, scale, rows.column_statistics()[0].mean(axis=0), np.ones(2)
+    ),
     "cg": lambda rows, alphas, scale: cg_path(rows, alphas, scale, TOL, max_iter=10_000).solutions,
 }
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -48,15 +52,18 @@ def one_thread():
         yield
 
 
-def moments_of(rows, scale):
-    return rows.moments().rescaled(scale)
+def system(rows, scale):
+    """M and delta of X / scale."""
+    moments = rows.moments().rescaled(scale)
+    return moments.pair_scatter(), moments.delta
 
 
 def cg_path(rows, alphas, scale, tol, max_iter):
     """Conjugate gradients on X / scale."""
     means, variances = rows.column_statistics()
     gap = means[1] - means[0]
-    quadratic = RowQuadratic(rows, scale, means.mean(axis=0), gap / scale, (variances.sum(axis=0) + gap**2) / scale**2)
+    diagonal = (variances.sum(axis=0) + gap**2) / scale**2
+    quadratic = RowQuadratic(rows, scale, means.mean(axis=0), gap / scale, diagonal, np.ones(2))
     return shifted_cg(quadratic.matvec, quadratic.delta, alphas, tol, max_iter)
 
 
@@ -211,9 +218,9 @@ def test_columns_without_information_get_no_weight(alphas, solver):
 def test_cholesky_goes_over_to_the_eigenvalues_without_a_jump(factor):
     base = correlated_rows(40, 4)
     rows = MemoryRows(with_duplicates(base.X), base.y, CLASSES)
-    moments, (M, delta) = moments_of(rows, np.ones(7)), normal_equations(rows)
+    M, delta = normal_equations(rows)
     alpha = factor * np.finfo(float).eps * len(M) * np.trace(M)
-    assert_close(cholesky(moments, alpha), np.linalg.pinv(M, rcond=1e-10) @ delta, rtol=0.05)
+    assert_close(solve_system(*system(rows, np.ones(7)), alpha), np.linalg.pinv(M, rcond=1e-10) @ delta, rtol=0.05)
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "eigen", "dual"])

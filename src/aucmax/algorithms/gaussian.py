@@ -44,7 +44,7 @@ from ..estimators.moment_classifier import MomentClassifier
 from ..selection.calibration import Calibration, calibrate_gaussian
 from ..solvers.descent import Descent, gradient_descent
 from ..solvers.gaussian_error import Cut, cut_at, least_error
-from ..solvers.square import EPS, MomentProblem, oracle_shrinkage, shrinkage_ridge
+from ..solvers.square import EPS, MomentProblem, oracle_shrinkage, shrinkage_alpha, shrinkage_ridge
 
 
 class GaussianAUC(MomentClassifier):
@@ -62,6 +62,10 @@ class GaussianAUC(MomentClassifier):
     alpha : float, default=None
         Ridge on S_0 + S_1, at least 0. None takes that of the oracle approximating shrinkage: next to nothing where
         rows are many, and enough where there are more columns than rows.
+
+    pooled : bool, default=False
+        Whether both classes have the pooled covariance, in which each counts by its weight. It is better if one class
+        has few rows; the weights are then those of linear discriminant analysis.
 
     standardize : bool, default=True
         Whether the ridge is on standardised columns; the descent is on them too. The data are neither changed nor
@@ -131,6 +135,7 @@ class GaussianAUC(MomentClassifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "solver": [StrOptions({"exact", "gradient"})],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
+        "pooled": ["boolean"],
         "standardize": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="neither")],
@@ -141,19 +146,21 @@ class GaussianAUC(MomentClassifier):
         solver: str = "exact",
         *,
         alpha: float | None = None,
+        pooled: bool = False,
         standardize: bool = True,
         max_iter: int = 250,
         tol: float = 1e-7,
     ) -> None:
         self.solver = solver
         self.alpha = alpha
+        self.pooled = pooled
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
 
     def _solve_moments(self, moments: ClassMoments) -> None:
-        problem = MomentProblem(moments, self.standardize)
-        self.alpha_ = oracle_alpha(covariances(problem), moments.weight) if self.alpha is None else float(self.alpha)
+        problem = MomentProblem(moments, self.standardize, self.pooled)
+        self.alpha_ = self._choose_alpha(problem) if self.alpha is None else float(self.alpha)
         if self.solver == "exact":
             # delta delta', which it adds to S_0 + S_1, changes no direction (Sherman and Morrison), and has the
             # limit where the sum is singular and separates the classes.
@@ -166,6 +173,11 @@ class GaussianAUC(MomentClassifier):
         self.coef_ = w[None, :]
         self.expected_auc_ = gaussian_auc(*moments.project(w))
         self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))
+
+    def _choose_alpha(self, problem: MomentProblem) -> float:
+        if self.pooled:
+            return shrinkage_alpha(problem)
+        return oracle_alpha(covariances(problem), problem.moments.weight)
 
 
 class GaussianError(MomentClassifier):
@@ -192,6 +204,10 @@ class GaussianError(MomentClassifier):
     fit_intercept : bool, default=True
         Whether "gradient" descends on the threshold too. The paper has none: False keeps it at zero, of the
         standardised columns if `standardize`, where a rare class cannot be told apart. "exact" needs True.
+
+    pooled : bool, default=False
+        Whether both classes have the pooled covariance, in which each counts by its weight. It is better if one class
+        has few rows; the weights are then those of linear discriminant analysis.
 
     standardize : bool, default=True
         Whether the shrinkage is that of standardised columns; the descent is on them too. The data are neither
@@ -277,6 +293,7 @@ class GaussianError(MomentClassifier):
         "shrinkage": [Interval(Real, 0, 1, closed="both"), None],
         "priors": ["array-like", None],
         "fit_intercept": ["boolean"],
+        "pooled": ["boolean"],
         "standardize": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="neither")],
@@ -289,6 +306,7 @@ class GaussianError(MomentClassifier):
         shrinkage: float | None = None,
         priors: Any = None,
         fit_intercept: bool = True,
+        pooled: bool = False,
         standardize: bool = True,
         max_iter: int = 250,
         tol: float = 1e-7,
@@ -297,6 +315,7 @@ class GaussianError(MomentClassifier):
         self.shrinkage = shrinkage
         self.priors = priors
         self.fit_intercept = fit_intercept
+        self.pooled = pooled
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -319,11 +338,12 @@ class GaussianError(MomentClassifier):
     def _solve_moments(self, moments: ClassMoments) -> None:
         if self.solver == "exact" and not self.fit_intercept:
             raise ValueError("solver='exact' finds the threshold too: it needs fit_intercept=True.")
-        problem = MomentProblem(moments, self.standardize)
+        problem = MomentProblem(moments, self.standardize, self.pooled)
         self.priors_ = moments.weight / moments.weight.sum() if self.priors is None else check_priors(self.priors)
         S = covariances(problem)
         if self.shrinkage is None:
-            self.shrinkage_ = np.array([oracle_shrinkage(S[c], moments.weight[c]) for c in range(2)])
+            n_rows = np.full(2, moments.weight.sum()) if self.pooled else moments.weight
+            self.shrinkage_ = np.array([oracle_shrinkage(S[c], n_rows[c]) for c in range(2)])
         else:
             self.shrinkage_ = np.full(2, float(self.shrinkage))
         for C, r in zip(S, self.shrinkage_, strict=True):

@@ -13,7 +13,7 @@ from sklearn.utils import assert_all_finite
 
 from .block_moments import BLOCK, column_moments, shift_full_columns, subtract
 from .folds import SAMPLE, deal_folds, in_parts, permute
-from .moments import ClassMoments, check_no_overflow, grouped_moments
+from .moments import ClassMoments, check_no_overflow, grouped_moments, warn_of_underflow
 from .protocol import FoldModels, Round, Targets
 from .ranking import areas
 from .scores import ScoreGrid, ScoreHistogram, ScoreMoments
@@ -222,6 +222,7 @@ class MemoryRows(MemorySpace):
         if self.sample_weight is not None and not self.sample_weight.all():
             assert_all_finite(self.X[self.sample_weight == 0], input_name="X")  # rows that are in no column statistic
         check_no_overflow(variances)
+        warn_of_underflow(means, variances)
         return means, variances
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
@@ -231,6 +232,14 @@ class MemoryRows(MemorySpace):
             return (X @ X.T).toarray()
         X = (self.X - self.X.mean(axis=0, dtype=np.float64)) / scale
         return X @ X.T
+
+    def matrix(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
+        """Return (X - center) / scale as a dense array, or X / scale, which is CSR if X is. Only samples need it."""
+        if center is None:
+            return (self.X @ sparse.diags_array(1 / scale)).tocsr() if self.is_sparse else self.X / scale
+        Z = (self.X.toarray() if self.is_sparse else self.X) - center  # float64, since the center is
+        Z /= scale
+        return Z
 
     # Cross-validation
 

@@ -19,6 +19,7 @@ up to rounding.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -206,6 +207,16 @@ class ClassMoments:
         M += np.outer(self.delta, self.delta)
         return M
 
+    def pooled(self) -> ClassMoments:
+        """Return the same weights and means, with both covariances replaced by the pooled one.
+
+        In the pooled covariance (W_0 C_0 + W_1 C_1) / (W_0 + W_1), a class counts by its weight: that of a rare class,
+        estimated from few rows, counts little. The square loss with it is linear discriminant analysis.
+        """
+        self.check_both_classes()
+        share = self.weight / self.weight.sum()
+        return self._with(self.weight, self.mean, np.multiply.outer(share, self.scatter.sum(axis=0)))
+
     def squared_loss(self, w: np.ndarray) -> float:
         """Return the mean of (1 - w.(x+ - x-))^2 over all pairs of a positive and a negative row."""
         means, variances = self.project(w)
@@ -302,6 +313,11 @@ def check_memory(n_features: int, advice: str = "fit all rows at once with AUCCl
             f"Class moments of {n_features:,} features take {needed / 1e9:,.0f} GB, more than this machine has: "
             f"{advice}."
         )
+
+
+def covariance_shares(weight: np.ndarray, pooled: bool) -> np.ndarray:
+    """Return the factors of the two covariances in their sum: 1 and 1, or 2 W_c / W if the classes are pooled."""
+    return 2 * weight / weight.sum() if pooled else np.ones(2)
 
 
 def chan_update(
@@ -403,7 +419,20 @@ def grouped_moments(
         assert_all_finite(X[sample_weight == 0], input_name="X")  # rows that are in no moment
     for part in moments:
         check_no_overflow(part.scatter)
+    warn_of_underflow(moments[0].mean, np.diagonal(moments[0].scatter, axis1=1, axis2=2))
     return moments
+
+
+def warn_of_underflow(mean: np.ndarray, variance: np.ndarray) -> None:
+    """Warn of columns that are not 0, but so small that their squares are. They would count as constant in silence."""
+    lost = np.flatnonzero((mean != 0).any(axis=0) & (np.abs(mean) < 1e-150).all(axis=0) & (variance == 0).all(axis=0))
+    if len(lost):
+        warnings.warn(
+            f"The squares of the values of X underflow in {len(lost)} columns, the first of them column {lost[0]}. "
+            "These count as constant and get no weight: multiply them by a power of ten.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def check_no_overflow(squares: np.ndarray) -> None:

@@ -11,6 +11,8 @@ class.
 
     name             l(t)                        summary of a block                               cost
     "squared"        (1 - t)^2 / 2               class means and variances                        n
+    "pooled"         the same, with the          class means and variances                        n
+                     variance of both classes
     "squared_hinge"  max(0, 1 - t)^2 / 2         sorted scores of the rarer class, and sums       n + m log m
                                                  over the other class between two of them
     "hinge"          max(0, 1 - t)               the same; a subgradient and no curvature         n + m log m
@@ -36,12 +38,18 @@ if TYPE_CHECKING:
 # The one list of the losses: the module and the class that implement each.
 LOSSES = {
     "squared": ("squared", "Squared"),
+    "pooled": ("squared", "Pooled"),
     "squared_hinge": ("hinges", "SquaredHinge"),
     "hinge": ("hinges", "Hinge"),
     "logistic": ("pairwise", "Logistic"),
     "exponential": ("pairwise", "Exponential"),
     "sigmoid": ("pairwise", "Sigmoid"),
+    "balanced_logistic": ("rowwise", "BalancedLogistic"),
 }
+
+
+# The losses that can be fitted: those above, and one that is not a function of the scores of single pairs or rows.
+FITTED = (*LOSSES, "smooth_auc")
 
 
 def find_loss(name: str) -> PairwiseLoss:

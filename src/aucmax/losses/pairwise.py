@@ -186,5 +186,5 @@ class Sigmoid(Logistic):
 
     def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
         """Return the loss at these scores."""
-        value, gradient, product = super().__call__(space, self.slope * scores)
-        return Point(value, self.slope * gradient, lambda v: self.slope**2 * product(v))
+        unit = super().__call__(space, self.slope * scores)
+        return Point(unit.value, self.slope * unit.gradient, lambda v: self.slope**2 * unit.hessian_product(v))

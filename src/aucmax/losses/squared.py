@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ..data.moments import covariance_shares
 from ..data.protocol import ScoreSpace, Targets, Vector
 from ..data.scores import ScoreMoments
 
@@ -23,11 +23,14 @@ class Point(NamedTuple):
         Its derivative with respect to the score of each row.
     hessian_product : callable
         Returns the second derivative times a vector; zero for "hinge".
+    curvatures : vector or None
+        The second derivative with respect to the score of each row, if the loss is a sum over rows.
     """
 
     value: float
     gradient: Vector
     hessian_product: Callable[[Vector], Vector]
+    curvatures: Vector | None = None
 
 
 class PairwiseLoss(Protocol):
@@ -37,26 +40,46 @@ class PairwiseLoss(Protocol):
 
 
 class Squared:
-    """(1 - t)^2 / 2."""
+    """(1 - t)^2 / 2. Its mean is half of (1 - the difference of the class means)^2 + the variances of both classes.
+
+    Parameters
+    ----------
+    pooled : bool, default=False
+        Whether both variances are replaced by the pooled one, in which a class counts by its weight.
+    """
+
+    def __init__(self, pooled: bool = False) -> None:
+        self.pooled = pooled
 
     def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
         """Return the loss at these scores."""
         moments = space.reduce(ScoreMoments.of, scores, merge=ScoreMoments.merge)
-        lower, upper = moments.mean
-        value = float(moments.variance.sum() + (1 - (upper - lower)) ** 2) / 2
+        gap = float(moments.mean[1] - moments.mean[0])
+        shares = covariance_shares(space.totals, self.pooled)
+        value = float(shares @ moments.variance + (1 - gap) ** 2) / 2
 
         def gradient(targets: Targets, s: np.ndarray) -> np.ndarray:
-            return targets.pair_weights * (s - np.where(targets.positive, lower + 1, upper - 1))
+            own = targets.positive.astype(np.intp)
+            return targets.pair_weights * (shares[own] * (s - moments.mean[own]) + np.array([1 - gap, gap - 1])[own])
 
-        return Point(value, space.map(gradient, scores), functools.partial(square_curvature, space))
+        return Point(value, space.map(gradient, scores), lambda v: square_curvature(space, v, shares))
 
 
-def square_curvature(space: ScoreSpace, v: Vector) -> Vector:
-    """Return the second derivative of the square loss times v."""
-    lower, upper = space.reduce(class_sums, v)
+class Pooled(Squared):
+    """The square loss with the pooled variance: that of linear discriminant analysis and of ridge regression."""
+
+    def __init__(self) -> None:
+        super().__init__(pooled=True)
+
+
+def square_curvature(space: ScoreSpace, v: Vector, shares: np.ndarray) -> Vector:
+    """Return the second derivative of the square loss times v; `shares` are the factors of the two variances."""
+    means = space.reduce(class_sums, v)
+    gap = means[1] - means[0]
 
     def product(targets: Targets, v: np.ndarray) -> np.ndarray:
-        return targets.pair_weights * (v - np.where(targets.positive, lower, upper))
+        own = targets.positive.astype(np.intp)
+        return targets.pair_weights * (shares[own] * (v - means[own]) + np.array([-gap, gap])[own])
 
     return space.map(product, v)
 

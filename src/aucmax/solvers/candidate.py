@@ -20,11 +20,14 @@ class Candidate(NamedTuple):
         The number of nonzero weights; None if it is not limited.
     loss : str or None
         The loss; None if there is only one.
+    standardize : bool or None
+        Whether the penalty is on the weights of standardised columns; None if there is only one scaling.
     """
 
     alpha: float
     n_nonzero: int | None = None
     loss: str | None = None
+    standardize: bool | None = None
 
 
 class Solution(NamedTuple):

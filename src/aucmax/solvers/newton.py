@@ -28,6 +28,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 from scipy.optimize import bisect
 from sklearn.exceptions import ConvergenceWarning
 
@@ -41,7 +42,7 @@ from ..losses.hinges import Hinge, SmoothHinge
 from ..losses.squared import PairwiseLoss, Point
 from .candidate import Candidate, Solution
 from .row_space import estimate_lengths, row_space_direction
-from .square import MomentProblem, Operator, RowProblem, near_zero
+from .square import RIDGE, MomentProblem, Operator, RowProblem, near_zero
 
 SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
 ROUNDING = 1e-9  # relative rounding error of F; it is largest for the hinge with a narrow corner
@@ -88,40 +89,10 @@ class Iterate(NamedTuple):
 
 def newton_problem(rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> NewtonProblem:
     """Return the problem of a loss other than the square loss."""
-    kinds = {"hinge": HingeProblem, "sigmoid": SigmoidProblem}
+    from .smooth_auc import SmoothAUCProblem
+
+    kinds = {"hinge": HingeProblem, "sigmoid": SigmoidProblem, "smooth_auc": SmoothAUCProblem}
     return kinds.get(loss, NewtonProblem)(rows, square, loss, max_iter)
-
-
-class EitherProblem:
-    """The square loss and another loss on the same training set: the path of the one, then that of the other.
-
-    Parameters
-    ----------
-    square : MomentProblem or RowProblem
-        The square loss.
-    other : NewtonProblem
-        The other loss.
-    """
-
-    moments = None
-
-    def __init__(self, square: MomentProblem | RowProblem, other: NewtonProblem) -> None:
-        self.square, self.other = square, other
-        self.default_alphas, self.midpoint = square.default_alphas, square.midpoint
-
-    def candidates(self, alphas: np.ndarray) -> list[Candidate]:
-        """Return all alphas with the square loss, then all with the other."""
-        return [Candidate(float(alpha), loss=loss) for loss in ("squared", self.other.name) for alpha in alphas]
-
-    def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
-        """Return the minimisers of the square loss for all alphas, then those of the other loss."""
-        squares = self.square.solutions(alphas, tol)
-        return np.vstack([squares / self.square.scale, self.other.path(alphas, tol, squares)])
-
-    def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
-        """Return the minimiser for one alpha and one of the losses."""
-        problem = self.other if candidate.loss == self.other.name else self.square
-        return problem.solve(candidate, tol, start)
 
 
 class NewtonProblem:
@@ -157,12 +128,14 @@ class NewtonProblem:
     n_iter = 0
     moments: ClassMoments | None = None
     gap: float | None = None
+    base: str | None = None
     lengths: Vector | None = None
 
     def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
         self.rows, self.square, self.name, self.max_iter = near_zero(rows, square.shift), square, loss, max_iter
         self.default_alphas, self.midpoint, self.candidates = square.default_alphas, square.midpoint, square.candidates
         self.loss = self.make_loss(loss)
+        loss = self.base or loss
         pair = MemorySpace(Targets(np.array([True, False]), None, np.ones(2)))
         self.steepness = float(find_loss(loss)(pair, np.zeros(2)).gradient[1])  # |l'(0)|
 
@@ -279,12 +252,24 @@ class NewtonProblem:
         With `exact`, M is gathered again; the weight of a row is then the curvature of the loss in the row's score.
         This would be the exact Hessian if the curvature of each pair were a product of one factor for each row.
         """
+        if exact and self.square.factors and at.point.curvatures is not None:
+            return self.row_hessian(at, alpha)
         if exact and self.square.factors:
             weighted = self.rows.reweighted(self.curvature(at.point)).moments()
             if (mass := float(weighted.weight[1])) > SMALLEST_KAPPA:
                 return self.square.preconditioner(mass, alpha, weighted.rescaled(self.square.scale))
         ours, square = at.scores @ at.point.hessian_product(at.scores), self.square.curvature(at.v, at.scores)
         return self.square.preconditioner(max(ours / square, SMALLEST_KAPPA) if square > 0 else 1.0, alpha)
+
+    def row_hessian(self, at: Iterate, alpha: float) -> Operator:
+        """Return the function that solves a system with the exact Hessian of a sum over rows."""
+        weighted = self.rows.reweighted(at.point.curvatures).moments().rescaled(self.square.scale)
+        H = weighted.scatter.sum(axis=0) + weighted.weight.prod() / weighted.weight.sum() * np.outer(
+            weighted.delta, weighted.delta
+        )
+        H.flat[:: len(H) + 1] += alpha + RIDGE * np.trace(H)
+        factor = linalg.cho_factor(H, overwrite_a=True, check_finite=False)
+        return lambda r: linalg.cho_solve(factor, r, check_finite=False)
 
     def curvature(self, point: Point) -> Vector:
         """Return the curvature of the loss in the score of each row."""

@@ -15,7 +15,7 @@ from ..data.protocol import Rows
 from .candidate import Candidate, Solution
 from .square import MomentProblem, RowProblem, choose_solver
 
-EITHER = ("squared", "squared_hinge")  # the losses that loss="auto" chooses from
+SQUARES = ("squared", "pooled")  # the losses that class moments are enough for
 
 
 class Problem(Protocol):
@@ -52,7 +52,7 @@ class Objective(NamedTuple):
     Attributes
     ----------
     loss : str
-        The loss of a pair, a key of :data:`aucmax.losses.LOSSES`; or "auto", which tries the losses of `EITHER`.
+        One of :data:`aucmax.losses.FITTED`.
     penalty : {"l2", "l1", "elasticnet"}
         The penalty on the weights.
     l1_ratio : float
@@ -83,16 +83,18 @@ class Objective(NamedTuple):
         """Return the problem of these rows; `moments` are their class moments, if known."""
         objective = self.on(rows)
         if objective.solver == "moments":
-            square: MomentProblem | RowProblem = MomentProblem(moments or rows.moments(), self.standardize)
+            square: MomentProblem | RowProblem = self.of_moments(moments or rows.moments())
         else:
-            square = RowProblem(rows, self.standardize, objective.solver, self.max_iter)
-        if self.loss == "squared":
+            square = RowProblem(rows, self.standardize, objective.solver, self.max_iter, self.loss == "pooled")
+        if self.loss in SQUARES:
             return self.penalised(square)
-        from .newton import EitherProblem, newton_problem  # imports Numba, so only where it is needed
+        from .newton import newton_problem  # imports Numba, so only where it is needed
 
-        if self.loss == "auto":
-            return EitherProblem(square, newton_problem(rows, square, EITHER[1], self.max_iter))
         return newton_problem(rows, square, self.loss, self.max_iter)
+
+    def of_moments(self, moments: ClassMoments) -> MomentProblem:
+        """Return the square loss of these moments with an L2 penalty."""
+        return MomentProblem(moments, self.standardize, self.loss == "pooled")
 
     def penalised(self, square: MomentProblem | RowProblem) -> Problem:
         """Return the square loss with its penalty; the solvers of other penalties than L2 import Numba."""

@@ -73,16 +73,25 @@ class RowQuadratic:
         The difference of the class means of X / scale.
     diagonal : ndarray of shape (n_features,)
         The diagonal of M.
+    shares : ndarray of shape (2,)
+        The factors of the two covariances in M.
     """
 
     def __init__(
-        self, rows: Rows, scale: np.ndarray, center: np.ndarray, delta: np.ndarray, diagonal: np.ndarray
+        self,
+        rows: Rows,
+        scale: np.ndarray,
+        center: np.ndarray,
+        delta: np.ndarray,
+        diagonal: np.ndarray,
+        shares: np.ndarray,
     ) -> None:
         self.rows, self.scale, self.center, self.delta, self.diagonal = rows, scale, center, delta, diagonal
+        self.shares, self.pooled = shares, bool(np.ptp(shares))
 
     def matvec(self, v: np.ndarray) -> np.ndarray:
         """Return M @ v."""
-        g = square_curvature(self.rows, self.rows.scores(v / self.scale))
+        g = square_curvature(self.rows, self.rows.scores(v / self.scale), self.shares)
         return self.rows.pullback(g, self.center) / self.scale
 
     def product(self, columns: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -93,7 +102,8 @@ class RowQuadratic:
 
     def block(self, columns: np.ndarray) -> np.ndarray:
         """Return M[columns][:, columns], from the class moments of these columns."""
-        M = self.rows.columns(columns).moments().pair_scatter()
+        moments = self.rows.columns(columns).moments()
+        M = (moments.pooled() if self.pooled else moments).pair_scatter()
         M /= self.scale[columns]
         M /= self.scale[columns, None]
         return M

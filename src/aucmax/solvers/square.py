@@ -10,9 +10,14 @@ whose optimality condition is the linear system
 
     (M + alpha I) w = delta,   M = C_0 + C_1 + delta delta' = X'HX
 
-in the notation of `aucmax.data.moments`. H is the curvature of f/2 in score space: with c_i the sample weights scaled
-to sum to one in each class, H s = c (s - class mean of s) +- c (delta of the class means of s). It is J'J with J of
-n + 1 rows: the centred scores times sqrt(c), then the difference of the class means.
+in the notation of `aucmax.data.moments`. The loss "pooled" replaces both covariances by the pooled one, in which a
+class counts by its weight: the direction of linear discriminant analysis and of ridge regression. The covariance of a
+rare class, estimated from few rows, then counts little. In general M = a_0 C_0 + a_1 C_1 + delta delta', with the
+shares a_c = 1 or 2 W_c / (W_0 + W_1).
+
+H is the curvature of f/2 in score space: with c_i the sample weights scaled
+to sum to one in each class, H s = a c (s - class mean of s) +- c (delta of the class means of s). It is J'J with J of
+n + 1 rows: the centred scores times sqrt(a c), then the difference of the class means.
 
 There are three solvers:
 
@@ -35,7 +40,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.moments import ClassMoments, spread
+from ..data.moments import ClassMoments, covariance_shares, spread
 from ..data.protocol import Rows, Vector
 from ..data.scores import ScoreMoments
 from ..data.threads import blas_threads, one_blas_thread
@@ -124,19 +129,22 @@ class MomentProblem(SquareProblem):
         The moments of both classes.
     standardize : bool
         Whether the penalty is on the weights of the standardised columns.
+    pooled : bool, default=False
+        Whether the covariances of the classes are pooled.
 
     Attributes
     ----------
     scaled : ClassMoments
-        The moments of X / scale.
+        The moments of X / scale, whose covariances may be pooled.
     """
 
     factors = True
     moments: ClassMoments
 
-    def __init__(self, moments: ClassMoments, standardize: bool) -> None:
+    def __init__(self, moments: ClassMoments, standardize: bool, pooled: bool = False) -> None:
         moments.check_both_classes()
-        self.moments = moments
+        self.moments, self.pooled = moments, pooled
+        moments = moments.pooled() if pooled else moments
         std = moments.spread()
         self.scale = penalty_scale(std, standardize)
         self.scaled = moments.rescaled(self.scale)
@@ -153,7 +161,8 @@ class MomentProblem(SquareProblem):
 
     def solutions(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
         """Return the minimisers for X / scale; they are exact, so `tol` is not used."""
-        return cholesky(self.scaled, alphas[0])[None] if len(alphas) == 1 else eigen_path(self.scaled, alphas)
+        M, delta = self.scaled.pair_scatter(), self.delta
+        return solve(M, delta, float(alphas[0]))[None] if len(alphas) == 1 else eigen_solve(M, delta, alphas)
 
     def curvature(self, v: np.ndarray, scores: Vector) -> float:
         """Return v'Mv, for weights v of X / scale and their scores."""
@@ -181,6 +190,8 @@ class RowProblem(SquareProblem):
         The eigendecomposition of order n + 1, or conjugate gradients.
     max_iter : int
         The largest number of iterations of conjugate gradients.
+    pooled : bool, default=False
+        Whether the covariances of the classes are pooled.
 
     Attributes
     ----------
@@ -188,8 +199,9 @@ class RowProblem(SquareProblem):
         The diagonal of M.
     """
 
-    def __init__(self, rows: Rows, standardize: bool, solver: str, max_iter: int) -> None:
+    def __init__(self, rows: Rows, standardize: bool, solver: str, max_iter: int, pooled: bool = False) -> None:
         self.solver, self.max_iter = solver, max_iter
+        self.shares = covariance_shares(rows.totals, pooled)
         self.iterative = solver == "cg"
         means, variances = rows.column_statistics()
         self.center = means.mean(axis=0)
@@ -198,7 +210,7 @@ class RowProblem(SquareProblem):
         std = spread(share @ variances + share.prod() * gap**2, share @ means)
         self.scale, self.shift = penalty_scale(std, standardize), far_shift(self.center, std)
         self.rows = near_zero(rows, self.shift)
-        self.delta, self.diagonal = gap / self.scale, (variances.sum(axis=0) + gap**2) / self.scale**2
+        self.delta, self.diagonal = gap / self.scale, (self.shares @ variances + gap**2) / self.scale**2
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid of alphas for cross-validation, largest first.
@@ -210,12 +222,12 @@ class RowProblem(SquareProblem):
 
     def quadratic(self) -> RowQuadratic:
         """Return M and delta, as sparse fits see them."""
-        return RowQuadratic(self.rows, self.scale, self.center - self.shift, self.delta, self.diagonal)
+        return RowQuadratic(self.rows, self.scale, self.center - self.shift, self.delta, self.diagonal, self.shares)
 
     def solutions(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for X / scale; conjugate gradients warn if a relative residual stays above `tol`."""
         if self.solver == "dual":
-            return dual_path(self.rows, alphas, self.scale, self.center - self.shift)
+            return dual_path(self.rows, alphas, self.scale, self.center - self.shift, self.shares)
         with blas_threads(self.rows):
             solutions, self.n_iter, residual = shifted_cg(
                 self.quadratic().matvec, self.delta, alphas, tol, self.max_iter
@@ -232,7 +244,7 @@ class RowProblem(SquareProblem):
     def curvature(self, v: np.ndarray, scores: Vector) -> float:
         """Return v'Mv, for weights v of X / scale and their scores."""
         moments = self.rows.reduce(ScoreMoments.of, scores, merge=ScoreMoments.merge)
-        return float(moments.variance.sum() + (moments.mean[1] - moments.mean[0]) ** 2)
+        return float(self.shares @ moments.variance + (moments.mean[1] - moments.mean[0]) ** 2)
 
     def preconditioner(self, kappa: float, alpha: float, moments: ClassMoments | None = None) -> Operator:
         """Return the function that divides by the diagonal of kappa M + alpha I."""
@@ -262,13 +274,13 @@ def alpha_grid(level: float, low: int = -6, high: int = 4) -> np.ndarray:
 
 
 def shrinkage_alpha(problem: MomentProblem) -> float:
-    """Return the alpha that corresponds to the oracle approximating shrinkage of C_0 + C_1, from the moments alone.
+    """Return the alpha that corresponds to the oracle approximating shrinkage of the covariances in M.
 
-    The sum of two covariances counts as one estimated from 4 / (1/W_0 + 1/W_1) rows.
+    The sum of two covariances counts as one estimated from 4 / (1/W_0 + 1/W_1) rows, the pooled one as from all rows.
     """
     moments = problem.scaled
     C = (moments.scatter / moments.weight[:, None, None]).sum(axis=0)
-    return shrinkage_ridge(C, 4 / float(np.sum(1 / moments.weight)))
+    return shrinkage_ridge(C, float(moments.weight.sum() if problem.pooled else 4 / np.sum(1 / moments.weight)))
 
 
 def oracle_shrinkage(C: np.ndarray, n: float) -> float:
@@ -289,37 +301,28 @@ def shrinkage_ridge(C: np.ndarray, n: float) -> float:
 # The linear algebra
 
 
-def cholesky(moments: ClassMoments, alpha: float) -> np.ndarray:
-    """Return the minimiser for one alpha; the one of least norm if the system is singular."""
-    return solve(moments.pair_scatter(), moments.delta, alpha)
-
-
 def solve(M: np.ndarray, delta: np.ndarray, alpha: float) -> np.ndarray:
     """Return the solution of (M + alpha I) w = delta, that of least norm if there are many. M is overwritten."""
     if alpha <= EPS * len(M) * np.trace(M):  # Cholesky may succeed on a singular matrix and return noise
-        return _eigen_solve(M, delta, np.array([alpha]))[0]
+        return eigen_solve(M, delta, np.array([alpha]))[0]
     M.flat[:: len(M) + 1] += alpha
     return linalg.solve(M, delta, assume_a="pos", overwrite_a=True, check_finite=False)
 
 
-def eigen_path(moments: ClassMoments, alphas: np.ndarray) -> np.ndarray:
-    """Return the minimisers for all alphas from one eigendecomposition of M."""
-    return _eigen_solve(moments.pair_scatter(), moments.delta, alphas)
-
-
-def _eigen_solve(M: np.ndarray, delta: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+def eigen_solve(M: np.ndarray, delta: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+    """Return the solutions of (M + alpha I) w = delta for all alphas, from one eigendecomposition of M."""
     values, U = eigh(M)
     return _shifted_inverse(values, alphas) * (delta @ U) @ U.T
 
 
-def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, center: np.ndarray) -> np.ndarray:
+def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, center: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return the minimisers for X / scale and all alphas from an eigendecomposition of order n + 1.
 
     With A = JX, M = A'A and delta = A'e for the last unit vector e, so w = A'(AA' + alpha I)^-1 e.
     """
     weights = rows.reduce(lambda targets: targets.pair_weights, merge=np.append)
     positive = rows.reduce(lambda targets: targets.positive, merge=np.append)
-    signs, root = np.where(positive, weights, -weights), np.sqrt(weights)[:, None]
+    signs, root = np.where(positive, weights, -weights), np.sqrt(weights * shares[positive.astype(np.intp)])[:, None]
     classes = np.column_stack([~positive, positive]).astype(np.float64)  # classes @ m is the mean of each row's class
     averages = classes * weights[:, None]  # averages.T @ s are the class means of s
 

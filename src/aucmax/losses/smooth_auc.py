@@ -1,0 +1,172 @@
+"""A smooth version of 1 - AUC, from two histograms of the scores.
+
+Conventions
+-----------
+The loss of a pair is the sigmoid 1 / (1 + exp(SLOPE t)). The scores are in units of their spread, so that the step of
+the sigmoid has the same width for all data. Both classes are binned on a grid of N_POINTS points; a score is shared
+between the two points next to it. The sums over pairs are then sums over pairs of points, and the loss is a continuous
+function of the scores, linear between two points. The histograms are the summary of a block, and merge by addition.
+
+Importing this module imports Numba; see `jit`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from ..data.protocol import ScoreSpace, Targets, Vector
+from ..data.scores import ScoreMoments
+from ..jit import FAST, jit
+
+SLOPE = 8.0
+N_POINTS = 256
+REACH = 6.0  # the grid reaches this many spreads beyond the class means
+
+
+class SmoothAUC:
+    """The mean of 1 / (1 + exp(SLOPE t)) over all pairs, for scores with given class means and unit spread.
+
+    Parameters
+    ----------
+    means : ndarray of shape (2,)
+        The class means of the scores that the grid is made for.
+    """
+
+    def __init__(self, means: np.ndarray) -> None:
+        self.low = float(means[0]) - REACH
+        self.step = (float(means[1]) + REACH - self.low) / (N_POINTS - 1)
+
+    @cached_property
+    def kernel(self) -> np.ndarray:
+        """The loss of two points at each distance, from -(N_POINTS - 1) to N_POINTS - 1 steps."""
+        return expit(-SLOPE * self.step * np.arange(1 - N_POINTS, N_POINTS))
+
+    def masses(self, targets: Targets, scores: np.ndarray) -> np.ndarray:
+        """Return the pair weights of a block at each point, shape (2, N_POINTS)."""
+        masses = np.zeros((2, N_POINTS))
+        add_masses(scores, targets.positive, targets.pair_weights, self.low, 1 / self.step, masses)
+        return masses
+
+    def value(self, space: ScoreSpace, scores: Vector) -> float:
+        """Return the loss at these scores."""
+        masses = space.reduce(self.masses, scores)
+        return float(pair_sum(masses, self.kernel))
+
+    def gradient(self, space: ScoreSpace, scores: Vector) -> Vector:
+        """Return the derivative of the loss with respect to each score."""
+        slopes = field_slopes(space.reduce(self.masses, scores), self.kernel) / self.step
+
+        def local(targets: Targets, s: np.ndarray) -> np.ndarray:
+            out = np.empty(len(s))
+            fill_slopes(s, targets.positive, targets.pair_weights, self.low, 1 / self.step, slopes, out)
+            return out
+
+        return space.map(local, scores)
+
+
+class UnitScores(NamedTuple):
+    """The mean of the class means of scores, and their spread: the root of the mean of the class variances.
+
+    Attributes
+    ----------
+    loss : SmoothAUC
+        The loss of the scores divided by `spread`.
+    spread : float
+        The spread; 0 if the scores do not vary.
+    """
+
+    loss: SmoothAUC
+    spread: float
+
+    @classmethod
+    def of(cls, moments: ScoreMoments) -> UnitScores:
+        """Return loss and spread for scores with these moments."""
+        spread = float(np.sqrt(moments.variance.mean()))
+        return cls(SmoothAUC(moments.mean / (spread or 1.0)), spread)
+
+
+@jit(**FAST)
+def place(score, low, scale):
+    """Return the position of a score on the grid, in steps."""
+    return min(max((score - low) * scale, 0.0), N_POINTS - 1.000001)
+
+
+@jit(**FAST)
+def add_masses(scores, positive, weights, low, scale, masses):
+    """Add the weight of each row to the two points next to its score."""
+    for i in range(scores.shape[0]):
+        x = place(scores[i], low, scale)
+        k, c = np.uint32(x), np.uint8(positive[i])
+        right = x - k
+        masses[c, k] += weights[i] * (1.0 - right)
+        masses[c, k + np.uint32(1)] += weights[i] * right
+
+
+@jit(**FAST)
+def pair_sum(masses, kernel):
+    """Return the sum over all pairs of points."""
+    total = 0.0
+    for a in range(N_POINTS):
+        if masses[1, a] != 0.0:
+            part = 0.0
+            for b in range(N_POINTS):
+                part += masses[0, b] * kernel[a - b + N_POINTS - 1]
+            total += masses[1, a] * part
+    return total
+
+
+@jit(**FAST)
+def field_slopes(masses, kernel):
+    """Return how the sum over the points of the other class rises from each point to the next, shape (2, N_POINTS)."""
+    fields = np.zeros((2, N_POINTS))
+    for a in range(N_POINTS):
+        negative, positive = masses[0, a], masses[1, a]
+        if negative != 0.0:
+            for b in range(N_POINTS):
+                fields[1, b] += negative * kernel[b - a + N_POINTS - 1]
+        if positive != 0.0:
+            for b in range(N_POINTS):
+                fields[0, b] += positive * kernel[a - b + N_POINTS - 1]
+    slopes = np.zeros((2, N_POINTS))
+    for c in range(2):
+        for b in range(N_POINTS - 1):
+            slopes[c, b] = fields[c, b + 1] - fields[c, b]
+    return slopes
+
+
+@jit(**FAST)
+def fill_slopes(scores, positive, weights, low, scale, slopes, out):
+    """Fill `out` with the derivative of each row."""
+    for i in range(scores.shape[0]):
+        out[i] = weights[i] * slopes[np.uint8(positive[i]), np.uint32(place(scores[i], low, scale))]
+
+
+@jit(**FAST)
+def step_length(scores, change, positive, weights, low, scale, kernel, value, slope, length):
+    """Return a step along `change` that lowers the loss, and the loss there; a step of 0 if there is none.
+
+    The first trial is `length`. It is doubled while the loss falls, or divided by 3 until it does.
+    """
+    best, best_length, shorter = value, 0.0, False
+    trial, masses = np.empty_like(scores), np.empty((2, N_POINTS))
+    for _ in range(12):
+        for i in range(scores.shape[0]):
+            trial[i] = scores[i] + length * change[i]
+        masses[:] = 0.0
+        add_masses(trial, positive, weights, low, scale, masses)
+        here = pair_sum(masses, kernel)
+        if here < best and here <= value + 1e-4 * length * slope:
+            best, best_length = here, length
+            if shorter:
+                break
+            length *= 2.0
+        elif best_length > 0.0:
+            break
+        else:
+            length /= 3.0
+            shorter = True
+    return best_length, best
