@@ -57,7 +57,7 @@ def open_rows(
     ...     dump_svmlight_file(X, y, str(path), zero_based=False)
     ...     clf = AUCClassifier().fit_rows(open_rows(path))
     >>> round(clf.score(X, y), 3)
-    0.996
+    0.997
     """
     source = open_source(path, **{"with_target": True, **options})
     kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every)

@@ -300,7 +300,7 @@ def test_sparse_is_dense(shape):
     dense = AUCClassifier().fit(X, y)
     for container in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
         clf = AUCClassifier().fit(container(X), y)
-        assert clf.alpha_ == pytest.approx(dense.alpha_, rel=1e-9)
+        assert_allclose(clf.blend_["alpha"], dense.blend_["alpha"], rtol=1e-9)
         assert_allclose(clf.coef_, dense.coef_, rtol=1e-7, atol=1e-9)
         assert_allclose(clf.predict_proba(container(X)), dense.predict_proba(X), rtol=1e-7)
 
@@ -308,10 +308,13 @@ def test_sparse_is_dense(shape):
 def test_memory_order_and_single_precision_do_not_matter():
     X, y = noisy_line(n=5000)
     clf = AUCClassifier().fit(X, y)
-    assert_allclose(AUCClassifier().fit(np.asfortranarray(X), y).coef_, clf.coef_, rtol=1e-12)
-    assert_allclose(AUCClassifier().fit(np.repeat(X, 2, axis=0)[::2], y).coef_, clf.coef_, rtol=1e-12)
+    assert_allclose(AUCClassifier().fit(np.asfortranarray(X), y).coef_, clf.coef_, rtol=1e-8)
+    assert_allclose(AUCClassifier().fit(np.repeat(X, 2, axis=0)[::2], y).coef_, clf.coef_, rtol=1e-8)
     single = AUCClassifier().fit(X.astype(np.float32), y)
     assert single.coef_.dtype == np.float64
+    # Rounding may choose among candidates that are equally good.
+    assert_allclose(single.coef_ / np.linalg.norm(single.coef_), clf.coef_ / np.linalg.norm(clf.coef_), atol=0.02)
+    clf, single = (AUCClassifier("logistic", alpha=0.1).fit(Z, y) for Z in (X, X.astype(np.float32)))
     assert_allclose(single.coef_, clf.coef_, rtol=1e-4)
 
 
@@ -497,14 +500,26 @@ class Recorder:
         self.seen.append(("end", context.task_name))
 
 
-@pytest.mark.parametrize("penalty", [{}, {"penalty": "l1"}, {"n_nonzero": [1, 2]}], ids=str)
-def test_callbacks_see_every_task(penalty):
+OF_A_PATH = ("moments", "fold", "fold", "fold", "scores", "solve")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "tasks"),
+    [
+        ({}, ("candidates", "candidates", "blend", "solve")),
+        ({"standardize": False}, ("candidates", "blend", "solve")),
+        ({"loss": "logistic"}, OF_A_PATH),
+        ({"penalty": "l1"}, OF_A_PATH),
+        ({"n_nonzero": [1, 2]}, OF_A_PATH),
+    ],
+    ids=str,
+)
+def test_callbacks_see_every_task(parameters, tasks):
     X, y = noisy_line()
     recorder = Recorder()
-    AUCClassifier(cv=StratifiedKFold(3), **penalty).set_callbacks(recorder).fit(X, y)
-    inner = [("begin", name) for name in ("moments", "fold", "fold", "fold", "scores", "solve")]
-    expected = [step for begin in inner for step in (begin, ("end", begin[1]))]
-    assert recorder.seen == [("setup", 6), ("begin", "fit"), *expected, ("end", "fit"), ("teardown", "fit")]
+    AUCClassifier(cv=StratifiedKFold(3), **parameters).set_callbacks(recorder).fit(X, y)
+    expected = [(when, name) for name in tasks for when in ("begin", "end")]
+    assert recorder.seen == [("setup", len(tasks)), ("begin", "fit"), *expected, ("end", "fit"), ("teardown", "fit")]
 
     recorder = Recorder()
     with pytest.raises(ValueError, match="NaN"):
@@ -595,7 +610,7 @@ def test_too_few_rows_for_the_folds():
     with pytest.raises(ValueError, match=r"^Cross-validation needs at least two rows of each class, got 1 positive"):
         AUCClassifier().fit(X, np.arange(40) == 7)
     with pytest.warns(UserWarning, match=r"^The rarer class has only 3 rows, fewer than cv=5: 3 folds are used\.$"):
-        results = AUCClassifier().fit(X, np.arange(40) < 3).cv_results_
+        results = AUCClassifier("squared").fit(X, np.arange(40) < 3).cv_results_
     assert "split29_test_score" in results  # ten rounds of three folds
     assert "split30_test_score" not in results
 

@@ -194,7 +194,7 @@ def compare(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> table = compare(X, y, ["AUCClassifier", "OPAUC(eta0=0.01)"], n_repeats=1, max_candidates=2)
     >>> table.auc.shape, table.auc.mean(axis=1).round(2), table.verdicts
-    ((2, 5), array([0.99, 0.99]), ['', 'tie'])
+    ((2, 5), array([0.99, 0.99]), ['', 'win'])
     """
     _check_counts(
         n_splits=(n_splits, 2),

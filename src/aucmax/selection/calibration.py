@@ -18,8 +18,7 @@ from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logit
-from sklearn.linear_model import LogisticRegression
+from scipy.special import expit, logit
 
 from ..data.scores import N_BINS, ScoreHistogram
 
@@ -87,15 +86,34 @@ def calibrate(histogram: Callable[[], ScoreHistogram]) -> Calibration:
     share = (weight + 1) / (weight + 2)  # Platt's target for the own label of each class
     against = share[0] * mass[0] + (1 - share[1]) * mass[1]
     towards = (1 - share[0]) * mass[0] + share[1] * mass[1]
-    used = mass.any(axis=0)
-    points = np.linspace(0, 1, N_BINS + 1)[used]
-    curve = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10, max_iter=200).fit(
-        np.tile(points, 2)[:, None],
-        np.repeat([0, 1], len(points)),
-        np.concatenate([against[used], towards[used]]),
-    )
-    slope, offset = float(curve.coef_[0, 0]), float(curve.intercept_[0])
+    slope, offset = fit_line(np.linspace(0, 1, N_BINS + 1), against, towards)
     if not slope > 0:
         return calibrate_gaussian(means, variances, weight)
     base_logit = float(logit(weight[1] / weight.sum()))
     return Calibration(low + (high - low) * (base_logit - offset) / slope, slope / (high - low), base_logit)
+
+
+def fit_line(x: np.ndarray, against: np.ndarray, towards: np.ndarray) -> tuple[float, float]:
+    """Return slope and offset of a logistic regression on one column x, with weights for both labels of each point.
+
+    Newton's method; a step that does not lower the loss is halved.
+    """
+    total = against + towards
+    z = x - total @ x / total.sum()
+    shift = float(logit(towards.sum() / total.sum()))
+    line, loss, step = np.array([0.0, shift]), np.inf, np.zeros(2)
+    for _ in range(100):
+        t = (line - step)[0] * z + (line - step)[1]
+        new = float(against @ np.logaddexp(0, t) + towards @ np.logaddexp(0, -t))
+        if not new <= loss:
+            step = step / 2
+            continue
+        line, loss = line - step, new
+        if 0 < np.abs(step).max() <= 1e-12 * np.abs(line).max():
+            break
+        p = expit(t)
+        slopes, curvatures = total * p - towards, total * p * (1 - p)
+        cross, square = curvatures @ z, curvatures @ z**2
+        H = np.array([[square, cross], [cross, curvatures.sum()]])
+        step = np.linalg.solve(H + 1e-300 * np.eye(2), np.array([slopes @ z, slopes.sum()]))
+    return float(line[0]), float(line[1] - line[0] * (x[0] - z[0]))

@@ -7,6 +7,7 @@ these solutions. Every AUC is that of held-out rows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral
@@ -21,10 +22,10 @@ from ..data.protocol import FoldModels, HeldOut, Round, Rows, Split
 from ..data.scores import ScoreHistogram
 from ..data.threads import map_threads
 from ..data.validation import check_groups, check_rows, check_weights, find_classes
-from ..losses import LOSSES
+from ..losses import FITTED
 from ..solvers.candidate import Candidate
-from ..solvers.problem import EITHER, Objective, Problem
-from ..solvers.square import SOLVERS, MomentProblem
+from ..solvers.problem import SQUARES, Objective, Problem
+from ..solvers.square import SOLVERS
 from .rounds import make_rounds
 
 # Tolerance of conjugate gradients while alphas are compared. Compared with 1e-6, no AUC on news20 and farm-ads changed
@@ -34,10 +35,10 @@ CV_TOL = 1e-3
 # below 3e-4 only the time changes.
 NEWTON_CV_TOL = 3e-4
 PENALTIES = ("l2", "l1", "elasticnet")
-HEAD_START = 1e-4
 # Mean AUCs that differ by less are a tie, which the larger alpha wins. No data set is large enough to tell them apart.
 # Where a path is flat, rounding would decide: the weights would depend on the number of cores or of blocks.
 TIE = 1e-6
+RISING = 1e-3  # the rise of the AUC at the end of a grid of alphas that is worth a warning
 # Losses other than the square one are cross-validated on at most 10,000 rows of each class, or 10 rows per column.
 ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN = 10_000, 10
 
@@ -49,7 +50,7 @@ class PathCV(NamedTuple):
     ----------
     candidates : list of Candidate
         The candidates, with decreasing alphas. If the number of nonzero weights or the loss is chosen too, all alphas
-        with the first choice come first, then all with the second.
+        of the first choice come first, then all of the second.
     auc : ndarray of shape (n_splits, n_candidates)
         AUC on the held-out rows.
     """
@@ -64,13 +65,15 @@ class PathCV(NamedTuple):
 
     @property
     def best_index(self) -> int:
-        """Index of the highest mean AUC; in a tie (within 0.000001), of the fewest nonzero weights and largest alpha.
-
-        If the loss is chosen too, 0.0001 is added to the AUC of the square loss, which is the cheaper one.
-        """
+        """Index of the highest mean AUC; in a tie (within 0.000001), of fewest nonzero weights and largest alpha."""
         mean = self.auc.mean(axis=0)
-        mean = mean + HEAD_START * np.array([candidate.loss == EITHER[0] for candidate in self.candidates])
         return int(np.argmax(mean >= mean.max() - TIE))
+
+    def is_rising(self) -> bool:
+        """Return whether the smallest alpha is the best one, and better than the one before by 0.001 or more."""
+        mean = self.auc.mean(axis=0)
+        ends = len(self.alphas) > 1 and self.alphas[self.best_index] == self.alphas.min() < self.alphas.max()
+        return bool(ends and mean[self.best_index] > mean[self.best_index - 1] + RISING)
 
     @property
     def best(self) -> Candidate:
@@ -81,7 +84,7 @@ class PathCV(NamedTuple):
         """Return the results in the form of scikit-learn's ``cv_results_``."""
         mean = self.auc.mean(axis=0)
         table = {"alpha": self.alphas}
-        for name in ("loss", "n_nonzero"):
+        for name in ("loss", "standardize", "n_nonzero"):
             values = [getattr(candidate, name) for candidate in self.candidates]
             if values[0] is not None:
                 table[name] = np.array(values)
@@ -120,9 +123,8 @@ def cross_validate_path(
         Rows.
     y : array-like of shape (n_samples,)
         Labels of two classes; the larger is positive.
-    loss : {"auto", "squared", "squared_hinge", "hinge", "logistic", "exponential", "sigmoid"}, default="squared"
-        The loss of a pair, see :class:`aucmax.AUCClassifier`; "auto" tries all alphas with "squared" and with
-        "squared_hinge".
+    loss : str, default="squared"
+        The loss; those of :class:`aucmax.AUCClassifier` except "auto".
     alphas : array-like of shape (n_alphas,), default=None
         Regularisation strengths; None uses a grid that depends on the scale of the data.
     cv : int, cross-validation generator or iterable, default=5
@@ -164,8 +166,8 @@ def cross_validate_path(
     """
     X, y = check_rows(X, y)
     rows = MemoryRows(X, y, find_classes(y), check_weights(sample_weight, X), check_groups(groups, X))
-    if loss not in (*LOSSES, "auto"):
-        raise ValueError(f"loss must be one of auto, {', '.join(LOSSES)}, got {loss!r}.")
+    if loss not in FITTED:
+        raise ValueError(f"loss must be one of {', '.join(FITTED)}, got {loss!r}.")
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of auto, moments, dual and cg, got {solver!r}.")
     if penalty not in PENALTIES:
@@ -205,10 +207,10 @@ def check_loss(loss: str, penalty: str, n_nonzero: tuple[int, ...] | None) -> st
     """Return the loss; "auto" becomes "squared" with the penalties that only the square loss can have."""
     if penalty == "l2" and n_nonzero is None:
         return loss
-    if loss not in ("auto", "squared"):
+    if loss not in ("auto", *SQUARES):
         name, value = ("penalty", penalty) if n_nonzero is None else ("n_nonzero", n_nonzero)
         raise ValueError(f"loss={loss!r} is fitted with penalty='l2' alone, got {name}={value!r}: use loss='squared'.")
-    return "squared"
+    return "squared" if loss == "auto" else loss
 
 
 class CrossValidation(NamedTuple):
@@ -272,7 +274,7 @@ def cross_validate(
         The path, the problem of all rows, and what the final fit needs.
     """
     objective, sample = objective.on(rows), rows
-    if objective.loss != "squared" and isinstance(cv, Integral | None):
+    if objective.loss not in SQUARES and isinstance(cv, Integral | None):
         sample = rows.sample(max(ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN * rows.n_features))
     rounds = make_rounds(cv, sample)
     jobs = [(round, split, number) for number, round in enumerate(rounds) for split in round.splits]
@@ -280,21 +282,21 @@ def cross_validate(
     with task("moments"):
         parts = sample.fold_moments(rounds) if objective.solver == "moments" else None
         whole = objective.problem(rows, merge(parts[0]) if parts is not None and sample is rows else None)
-        alphas = whole.default_alphas() if alphas is None else alphas
-    tol = CV_TOL if objective.loss == "squared" else NEWTON_CV_TOL
+        by_default, alphas = alphas is None, whole.default_alphas() if alphas is None else alphas
+    tol = CV_TOL if objective.loss in SQUARES else NEWTON_CV_TOL
 
     def train(job: tuple[Round, Split, int]) -> tuple[np.ndarray, np.ndarray]:
         round, split, number = job
         moments = None if parts is None else merge([parts[number][part] for part in split.train])
-        if moments is not None and objective.loss == "squared":
-            problem = objective.penalised(MomentProblem(moments, objective.standardize))
+        if moments is not None and objective.loss in SQUARES:
+            problem = objective.penalised(objective.of_moments(moments))
         else:
             problem = objective.problem(sample.subset(round.parts, split.train), moments)
         W = problem.path(alphas, tol)
         return W, problem.midpoint(W)
 
     # Training sets in a file are read one after the other: checkpoints identify passes by their order.
-    reads = not sample.in_memory and (parts is None or objective.loss != "squared")
+    reads = not sample.in_memory and (parts is None or objective.loss not in SQUARES)
     trained, found = (map if reads else map_threads)(train, jobs), []
     for _ in jobs:
         with task("fold"):
@@ -303,6 +305,13 @@ def cross_validate(
         models = [join_models(number, round, parts, found) for number, round in enumerate(rounds)]
         held_out = sample.held_out(models)
     path = PathCV(whole.candidates(alphas), held_out.auc)
+    if by_default and path.is_rising():
+        warnings.warn(
+            f"The cross-validated AUC is highest for the smallest alpha of the grid, {alphas[-1]:.2g}, and still "
+            "rising there: try smaller ones with alphas=.",
+            UserWarning,
+            stacklevel=4,
+        )
     start = np.mean(np.concatenate([model.weights[:, path.best_index] for model in models]), axis=0)
     return CrossValidation(path, whole, start, held_out, None if sample is rows else rows.totals)
 

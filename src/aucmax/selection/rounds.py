@@ -18,7 +18,7 @@ ENOUGH_ROWS, MAX_ROUNDS, MAX_WORK = 1000, 10, 1e9
 TEST, TRAIN, UNUSED, BOTH = range(4)  # parts of a round with a single split
 
 
-def make_rounds(cv: Any, rows: Rows) -> list[Round]:
+def make_rounds(cv: Any, rows: Rows, max_rounds: int = MAX_ROUNDS) -> list[Round]:
     """Return the splits that `cv` makes of the rows. All training and test sets have both classes.
 
     A number of folds gives several rounds, each from another order of the rows, if the rarer class has so few rows that
@@ -30,6 +30,8 @@ def make_rounds(cv: Any, rows: Rows) -> list[Round]:
         The number of folds, or the splits; None means 5 folds.
     rows : Rows
         The rows.
+    max_rounds : int, default=MAX_ROUNDS
+        The largest number of rounds.
 
     Returns
     -------
@@ -41,7 +43,7 @@ def make_rounds(cv: Any, rows: Rows) -> list[Round]:
     if isinstance(n_folds, Integral) and groups is None:
         n_folds = check_folds(rows.counts.tolist(), int(n_folds))
         splits = tuple(Split((k,), tuple(i for i in range(n_folds) if i != k)) for k in range(n_folds))
-        n_rounds = count_rounds(int(rows.counts.min()), min(rows.n_rows, rows.n_features))
+        n_rounds = min(max_rounds, count_rounds(int(rows.counts.min()), min(rows.n_rows, rows.n_features)))
         return [Round(rows.deal(n_folds, number), n_folds, splits) for number in range(n_rounds)]
     if isinstance(n_folds, Integral):
         cv = StratifiedGroupKFold(int(n_folds))

@@ -1,0 +1,176 @@
+"""Held-out scores of many candidates, and the AUC of their blends.
+
+Conventions
+-----------
+The scores of all test sets stand one after the other: N scores for each candidate, those of a test set together, its
+positives first. The scores of a candidate are shifted in each test set to the midpoint of the class means, and divided
+by their spread, so that candidates of different length can be added. The AUC of a candidate or a blend is the mean over
+the test sets.
+
+Importing this module imports Numba; see `jit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..data.folds import in_parts
+from ..data.protocol import Round, Targets
+from ..jit import jit
+
+# Scores are rounded to multiples of this: equal rows have equal scores in spite of rounding errors, also in blends.
+QUANTUM = 2.0**-30
+
+
+class TestSets:
+    """The test sets of all splits.
+
+    Parameters
+    ----------
+    targets : Targets
+        Classes and weights of all rows.
+    rounds : sequence of Round
+        The splits.
+
+    Attributes
+    ----------
+    rows : list of ndarray
+        The row numbers of each test set, its positives first.
+    edges : ndarray of shape (S, 3)
+        Where the scores of each test set begin, where its negatives begin, and where it ends.
+    weights : ndarray of shape (N,) or None
+        The sample weights of all test sets.
+    """
+
+    __test__ = False  # for pytest
+
+    def __init__(self, targets: Targets, rounds: Sequence[Round]) -> None:
+        positive, usable = targets.positive, targets.usable
+        self.rows, edges, end = [], [], 0
+        for round in rounds:
+            for split in round.splits:
+                test = in_parts(round.parts, split.test) & usable
+                ours = np.flatnonzero(test & positive), np.flatnonzero(test & ~positive)
+                edges.append((end, end + len(ours[0]), end + len(ours[0]) + len(ours[1])))
+                self.rows.append(np.concatenate(ours))
+                end = edges[-1][2]
+        self.edges = np.array(edges)
+        weights = targets.sample_weight
+        self.weights = None if weights is None else np.concatenate([weights[rows] for rows in self.rows])
+
+    def scores(self, Z: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of A models for each of S splits, shape (A, N), and the spreads that divided them, (A,).
+
+        Parameters
+        ----------
+        Z : ndarray or CSR of shape (n, r)
+            All rows.
+        U : ndarray of shape (S, A, r)
+            The models of each split.
+        """
+        scores = np.empty((U.shape[1], self.edges[-1, 2]))
+        variance = np.zeros(U.shape[1])
+        for rows, (start, middle, stop), models in zip(self.rows, self.edges, U, strict=True):
+            part = scores[:, start:stop]
+            part[:] = (Z[rows] @ models.T).T
+            size = middle - start
+            weights = np.ones(stop - start) if self.weights is None else self.weights[start:stop]
+            shares = weights[:size] / weights[:size].sum(), weights[size:] / weights[size:].sum()
+            means = part[:, :size] @ shares[0], part[:, size:] @ shares[1]
+            part -= ((means[0] + means[1]) / 2)[:, None]
+            half = (means[0] - means[1]) / 2  # both class means are that far from 0 now
+            squares = part**2
+            variance += (squares[:, :size] @ shares[0] + squares[:, size:] @ shares[1]) / 2 - half**2
+        spread = np.sqrt(np.maximum(variance, 0) / len(self.rows))
+        spread[~(spread > 0)] = 1.0
+        scores *= (1 / QUANTUM) / spread[:, None]
+        np.rint(scores, out=scores)
+        scores *= QUANTUM
+        return scores, spread
+
+    def auc(self, scores: np.ndarray) -> np.ndarray:
+        """Return the AUC of each row of scores in each test set, shape (S, A)."""
+        found = []
+        for start, middle, stop in self.edges:
+            positives, negatives = scores[:, start:middle], scores[:, middle:stop]
+            if self.weights is None:  # NumPy sorts many times faster than a compiled loop
+                found.append(areas(np.sort(positives, axis=1), np.sort(negatives, axis=1)))
+            else:
+                weights = self.weights[start:middle], self.weights[middle:stop]
+                orders = np.argsort(positives, axis=1), np.argsort(negatives, axis=1)
+                found.append(weighted_areas(positives, negatives, *orders, *weights))
+        return np.array(found)
+
+    def greedy(self, scores: np.ndarray, n_steps: int) -> tuple[np.ndarray, float]:
+        """Blend candidates greedily, the first one first.
+
+        Each step adds the candidate, perhaps once more, that makes the AUC highest. The best of all blends on the way
+        is returned, so its AUC is at least that of the first candidate.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (A, N)
+            The scores of the candidates, the best one first.
+        n_steps : int
+            Number of steps.
+
+        Returns
+        -------
+        shares : ndarray of shape (A,)
+            The share of each candidate; they sum to 1.
+        auc : float
+            The AUC of the blend.
+        """
+        taken = [0]
+        blends = [float(self.auc(scores[:1]).mean())]
+        current = scores[0].copy()
+        for _ in range(n_steps):
+            aucs = self.auc(current + scores).mean(axis=0)
+            taken.append(int(np.argmax(aucs)))
+            blends.append(float(aucs[taken[-1]]))
+            current += scores[taken[-1]]
+        best = int(np.argmax(blends))
+        counts = np.bincount(taken[: best + 1], minlength=len(scores))
+        return counts / counts.sum(), blends[best]
+
+
+@jit
+def areas(positives, negatives):
+    """Return the AUC of each row of two arrays of sorted scores; a tie counts one half."""
+    out = np.empty(positives.shape[0])
+    for row in range(positives.shape[0]):
+        p, q = positives[row], negatives[row]
+        below = up_to = doubled = 0
+        for i in range(p.shape[0]):
+            while below < q.shape[0] and q[below] < p[i]:
+                below += 1
+            up_to = max(up_to, below)
+            while up_to < q.shape[0] and q[up_to] <= p[i]:
+                up_to += 1
+            doubled += below + up_to
+        out[row] = doubled / (2.0 * p.shape[0] * q.shape[0])
+    return out
+
+
+@jit
+def weighted_areas(positives, negatives, first, second, p_weights, q_weights):
+    """Return the AUC of each row of two arrays of scores with weights; `first` and `second` sort them."""
+    out = np.empty(positives.shape[0])
+    for row in range(positives.shape[0]):
+        p, q, order = positives[row], negatives[row], second[row]
+        below = up_to = 0
+        mass_below = mass_up_to = total = 0.0
+        for i in first[row]:
+            while below < q.shape[0] and q[order[below]] < p[i]:
+                mass_below += q_weights[order[below]]
+                below += 1
+            if up_to < below:
+                up_to, mass_up_to = below, mass_below
+            while up_to < q.shape[0] and q[order[up_to]] <= p[i]:
+                mass_up_to += q_weights[order[up_to]]
+                up_to += 1
+            total += p_weights[i] * (mass_below + mass_up_to)
+        out[row] = total / (2.0 * p_weights.sum() * q_weights.sum())
+    return out
