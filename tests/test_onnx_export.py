@@ -69,6 +69,18 @@ def test_every_algorithm_gives_the_same_outputs(name, tmp_path):
     assert_equal(model, path)
 
 
+def test_a_blend_is_one_linear_model(tmp_path):
+    model = fitted(AUCClassifier())
+    blend = model.blend_
+    assert len(blend["share"]) > 1
+    export_onnx(model, path := tmp_path / "model.onnx")
+    assert_equal(model, path)
+    members = X.astype(np.float64) @ blend["coef"].T
+    expected = members @ (blend["share"] / blend["spread"]) + model.intercept_
+    np.testing.assert_allclose(outputs(path)[0], expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    assert [node.op_type for node in onnx.load(path).graph.node].count("MatMul") == 1
+
+
 @pytest.mark.parametrize(
     "transformers",
     [

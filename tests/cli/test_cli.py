@@ -28,6 +28,7 @@ from aucmax.cli import console, fit_file
 from aucmax.cli.app import main
 from aucmax.cli.byte_sizes import format_bytes
 from aucmax.cli.commands.compare import split_names
+from aucmax.cli.display import HELD_OUT, best_index, describe_fitted
 from aucmax.data.file import FileRows
 from aucmax.files import Block, open_source
 from aucmax.models.model_file import read_model
@@ -110,13 +111,90 @@ def test_the_default_fit_is_that_of_the_classifier(run, folder, tmp_path):
     told, clf = json.loads(out), AUCClassifier().fit(X[TRAIN], Y[TRAIN])
     assert told["algorithm"] == "AUCClassifier"
     assert told["fitted"]["loss"] == clf.loss_
-    assert told["fitted"]["alpha"] == pytest.approx(clf.alpha_)
-    assert told["fitted"]["cross-validated AUC"] == pytest.approx(clf.cv_results_["mean_test_score"].max(), abs=2e-4)
+    assert told["fitted"]["cross-validated AUC"] == pytest.approx(clf.blend_auc_)
+    names = {"loss": "loss", "standardize": "standardize", "alpha": "alpha", "share": "share", "auc": HELD_OUT}
+    for name, key in names.items():
+        values = [member[key] for member in told["blend"]]
+        assert values == (pytest.approx(clf.blend_[name]) if name != "loss" else clf.blend_[name].tolist())
     assert told["test"]["AUC"] == pytest.approx(clf.score(X[TEST], Y[TEST]))
     assert told["test"]["rows"] == 169
     assert told["training"]["read by blocks"] is False
     page = (tmp_path / "report.html").read_text()
     assert f"{clf.score(X[TEST], Y[TEST]):.4f}"[:5] in page
+    assert "Shares of the blend" in page
+
+
+# Blends
+
+
+def table_of(model):
+    """Return the lines of the table of a blend, parted at two blanks or more."""
+    rows = zip(*(model.blend_[name].tolist() for name in ("loss", "standardize", "alpha", "share", "auc")), strict=True)
+    lines = [
+        [loss, "standardised" if scaled else "as they are", f"{alpha:.4g}", f"{share:.1%}", f"{auc:.4f}"]
+        for loss, scaled, alpha, share, auc in rows
+    ]
+    return [["loss", "columns", "alpha", "share", HELD_OUT], *lines, ["blend", f"{model.blend_auc_:.4f}"]]
+
+
+def parted(text):
+    return [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
+
+
+def test_a_blend_is_a_table_of_its_members(run, folder, tmp_path):
+    status, out, _ = run("fit", folder / "train.libsvm", "-o", tmp_path / "m")
+    assert status == 0
+    model = load_model(tmp_path / "m")
+    n_members = len(model.blend_["share"])
+    assert n_members > 1
+    assert out.startswith(f"AUCClassifier, blend of {n_members} candidates, {HELD_OUT} {model.blend_auc_:.6g}, ")
+    lines = parted(out)
+    assert lines[2:-1] == table_of(model)
+    told = parted(run("inspect", tmp_path / "m", "--top", 0)[1])
+    assert ["blend", f"of {n_members} candidates"] in told
+    assert told[-n_members - 2 :] == table_of(model)
+    values = json.loads(run("inspect", tmp_path / "m", "--json")[1])
+    assert [member["share"] for member in values["blend"]] == model.blend_["share"].tolist()
+    assert sum(member["share"] for member in values["blend"]) == pytest.approx(1)
+    assert "alpha" not in values["fitted"]
+
+
+@pytest.mark.parametrize("options", [["--selection", "best"], ["--selection", "best", "--no-standardize"]], ids=str)
+def test_the_best_candidate_is_told_in_one_line(run, folder, tmp_path, options):
+    arguments = ["fit", folder / "train.libsvm", "-o", tmp_path / "m", *options, "--report", tmp_path / "report.html"]
+    status, out, _ = run(*arguments)
+    assert status == 0
+    model = load_model(tmp_path / "m")
+    best = model.cv_results_["params"][int(np.argmax(model.cv_results_["mean_test_score"]))]
+    assert best["standardize"] is ("--no-standardize" not in options)
+    columns = "standardised" if best["standardize"] else "as they are"
+    told = f"loss {best['loss']}, alpha {best['alpha']:.6g}, columns {columns}, {HELD_OUT} {model.blend_auc_:.6g}"
+    assert out.startswith(f"AUCClassifier, {told}, ")
+    assert [line.split()[0] for line in out.splitlines()] == ["AUCClassifier,", "400", "wrote"]
+    page = (tmp_path / "report.html").read_text()
+    assert f"{best['loss']} is chosen" in page
+    assert "Shares of the blend" not in page
+
+
+def test_a_named_loss_has_no_blend(run, folder, tmp_path):
+    arguments = ["fit", folder / "train.libsvm", "-o", tmp_path / "m", "--loss", "pooled", "--json"]
+    told = json.loads(run(*arguments, "--report", tmp_path / "report.html")[1])
+    clf = AUCClassifier("pooled").fit(X[TRAIN], Y[TRAIN])
+    assert told["blend"] == []
+    assert told["fitted"]["loss"] == "pooled"
+    assert told["fitted"]["alpha"] == pytest.approx(clf.alpha_)
+    assert told["fitted"][HELD_OUT] == pytest.approx(clf.cv_results_["mean_test_score"].max())
+    assert "standardize" not in told["fitted"]
+    assert f"alpha = {clf.alpha_:.4g} is chosen" in (tmp_path / "report.html").read_text()
+
+
+def test_an_alpha_that_was_not_cross_validated_has_no_auc():
+    """`partial_fit` takes another alpha where one is given, and keeps the results of the last cross-validation."""
+    clf = AUCClassifier("squared").fit(X[TRAIN], Y[TRAIN])
+    assert describe_fitted(clf)[HELD_OUT] == clf.cv_results_["mean_test_score"][best_index(clf)]
+    clf.set_params(alpha=0.123).partial_fit(X[TEST], Y[TEST])
+    assert best_index(clf) is None
+    assert HELD_OUT not in describe_fitted(clf)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +208,12 @@ def test_the_default_fit_is_that_of_the_classifier(run, folder, tmp_path):
         ),
         (["--n-nonzero", "3", "--alpha", "0.1"], {"n_nonzero": 3}),
         (["--n-nonzero", "3", "--n-nonzero", "5", "--alpha", "0.1"], {"n_nonzero": [3, 5]}),
+        (["--alpha", "0.1"], {"standardize": "auto", "selection": "blend"}),
+        (["--standardize", "--alpha", "0.1"], {"standardize": True}),
         (["--no-standardize", "--alpha", "0.1"], {"standardize": False}),
+        (["--selection", "best", "--alpha", "0.1"], {"selection": "best"}),
+        (["--loss", "smooth_auc", "--alpha", "0.1"], {"loss": "smooth_auc"}),
+        (["--loss", "balanced_logistic", "--alpha", "0.1"], {"loss": "balanced_logistic"}),
         (["--algorithm", "SOLAM(max_iter=3)", "--seed", "5"], {"max_iter": 3, "random_state": 5}),
         (["--algorithm", "RegSOLAM", "--alpha", "0.3"], {"alpha": 0.3, "random_state": 0}),
     ],
@@ -602,6 +685,8 @@ def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder,
     ("options", "what"),
     [
         (["--loss", "cubic"], "loss"),
+        (["--selection", "worst"], "'worst' is not one of 'blend', 'best'"),
+        (["--algorithm", "SOLAM", "--selection", "best"], "SOLAM has no parameter for --selection"),
         (["--algorithm", "OPAUK"], "OPAUC"),
         (["--algorithm", "OPAUC(rank='x')"], "rank"),
         (["--algorithm", "GaussianAUC", "--penalty", "l1"], "GaussianAUC has no parameter for --penalty"),
@@ -709,7 +794,7 @@ def test_progress_of_a_fit_counts_its_steps(terminal):
         steps = console.FitProgress(bar)
         AUCClassifier().set_callbacks(steps).fit(X[TRAIN], Y[TRAIN])
         bar.progress.refresh()
-        assert steps.count == bar.progress.tasks[0].total > 5
+        assert steps.count == bar.progress.tasks[0].total == 4  # two scalings, the blend, the fit to all rows
     assert f"{steps.count} of {steps.count} steps" in terminal.getvalue()
 
 

@@ -53,6 +53,7 @@ def assert_same(first, second):
 
 OTHERS = {
     "AUCClassifier": AUCClassifier,
+    "AUCClassifier with moments": lambda: AUCClassifier("squared", solver="moments"),
     "KMeansNystroem": lambda: KMeansNystroem(5, random_state=0),
     "OPAUCpca without centring": lambda: OPAUCpca(5, center=False, random_state=0),
 }

@@ -168,7 +168,7 @@ def test_every_algorithm_comes_back_as_it_was_and_continues(name, rows, tmp_path
     assert_same(loaded.get_params(deep=False), model.get_params(deep=False))
     assert_same(outputs(loaded, rows), outputs(model, rows))
     assert_same(fit(loaded, rows), fit(model, rows))
-    if hasattr(model, "partial_fit") and hasattr(model, "moments_" if name == "AUCClassifier" else "coef_"):
+    if hasattr(model, "partial_fit") and name != "AUCClassifier":  # a blend keeps no moments to continue from
         assert_same(loaded.partial_fit(rows[:40], Y[:40]), model.partial_fit(rows[:40], Y[:40]))
 
 
@@ -183,6 +183,26 @@ def test_classes_of_every_kind_and_names_of_features(classes, tmp_path):
     assert_same(loaded.predict(frame), model.predict(frame))
     with pytest.raises(ValueError, match="feature names"):
         loaded.predict(frame[frame.columns[::-1]])
+
+
+@pytest.mark.parametrize("rows", [X, SPARSE], ids=["dense", "sparse"])
+@pytest.mark.parametrize("selection", ["blend", "best"])
+def test_a_blend_keeps_its_members(selection, rows, tmp_path):
+    model = AUCClassifier(selection=selection).fit(rows, Y)
+    model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    blend, n_members = loaded.blend_, len(loaded.blend_["share"])
+    assert (n_members > 1) == (selection == "blend")
+    assert_same(blend, model.blend_)
+    assert_same(loaded.blend_auc_, model.blend_auc_)
+    assert loaded.loss_ == ("blend" if n_members > 1 else blend["loss"][0])
+    assert hasattr(loaded, "alpha_") == (n_members == 1)
+    spread = blend["spread"] if n_members > 1 else np.ones(1)
+    np.testing.assert_allclose(loaded.coef_[0], (blend["share"] / spread) @ blend["coef"], rtol=1e-12)
+    assert_same(outputs(loaded, rows), outputs(model, rows))
+    tensors = safetensors.numpy.load_file(tmp_path / "model").values()
+    shapes = {tensor.shape for tensor in tensors if tensor.ndim > 1}
+    assert shapes == {(1, D), (n_members, D), (2, D), (2, D, D)}  # weights and class moments, no rows, no scores
 
 
 def test_online_fits_continue_in_another_process(tmp_path):

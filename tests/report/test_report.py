@@ -59,17 +59,33 @@ def make_path(alphas=(10.0, 1.0, 0.1), n_nonzero=None, loss=None):
     return PathCV([Candidate(*values) for values in zip(*columns, strict=True)], auc)
 
 
-def make_report(names=("first", "second")):
+def make_candidates():
+    """Return candidates of three losses with two scalings, and a blend of three of them."""
+    kinds = [("squared", True), ("pooled", True), ("squared", False), ("pooled", False)]
+    candidates = [Candidate(alpha, None, *kind) for kind in kinds for alpha in (100.0, 1.0, 0.01)]
+    candidates.append(Candidate(0.1, None, "smooth_auc", True))
+    path = PathCV(candidates, 0.8 + 0.05 * np.random.default_rng(1).random((5, len(candidates))))
+    chosen = [12, 1, 10]
+    fields = {
+        name: np.array([getattr(candidates[k], name) for k in chosen]) for name in ("loss", "standardize", "alpha")
+    }
+    return path, fields | {"share": np.array([0.5, 0.3, 0.2]), "auc": path.auc.mean(axis=0)[chosen]}
+
+
+def make_report(names=("first", "second"), blended=False):
     rng = np.random.default_rng(2)
     positive = rng.random(500) < 0.3
     scores = rng.normal(size=500) + 1.5 * positive - 0.5
+    path, blend = make_candidates() if blended else (make_path(), None)
     return Report(
         title=f"Title {names[0]}",
         summary=[(f"data {names[-1]}", names[0])],
         evaluation=evaluate(positive, scores),
         scores=(scores[~positive], scores[positive]),
         class_names=(names[0], names[-1]),
-        path=make_path().results(),
+        path=path.results(),
+        blend=blend,
+        blend_auc=0.9 if blended else None,
         weights=[(name, (-0.5) ** k) for k, name in enumerate(names)],
         weights_note="Of standardised columns.",
         convergence=np.geomspace(1, 1e-3, 20),
@@ -97,9 +113,9 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.texts).split())
 
 
-@pytest.fixture(scope="module")
-def report():
-    return make_report()
+@pytest.fixture(scope="module", params=[False, True], ids=["path", "blend"])
+def report(request):
+    return make_report(blended=request.param)
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +163,7 @@ HEADINGS = {
     "evaluation": ["ROC curve", "Confusion"],
     "scores": ["Scores of the two classes"],
     "path": ["AUC along alpha"],
+    "blend": ["Shares of the blend"],
     "weights": ["Largest weights"],
     "convergence": ["Convergence by epoch"],
     "comparison": ["Comparison on first", "Comparison on mice & men"],
@@ -155,8 +172,8 @@ HEADINGS = {
 
 
 @pytest.mark.parametrize("part", HEADINGS)
-def test_a_part_leaves_a_trace_only_where_it_is(report, part):
-    alone = render_page(Report("Alone", **{part: getattr(report, part)}))
+def test_a_part_leaves_a_trace_only_where_it_is(part):
+    alone = render_page(Report("Alone", **{part: getattr(make_report(blended=part == "blend"), part)}))
     assert [escape(h) for h in HEADINGS[part]] == re.findall("<h2>(.*?)</h2>", alone)
     assert alone.count('class="headline"') == (part == "evaluation")
 
@@ -168,7 +185,7 @@ def test_a_report_of_nothing_is_a_heading():
 
 
 def test_hostile_names_are_harmless_text(recwarn):
-    found = Page(render_page(make_report(HOSTILE)))
+    found = Page(render_page(make_report(HOSTILE, blended=True)))
     assert not {"script", "img", "b"} & set(found.tags)
     assert not [name for name, _ in found.attributes if name.startswith("on")]
     assert found.texts.count(ATTACK) >= 6
@@ -185,10 +202,10 @@ def test_nothing_comes_from_outside(page):
     assert not {"script", "link", "img", "iframe"} & set(Page(page).tags)
 
 
-def test_accessible(page):
-    found = Page(page)
+def test_accessible(report, page):
+    found, n_figures = Page(page), 6 if report.blend is None else 7
     assert ("lang", "en") in found.attributes
-    assert found.tags["svg"] == found.attributes.count(("role", "img")) == found.tags["title"] - 1 == 6
+    assert found.tags["svg"] == found.attributes.count(("role", "img")) == found.tags["title"] - 1 == n_figures
     assert found.tags["table"] == found.tags["caption"] == 5
     assert page.count("<th ") == len(re.findall('<th scope="(?:row|col)"', page))
 
@@ -293,6 +310,85 @@ def test_path_of_several_lines_marks_the_candidate_that_is_named(axes):
     assert "alpha = 0 is chosen" in text
     for n in (3, 5, 8):
         assert f"{n} nonzero weights" in text
+
+
+def test_shares_of_a_blend(axes):
+    _, blend = make_candidates()
+    text = Page(render_page(Report("", blend=blend))).text
+    bars = axes["blend"].patches
+    assert [bar.get_width() for bar in bars] == [0.5, 0.3, 0.2]
+    assert [to_hex(bar.get_facecolor()) for bar in bars] == [COLOURS[role] for role in ("accent", "accent", "other")]
+    assert [label.get_text() for label in axes["blend"].get_yticklabels()] == [
+        "smooth_auc\nalpha 0.1, standardised",
+        "squared\nalpha 1, standardised",
+        "pooled\nalpha 1, as they are",
+    ]
+    shares = zip(("50%", "30%", "20%"), blend["auc"], strict=True)
+    assert [told.get_text() for told in axes["blend"].texts] == [f"{share}, AUC {auc:.4f}" for share, auc in shares]
+    assert "columns standardised columns as they are" in text
+
+
+def test_candidates_of_a_blend(axes):
+    path, blend = make_candidates()
+    text = Page(render_page(Report("", path=path.results(), blend=blend, blend_auc=0.875))).text
+    points = np.column_stack([path.alphas, path.auc.mean(axis=0)])
+    drawn = axes["candidates"]
+    for role, starts in (("accent", [0, 3, 12]), ("other", [6, 9])):
+        expected = [points[start : start + 3][::-1] for start in starts]
+        for line, known in zip(lines(drawn, role), expected, strict=True):
+            np.testing.assert_allclose(line, known)
+    members, level = lines(drawn, "ink")
+    np.testing.assert_allclose(members, points[[12, 1, 10]])
+    np.testing.assert_allclose(level[:, 1], 0.875)
+    assert "the blend, AUC 0.8750 its members squared, standardised pooled, standardised squared, as they are" in text
+    assert "AUC of the candidates" in text
+    assert "AUC along alpha" not in text
+
+
+def test_lines_of_candidates_differ_in_mark_or_colour():
+    path, blend = make_candidates()
+    *_, drawing = module._drawings(Report("", path=path.results(), blend=blend, blend_auc=0.9))
+    looks = [(key.mark, key.colour) for key in drawing.keys]
+    assert len(set(looks)) == len(looks) == 2 + 5
+
+
+def test_poor_candidates_are_left_out_and_counted(axes):
+    path, blend = make_candidates()
+    mean = np.full(13, 0.90)
+    mean[[1, 10, 12]] = 0.94, 0.93, 0.95  # the members
+    mean[[2, 5, 8]] = 0.7
+    path, blend = path._replace(auc=np.tile(mean, (5, 1))), blend | {"auc": mean[[12, 1, 10]]}
+    text = Page(render_page(Report("", path=path.results(), blend=blend, blend_auc=0.955))).text
+    low, high = axes["candidates"].get_ylim()
+    assert low == pytest.approx(0.90 - (0.95 - 0.90))
+    assert 0.955 < high < 0.97
+    assert "Candidates of a lower AUC are not shown: 3 of 13." in text
+
+
+def test_equal_candidates_are_all_shown(axes):
+    path, blend = make_candidates()
+    path, blend = path._replace(auc=np.full((5, 13), 0.9)), blend | {"auc": np.full(3, 0.9)}
+    text = Page(render_page(Report("", path=path.results(), blend=blend, blend_auc=0.9))).text
+    assert axes["candidates"].get_ylim()[0] < 0.9
+    assert "not shown" not in text
+
+
+def test_decades_of_alpha_have_room_for_their_labels(axes):
+    path = make_path(10.0 ** np.arange(3, -8, -1))
+    render_page(Report("", path=path.results()))
+    low, high = axes["path"].get_xlim()
+    assert 3 <= sum(low <= tick <= high for tick in axes["path"].get_xticks()) <= figures.N_TICKS
+
+
+def test_one_candidate_is_no_blend(axes):
+    path, blend = make_candidates()
+    one = {name: values[:1] for name, values in blend.items()} | {"share": np.ones(1)}
+    text = Page(render_page(Report("", path=path.results(), blend=one, blend_auc=one["auc"][0]))).text
+    (chosen,) = lines(axes["candidates"], "ink")
+    np.testing.assert_allclose(chosen, [[0.1, one["auc"][0]]])
+    assert f"smooth_auc is chosen, AUC {one['auc'][0]:.4f}" in text
+    assert "blend" not in axes
+    assert "Shares of the blend" not in text
 
 
 def test_path_of_losses_and_along_the_number_of_weights(axes):
@@ -442,12 +538,12 @@ def browse(folder, page, scheme):
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_in_a_browser(tmp_path):
-    page = render_page(make_report(HOSTILE))
+    page = render_page(make_report(HOSTILE, blended=True))
     light, dark = browse(tmp_path, page, 1), browse(tmp_path, page, 0)
     for view, width in zip(light, (360, 1280), strict=True):
         assert view["width"] == width
         assert view["scroll"][0] <= view["scroll"][1]
-        assert len(view["figures"]) == 6
+        assert len(view["figures"]) == 7
         for box in view["figures"] + view["texts"]:
             assert box["left"] >= 0
             assert box["right"] <= width

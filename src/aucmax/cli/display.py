@@ -9,8 +9,11 @@ from .. import __version__
 from .console import make_table
 
 TOP = 20  # weights that a report shows
+HELD_OUT = "cross-validated AUC"
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ..compare.comparison import Comparison
     from ..models.model_file import ModelFile
     from ..report.evaluation import Evaluation
@@ -35,21 +38,42 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
 
     model, classes = file.model, classes_of(file)
     steps = list(model) if isinstance(model, Pipeline) else [model]
-    fitted = {name: getattr(model, f"{name}_") for name in ("loss", "alpha") if hasattr(model, f"{name}_")}
-    if hasattr(model, "cv_results_"):
-        fitted["cross-validated AUC"] = float(model.cv_results_["mean_test_score"][best_index(model)])
-    if hasattr(model, "coef_"):
-        fitted["weights not 0"] = int((model.coef_ != 0).sum())
     return {
         "algorithm": " + ".join(type(step).__name__ for step in steps),
         "parameters": repr(model) if len(steps) > 1 else json_parameters(model),
-        "fitted": fitted,
+        "fitted": describe_fitted(model),
+        "blend": describe_members(model),
         "classes": {"negative": classes.names[0], "positive": classes.names[1]},
         "columns": int(model.n_features_in_),
         "training": file.notes.get("training") or {},
         "test": file.notes.get("test") or {},
         "versions": file.versions,
     }
+
+
+def describe_fitted(model: Any) -> dict[str, Any]:
+    """Return what a fit found, as JSON has it."""
+    fitted = {name: getattr(model, f"{name}_") for name in ("loss", "alpha") if hasattr(model, f"{name}_")}
+    members = describe_members(model)
+    if len(members) == 1:
+        fitted["standardize"] = members[0]["standardize"]
+    if members:
+        fitted[HELD_OUT] = float(model.blend_auc_)
+    elif (best := best_index(model)) is not None:
+        fitted[HELD_OUT] = float(model.cv_results_["mean_test_score"][best])
+    if hasattr(model, "coef_"):
+        fitted["weights not 0"] = int((model.coef_ != 0).sum())
+    return fitted
+
+
+def describe_members(model: Any) -> list[dict[str, Any]]:
+    """Return the members of a blend, the largest share first, as JSON has them; an empty list if there is no blend."""
+    blend = getattr(model, "blend_", None)
+    if blend is None:
+        return []
+    names = {"loss": "loss", "standardize": "standardize", "alpha": "alpha", "share": "share", "auc": HELD_OUT}
+    columns = [blend[name].tolist() for name in names]
+    return [dict(zip(names.values(), member, strict=True)) for member in zip(*columns, strict=True)]
 
 
 def json_parameters(model: Any) -> dict[str, Any]:
@@ -65,7 +89,7 @@ def list_entries(file: ModelFile) -> list[tuple[str, str]]:
     about = describe_model(file)
     training, test = about["training"], about["test"]
     entries = [("model", about["algorithm"])]
-    entries += [(name, as_text(value)) for name, value in about["fitted"].items()]
+    entries += list_fitted(about)
     entries.append(("classes", "{positive} (positive) against {negative}".format(**about["classes"])))
     if training:
         blocks = ", read by blocks" if training.get("read by blocks") else ""
@@ -77,6 +101,39 @@ def list_entries(file: ModelFile) -> list[tuple[str, str]]:
         entries.append(("tested on", f"{test['file']}: {test['rows']:,} rows, {headline_text(test)}"))
     entries.append(("written by", ", ".join(f"{library} {version}" for library, version in about["versions"].items())))
     return entries
+
+
+def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a fit found, as pairs of a name and a text."""
+    from ..report.figures import SCALINGS
+
+    texts = {name: (name, as_text(value)) for name, value in about["fitted"].items()}
+    if len(about["blend"]) > 1:
+        texts["loss"] = ("blend", f"of {len(about['blend'])} candidates")
+    if "standardize" in texts:
+        texts["standardize"] = ("columns", SCALINGS[about["fitted"]["standardize"]])
+    return list(texts.values())
+
+
+def show_blend(about: dict[str, Any]) -> list[Table]:
+    """Return the table of the members of a blend and of the blend itself; an empty list if there are not several."""
+    from ..report.figures import SCALINGS
+
+    members = about["blend"]
+    if len(members) < 2:
+        return []
+    rows = [
+        (
+            member["loss"],
+            SCALINGS[member["standardize"]],
+            f"{member['alpha']:.4g}",
+            f"{member['share']:.1%}",
+            f"{member[HELD_OUT]:.4f}",
+        )
+        for member in members
+    ]
+    rows.append(("blend", "", "", "", f"{about['fitted'][HELD_OUT]:.4f}"))
+    return [make_table("", ("loss", "columns", "alpha", "share", HELD_OUT), rows, right=(2, 3, 4))]
 
 
 def as_text(value: Any) -> str:
@@ -97,11 +154,11 @@ def describe_fit(file: ModelFile, seconds: float, output: Path, report: Path | N
     return {"model": str(output), "report": report and str(report), "seconds": seconds, **describe_model(file)}
 
 
-def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None) -> list[str]:
-    """Return the result of `aucmax fit`, as lines."""
+def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None) -> list[Any]:
+    """Return the result of `aucmax fit`, as lines and the table of a blend."""
     about = describe_model(file)
-    training, fitted, test = about["training"], about["fitted"], about["test"]
-    lines = [about["algorithm"] + "".join(f", {name} {as_text(value)}" for name, value in fitted.items())]
+    training, test = about["training"], about["test"]
+    lines = [about["algorithm"] + "".join(f", {name} {text}" for name, text in list_fitted(about))]
     share = training["positive rows"] / training["rows"]
     lines.append(
         f"{training['rows']:,} rows, {training['positive rows']:,} of class {about['classes']['positive']} "
@@ -109,7 +166,7 @@ def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None
     )
     if test:
         lines.append(f"test {headline_text(test)} on {test['rows']:,} rows")
-    return [*lines, *wrote(output, report)]
+    return [*lines, *show_blend(about), *wrote(output, report)]
 
 
 def wrote(*paths: Path | None) -> list[str]:
@@ -186,7 +243,7 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
     from .score_file import classes_of
 
     model = file.model
-    results = getattr(model, "cv_results_", None)
+    best, blend = best_index(model), getattr(model, "blend_", None)
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
     return Report(
@@ -196,8 +253,10 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
         evaluation=evaluation,
         scores=scores,
         class_names=classes_of(file).names,
-        path=results,
-        best_index=None if results is None else best_index(model),
+        path=None if best is None and blend is None else model.cv_results_,
+        best_index=best,
+        blend=blend,
+        blend_auc=None if blend is None else model.blend_auc_,
         weights=largest_weights(file),
         weights_note=""
         if file.notes.get("spreads") is None
@@ -222,13 +281,15 @@ def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | 
     return [(f"column {j + 1}" if names is None else str(names[j]), float(weights[j])) for j in chosen]
 
 
-def best_index(model: Any) -> int:
-    """Return the index of the candidate that cross-validation chose."""
+def best_index(model: Any) -> int | None:
+    """Return the index of the candidate that cross-validation chose; None if it chose none, or blended several."""
+    if not hasattr(model, "cv_results_") or hasattr(model, "blend_"):
+        return None
     chosen = {"alpha": model.alpha_, "loss": model.loss_, "n_nonzero": getattr(model, "n_nonzero_", None)}
     for k, candidate in enumerate(model.cv_results_["params"]):
         if all(chosen[name] == value for name, value in candidate.items()):
             return k
-    return 0
+    return None
 
 
 def comparison_report(found: list[Comparison], folds: int, repeats: int) -> Report:

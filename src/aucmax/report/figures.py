@@ -10,7 +10,7 @@ import io
 import itertools
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -54,6 +54,11 @@ OUTER = 0.001  # share of the scores of a class that may lie outside the histogr
 MARKS = {"line": "-", "dash": "--", "dots": ":"}
 OTHER_LINES = tuple((mark, colour) for colour in ("other", "muted") for mark in MARKS)
 LABELS = {"alpha": "alpha {}", "n_nonzero": "{} nonzero weights", "loss": "{}"}
+# The columns that the penalty of a candidate sees, by `standardize`, and their colours.
+SCALINGS = {True: "standardised", False: "as they are"}
+SCALING_COLOURS = {True: "accent", False: "other"}
+N_TICKS = 7  # decades of a logarithmic axis that have a label, at most
+BAR_SHARE = 0.5  # of the width, for the longest bar; its text takes the rest
 
 
 class Key(NamedTuple):
@@ -62,7 +67,7 @@ class Key(NamedTuple):
     Attributes
     ----------
     mark : str
-        "line", "dash", "dots", "area" or "point".
+        "line", "dash", "dots", "area", "point" or "ring".
     colour : str
         Its role, a key of `COLOURS`.
     text : str
@@ -223,6 +228,86 @@ def draw_path(results: Mapping[str, Any], best: int | None) -> Drawing:
     )
 
 
+def draw_blend(blend: Mapping[str, Any]) -> Drawing:
+    """Draw the share of each member of a blend as a bar, with its loss, scaling, alpha and cross-validated AUC."""
+    loss, standardize, alpha, share, auc = (
+        np.asarray(blend[name]).tolist() for name in ("loss", "standardize", "alpha", "share", "auc")
+    )
+    places = range(len(loss))
+    labels = [f"{loss[k]}\nalpha {number_text(alpha[k], '.3g')}, {SCALINGS[standardize[k]]}" for k in places]
+
+    def paint(axes: Axes) -> None:
+        colours = [(COLOURS[SCALING_COLOURS[scaled]], 0.4) for scaled in standardize]  # as strong as in the legend
+        bars = axes.barh(places, share, height=0.55, color=colours)
+        texts = [f"{share[k]:.0%}, AUC {auc[k]:.4f}" for k in places]
+        axes.bar_label(bars, texts, padding=4, color=COLOURS["muted"], fontsize=9.5)
+        axes.set_yticks(places, labels)
+        axes.set(xlim=(0, max(share) / BAR_SHARE), ylim=(len(loss) - 0.5, -0.5), xticks=[])
+        axes.grid(visible=False)
+        axes.spines["bottom"].set_visible(False)
+
+    members = "; ".join(f"{share[k]:.0%} {labels[k]}".replace("\n", ", ") for k in places)
+    return Drawing(
+        "Shares of the blend",
+        _svg("blend", f"Shares of the members of the blend: {members}", paint, 0.3 + 0.5 * len(loss)),
+        [
+            Key("area", SCALING_COLOURS[scaled], f"columns {SCALINGS[scaled]}")
+            for scaled in SCALINGS
+            if scaled in standardize
+        ],
+    )
+
+
+def draw_candidates(results: Mapping[str, Any], blend: Mapping[str, Any], auc: float) -> Drawing:
+    """Draw the cross-validated AUC of all candidates along alpha, with the members of the blend and its AUC marked."""
+    mean, x = (np.asarray(results[name], dtype=np.float64) for name in ("mean_test_score", "param_alpha"))
+    kinds = list(zip(np.asarray(results["param_standardize"]).tolist(), results["param_loss"], strict=True))
+    lines = {kind: np.flatnonzero([each == kind for each in kinds]) for kind in dict.fromkeys(kinds)}
+    looks = _looks(lines)
+    several = len(blend["alpha"]) > 1
+    low = _lowest_shown(mean, lines.values(), blend["auc"])
+
+    def paint(axes: Axes) -> None:
+        for kind in sorted(lines, key=lambda kind: kind[0]):  # on standardised data, both scalings are the same line
+            line = lines[kind]
+            (mark, colour), ordered = looks[kind], line[np.argsort(x[line])]
+            style: dict[str, Any] = {"marker": "o", "markersize": 5} if mark == "point" else {"linestyle": MARKS[mark]}
+            axes.plot(x[ordered], mean[ordered], color=COLOURS[colour], **style)
+        ring: dict[str, Any] = {"markerfacecolor": "none", "markersize": 9, "markeredgewidth": 1.4}
+        axes.plot(blend["alpha"], blend["auc"], "o", color=COLOURS["ink"], **ring)
+        if several:
+            axes.axhline(auc, color=COLOURS["ink"], linewidth=1)
+        _scale(axes, x)
+        axes.set(xlabel="alpha", ylabel="cross-validated AUC")
+        if low > mean.min():
+            top = max(auc, mean.max())
+            axes.set_ylim(low, top + 0.05 * (top - low))
+
+    hidden = np.count_nonzero(mean < low)
+    told = f"the blend, AUC {auc:.4f}" if several else f"{blend['loss'][0]} is chosen, AUC {auc:.4f}"
+    marks = [Key("line", "ink", told), Key("ring", "ink", "its members")] if several else [Key("ring", "ink", told)]
+    return Drawing(
+        "AUC of the candidates",
+        _svg("candidates", f"Cross-validated AUC of {len(x)} candidates along alpha: {told}", paint),
+        [*marks, *(Key(*look, f"{loss}, {SCALINGS[scaled]}") for (scaled, loss), look in looks.items())],
+        f"Candidates of a lower AUC are not shown: {hidden} of {len(mean)}." if hidden else "",
+    )
+
+
+def _lowest_shown(mean: np.ndarray, lines: Iterable[np.ndarray], members: np.ndarray) -> float:
+    """Return the lowest AUC to show: half of the height is for the members and the best candidates of all lines."""
+    best = [*(mean[line].max() for line in lines), *members]
+    low, high = min(best), max(best)
+    return float(low - (high - low)) if high > low else float(mean.min())
+
+
+def _looks(lines: Mapping[tuple[bool, str], np.ndarray]) -> dict[tuple[bool, str], tuple[str, str]]:
+    """Return mark and colour of each line of candidates: the mark is that of its loss, the colour of its scaling."""
+    long = dict.fromkeys(loss for (_, loss), line in lines.items() if len(line) > 1)
+    marks = dict(zip(long, itertools.cycle(MARKS), strict=False))
+    return {kind: (marks.get(kind[1], "point"), SCALING_COLOURS[kind[0]]) for kind in lines}
+
+
 def _lines(results: Mapping[str, Any]) -> tuple[str, list[str]]:
     """Return the parameter on the horizontal axis, and for each candidate the label of its line."""
     grid = {name: np.asarray(results[f"param_{name}"]).tolist() for name in LABELS if f"param_{name}" in results}
@@ -243,7 +328,9 @@ def _scale(axes: Axes, x: np.ndarray) -> None:
         axes.set_xscale("symlog", linthresh=above.min())
     else:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1,) if x.max() > 50 * x.min() else (1, 2, 5)))
+        axes.xaxis.set_major_locator(
+            ticker.LogLocator(subs=(1,) if x.max() > 50 * x.min() else (1, 2, 5), numticks=N_TICKS)
+        )
     axes.xaxis.set_major_formatter("{x:g}")
     axes.minorticks_off()
 

@@ -15,7 +15,9 @@ from ..files.atomic_write import write_atomically
 from .evaluation import Evaluation
 from .figures import (
     Drawing,
+    draw_blend,
     draw_boxes,
+    draw_candidates,
     draw_convergence,
     draw_distributions,
     draw_path,
@@ -53,6 +55,10 @@ class Report(NamedTuple):
         ``cv_results_`` of :class:`aucmax.AUCClassifier`.
     best_index : int or None
         The candidate of `path` that was chosen; None for the one of highest mean AUC.
+    blend : mapping or None
+        ``blend_`` of :class:`aucmax.AUCClassifier`, if the candidates of `path` were blended.
+    blend_auc : float or None
+        The cross-validated AUC of the blend.
     weights : sequence of (name, weight) or None
         The largest weights, in the order to show.
     weights_note : str
@@ -71,6 +77,8 @@ class Report(NamedTuple):
     class_names: tuple[str, str] = ("negative", "positive")
     path: Mapping[str, Any] | None = None
     best_index: int | None = None
+    blend: Mapping[str, Any] | None = None
+    blend_auc: float | None = None
     weights: Sequence[tuple[str, float]] | None = None
     weights_note: str = ""
     convergence: np.ndarray | None = None
@@ -223,7 +231,11 @@ def _drawings(report: Report) -> Iterator[Drawing]:
         yield draw_roc(report.evaluation)
     if report.scores is not None:
         yield draw_distributions(*report.scores, report.class_names, report.evaluation)
-    if report.path is not None:
+    if report.blend is not None and len(report.blend["share"]) > 1:
+        yield draw_blend(report.blend)
+    if report.path is not None and report.blend is not None and report.blend_auc is not None:
+        yield draw_candidates(report.path, report.blend, report.blend_auc)
+    elif report.path is not None:
         yield draw_path(report.path, report.best_index)
     if report.convergence is not None and np.any(np.asarray(report.convergence) > 0):
         yield draw_convergence(np.asarray(report.convergence))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ...losses import LOSSES
+from ...losses import FITTED
 from .. import options
 from ..byte_sizes import format_bytes, parse_bytes
 from ..console import Console, FitProgress, on_block
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     LossName = str
 else:  # what Typer sees
-    LossName = Literal["auto", *LOSSES]
+    LossName = Literal["auto", *FITTED]
 
 
 def fit(
@@ -40,7 +40,14 @@ def fit(
     ] = None,
     loss: Annotated[
         LossName | None,
-        typer.Option(help="Loss of a pair; by default, auto: squared or squared_hinge.", rich_help_panel=options.MODEL),
+        typer.Option(help="The loss; by default, auto: several are tried and blended.", rich_help_panel=options.MODEL),
+    ] = None,
+    selection: Annotated[
+        Literal["blend", "best"] | None,
+        typer.Option(
+            help="What auto does with its candidates: blend them, or take the best; by default, blend.",
+            rich_help_panel=options.MODEL,
+        ),
     ] = None,
     penalty: Annotated[
         Literal["l2", "l1", "elasticnet"] | None, typer.Option(help="By default, l2.", rich_help_panel=options.MODEL)
@@ -66,7 +73,10 @@ def fit(
     ] = None,
     standardize: Annotated[
         bool | None,
-        typer.Option(help="Whether the penalty is on standardised columns.", rich_help_panel=options.MODEL),
+        typer.Option(
+            help="Whether the penalty is on standardised columns; by default, auto: a blend tries both, other fits do.",
+            rich_help_panel=options.MODEL,
+        ),
     ] = None,
     random_state: options.Seed = 0,
     format: options.Format = None,
@@ -146,6 +156,7 @@ def fit(
         random_state,
         by_blocks,
         loss=loss,
+        selection=selection,
         penalty=penalty,
         l1_ratio=l1_ratio,
         alpha=alpha,

@@ -6,7 +6,7 @@ import typer
 
 from ..byte_sizes import format_bytes
 from ..console import Console, make_table
-from ..display import describe_model, largest_weights, list_entries
+from ..display import describe_model, largest_weights, list_entries, show_blend
 from ..options import Debug, Json, ModelPath
 
 
@@ -21,11 +21,13 @@ def inspect(
 
     file, size = read_model(model), model.stat().st_size
     weights = largest_weights(file, top)
-    values = describe_model(file) | {"size": size, "weights": weights and dict(weights)}
+    about = describe_model(file)
+    values = about | {"size": size, "weights": weights and dict(weights)}
     parameters = ", ".join(f"{name}={value!r}" for name, value in file.model.get_params(deep=False).items())
     entries = [("file", f"{model}, {format_bytes(size)}"), *list_entries(file), ("parameters", parameters)]
     width = 2 + max(len(name) for name, _ in entries)
     shown: list[Any] = [f"{name:<{width}}{text}" for name, text in entries]
+    shown += show_blend(about)
     if weights:
         what = "weight" if file.notes.get("spreads") is None else "weight times standard deviation"
         shown.append(make_table("", ("column", what), [(name, f"{w:.6g}") for name, w in weights], right=(1,)))
