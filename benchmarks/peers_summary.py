@@ -65,21 +65,33 @@ class Summary(NamedTuple):
 
 
 def summarize(kept: Mapping[str, Any]) -> Summary:
-    """Return the means of all competitors that were measured, on the data sets that all were measured on."""
+    """Return the means of all competitors, on the data sets that AUCClassifier and most linear ones were measured on.
+
+    Linear ones that were not measured on all of these are left out; trees, which are not ranked, may lack some.
+    """
     tried: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
     for cell in kept["cells"]:
         tried.setdefault((cell["data"], cell["competitor"]), {})[cell["split"]] = cell
-    names = competitor_names(kept)
+
+    def complete(data: str, name: str) -> bool:
+        return is_complete(tried.get((data, name), {}), n_expected(kept, data, name))
+
+    trees = [name for name in competitor_names(kept) if kept["competitors"][name]["family"] == "trees"]
+    linear = [name for name in competitor_names(kept) if name not in trees]
+    required = [REFERENCE] if REFERENCE in linear else []
     data = [
         name
         for name in sorted(kept["data"])
-        if all(is_complete(tried.get((name, each), {}), n_expected(kept, name, each)) for each in names)
+        if all(complete(name, each) for each in required) and 2 * sum(complete(name, each) for each in linear) > len(linear)
     ]
+    names = [name for name in linear if all(complete(each, name) for each in data)] + trees
     if not names or not data:
         raise ValueError("There is no data set yet that all competitors were measured on: measure first.")
     figures, splits, failures = np.full((3, len(data), len(names)), np.nan), {}, {}
     for i, j in np.ndindex(len(data), len(names)):
         key = data[i], names[j]
+        if not complete(*key):
+            continue
         cells = [cell for _, cell in sorted(tried[key].items())]
         reasons = [cell["failure"] for cell in cells if "failure" in cell]
         if reasons:
