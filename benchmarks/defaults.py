@@ -1,6 +1,6 @@
 """What each choice behind the default of AUCClassifier is worth: the default beside itself with one choice changed.
 
-    python benchmarks/defaults.py [--splits 4] [--max-rows 5000] [--write docs/defaults.md] [names ...]
+    python benchmarks/defaults.py [--splits 2] [--max-rows 3000] [--write docs/defaults.md] [names ...]
 
 The data sets are those of benchmarks/study_data.py, in its two halves: choices were made on the first, and the second
 shows whether they hold elsewhere. Of larger data sets a seeded sample is taken. Everything is chosen inside the
@@ -136,8 +136,8 @@ def tables(results: dict[str, dict[str, np.ndarray]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=study_data.available())
-    parser.add_argument("--splits", type=int, default=4)
-    parser.add_argument("--max-rows", type=int, default=5_000)
+    parser.add_argument("--splits", type=int, default=2)
+    parser.add_argument("--max-rows", type=int, default=3_000)
     parser.add_argument("--write", type=Path, help="put the tables into this file, between its marks")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -18,6 +18,7 @@ from peers_summary import (
     Estimate,
     Standing,
     Summary,
+    competitor_names,
     critical_difference,
     duels,
     geometric_mean,
@@ -37,6 +38,7 @@ def write_page(path: Path, kept: dict[str, Any]) -> None:
     figure = path.with_suffix(".svg")
     draw_standings(summary, figure)
     partly = [name for name in sorted(kept["data"]) if name not in summary.data]
+    unranked = [name for name in competitor_names(kept) if name not in summary.names]
     failures = [f"- {name} on {data}: {reason}" for (data, name), reason in summary.failures.items()]
     parts = [
         provenance(kept),
@@ -65,6 +67,7 @@ def write_page(path: Path, kept: dict[str, Any]) -> None:
         time_table(summary),
         *(["No figure:", "\n".join(failures)] if failures else []),
         *([f"Not complete, and left out: {', '.join(partly)}."] if partly else []),
+        *([f"Not ranked, since not measured on all of these data sets: {', '.join(unranked)}."] if unranked else []),
         "The data:",
         data_table(kept, summary.data),
         "The competitors:",

@@ -82,7 +82,8 @@ def summarize(kept: Mapping[str, Any]) -> Summary:
     data = [
         name
         for name in sorted(kept["data"])
-        if all(complete(name, each) for each in required) and 2 * sum(complete(name, each) for each in linear) > len(linear)
+        if all(complete(name, each) for each in required)
+        and 2 * sum(complete(name, each) for each in linear) > len(linear)
     ]
     names = [name for name in linear if all(complete(each, name) for each in data)] + trees
     if not names or not data:

@@ -70,7 +70,9 @@ class AUCClassifier(MomentClassifier):
 
     selection : {"blend", "best"}, default="blend"
         What to do with the candidates of loss="auto": "blend" adds them greedily, with replacement, while the held-out
-        AUC rises; "best" takes the one of the highest held-out AUC. With a named loss, the best alpha is taken.
+        AUC rises; "best" takes the one of the highest held-out AUC. Candidates with columns as they are take part only
+        if the best of them is better than the best standardised one by a standard error of the difference. With a named
+        loss, the best alpha is taken.
 
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
         The penalty on the weights. "l1" and "elasticnet" leave many of them exactly 0.
@@ -414,7 +416,8 @@ class AUCClassifier(MomentClassifier):
             raise ValueError(f"Class moments are enough for the square loss alone: loss={self.loss!r} needs the rows.")
         loss = "squared" if self.loss == "auto" else self.loss
         objective = self._objective(moments.n_features)._replace(loss=loss, solver="moments")
-        self._forget("blend_", "blend_auc_")
+        if hasattr(self, "blend_"):  # its candidates were of other losses and scalings
+            self._forget("blend_", "blend_auc_", "alphas_", "cv_results_")
         square = objective.of_moments(moments)
         w = self._solve(objective.penalised(square), objective, self._keep_or_choose(square, objective))
         self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))

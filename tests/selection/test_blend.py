@@ -326,3 +326,39 @@ def test_columns_whose_squares_underflow_are_told(parameters):
         clf = AUCClassifier(**parameters).fit(X, y)
     assert clf.coef_[0, 2] == 0
     assert clf.coef_[0, 0] != 0
+
+
+def test_few_rows_and_a_signal_in_small_directions():
+    """The grid is short if there are few rows, and longer if the AUC is still rising at its end."""
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((300, 3))
+    X = factors @ rng.standard_normal((3, 60)) * 3 + 0.1 * rng.standard_normal((300, 60))
+    basis = np.linalg.svd(X - X.mean(axis=0))[2]
+    score = X @ basis[3:13].sum(axis=0)
+    y = (score + 0.2 * score.std() * rng.standard_normal(300) > np.median(score)).astype(int)
+    clf, squared = (AUCClassifier(loss).fit(X[:150], y[:150]).score(X[150:], y[150:]) for loss in ("auto", "squared"))
+    assert clf > squared - 0.05
+
+
+def test_rows_that_are_all_equal():
+    y = np.arange(20) % 2
+    for shape in ((20, 40), (20, 3)):
+        assert not AUCClassifier().fit(np.ones(shape), y).coef_.any()
+
+
+def test_sparse_columns_far_from_zero_are_those_of_dense_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 300)) * (rng.random((600, 300)) < 0.05)
+    X[:, 0] = 1e4 + rng.standard_normal(600)
+    y = (X[:, :20].sum(axis=1) - 1e4 + rng.logistic(size=600) > 0).astype(int)
+    dense, csr = AUCClassifier().fit(X, y), AUCClassifier().fit(sparse.csr_array(X), y)
+    assert csr.blend_auc_ == pytest.approx(dense.blend_auc_, abs=1e-3)
+
+
+def test_a_stream_continues_a_blend_as_a_square_loss():
+    X, y = skewed()
+    best = AUCClassifier(selection="best").fit(X, y)
+    best.partial_fit(X[:1], y[:1], sample_weight=[1e-9])
+    assert best.loss_ == "squared"
+    assert not hasattr(best, "cv_results_")
+    assert_allclose(best.coef_, AUCClassifier().partial_fit(X, y).coef_, rtol=1e-6)

@@ -13,7 +13,7 @@ from sklearn.utils import assert_all_finite
 
 from .block_moments import BLOCK, column_moments, shift_full_columns, subtract
 from .folds import SAMPLE, deal_folds, in_parts, permute
-from .moments import ClassMoments, check_no_overflow, grouped_moments, warn_of_underflow
+from .moments import DENSE_FROM, ClassMoments, check_no_overflow, grouped_moments, warn_of_underflow
 from .protocol import FoldModels, Round, Targets
 from .ranking import areas
 from .scores import ScoreGrid, ScoreHistogram, ScoreMoments
@@ -227,10 +227,11 @@ class MemoryRows(MemorySpace):
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
         """Return the inner products of all rows of X / scale, after shifting the columns to remove large means."""
-        if self.is_sparse:
+        if self.is_sparse and self.X.nnz <= DENSE_FROM * self.n_rows * self.n_features:
             X = shift_full_columns(self.X, self.targets.pair_weights, 2.0)[0] @ sparse.diags_array(1 / scale)
             return (X @ X.T).toarray()
-        X = (self.X - self.X.mean(axis=0, dtype=np.float64)) / scale
+        X = self.X.toarray() if self.is_sparse else self.X
+        X = (X - X.mean(axis=0, dtype=np.float64)) / scale
         return X @ X.T
 
     def matrix(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:

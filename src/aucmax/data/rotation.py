@@ -59,12 +59,14 @@ def rotate(rows: Rows, scale: np.ndarray, center: np.ndarray) -> Rotation:
     with one_blas_thread():
         values, V = np.linalg.eigh(K)
     kept = values > RANK_TOL * max(float(values[-1]), 0.0)
-    root = np.sqrt(values[kept])
+    kept[-1] = True  # if all rows are equal, there is one coordinate of zeros
+    root = np.sqrt(np.maximum(values[kept], 0.0))
     positive = rows.reduce(lambda targets: targets.positive, merge=np.append)
     groups = rows.reduce(lambda targets: targets.groups, merge=np.append) if rows.has_groups else None
     labels, weights = rows.classes[positive.astype(np.intp)], rows.reduce(sample_weights, merge=np.append)
     coordinates = MemoryRows(V[:, kept] * root, labels, rows.classes, weights, groups)
-    return Rotation(coordinates, rows, scale, center, root**2 / len(V), V[:, kept] / root)
+    to_rows = V[:, kept] / np.where(root > 0, root, 1.0)
+    return Rotation(coordinates, rows, scale, center, root**2 / len(V), to_rows)
 
 
 def sample_weights(targets: Targets) -> np.ndarray:

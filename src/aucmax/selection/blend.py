@@ -50,10 +50,11 @@ PATIENCE, CLEARLY_WORSE = 2, 0.002
 # With more columns, or more rows if there are fewer of these, there is one round of folds, and dense wide rows are
 # standardised in all candidates.
 MANY_COLUMNS = 256
-# With fewer rows for each column, alphas below 10^-2 are not tried: the weights would be those of noise.
+# With fewer rows for each column, alphas below 10^-2 are tried only if the AUC is still rising there.
 FEW_ROWS, LOWEST_POWER = 4, -2
 # The smooth AUC is tried if there are at least so many rows for each column: it has no penalty to hold it back.
 ENOUGH_ROWS = 10
+FAR = 10.0  # a mean of so many standard deviations is far from zero
 MAX_COLUMNS = 1024  # with more columns, or MANY_COLUMNS sparse ones, no matrix of their covariances is made
 # With more than MAX_COLUMNS columns the pooled square loss is not tried, and the powers of alpha are these.
 HIGHEST_OF_MANY, LOWEST_OF_MANY = 1, -1
@@ -174,13 +175,15 @@ def view_rows(sample: MemoryRows, rounds: Sequence[Round], scalings: Sequence[bo
             rank = rotation.rows.n_features
             Z = rotation.rows.matrix(np.ones(rank))
             training = FoldTraining(Z, sample.targets, rounds, rotation.variances)
-            views[name] = View(training, traces[name] / rank, scale, middle, None, rotation)
+            views[name] = View(training, traces[name] / rank or 1.0, scale, middle, None, rotation)
         return views
     first, scale = next(iter(scales.items()))
-    many = sample.n_features > (MANY_COLUMNS if sample.is_sparse else MAX_COLUMNS)
+    near = bool((np.abs(center) <= FAR * std).all())  # columns far from zero must be centred, and so dense
+    many = sample.n_features > (MANY_COLUMNS if sample.is_sparse and near else MAX_COLUMNS)
     Z = sample.matrix(scale, None if many and sample.is_sparse else center)
     training = FoldTraining(Z, sample.targets, rounds, (std / scale) ** 2 if many else None)
-    levels = {name: trace / sample.n_features or 1.0 for name, trace in traces.items()}
+    n_varying = max(int(np.count_nonzero(std)), 1)
+    levels = {name: trace / n_varying or 1.0 for name, trace in traces.items()}
     views = {first: View(training, levels[first], scale, middle)}
     for name in scalings[1:]:
         ratio = np.divide(scale, scales[name], out=np.zeros_like(scale), where=np.isfinite(scale))
@@ -385,7 +388,7 @@ def train(view: View, tests: TestSets, alphas: np.ndarray | None, everything: bo
         """Return the alphas of the grid, and those beyond it, for a path whose AUC still rises where the grid ends."""
         if alphas is not None:
             return alphas, np.zeros(0)
-        beyond = lowest - 1.0 - np.arange(0 if few or many else N_BEYOND)
+        beyond = lowest - 1.0 - np.arange(0 if many else N_BEYOND)
         inside = np.array([power for power in powers if lowest <= power <= highest], dtype=np.float64)
         return level * 10.0**inside, level * 10.0**beyond
 
