@@ -324,37 +324,32 @@ class AUCClassifier(MomentClassifier):
             self._set_calibration(calibrate(lambda: rows.score_histogram(w, known)))
 
     def _fit_cross_validated(self, rows: Rows, objective: Objective, told: dict[str, Any]) -> None:
-        context: Any = None
-
-        def begin(n_steps: int) -> Any:
-            nonlocal context
-            context = self._init_callback_context(max_subtasks=n_steps + 1)
-            context.call_on_fit_task_begin(estimator=self, **told)
-            return functools.partial(self._task, context)
-
+        contexts: list[Any] = []
+        begin = functools.partial(self._begin, told, contexts)
         alphas = self.alphas if self.alpha is None else [self.alpha]
         found = cross_validate(rows, objective, self.cv, None if alphas is None else check_alphas(alphas), begin)
         self.alphas_, self.cv_results_ = np.unique(found.path.alphas)[::-1], found.path.results()
-        with self._task(context, "solve"):
+        with self._task(contexts[0], "solve"):
             w = self._solve(found.whole, objective, found.path.best, found.start)
             self._set_calibration(calibrate(lambda: found.histogram(float(found.whole.midpoint(w)))))
-        context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
+        contexts[0].call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
+
+    def _begin(self, told: dict[str, Any], contexts: list[Any], n_steps: int) -> Any:
+        """Begin a fit whose number of steps is known only now; return the function that makes the context of a step."""
+        context = self._init_callback_context(max_subtasks=n_steps + 1)
+        contexts.append(context)
+        context.call_on_fit_task_begin(estimator=self, **told)
+        return functools.partial(self._task, context)
 
     def _fit_blend(self, rows: Rows, objective: Objective, told: dict[str, Any]) -> None:
         """Fit a blend of candidates, or the best of them."""
-        context: Any = None
-
-        def begin(n_steps: int) -> Any:
-            nonlocal context
-            context = self._init_callback_context(max_subtasks=n_steps + 1)
-            context.call_on_fit_task_begin(estimator=self, **told)
-            return functools.partial(self._task, context)
-
+        contexts: list[Any] = []
+        begin = functools.partial(self._begin, told, contexts)
         alphas = None if self.alphas is None else check_alphas(self.alphas)
         scaling = None if self.standardize == "auto" else bool(self.standardize)
         blend = choose_blend(rows, scaling, self.cv, alphas, self.selection == "blend", begin)
         self.alphas_, self.cv_results_ = np.unique(blend.path.alphas)[::-1], blend.path.results()
-        with self._task(context, "solve"):
+        with self._task(contexts[0], "solve"):
             members = solve_members(rows, blend, objective, self.tol)
             w = members.combined()
             self.coef_, self.n_iter_ = w[None, :], members.n_iter
@@ -366,7 +361,7 @@ class AUCClassifier(MomentClassifier):
             if len(members.candidates) == 1:
                 self.alpha_ = members.candidates[0].alpha
             self._set_calibration(calibrate(lambda: blend.held_out().shifted(float(w @ members.center))))
-        context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
+        contexts[0].call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
 
     def _solve(
         self, problem: Problem, objective: Objective, candidate: Candidate, start: np.ndarray | None = None

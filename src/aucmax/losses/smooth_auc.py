@@ -69,7 +69,7 @@ class SmoothAUC:
 
 
 class UnitScores(NamedTuple):
-    """The mean of the class means of scores, and their spread: the root of the mean of the class variances.
+    """The loss of scores that are divided by their spread, the root of the mean of the class variances.
 
     Attributes
     ----------

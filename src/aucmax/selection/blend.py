@@ -78,13 +78,11 @@ class Blend(NamedTuple):
         The held-out AUC of the blend.
     starts : dict of int to ndarray
         The mean of the fold models of each member, as weights of X.
-    center : ndarray of shape (n_features,)
-        The point half-way between the class means of the sample.
     sampled : bool
         Whether the candidates were compared on a sample of the rows.
     views : dict of bool to View
         The rows, with standardised columns (True) and as they are (False).
-    held_out : Any
+    held_out : callable
         Returns the histogram of the held-out scores of the blend.
     """
 
@@ -93,14 +91,13 @@ class Blend(NamedTuple):
     spreads: np.ndarray
     auc: float
     starts: dict[int, np.ndarray]
-    center: np.ndarray
     sampled: bool
     views: dict[bool, View]
     held_out: Callable[[], ScoreHistogram]
 
 
 class View(NamedTuple):
-    """A sample of rows as a dense matrix Z, with a penalty for its columns.
+    """A sample of rows as a matrix Z, with a penalty for its columns.
 
     Attributes
     ----------
@@ -266,8 +263,7 @@ def choose_blend(
             found = ScoreHistogram.of(sample, sample.label(totals / times))
         return found if sample is rows else found.with_totals(rows.totals)
 
-    center = next(iter(views.values())).center
-    return Blend(path, shares, divisors, auc, starts, center, sample.counts.sum() < rows.counts.sum(), views, histogram)
+    return Blend(path, shares, divisors, auc, starts, sample.counts.sum() < rows.counts.sum(), views, histogram)
 
 
 class Members(NamedTuple):
@@ -336,7 +332,7 @@ def solve_members(rows: Rows, blend: Blend, objective: Objective, tol: float) ->
         weights.append(view.weights_of(solution.weights))
         n_iter += solution.n_iter
     known = moments.get(None)
-    center = blend.center if known is None else known.mean.mean(axis=0)
+    center = view.center if known is None else known.mean.mean(axis=0)
     shares, spreads, auc = blend.shares[chosen], blend.spreads[chosen], blend.path.auc.mean(axis=0)[chosen]
     return Members(candidates, shares, spreads, auc, np.array(weights), center, n_iter, known)
 
@@ -397,7 +393,7 @@ def train(view: View, tests: TestSets, alphas: np.ndarray | None, everything: bo
 
     found = []
     inside, beyond = grid(SQUARE_POWERS, view.level)
-    for loss in (loss for loss in SQUARES[: 1 if many else 2] if loss in POOL):
+    for loss in (loss for loss in (("squared",) if many else SQUARES) if loss in POOL):
         path = family(loss, inside, training.square(inside, loss == "pooled", view.ratio))
         if len(beyond) and is_rising(path.auc.mean(axis=0)):
             path = path.joined(family(loss, beyond, training.square(beyond, loss == "pooled", view.ratio)))

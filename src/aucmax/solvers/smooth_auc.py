@@ -15,7 +15,7 @@ from ..losses import find_loss
 from ..losses.smooth_auc import SmoothAUC, UnitScores
 from ..losses.squared import PairwiseLoss
 from .candidate import Candidate, Solution
-from .newton import Iterate, NewtonProblem
+from .newton import Iterate, NewtonProblem, finite
 
 N_STEPS = 8
 FIRST_STEP = 0.2  # the root mean square of the first change of the scores, in units of their spread
@@ -41,9 +41,9 @@ class SmoothAUCProblem(NewtonProblem):
         if start is None:
             return super().solve(candidate, tol)
         self.n_iter = 0
-        v = start * np.where(np.isfinite(self.square.scale), self.square.scale, 0)  # infinite for constant columns
-        end = self.descend(v, self.scores(v), candidate.alpha)
-        return Solution(end[0] / self.square.scale, max(self.n_iter, 1))
+        v = start * finite(self.square.scale)
+        v, _ = self.descend(v, self.scores(v), candidate.alpha)
+        return Solution(v / self.square.scale, max(self.n_iter, 1))
 
     def minimiser(self, at: Iterate, alpha: float, tol: float) -> Iterate:
         """Return the end of the descent for one alpha, with the scores of unit spread."""
