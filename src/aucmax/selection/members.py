@@ -11,7 +11,8 @@ from ..data.moments import ClassMoments
 from ..data.protocol import Rows
 from ..data.scores import ScoreMoments
 from ..solvers.candidate import Candidate
-from ..solvers.problem import Objective
+from ..solvers.problem import Objective, Problem
+from ..solvers.square import RowProblem
 from .blend import Blend
 
 # The tolerance of the members if they were compared on a sample, whose noise is larger.
@@ -95,18 +96,36 @@ class MemberSolver:
     def solution(self, k: int) -> np.ndarray:
         """Return the solution of a candidate: weights of X, or of the coordinates of a rotation."""
         if k not in self.solved:
-            candidate, view = self.blend.member(k), self.blend.view(k)
-            standardize = bool(candidate.standardize) and view.rotation is None
-            objective = self.objective._replace(loss=str(candidate.loss), standardize=standardize)
-            rows: Rows = self.rows if view.rotation is None else view.rotation.rows
-            key = None if view.rotation is None else view.standardize
-            if objective.on(rows).solver == "moments" and key not in self.moments:
-                self.moments[key] = rows.moments()
-            problem = objective.problem(rows, self.moments.get(key))
-            found = problem.solve(candidate, self.tol, self.start(k))
-            self.solved[k] = found.weights
-            self.n_iter += found.n_iter
+            problem = self.problem(k)
+            if isinstance(problem, RowProblem) and problem.iterative:
+                self.solve_together(k, problem)
+            else:
+                found = problem.solve(self.blend.member(k), self.tol, self.start(k))
+                self.solved[k] = found.weights
+                self.n_iter += found.n_iter
         return self.solved[k]
+
+    def problem(self, k: int) -> Problem:
+        """Return the problem of a candidate on all rows."""
+        candidate, view = self.blend.member(k), self.blend.view(k)
+        standardize = bool(candidate.standardize) and view.rotation is None
+        objective = self.objective._replace(loss=str(candidate.loss), standardize=standardize)
+        rows: Rows = self.rows if view.rotation is None else view.rotation.rows
+        key = None if view.rotation is None else view.standardize
+        if objective.on(rows).solver == "moments" and key not in self.moments:
+            self.moments[key] = rows.moments()
+        return objective.problem(rows, self.moments.get(key))
+
+    def solve_together(self, k: int, problem: RowProblem) -> None:
+        """Solve a square loss for the alphas of all its members: conjugate gradients take no longer than for one."""
+        loss, standardize = self.blend.member(k).loss, self.blend.member(k).standardize
+        alike = [
+            j for j, share in enumerate(self.blend.shares)
+            if share > 0 and (self.blend.member(j).loss, self.blend.member(j).standardize) == (loss, standardize)
+        ]  # fmt: skip
+        path = problem.path(np.array([self.blend.member(j).alpha for j in alike]), self.tol)
+        self.solved |= dict(zip(alike, path, strict=True))
+        self.n_iter += problem.n_iter
 
     def start(self, k: int) -> np.ndarray:
         """Return the weights to start from: the mean of the fold models.
