@@ -315,11 +315,13 @@ def test_a_grid_is_extended_where_the_auc_still_rises(monkeypatch):
     monkeypatch.setattr(candidates, "RISING", 0.0)
     monkeypatch.setattr(candidates, "SQUARE_POWERS", (2, 1))
     monkeypatch.setattr(candidates, "LOGISTIC_POWERS", (2, 1))
-    results = AUCClassifier(standardize=True).fit(X, y).cv_results_
+    with pytest.warns(UserWarning, match="still rising there: try smaller ones"):  # it rises beyond these, too
+        results = AUCClassifier(standardize=True).fit(X, y).cv_results_
     for loss in ("squared", "balanced_logistic"):
         assert sum(results["param_loss"] == loss) == 5  # three beyond the two of the grid
     monkeypatch.setattr(candidates, "N_BEYOND", 0)
-    results = AUCClassifier(standardize=True).fit(X, y).cv_results_
+    with pytest.warns(UserWarning, match="still rising there: try smaller ones"):
+        results = AUCClassifier(standardize=True).fit(X, y).cv_results_
     assert sum(results["param_loss"] == "balanced_logistic") == 2
 
 
@@ -332,7 +334,7 @@ def test_a_path_that_still_rises_warns():
     factor = rng.standard_normal(200)
     X = np.column_stack([factor + 0.3 * rng.standard_normal(200), factor])
     y = (X[:, 0] - X[:, 1] > 0).astype(int)  # only the difference of two columns counts, which alpha suppresses
-    with pytest.warns(UserWarning, match=r"^The cross-validated AUC is highest for the smallest alpha of the grid"):
+    with pytest.warns(UserWarning, match=r"^The cross-validated AUC is highest for the smallest alpha that was tried"):
         AUCClassifier("squared", solver="cg").fit(X, y)
 
 

@@ -25,12 +25,13 @@ from .candidates import (
     MAX_COLUMNS,
     Family,
     View,
+    is_rising,
     is_wide,
     other_families,
     square_families,
     view_rows,
 )
-from .cross_validation import PathCV, Task
+from .cross_validation import PathCV, Task, warn_of_a_rising_path
 from .rounds import make_rounds
 
 # Candidates are compared on at most so many rows of each class, or so many for each column; on fewer if the memory of a
@@ -168,6 +169,7 @@ def choose_blend(
             divisors = np.concatenate([family.spreads for family in families])
             admitted = np.flatnonzero([candidate.standardize or not chosen_scaling for candidate in candidates])
             best = admitted[np.argsort(-path.auc.mean(axis=0)[admitted], kind="stable")][:N_BEST]
+            warn_if_rising(families, candidates[best[0]], alphas)
             found_shares, auc = tests.greedy(np.ascontiguousarray(held[best]), N_STEPS if blended else 0)
     shares = np.zeros(len(candidates))
     shares[best] = found_shares
@@ -205,3 +207,13 @@ def choose_scaling(squares: Sequence[Family], n_rounds: int) -> bool:
     gains = best[False] - best[True]
     error = gains.std(ddof=1) / np.sqrt(len(gains) / n_rounds) if len(gains) > 1 else np.inf
     return not gains.mean() > HANDICAP * error
+
+
+def warn_if_rising(families: Sequence[Family], best: Candidate, alphas: np.ndarray | None) -> None:
+    """Warn if the best alpha is the last one of a path that still rises, unless the alphas were given."""
+    for family in families:
+        last = family.candidates[-1]
+        at_the_end = (last.alpha, last.standardize) == (best.alpha, best.standardize)
+        if alphas is None and at_the_end and is_rising(family.auc.mean(axis=0)):
+            warn_of_a_rising_path(best.alpha)
+            return

@@ -163,7 +163,7 @@ def grid(view: View, powers: Sequence[float], level: float, alphas: np.ndarray |
     few, many = n < FEW_ROWS * r, r > MAX_COLUMNS
     lowest = LOWEST_OF_MANY if many else LOWEST_POWER if few else SQUARE_POWERS[-1]
     highest = HIGHEST_OF_MANY if many else SQUARE_POWERS[0]
-    beyond = lowest - 1.0 - np.arange(0 if many else N_BEYOND)
+    beyond = lowest - 1.0 - np.arange(N_BEYOND)
     inside = np.array([power for power in powers if lowest <= power <= highest], dtype=np.float64)
     return level * 10.0**inside, level * 10.0**beyond
 
