@@ -304,6 +304,13 @@ def test_clones_and_rare_classes():
         assert AUCClassifier().fit(X, few).coef_.any()
 
 
+def test_the_unit_of_the_weights_does_not_matter():
+    X, y = noisy_line(n=80)
+    expected = AUCClassifier().fit(X, y).coef_
+    for unit in (1e-200, 1e200):
+        assert_allclose(AUCClassifier().fit(X, y, sample_weight=np.full(80, unit)).coef_, expected, rtol=1e-6)
+
+
 # The ends of the grids, and columns that are too small
 
 

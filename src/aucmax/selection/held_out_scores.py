@@ -42,7 +42,7 @@ class TestSets:
     edges : ndarray of shape (S, 3)
         Where the scores of each test set begin, where its negatives begin, and where it ends.
     weights : ndarray of shape (N,) or None
-        The sample weights of all test sets.
+        The sample weights of all test sets, relative to the largest.
     """
 
     __test__ = False  # for pytest
@@ -60,7 +60,9 @@ class TestSets:
         self.edges = np.array(edges)
         self._blocks: tuple[Any, list[Any]] = None, []
         weights = targets.sample_weight
-        self.weights = None if weights is None else np.concatenate([weights[rows] for rows in self.rows])
+        self.weights: np.ndarray | None = None
+        if weights is not None:  # relative to the largest, so that products of tiny ones do not underflow
+            self.weights = np.concatenate([weights[rows] for rows in self.rows]) / weights.max()
 
     def blocks(self, Z: Any) -> list[Any]:
         """Return the rows of each test set; those of the last Z are kept."""
