@@ -176,13 +176,7 @@ def choose_blend(
     models = [model for family in families for model in family.models.mean(axis=0)]
 
     def histogram() -> ScoreHistogram:
-        blended = shares @ held
-        totals, times = np.zeros(sample.n_rows), np.zeros(sample.n_rows)
-        for members, (start, _, stop) in zip(tests.rows, tests.edges, strict=True):
-            totals[members] += blended[start:stop]
-            times[members] += 1
-        with np.errstate(invalid="ignore"):
-            found = ScoreHistogram.of(sample, sample.label(totals / times))
+        found = ScoreHistogram.of(sample, sample.label(tests.by_row(shares @ held, sample.n_rows)))
         return found if sample is rows else found.with_totals(rows.totals)
 
     sampled = sample.counts.sum() < rows.counts.sum()

@@ -92,6 +92,15 @@ class TestSets:
         scores *= QUANTUM
         return scores, spread
 
+    def by_row(self, scores: np.ndarray, n_rows: int) -> np.ndarray:
+        """Return the mean held-out score of each row, from N scores; NaN for rows that are in no test set."""
+        totals, times = np.zeros(n_rows), np.zeros(n_rows)
+        for members, (start, _, stop) in zip(self.rows, self.edges, strict=True):
+            totals[members] += scores[start:stop]
+            times[members] += 1
+        with np.errstate(invalid="ignore"):
+            return totals / times
+
     def auc(self, scores: np.ndarray) -> np.ndarray:
         """Return the AUC of each row of scores in each test set, shape (S, A)."""
         found = []
