@@ -60,6 +60,8 @@ SMALLEST_KAPPA = 1e-3
 # A gradient of epsilon alpha |v| means a relative error of v of at most epsilon. Along a path, epsilon = 30 tol is
 # small enough: 0.009 in cross-validation, where large alphas would otherwise be solved 30 times as exactly.
 RELATIVE = 30.0
+# From this size on, a product with X takes longer than an evaluation of the loss.
+LONG_ROW, MANY_ENTRIES = 40, 300_000
 # Wide rows with smaller alphas than this, times the smallest default one, have Newton steps in score space, if the loss
 # has no curvature for many pairs. (The logistic loss takes fewer steps in the columns.)
 SMALL_ALPHA, UNEVEN = 0.1, ("squared_hinge", "hinge")
@@ -244,9 +246,15 @@ class NewtonProblem:
         return Iterate(factor * v, scores, point)
 
     def combined(self, last: list[Iterate], alpha: float) -> Iterate:
-        """Return the combination of the last iterates that about minimises F, which takes no product with X."""
+        """Return where to start: the combination of the last iterates that about minimises F, or the last iterate.
+
+        The combination takes no product with X, but several evaluations of the loss.
+        """
+        if self.rows.row_length < LONG_ROW or self.rows.n_rows * self.rows.row_length < MANY_ENTRIES:
+            return last[0]
         V = np.array([at.v for at in last])
-        return Iterate(*combine(self.rows, self.loss, V, [at.scores for at in last], alpha))
+        point = last[0].point if self.base is None else None  # a descent from the minimiser has changed the scores
+        return Iterate(*combine(self.rows, self.loss, V, [at.scores for at in last], alpha, point))
 
     def relaxed(self, tol: float, at: Iterate, alpha: float) -> float:
         """Return the tolerance near these weights that leaves them a relative error of at most RELATIVE tol."""

@@ -14,12 +14,17 @@ from ..data.protocol import Rows, Targets, Vector
 from ..losses.squared import PairwiseLoss, Point
 
 MAX_STEPS = 5
-SMALL = 1e-5  # steps that lower F by less than this share of the penalty are not worth an evaluation of the loss
+SMALL = 1e-4  # steps that lower F by less than this share of the penalty are not worth an evaluation of the loss
 SINGULAR = 1e-12  # minimisers may be multiples of each other
 
 
 def combine(
-    rows: Rows, loss: PairwiseLoss, V: np.ndarray, scores: Sequence[Vector], alpha: float
+    rows: Rows,
+    loss: PairwiseLoss,
+    V: np.ndarray,
+    scores: Sequence[Vector],
+    alpha: float,
+    point: Point | None = None,
 ) -> tuple[np.ndarray, Vector, Point]:
     """Return the combination c @ V that about minimises L + alpha/2 |c @ V|^2, its scores and the loss there.
 
@@ -35,13 +40,15 @@ def combine(
         Their scores.
     alpha : float
         The penalty.
+    point : Point, default=None
+        The loss at the first of the scores, if known.
     """
     penalty = alpha * V @ V.T
     c, step, best = np.zeros(len(V)), np.eye(len(V))[0], np.inf
-    for _ in range(MAX_STEPS):
+    for n_steps in range(MAX_STEPS):
         trial = c + step
         total = mix(trial, scores)
-        point = loss(rows, total)
+        point = loss(rows, total) if n_steps > 0 or point is None else point
         value = point.value + trial @ penalty @ trial / 2
         if not value < best:
             step = step / 4
