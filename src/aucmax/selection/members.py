@@ -11,7 +11,7 @@ from ..data.moments import ClassMoments
 from ..data.protocol import Rows
 from ..data.scores import ScoreMoments
 from ..solvers.candidate import Candidate
-from ..solvers.problem import Objective, Problem
+from ..solvers.problem import SQUARES, Objective, Problem
 from ..solvers.square import RowProblem
 from .blend import Blend
 
@@ -110,6 +110,8 @@ class MemberSolver:
         candidate, view = self.blend.member(k), self.blend.view(k)
         standardize = bool(candidate.standardize) and view.rotation is None
         objective = self.objective._replace(loss=str(candidate.loss), standardize=standardize)
+        if view.rotation is not None and candidate.loss not in SQUARES:
+            objective = objective._replace(solver="cg")  # coordinates are uncorrelated: a diagonal preconditioner
         rows: Rows = self.rows if view.rotation is None else view.rotation.rows
         key = None if view.rotation is None else view.standardize
         if objective.on(rows).solver == "moments" and key not in self.moments:
