@@ -43,6 +43,7 @@ MAX_STEPS, PATIENCE = 8, 4  # its steps; after so many the preconditioner is mad
 ROWS_PER_COLUMN = 30  # of which it is made
 INNER_STEPS, FORCING = 5, 0.2  # of conjugate gradients for Newton's step, and the residual at which they stop
 EPS = 1e-7  # the precision of the covariance
+TINY = 1e-37  # above 0 in single precision
 
 
 class FoldTraining:
@@ -59,6 +60,10 @@ class FoldTraining:
     def __init__(self, rows: FoldRows, ratio: np.ndarray | None = None) -> None:
         self.rows, self.ratio = rows, ratio
         self.positive, self.weights = rows.positive, rows.weights
+        # That of vectors in conjugate gradients, which with so many columns take as long as the products.
+        self.precision = np.float32 if rows.Z.shape[1] > MAX_MOMENTS else np.float64
+        if ratio is not None:
+            self.ratio = ratio.astype(self.precision)
 
     def models(self, V: np.ndarray) -> np.ndarray:
         """Return the weights of Z for weights of Z * ratio."""
@@ -76,7 +81,7 @@ class FoldTraining:
         """Return G @ (Z * ratio) for G of shape (B, n)."""
         Z, Zt = self.rows.single
         G = G.astype(np.float32, copy=False)
-        return self.models(((Zt @ G.T).T if sparse.issparse(Z) else G @ Z).astype(np.float64))
+        return self.models(((Zt @ G.T).T if sparse.issparse(Z) else G @ Z).astype(self.precision))
 
     # The square losses
 
@@ -102,14 +107,14 @@ class FoldTraining:
 
     def square_by_rows(self, alphas: np.ndarray, pooled: bool) -> np.ndarray:
         """Return the minimisers of the square loss by conjugate gradients on the rows, without the matrices M."""
-        delta = self.models(self.rows.means[:, 1] - self.rows.means[:, 0])
+        delta = self.models((self.rows.means[:, 1] - self.rows.means[:, 0]).astype(self.precision))
         n_alphas = len(alphas)
         c = 2 * self.weights
         sides = [(c * side).astype(np.float32)[:, :, None] for side in (~self.positive, self.positive)]
         spread = c * self.shares(pooled)[:, self.positive.astype(np.intp)]
         c, spread = (np.repeat(part, n_alphas, axis=0).astype(np.float32) for part in (c, spread))
-        penalty = np.tile(alphas, len(delta))[:, None]
-        kappa = np.full(len(penalty), 2.0)
+        penalty = np.tile(alphas, len(delta))[:, None].astype(self.precision)
+        kappa = np.full(len(penalty), 2.0, dtype=self.precision)
 
         def product(V: np.ndarray) -> np.ndarray:
             T = self.scores(V)
@@ -132,7 +137,7 @@ class FoldTraining:
     def spectrum(self) -> tuple[np.ndarray, np.ndarray | None]:
         """The eigenvalues and eigenvectors of the covariance of all rows; no eigenvectors if it counts as diagonal."""
         if self.rows.variances is not None:
-            return self.models(self.models(self.rows.variances)), None
+            return self.models(self.models(self.rows.variances.astype(self.precision))), None
         C = self.rows.covariance
         return np.linalg.eigh(C if self.ratio is None else C * np.outer(self.ratio, self.ratio))
 
@@ -200,7 +205,7 @@ class FoldTraining:
 
         The preconditioners are `inverses`, or the covariance of all rows.
         """
-        kappa = curvatures.sum(axis=1, dtype=np.float64)
+        kappa = curvatures.sum(axis=1, dtype=self.precision)
         kappa = np.maximum(kappa, 1e-6 * kappa.max() + 1e-12)
 
         def precondition(R: np.ndarray) -> np.ndarray:
@@ -212,7 +217,7 @@ class FoldTraining:
             G = curvatures * (self.scores(P[:, :-1]) + P[:, -1:].astype(np.float32))
             return np.column_stack([self.pullback(G) + alpha * P[:, :-1], G.sum(axis=1)])
 
-        return conjugate_gradients(product, precondition, gradients, FORCING, INNER_STEPS)
+        return conjugate_gradients(product, precondition, gradients.astype(self.precision), FORCING, INNER_STEPS)
 
     # The smooth AUC
 
@@ -259,13 +264,13 @@ def conjugate_gradients(
     rho = goal = np.einsum("sj,sj->s", r, z)
     for _ in range(max_iter):
         q = product(p)
-        step = rho / np.maximum(np.einsum("sj,sj->s", p, q), 1e-300)
+        step = rho / np.maximum(np.einsum("sj,sj->s", p, q), TINY)
         x, r = x + step[:, None] * p, r - step[:, None] * q
         z = precondition(r)
         rho, before = np.einsum("sj,sj->s", r, z), rho
         if (rho <= tol**2 * goal).all():
             break
-        p = z + (rho / np.maximum(before, 1e-300))[:, None] * p
+        p = z + (rho / np.maximum(before, TINY))[:, None] * p
     return x, np.einsum("sj,sj->s", b, x)
 
 
