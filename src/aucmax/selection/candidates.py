@@ -173,7 +173,7 @@ def square_families(view: View, tests: TestSets, alphas: np.ndarray | None) -> l
     found = []
     inside, beyond = grid(view, SQUARE_POWERS, view.level, alphas)
     n_losses = 1 if view.training.rows.Z.shape[1] > MAX_COLUMNS else len(SQUARES)
-    for loss in (loss for loss in SQUARES[:n_losses] if loss in POOL):
+    for loss in [loss for loss in SQUARES if loss in POOL][:n_losses]:
         path = Family.of(loss, inside, view.training.square(inside, loss == "pooled"), view, tests)
         if len(beyond) and is_rising(path.auc.mean(axis=0)):
             more = view.training.square(beyond, loss == "pooled")
