@@ -295,6 +295,20 @@ def test_wide_sparse_rows_that_are_too_many_to_rotate(monkeypatch):
     assert cosine > 0.95
 
 
+def test_thin_sparse_members_are_solved_on_the_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((300, 250), density=0.02, rng=rng, format="csr")
+    y = (X @ rng.standard_normal(250) + 0.3 * rng.standard_normal(300) > 0).astype(int)
+    found = AUCClassifier(tol=1e-9).fit(X, y)
+    assert not hasattr(found, "moments_")
+    monkeypatch.setattr("aucmax.selection.members.CG_COST", np.inf)
+    expected = AUCClassifier(tol=1e-9).fit(X, y)
+    assert expected.moments_.n_features == 250
+    assert expected.blend_["share"].tolist() == found.blend_["share"].tolist()
+    assert len(set(found.blend_["loss"])) < len(found.blend_["loss"])  # two alphas of one loss, solved together
+    assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-6 * np.abs(expected.coef_).max())
+
+
 def test_clones_and_rare_classes():
     X, _ = noisy_line(n=60)
     clf = AUCClassifier(selection="best", standardize=True)
