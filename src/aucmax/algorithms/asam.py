@@ -20,7 +20,7 @@ The steps on random pairs of `stochastic/pair_sampling.py`, with
 
 from __future__ import annotations
 
-from ..stochastic.pair_sampling import SMOOTHED_HINGE, PairSamplingClassifier
+from ..stochastic.pair_sampling import GRADIENT, LIMITED, PairSamplingClassifier
 
 
 class ASAM(PairSamplingClassifier):
@@ -83,4 +83,6 @@ class ASAM(PairSamplingClassifier):
     True
     """
 
-    _loss = SMOOTHED_HINGE
+    @property
+    def _step(self) -> int:
+        return GRADIENT if self._is_paper else LIMITED

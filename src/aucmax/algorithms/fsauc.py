@@ -25,6 +25,11 @@ Algorithm
 
 The projections of step 3 cost O(d), so on sparse rows they are made once for d / (nonzeros of a
 row) steps: O(nonzeros) a step.
+
+variant="paper"
+---------------
+The paper's rows have norm 1, so k = k' = 1. The share p of the positives and the class means m+, m- are those of the
+steps so far. Step 3 follows every step 2. The last stage is no longer than the others: T - m n0 steps are not taken.
 """
 
 from __future__ import annotations
@@ -48,7 +53,7 @@ from ..stochastic.averaged_weights import (
 )
 from ..stochastic.epochs import StochasticClassifier
 from ..stochastic.proximal import project_l1
-from ..stochastic.row_access import coordinates, steps_per_sweep, zero_weights
+from ..stochastic.row_access import combine_rows, coordinates, steps_per_sweep, zero_weights
 from ..stochastic.sample import Sample
 
 DELTA = 0.1
@@ -67,12 +72,18 @@ class Stage(NamedTuple):
         a, b and c now, when the stage began, and their sums over its steps.
     scalars : ndarray of shape (6,)
         Steps of the stage, stages ended, r, D, beta and eta.
+    counts : ndarray of shape (2,)
+        Steps on rows of each class, of all stages.
+    sums : ndarray of shape (2, width)
+        Sums of these rows, as weight vectors; empty unless variant="paper".
     """
 
     w: AveragedWeights
     start: np.ndarray
     saddle: np.ndarray
     scalars: np.ndarray
+    counts: np.ndarray
+    sums: np.ndarray
 
 
 class FSAUC(StochasticClassifier):
@@ -81,16 +92,17 @@ class FSAUC(StochasticClassifier):
     Parameters
     ----------
     radius : float, default=10.0
-        Bound on the L1 norm of the weights of the standardised columns.
+        Bound on the L1 norm of the weights of the standardised columns, the paper's R.
 
     eta0 : float, default=None
-        The step of the first stage; None takes 1/10 over the mean squared norm of the rows.
+        The step of the first stage, the paper's eta_1. None takes 1/10 over the mean squared norm of the rows, and 1/8
+        with variant="paper", whose values are 2^-10 to 2^10.
 
     horizon : int, default=None
         Number of passes that the stages are laid out for; None is `max_iter`. With `warm_start`, several fits of fewer
         passes make up one of `horizon` passes.
 
-    standardize, max_iter, tol, shuffle, warm_start, random_state
+    variant, standardize, max_iter, tol, shuffle, warm_start, random_state
         As in :class:`aucmax.SOLAM`.
 
     Attributes
@@ -119,6 +131,7 @@ class FSAUC(StochasticClassifier):
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
         "horizon": [Interval(Integral, 1, None, closed="left"), None],
     }
+    _by_variant = {**StochasticClassifier._by_variant, "eta0": (None, 0.125)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -126,7 +139,8 @@ class FSAUC(StochasticClassifier):
         radius: float = 10.0,
         eta0: float | None = None,
         horizon: int | None = None,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 15,
         tol: float | None = None,
         shuffle: bool = True,
@@ -136,6 +150,7 @@ class FSAUC(StochasticClassifier):
         self.radius = radius
         self.eta0 = eta0
         self.horizon = horizon
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -145,40 +160,62 @@ class FSAUC(StochasticClassifier):
 
     def _start(self, n_features: int, n_rows: int) -> Stage:
         # eta, and r and D through it, are set with the first rows, whose scale they follow
-        return Stage(AveragedWeights.zeros(n_features), zero_weights(n_features), np.zeros((3, 3)), np.zeros(6))
+        w, zeros = AveragedWeights.zeros(n_features), zero_weights(n_features)
+        sums = np.zeros((2, len(zeros) if self._is_paper else 0))
+        return Stage(w, zeros, np.zeros((3, 3)), np.zeros(6), np.zeros(2), sums)
 
-    def _epoch(self, state: Stage, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
-        unit = np.sqrt(sample.mean_norm)
+    def _epoch(self, state: Stage, sample: Sample, drawn: np.ndarray) -> None:
+        paper, eta0 = self._is_paper, self._chosen("eta0")
+        unit, longest = (1.0, 1.0) if paper else (np.sqrt(sample.mean_norm), np.sqrt(sample.norms.max()))
         steps = int((self.horizon or self.max_iter) * sample.totals.sum())
         n_stages = max(1, int(0.5 * np.log2(2 * steps / np.log2(steps))) - 1)
         if state.scalars[5] == 0:
             r = 2 * np.sqrt(3) * unit * self.radius
-            state.scalars[2:] = r, 2 * np.sqrt(2) * r, 9.0, self.eta0 or 0.1
-        length, every = steps // n_stages, steps_per_sweep(sample.rows)
-        while len(order):
+            state.scalars[2:] = r, 2 * np.sqrt(2) * r, 9.0, eta0 or 0.1
+        length, every = steps // n_stages, 1 if paper else steps_per_sweep(sample.rows)
+        while len(drawn):
             last = state.scalars[1] + 1 >= n_stages
-            now = order if last else order[: length - int(state.scalars[0])]
-            order = order[len(now) :]
+            now = drawn[: length - int(state.scalars[0])] if paper or not last else drawn
+            drawn = drawn[len(now) :]
+            if len(now) == 0:  # the last stage of the paper has ended
+                return
             stage_steps(
                 state,
                 sample.rows,
                 sample.norms,
                 sample.positive,
                 now,
-                self.eta0 is None,
+                self._shares(state, sample, now),
+                eta0 is None,
                 self.radius,
-                sample.share,
+                self.radius * longest,
                 unit,
                 every,
             )
             if not last and state.scalars[0] >= length:
                 self._next_stage(state, sample, length, unit)
 
+    def _shares(self, state: Stage, sample: Sample, now: np.ndarray) -> np.ndarray:
+        """Return the p of each step, and count the rows in the running estimates of the paper."""
+        if not self._is_paper:
+            return np.full(len(now), sample.share)
+        positive = sample.positive[now]
+        shares = (state.counts[1] + np.cumsum(positive)) / (state.counts.sum() + np.arange(1, len(now) + 1))
+        times = np.bincount(now.astype(np.intp), minlength=len(sample.positive))
+        state.counts[:] += np.bincount(positive, minlength=2)
+        for c, mask in enumerate((~sample.positive, sample.positive)):
+            state.sums[c] += combine_rows(sample.rows, times * mask)
+        return shares
+
     def _next_stage(self, state: Stage, sample: Sample, length: int, unit: float) -> None:
         """End a stage (step 4)."""
         steps, stages, r, _, beta, eta = state.scalars
+        if self._is_paper:
+            share, means = state.counts[1] / state.counts.sum(), state.sums / np.maximum(state.counts, 1)[:, None]
+        else:
+            share, means = sample.share, np.asarray(sample.means)
         r /= 2
-        q, level = min(sample.share, 1 - sample.share), np.log(12 / DELTA)
+        q, level = min(share, 1 - share), np.log(12 / DELTA)
         factor = 2 + np.sqrt(2 * level)
         root, below = q * length - np.sqrt(2 * length * level), q - np.sqrt(2 * level / length)
         D = 2 * np.sqrt(2) * r + 12 * np.sqrt(2) * factor * unit * self.radius / np.sqrt(root) if root > 0 else 1e7
@@ -186,7 +223,7 @@ class FSAUC(StochasticClassifier):
         state.start[:] = state.w.average()
         state.w.restart(state.start)
         state.saddle[0] = state.saddle[2] / steps
-        low, high = mean_scores(state.w, sample.means)
+        low, high = mean_scores(state.w, means)
         state.saddle[0, 2] = low - high
         state.saddle[1], state.saddle[2] = state.saddle[0], 0
         state.scalars[:] = 0, stages + 1, r, D, new_beta, min(eta * np.sqrt(new_beta / beta) / 2, eta)
@@ -196,15 +233,14 @@ class FSAUC(StochasticClassifier):
 
 
 @jit
-def stage_steps(state, rows, norms, positive, order, scaled, radius, p, unit, stride):
-    """Take the steps 2 and 3 on the rows in this order."""
+def stage_steps(state, rows, norms, positive, order, shares, scaled, radius, bound, unit, stride):
+    """Take the steps 2 and 3 on the rows in this order, with p from `shares`; a and b are at most `bound`."""
     w, start = state.w, coordinates(state.start)
     u = coordinates(w.u)
     (a, b, c), (a1, b1, c1) = state.saddle[0], state.saddle[1]
     steps, _, r, D, _, eta = state.scalars
-    bound = radius * np.sqrt(norms.max())
     for n in range(order.shape[0]):
-        i = order[n]
+        i, p = order[n], shares[n]
         eta_w = data_step(eta, unit * unit, norms[i]) if scaled else eta
         s = score(w, rows, i)
         if positive[i]:

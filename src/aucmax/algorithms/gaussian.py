@@ -41,13 +41,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..data.moments import ClassMoments
 from ..estimators.moment_classifier import MomentClassifier
+from ..estimators.variant import VariantMixin
 from ..selection.calibration import Calibration, calibrate_gaussian
 from ..solvers.descent import Descent, gradient_descent
 from ..solvers.gaussian_error import Cut, cut_at, least_error
 from ..solvers.square import EPS, MomentProblem, oracle_shrinkage, shrinkage_alpha, shrinkage_ridge
 
 
-class GaussianAUC(MomentClassifier):
+class GaussianAUC(VariantMixin, MomentClassifier):
     """Linear classifier of the largest AUC if the classes are Gaussian.
 
     It maximises ``Phi(w.delta / sqrt(w'(S_0 + S_1 + alpha I)w))``, delta the difference of the class means and S_0,
@@ -133,42 +134,53 @@ class GaussianAUC(MomentClassifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        "solver": [StrOptions({"exact", "gradient"})],
+        "solver": [StrOptions({"exact", "gradient"}), None],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "pooled": ["boolean"],
-        "standardize": ["boolean"],
+        "variant": VariantMixin._variants,
+        "standardize": ["boolean", None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="neither")],
+    }
+    _by_variant = {  # noqa: RUF012
+        **VariantMixin._by_variant,
+        "solver": ("exact", "gradient"),
+        "alpha": (None, 0.0),
     }
 
     def __init__(
         self,
-        solver: str = "exact",
+        solver: str | None = None,
         *,
         alpha: float | None = None,
         pooled: bool = False,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 250,
         tol: float = 1e-7,
     ) -> None:
         self.solver = solver
         self.alpha = alpha
         self.pooled = pooled
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
 
     def _solve_moments(self, moments: ClassMoments) -> None:
-        problem = MomentProblem(moments, self.standardize, self.pooled)
-        self.alpha_ = self._choose_alpha(problem) if self.alpha is None else float(self.alpha)
-        if self.solver == "exact":
+        standardize, alpha = self._chosen("standardize"), self._chosen("alpha")
+        problem = MomentProblem(moments, standardize, self.pooled)
+        self.alpha_ = self._choose_alpha(problem) if alpha is None else float(alpha)
+        if self._chosen("solver") == "exact":
             # delta delta', which it adds to S_0 + S_1, changes no direction (Sherman and Morrison), and has the
             # limit where the sum is singular and separates the classes.
             (w,), self.n_iter_ = problem.path(np.array([self.alpha_]), 0.0), 1
         else:
-            mean, C = center(problem, self.standardize), covariances(problem).sum(axis=0)
+            mean, C = center(problem, standardize), covariances(problem).sum(axis=0)
             C.flat[:: len(C) + 1] += self.alpha_
-            w, self.n_iter_ = descend(one_minus_auc(mean, C), start(mean), self.max_iter, self.tol)
+            # In the paper most descents end with their last step: that is no reason for a warning.
+            limits = self.max_iter, self.tol, not self._is_paper
+            w, self.n_iter_ = descend(one_minus_auc(mean, C), start(mean), *limits)
             w = w / problem.scale
         self.coef_ = w[None, :]
         self.expected_auc_ = gaussian_auc(*moments.project(w))
@@ -180,7 +192,7 @@ class GaussianAUC(MomentClassifier):
         return oracle_alpha(covariances(problem), problem.moments.weight)
 
 
-class GaussianError(MomentClassifier):
+class GaussianError(VariantMixin, MomentClassifier):
     """Linear classifier of the least error if the classes are Gaussian.
 
     It minimises ``P_1 Phi((c - w.m_1)/s_1) + P_0 Phi((w.m_0 - c)/s_0)`` over the weights w and the threshold c, with
@@ -289,25 +301,33 @@ class GaussianError(MomentClassifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        "solver": [StrOptions({"exact", "gradient"})],
+        "solver": [StrOptions({"exact", "gradient"}), None],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), None],
         "priors": ["array-like", None],
-        "fit_intercept": ["boolean"],
+        "fit_intercept": ["boolean", None],
         "pooled": ["boolean"],
-        "standardize": ["boolean"],
+        "variant": VariantMixin._variants,
+        "standardize": ["boolean", None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="neither")],
+    }
+    _by_variant = {  # noqa: RUF012
+        **VariantMixin._by_variant,
+        "solver": ("exact", "gradient"),
+        "shrinkage": (None, 0.0),
+        "fit_intercept": (True, False),
     }
 
     def __init__(
         self,
-        solver: str = "exact",
+        solver: str | None = None,
         *,
         shrinkage: float | None = None,
         priors: Any = None,
-        fit_intercept: bool = True,
+        fit_intercept: bool | None = None,
         pooled: bool = False,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 250,
         tol: float = 1e-7,
     ) -> None:
@@ -316,6 +336,7 @@ class GaussianError(MomentClassifier):
         self.priors = priors
         self.fit_intercept = fit_intercept
         self.pooled = pooled
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -336,25 +357,27 @@ class GaussianError(MomentClassifier):
         return super().predict(X)
 
     def _solve_moments(self, moments: ClassMoments) -> None:
-        if self.solver == "exact" and not self.fit_intercept:
+        exact, standardize = self._chosen("solver") == "exact", self._chosen("standardize")
+        if exact and not self._chosen("fit_intercept"):
             raise ValueError("solver='exact' finds the threshold too: it needs fit_intercept=True.")
-        problem = MomentProblem(moments, self.standardize, self.pooled)
+        problem = MomentProblem(moments, standardize, self.pooled)
         self.priors_ = moments.weight / moments.weight.sum() if self.priors is None else check_priors(self.priors)
         S = covariances(problem)
-        if self.shrinkage is None:
+        shrinkage = self._chosen("shrinkage")
+        if shrinkage is None:
             n_rows = np.full(2, moments.weight.sum()) if self.pooled else moments.weight
             self.shrinkage_ = np.array([oracle_shrinkage(S[c], n_rows[c]) for c in range(2)])
         else:
-            self.shrinkage_ = np.full(2, float(self.shrinkage))
+            self.shrinkage_ = np.full(2, float(shrinkage))
         for C, r in zip(S, self.shrinkage_, strict=True):
             level = np.trace(C) / len(C)
             C *= 1 - r
             C.flat[:: len(C) + 1] += r * level
-        if self.solver == "exact":
+        if exact:
             w, cut = least_error(problem.scaled.delta, S, self.priors_)
             self.n_iter_ = 1
         else:
-            w, cut = self._descend(center(problem, self.standardize), S)
+            w, cut = self._descend(center(problem, standardize), S)
         # The log-odds have slope 1 in scores of this length.
         threshold = (problem.scaled.mean[0] @ w + cut.place) * cut.slope
         w = w / problem.scale * cut.slope
@@ -364,9 +387,10 @@ class GaussianError(MomentClassifier):
 
     def _descend(self, mean: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, Cut]:
         d = mean.shape[1]
-        if self.fit_intercept:
+        if self._chosen("fit_intercept"):
             mean, S = np.pad(mean, ((0, 0), (0, 1)), constant_values=1), np.pad(S, ((0, 0), (0, 1), (0, 1)))
-        w, self.n_iter_ = descend(error(mean, S, self.priors_), start(mean), self.max_iter, self.tol)
+        limits = self.max_iter, self.tol, not self._is_paper
+        w, self.n_iter_ = descend(error(mean, S, self.priors_), start(mean), *limits)
         gap, variances = (mean[1] - mean[0]) @ w, np.array([w @ C @ w for C in S])
         return w[:d], cut_at(-mean[0] @ w, gap, variances, self.priors_)
 
@@ -491,8 +515,9 @@ class Weights:
         return value, lambda: gradient
 
 
-def descend(objective: Objective, w: np.ndarray, max_iter: int, tol: float) -> Descent:
+def descend(objective: Objective, w: np.ndarray, max_iter: int, tol: float, warns: bool = True) -> Descent:
     """Return where gradient descent with backtracking ends, and its number of steps (at least 1)."""
     if not w.any():  # the means are equal, there is nothing to start from
         return Descent(w, 1)
-    return gradient_descent(Weights(objective), w, max_iter, tol, "increase max_iter or tol, or take solver='exact'")
+    advice = "increase max_iter or tol, or take solver='exact'" if warns else None
+    return gradient_descent(Weights(objective), w, max_iter, tol, advice)

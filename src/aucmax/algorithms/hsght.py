@@ -26,8 +26,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.random import sample_without_replacement
 
-from ..stochastic.hard_thresholding import LOGISTIC, STEPS, Batches, HardThresholdingClassifier, ThresholdState
+from ..stochastic.hard_thresholding import (
+    LOGISTIC,
+    STEPS,
+    Batches,
+    HardThresholdingClassifier,
+    ThresholdState,
+    batch_weights,
+)
 from ..stochastic.sample import Sample
 
 
@@ -79,6 +87,7 @@ class HSGHT(HardThresholdingClassifier):
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "growth": [Interval(Real, 1, None, closed="left")],
     }
+    _by_variant = {**HardThresholdingClassifier._by_variant, "eta0": (None, 3.0)}  # noqa: RUF012
 
     _loss = LOGISTIC
 
@@ -90,7 +99,8 @@ class HSGHT(HardThresholdingClassifier):
         batch_size: int = 100,
         growth: float = 1.033,
         eta0: float | None = None,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 20,
         tol: float | None = None,
         warm_start: bool = False,
@@ -101,6 +111,7 @@ class HSGHT(HardThresholdingClassifier):
         self.batch_size = batch_size
         self.growth = growth
         self.eta0 = eta0
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -112,11 +123,13 @@ class HSGHT(HardThresholdingClassifier):
         ends = [0]
         while ends[-1] < n:
             end = ends[-1] + self._size(t, n)
-            ends.append(n if end + self._size(t + 1, n) > n else end)
+            ends.append(n if end + self._size(t + 1, n) > n and not self._is_paper else end)
             t += 1
         start, stop = np.array(ends[:-1]), np.array(ends[1:])
-        weight = stop - start if sample.weights is None else np.add.reduceat(sample.weights[order], start)
-        return Batches(order, start, stop, 1 / weight)
+        if self._is_paper:
+            draws = [sample_without_replacement(n, size, random_state=rng) for size in stop - start]
+            order = np.concatenate(draws).astype(np.uint64)
+        return Batches(order, start, stop, 1 / batch_weights(sample, order, start, stop))
 
     def _size(self, t: float, n: int) -> int:
         with np.errstate(over="ignore"):

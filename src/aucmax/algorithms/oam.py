@@ -129,8 +129,9 @@ class OAM(OnlineClassifier):
         "update": [StrOptions({"sequential", "gradient"})],
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "buffer_size": [Interval(Integral, 1, None, closed="left")],
-        "average": ["boolean"],
+        "average": ["boolean", None],
     }
+    _by_variant = {**OnlineClassifier._by_variant, "C": (None, 1.0), "average": (True, False)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -138,8 +139,9 @@ class OAM(OnlineClassifier):
         update: str = "sequential",
         C: float | None = None,
         buffer_size: int = 100,
-        average: bool = True,
-        standardize: bool = True,
+        average: bool | None = None,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = True,
@@ -150,6 +152,7 @@ class OAM(OnlineClassifier):
         self.C = C
         self.buffer_size = buffer_size
         self.average = average
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -160,14 +163,17 @@ class OAM(OnlineClassifier):
     def _start(self, n_features: int, n_rows: int) -> OAMState:
         return OAMState(AveragedWeights.zeros(n_features), ClassBuffers.empty(self.buffer_size), np.zeros(3))
 
-    def _epoch(self, state: OAMState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
+    def _draw(self, state: OAMState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Any:
+        """Return the order, and the slot in the buffers of each of its rows."""
+        return order, reservoir_slots(state.buffers, sample.positive[order], rng)
+
+    def _epoch(self, state: OAMState, sample: Sample, drawn: Any) -> None:
         state.buffers.reserve(sample.rows)
-        slots = reservoir_slots(state.buffers, sample.positive[order], rng)
         gradient = self.update == "gradient"
-        hinge_epoch(state, sample.rows, sample.positive, order, slots, self.C or 0.0, gradient)
+        hinge_epoch(state, sample.rows, sample.positive, *drawn, self._chosen("C") or 0.0, gradient)
 
     def _weights(self, state: OAMState) -> np.ndarray:
-        return state.w.average() if self.average else state.w.last()
+        return state.w.average() if self._chosen("average") else state.w.last()
 
 
 @jit

@@ -174,21 +174,28 @@ class OPAUC(OnlineClassifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **OnlineClassifier._parameter_constraints,
         "rank": [Interval(Integral, 1, None, closed="left"), None],
-        "centering": [StrOptions({"unbiased", "paper"})],
+        "centering": [StrOptions({"unbiased", "paper"}), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
-        "average": ["boolean"],
+        "average": ["boolean", None],
+    }
+    _by_variant = {  # noqa: RUF012
+        **OnlineClassifier._by_variant,
+        "eta0": (None, 2.0**-9),
+        "average": (True, False),
+        "centering": ("unbiased", "paper"),
     }
 
     def __init__(
         self,
         *,
         rank: int | None = None,
-        centering: str = "unbiased",
+        centering: str | None = None,
         alpha: float = 1e-3,
         eta0: float | None = None,
-        average: bool = True,
-        standardize: bool = True,
+        average: bool | None = None,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = True,
@@ -200,6 +207,7 @@ class OPAUC(OnlineClassifier):
         self.alpha = alpha
         self.eta0 = eta0
         self.average = average
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -215,9 +223,10 @@ class OPAUC(OnlineClassifier):
                 f"rank={self.rank} is above the number of features, {n_features}: rank=None keeps the covariances "
                 "themselves in less memory."
             )
-        if self.eta0 is not None and self.eta0 * self.alpha >= 1:
+        eta0 = self._chosen("eta0")
+        if eta0 is not None and eta0 * self.alpha >= 1:
             raise ValueError(
-                f"eta0 * alpha must be below 1, got {self.eta0:g} * {self.alpha:g}: a step would take weights past 0."
+                f"eta0 * alpha must be below 1, got {eta0:g} * {self.alpha:g}: a step would take weights past 0."
             )
 
     def _start(self, n_features: int, n_rows: int) -> CovarianceState | SketchState:
@@ -238,24 +247,29 @@ class OPAUC(OnlineClassifier):
             scalars=np.array([0.0, 0.0, 1.0, 0.0, 0.0]),
         )
 
-    def _epoch(self, state: Any, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
-        eta0 = self.eta0 or 0.0
+    def _draw(self, state: Any, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Any:
+        """Return blocks of the order, with the N(0, I) of each of their rows for sketches."""
         if isinstance(state, CovarianceState):
-            covariance_epoch(state, sample.rows, sample.positive, order, eta0, self.alpha)
-            return
+            return [(order, None)]
         rank = state.c.shape[1] - 1
-        for start in range(0, len(order), BLOCK):
-            block = order[start : start + BLOCK]
-            draws = np.ones((len(block), rank + 1))
-            draws[:, :rank] = rng.standard_normal((len(block), rank)) / np.sqrt(rank)
-            paper = self.centering == "paper"
-            sketch_epoch(state, sample.rows, sample.norms, sample.positive, block, draws, eta0, self.alpha, paper)
+        blocks = (order[start : start + BLOCK] for start in range(0, len(order), BLOCK))
+        return ((block, rng.standard_normal((len(block), rank))) for block in blocks)
+
+    def _epoch(self, state: Any, sample: Sample, drawn: Any) -> None:
+        eta0, paper = self._chosen("eta0") or 0.0, self._chosen("centering") == "paper"
+        for order, normal in drawn:
+            if isinstance(state, CovarianceState):
+                covariance_epoch(state, sample.rows, sample.positive, order, eta0, self.alpha)
+                continue
+            draws = np.column_stack([normal / np.sqrt(normal.shape[1]), np.ones(len(order))])
+            sketch_epoch(state, sample.rows, sample.norms, sample.positive, order, draws, eta0, self.alpha, paper)
 
     def _weights(self, state: Any) -> np.ndarray:
+        average = self._chosen("average")
         if isinstance(state, CovarianceState):
-            return (state.mean_w if self.average else state.w).copy()
+            return (state.mean_w if average else state.w).copy()
         _, _, scale, share, mass = state.scalars
-        if self.average and mass > 0:
+        if average and mass > 0:
             return (state.rest + share * state.u + np.einsum("cjk,ck", state.sketches, state.shares)) / mass
         return scale * (state.u + np.einsum("cjk,ck", state.sketches, state.c))
 

@@ -18,7 +18,7 @@ The steps on random pairs of `stochastic/pair_sampling.py`, with
 
 from __future__ import annotations
 
-from ..stochastic.pair_sampling import HINGE, PairSamplingClassifier
+from ..stochastic.pair_sampling import PROXIMAL, PairSamplingClassifier
 
 
 class PSAM(PairSamplingClassifier):
@@ -51,4 +51,4 @@ class PSAM(PairSamplingClassifier):
     True
     """
 
-    _loss = HINGE
+    _step = PROXIMAL

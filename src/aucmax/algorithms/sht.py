@@ -31,6 +31,7 @@ and none of equal ones; and takes a step of 1 on p (1 - p) f, p the share of the
 from __future__ import annotations
 
 from ..stochastic.hard_thresholding import SQUARE, BlockThresholdingClassifier
+from ..stochastic.sample import Sample
 
 
 class SHTAUC(BlockThresholdingClassifier):
@@ -121,3 +122,8 @@ class SHTAUC(BlockThresholdingClassifier):
     """
 
     _loss = SQUARE
+
+    def _eta0(self, sample: Sample) -> float | None:
+        if self._is_paper and self.eta0 is None:
+            return 2 * sample.share * (1 - sample.share)
+        return self.eta0

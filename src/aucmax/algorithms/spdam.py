@@ -57,6 +57,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, RealNotInt
+from sklearn.utils.random import sample_without_replacement
 
 from ..jit import jit
 from ..solvers.descent import largest_eigenvalue
@@ -90,7 +91,7 @@ class CentredRows(NamedTuple):
     norms : ndarray of shape (n,)
         |x|^2 of each.
     top : float
-        The largest eigenvalue L of (1/n) sum x x'.
+        The largest eigenvalue L of (1/n) sum x x'; not a number with variant="paper", which does not need it.
     """
 
     rows: KernelRows
@@ -101,8 +102,8 @@ class CentredRows(NamedTuple):
     top: float
 
     @classmethod
-    def of(cls, sample: Sample) -> CentredRows:
-        """Return the centred rows of a sample."""
+    def of(cls, sample: Sample, paper: bool = False) -> CentredRows:
+        """Return the centred rows of a sample; those of the paper have no L."""
         n, means, own = len(sample.positive), np.asarray(sample.means), sample.positive.astype(np.intp)
         roots = np.sqrt([1 - sample.share, sample.share])[own]
         if sample.weights is not None:
@@ -111,7 +112,7 @@ class CentredRows(NamedTuple):
         towards = np.choose(own, [x.scores(mean) for mean in means])  # x . the mean of its own class
         # |z - m|^2 = |z|^2 - |m|^2 - 2 (z - m).m
         squares = sample.norms - np.sum(sample.centers**2, axis=1)[own] - 2 * roots * towards
-        top = largest_eigenvalue(lambda s: x.scores(x.combine(s)), n)
+        top = np.nan if paper else largest_eigenvalue(lambda s: x.scores(x.combine(s)), n)
         return x._replace(norms=np.maximum(squares, 0) / roots**2, top=top)
 
     def scores(self, w: np.ndarray) -> np.ndarray:
@@ -143,12 +144,15 @@ class Steps(NamedTuple):
     theta: float
 
     @classmethod
-    def of(cls, x: CentredRows, alpha: float, m: int) -> Steps:
+    def of(cls, x: CentredRows, alpha: float, m: int, paper: bool = False) -> Steps:
         """Return the steps for batches of at least m rows."""
         n = len(x.norms)
-        q = n * (m - 1) / (m * (n - 1))
-        # Where there is less curvature than penalty, more of it costs nothing, and nothing is divided by 0.
-        r = np.maximum((2 - m / n) ** 2 * (q * x.top + (1 - q) * x.norms), alpha)
+        if paper:
+            r = np.full(n, 4 * x.norms.max() or alpha)
+        else:
+            q = n * (m - 1) / (m * (n - 1))
+            # Where there is less curvature than penalty, more of it costs nothing, and nothing is divided by 0.
+            r = np.maximum((2 - m / n) ** 2 * (q * x.top + (1 - q) * x.norms), alpha)
         rest, longest = alpha * (n - m), r.max()
         sigma = (rest + np.sqrt(rest**2 + alpha * n * m * longest)) / (m * longest)
         tau = 1 / (sigma * longest)
@@ -247,7 +251,8 @@ class SPDAM(StochasticClassifier):
         *,
         alpha: float = 0.1,
         batch_size: float = 0.1,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 2000,
         tol: float | None = 1e-6,
         warm_start: bool = False,
@@ -255,6 +260,7 @@ class SPDAM(StochasticClassifier):
     ) -> None:
         self.alpha = alpha
         self.batch_size = batch_size
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -275,11 +281,19 @@ class SPDAM(StochasticClassifier):
         return PrimalDualState(w, w.copy(), np.zeros(n_rows), w.copy())
 
     def _prepare(self, sample: Sample) -> Any:
-        return CentredRows.of(sample)
+        return CentredRows.of(sample, self._is_paper)
 
-    def _epoch(self, state: PrimalDualState, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> None:
+    def _draw(self, state: PrimalDualState, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> Any:
+        """Return the rows of all batches, and where the batches begin and end."""
         bounds = self._cut(len(order))
-        steps = Steps.of(sample, self.alpha, int(np.diff(bounds).min()))
+        if self._is_paper:
+            draws = [sample_without_replacement(len(order), m, random_state=rng) for m in np.diff(bounds)]
+            order = np.concatenate(draws).astype(np.uint64)
+        return order, bounds
+
+    def _epoch(self, state: PrimalDualState, sample: Any, drawn: Any) -> None:
+        order, bounds = drawn
+        steps = Steps.of(sample, self.alpha, int(np.diff(bounds).min()), self._is_paper)
         state.u[:] = sample.combine(state.beta)
         primal_dual_epoch(state, sample, steps, order, bounds, self.alpha)
 
@@ -287,8 +301,8 @@ class SPDAM(StochasticClassifier):
         """Return where the batches of a pass begin and end."""
         size = self.batch_size
         m = min(int(size), n) if np.issubdtype(type(size), np.integer) else max(1, int(size * n))
-        n_batches = -(-n // m)
-        return np.arange(n_batches + 1) * n // n_batches
+        numbers = np.arange(-(-n // m) + 1)
+        return numbers * m if self._is_paper else numbers * n // numbers[-1]
 
     def _weights(self, state: PrimalDualState) -> np.ndarray:
         return state.w.copy()

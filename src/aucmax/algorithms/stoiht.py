@@ -64,3 +64,4 @@ class StoIHT(BlockThresholdingClassifier):
     """
 
     _loss = LOGISTIC
+    _by_variant = {**BlockThresholdingClassifier._by_variant, "eta0": (None, 1.0)}  # noqa: RUF012

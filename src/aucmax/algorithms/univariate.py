@@ -123,10 +123,15 @@ class UnivariateClassifier(OnlineClassifier):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **OnlineClassifier._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither"), None],
         "solver": [StrOptions({"sgd", "exact"})],
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
-        "average": ["boolean"],
+        "average": ["boolean", None],
+    }
+    _by_variant = {  # noqa: RUF012
+        **OnlineClassifier._by_variant,
+        "eta0": (None, 2.0**-9),
+        "average": (True, False),
     }
 
     _loss: ClassVar[Loss]
@@ -134,11 +139,12 @@ class UnivariateClassifier(OnlineClassifier):
     def __init__(
         self,
         *,
-        alpha: float = 1e-2,
+        alpha: float | None = None,
         solver: str = "sgd",
         eta0: float | None = None,
-        average: bool = True,
-        standardize: bool = True,
+        average: bool | None = None,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 15,
         tol: float | None = None,
         shuffle: bool = True,
@@ -149,6 +155,7 @@ class UnivariateClassifier(OnlineClassifier):
         self.solver = solver
         self.eta0 = eta0
         self.average = average
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -161,29 +168,29 @@ class UnivariateClassifier(OnlineClassifier):
     def _start(self, n_features: int, n_rows: int) -> UnivariateState:
         return UnivariateState(AveragedWeights.zeros(n_features), np.zeros(5))
 
-    def _epoch(self, state: UnivariateState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
-        loss = self._loss
-        univariate_epoch(
-            state,
-            sample.rows,
-            sample.norms,
-            sample.positive,
-            order,
-            loss.kind,
-            float(loss.curvature(np.zeros(1))[0]),
-            self.eta0 or 0.0,
-            self.alpha,
-        )
+    def _epoch(self, state: UnivariateState, sample: Sample, drawn: np.ndarray) -> None:
+        rows, loss = (sample.rows, sample.norms, sample.positive, drawn), self._loss
+        eta0, alpha = self._chosen("eta0"), self._strength()
+        if self._is_paper:
+            gradient_epoch(state, *rows, sample.all_totals, loss.kind, eta0, alpha)
+        else:
+            univariate_epoch(state, *rows, loss.kind, float(loss.curvature(np.zeros(1))[0]), eta0 or 0.0, alpha)
+
+    def _strength(self) -> float:
+        """Return alpha."""
+        if self.alpha is None:
+            return 0.0 if self._is_paper and self.solver == "sgd" else 1e-2
+        return self.alpha
 
     def _weights(self, state: UnivariateState) -> np.ndarray:
-        return state.w.average() if self.average else state.w.last()
+        return state.w.average() if self._chosen("average") else state.w.last()
 
     def _run(self, loop: EpochLoop, progress: dict[str, Any]) -> dict[str, Any]:
         if self.solver == "sgd":
             return super()._run(loop, progress)
 
         def solve(progress: dict[str, Any], sample: Sample) -> None:
-            v, progress["measures"] = self._minimise(Objective(self._loss, sample, self.alpha), loop)
+            v, progress["measures"] = self._minimise(Objective(self._loss, sample, self._strength()), loop)
             progress["weights"] = weight_vector(sample.rows, v[:-1])
             progress["state"].w.restart(progress["weights"])
             progress["state"].scalars[-1] = v[-1]
@@ -282,9 +289,11 @@ class UniSqu(UnivariateClassifier):
     _loss = LOSSES[SQUARE]
 
     def _minimise(self, objective: Objective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
-        pairwise = PairwiseObjective("squared", standardize=self.standardize, max_iter=MAX_CG).problem(loop.rows)
+        pairwise = PairwiseObjective("squared", standardize=self._chosen("standardize"), max_iter=MAX_CG).problem(
+            loop.rows
+        )
         unit = np.where(loop.scaling.unit == 0, 1.0, loop.scaling.unit)  # 0 for constant columns, whose weight is 0
-        v = pairwise.solve(Candidate(self.alpha / 2), TOL / 10).weights / unit
+        v = pairwise.solve(Candidate(self._strength() / 2), TOL / 10).weights / unit
         low, high = objective.means
         w = v / (1 - v @ (high - low) / 2)
         # What rounding left, where columns are nearly dependent, Newton's method takes away.
@@ -486,3 +495,30 @@ def univariate_epoch(state, rows, norms, positive, order, loss, h, eta0, alpha):
         c[0] += rho * a
         shrink(w, 1.0 / (1.0 + gamma * alpha))
         add_to_average(w, t)
+
+
+@jit
+def slope(loss, m):
+    """Return l'(m)."""
+    if loss == SQUARE:
+        return 2.0 * (m - 1.0)
+    return -np.exp(-m) if loss == EXPONENTIAL else -1.0 / (1.0 + np.exp(m))
+
+
+@jit
+def gradient_epoch(state, rows, norms, positive, order, totals, loss, eta, alpha):
+    """Take the steps of variant="paper" on the rows in this order; `totals` are 0 in a stream."""
+    w, counts = state.w, state.scalars[:2]
+    is_stream = totals[0] == 0.0
+    for i in order:
+        own, y = (1, 1.0) if positive[i] else (0, -1.0)
+        counts[own] += 1.0
+        if is_stream and counts[1 - own] == 0.0:
+            continue
+        weights = counts if is_stream else totals
+        s = score(w, rows, i)
+        g = slope(loss, y * s) * y * (weights[0] + weights[1]) / weights[own]
+        if alpha > 0.0:
+            shrink(w, 1.0 - eta * alpha)
+        step(w, -eta * g, rows, i, s, norms[i])
+        add_to_average(w, counts[0] + counts[1])

@@ -31,6 +31,7 @@ weights and nothing else.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -43,7 +44,8 @@ from .epochs import StochasticClassifier
 from .row_access import KernelRows, pair_norm
 from .sample import Sample
 
-SMOOTHED_HINGE, HINGE = range(2)
+# The kinds of step 2: PSAM's, ASAM's with a limit, and ASAM's as published.
+PROXIMAL, LIMITED, GRADIENT = range(3)
 
 
 class Urn(NamedTuple):
@@ -146,7 +148,10 @@ class PairSamplingClassifier(StochasticClassifier):
 
     shuffle = False  # the pairs are random as they are
 
-    _loss: int
+    @property
+    @abstractmethod
+    def _step(self) -> int:
+        """Return the kind of the steps, one of the three above."""
 
     def __init__(
         self,
@@ -155,7 +160,8 @@ class PairSamplingClassifier(StochasticClassifier):
         eta0: float | None = None,
         regularize_every: int = 16,
         average_every: int = 16,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 5,
         tol: float | None = None,
         warm_start: bool = False,
@@ -165,6 +171,7 @@ class PairSamplingClassifier(StochasticClassifier):
         self.eta0 = eta0
         self.regularize_every = regularize_every
         self.average_every = average_every
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -177,18 +184,25 @@ class PairSamplingClassifier(StochasticClassifier):
     def _prepare(self, sample: Sample) -> Any:
         return PairSample.of(sample)
 
-    def _epoch(self, state: PairState, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> None:
-        positives, negatives = sample.draw(len(order), rng)
-        curvature = 1 / self.eta0 if self.eta0 else sample.mean_norm or 1.0
+    def _draw(self, state: PairState, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> Any:
+        return sample.draw(len(order), rng)
+
+    def _epoch(self, state: PairState, sample: Any, drawn: Any) -> None:
         every = float(self.regularize_every), float(self.average_every)
-        pair_epoch(state, sample.rows, positives, negatives, self._loss, self.alpha, curvature, *every)
+        pair_epoch(state, sample.rows, *drawn, self._step, self.alpha, self._curvature(sample), *every)
+
+    def _curvature(self, sample: Any) -> float:
+        """Return 1 / eta0."""
+        if self.eta0 is not None:
+            return 1 / self.eta0
+        return self.alpha**0.25 if self._is_paper else sample.mean_norm or 1.0
 
     def _weights(self, state: PairState) -> np.ndarray:
         return state.w.average()
 
 
 @jit
-def pair_epoch(state, rows, positives, negatives, loss, alpha, curvature, regularize_every, average_every):
+def pair_epoch(state, rows, positives, negatives, kind, alpha, curvature, regularize_every, average_every):
     """Take the steps 1 to 4 on each pair; `curvature` is 1 / eta0."""
     w, t = state.w, state.steps[0]
     scratch = np.zeros_like(w.u)
@@ -199,10 +213,12 @@ def pair_epoch(state, rows, positives, negatives, loss, alpha, curvature, regula
         t += 1.0
         short = 1.0 - pair_score(w, rows, i, j)
         if short > 0.0:
-            norm = pair_norm(rows, i, j, scratch)
-            if norm > 0.0:
-                slope = min(short, 1.0) if loss == SMOOTHED_HINGE else 1.0
-                pair_step(w, min(slope / (alpha * t + curvature), short / norm), rows, i, j)
+            slope = 1.0 if kind == PROXIMAL else min(short, 1.0)
+            length = slope / (alpha * t + curvature)
+            if kind != GRADIENT:
+                norm = pair_norm(rows, i, j, scratch)
+                length = min(length, short / norm) if norm > 0.0 else 0.0
+            pair_step(w, length, rows, i, j)
         if t == regularize_at:
             shrink(w, (alpha * (t - regularize_every) + curvature) / (alpha * t + curvature))
             regularize_at += regularize_every
