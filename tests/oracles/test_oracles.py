@@ -89,7 +89,7 @@ def test_opauc_r_sketches_the_covariance_without_bias():
     rng = np.random.default_rng(0)
     X, y = 3 + rng.standard_normal((12, 2)), np.r_[-np.ones(10), 1, 1]
     order = np.arange(12)
-    ends = [opauc.opauc_r(X, y, order, rng.standard_normal((12, 5)), eta=0.1, lam=0.0)[-1] for _ in range(2000)]
+    ends = [opauc.opauc_r(X, y, order, rng.standard_normal((12, 5)), eta=0.1, lam=0.0)[-1] for _ in range(600)]
     exact = opauc.opauc(X, y, order, eta=0.1, lam=0.0)[-1]
     error = np.std(ends, axis=0) / np.sqrt(len(ends))
     assert np.all(np.abs(np.mean(ends, axis=0) - exact) < 4 * error)
@@ -163,6 +163,12 @@ def test_solam_stays_in_its_sets_and_averages_with_the_steps():
     np.testing.assert_allclose(saddle_point.solam(X, y, order, zeta=1.0, R=0.3, kappa=3.0), averages, atol=1e-13)
 
 
+def test_projection_on_a_ball_is_on_the_way_to_its_centre():
+    center, v = np.array([1.0, 2.0]), np.array([4.0, 6.0])
+    np.testing.assert_allclose(saddle_point.into_ball(v, center, 2.5), [2.5, 4.0])
+    np.testing.assert_array_equal(saddle_point.into_ball(v, center, 5.1), v)
+
+
 def test_projection_on_the_l1_ball_is_the_nearest_point():
     # The nearest point v to w of a convex set: (w - v).(u - v) <= 0 for all u of the set, here its corners.
     w = np.array([0.9, -0.4, 0.05, 2.0])
@@ -175,8 +181,8 @@ def test_projection_on_the_l1_ball_is_the_nearest_point():
 
 def test_fsauc_tends_to_the_minimiser_of_the_square_loss_in_a_wide_ball():
     X, y = problem()
-    order, target = passes(len(X), 700), square_minimiser(X, y, 0.0)
-    W = saddle_point.fsauc(X, y, order, R=20.0, eta=0.1)
+    order, target = passes(len(X), 400), square_minimiser(X, y, 0.0)
+    W = saddle_point.fsauc(X, y, order, R=20.0, eta=0.05)
     assert relative_distance(W[-1], target) < 0.03
     # Of the first of four stages with a constant step, the average of fewer steps is worse.
     assert relative_distance(W[len(W) // 64], target) > 0.1
@@ -192,6 +198,25 @@ def test_fsauc_stays_in_the_l1_ball_and_averages_each_stage():
     assert np.abs(W).sum(axis=1).max() == pytest.approx(0.5)
     averages = saddle_point.fsauc(X, y, order, R=0.5, eta=0.5)
     np.testing.assert_allclose(averages[n0 - 1 :: n0], W.reshape(m, n0, -1).mean(axis=1), atol=1e-13)
+
+
+def test_fsauc_restarts_at_the_average_of_the_stage():
+    X, y = problem()
+    order = passes(len(X), 50)
+    W, averages = (saddle_point.fsauc(X, y, order, R=20.0, eta=0.01, averaged=averaged) for averaged in (False, True))
+    n0 = saddle_point.fsauc_stages(len(order))[1]
+    last_step = np.linalg.norm(W[n0 - 1] - W[n0 - 2])
+    assert np.linalg.norm(W[n0] - averages[n0 - 1]) < 5 * last_step
+    assert np.linalg.norm(W[n0 - 1] - averages[n0 - 1]) > 10 * last_step
+
+
+def test_fsauc_constants_of_a_stage():
+    # delta = 12/e^2 makes L = 2: for n0 = 1600 and q = 1/2 the root is of 800 - 80, and the denominator is 0.45.
+    delta, R, r = 12 / np.exp(2), 3.0, 0.7
+    D, beta = saddle_point.fsauc_next_stage(0.5, 1600, R, r, delta)
+    assert pytest.approx(2 * np.sqrt(2) * r + 48 * np.sqrt(2) * R / np.sqrt(720)) == D
+    assert beta == pytest.approx(9 + 288 * 16 / 0.45)
+    assert saddle_point.fsauc_next_stage(0.5, 10, R, r, delta) == (1e7, 1e7)
 
 
 def test_spam_l2_tends_to_the_minimiser_with_the_penalty():
@@ -236,6 +261,22 @@ def test_spdam_steps_solve_the_conditions_of_the_theorem():
     assert 1 / m + 1 / (2 * sigma * m) - 1 / n == pytest.approx(theta * (1 / m + 1 / (2 * sigma * m)))
     assert 1 / (2 * tau) == pytest.approx(theta * (lam + 1 / (2 * tau)))
     assert tau == pytest.approx(1 / (4 * sigma * kappa**2))
+
+
+def test_the_second_step_of_spdam_minimises_its_subproblem():
+    # The first step starts from beta = 0, so the second is the first with a dual update, at w_bar = (1 + theta) w.
+    X, y = problem()
+    batches, lam = np.array([[0, 1, 2], [3, 4, 9]]), 0.1
+    x_hat, b = spdam.paired_rows(X, y)
+    sigma, tau, theta = spdam.step_sizes(len(X), 3, max(np.sqrt(x @ x) for x in x_hat), lam)
+    w, new = spdam.spdam(X, y, batches, lam=lam)
+    beta = [sigma / (1 + sigma) * (1 + theta) * w @ x_hat[i] for i in batches[1]]
+    u_bar = beta @ x_hat[batches[1]] / 3
+
+    def subproblem(v):
+        return u_bar @ v + (b @ v) ** 2 / 2 + b @ v + lam / 2 * v @ v + (v - w) @ (v - w) / (2 * tau)
+
+    np.testing.assert_allclose(slope(subproblem, new), 0, atol=1e-8)
 
 
 def test_spdam_converges_linearly_to_the_minimiser():
@@ -359,6 +400,7 @@ def test_scw_meets_its_constraint_and_its_variance():
     new_m, new_v = m + alpha * v, v - beta * v**2
     assert new_m == pytest.approx(phi * np.sqrt(new_v))
     assert cbr.scw1(phi * np.sqrt(v) + 0.01, v, np.inf, phi) == (0.0, 0.0)
+    assert 0 < cbr.scw1(phi * np.sqrt(v) - 0.01, v, np.inf, phi)[0] < 0.01
 
 
 def test_scw_with_a_cap_minimises_the_divergence_plus_the_hinge():
@@ -523,6 +565,12 @@ def test_gaussian_error_descends_to_a_stationary_point():
     W = gaussian.gaussian_error(X, y, max_iter=5000)
     first, last = (np.linalg.norm(gaussian.F_error(w, *moments)[1]) for w in W[[0, -1]])
     assert last < 1e-6 * first
+
+
+def test_backtracking_refuses_a_step_without_decrease():
+    # On |w|^2 the step 1 leads from w to -w, where the value is the same; half of it leads to the minimum.
+    W = gaussian.descend(lambda w: (w @ w, 2 * w), np.array([1.0, -2.0]))
+    np.testing.assert_array_equal(W, [[1, -2], [0, 0]])
 
 
 @pytest.mark.parametrize("name", ["auc", "error"])
