@@ -5,6 +5,7 @@ import pytest
 from oracles import cbr, gaussian, hard_thresholding, oam, opauc, pair_sampling, saddle_point, spam, spdam, univariate
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
 
 import aucmax
 
@@ -20,6 +21,7 @@ def make_rows(n=N_ROWS, d=N_COLUMNS):
     y = np.where(rng.random(n) < 0.35, 1, -1)
     X = rng.standard_normal((n, d)) + 0.5 + 0.8 * (y == 1)[:, None] * rng.standard_normal(d)
     X *= rng.random((n, d)) < 0.67
+    X[n // 2] *= 2  # longer than all others
     return X / np.linalg.norm(X, axis=1).max(), y
 
 
@@ -68,10 +70,10 @@ CASES = {
     ),
     **{
         f"SOLAM, R={R:g}": (
-            aucmax.SOLAM(eta0=0.7, radius=R),
-            lambda X, y, drawn, R=R: saddle_point.solam(X, y, joined(drawn), R=R, kappa=kappa(X), **SADDLE),
+            aucmax.SOLAM(eta0=zeta, radius=R),
+            lambda X, y, drawn, R=R, zeta=zeta: saddle_point.solam(X, y, joined(drawn), zeta=zeta, R=R, kappa=kappa(X)),
         )
-        for R in (0.05, 0.4, 10.0)
+        for R, zeta in ((0.05, 0.7), (0.4, 6.0), (10.0, 0.7))
     },
     "SOLAM, last": (
         aucmax.SOLAM(eta0=0.7, radius=0.4, average=False),
@@ -217,6 +219,31 @@ def test_the_weights_after_each_pass_are_those_of_the_pseudo_code(name, kind, mo
     np.testing.assert_allclose(weights, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
 
 
+@both_kinds
+def test_the_ball_of_a_late_stage_of_fsauc_binds(kind, monkeypatch):
+    X, y = make_rows()
+    monkeypatch.setitem(globals(), "PASSES", 20)
+    clf, given = aucmax.FSAUC(eta0=8.0, radius=0.5, horizon=20), {"R": 0.5, "eta": 8.0}
+    weights, drawn = fit_by_passes(clf, kind(X), y, monkeypatch)
+    steps = np.minimum(count_steps(clf, drawn), 3 * (20 * N_ROWS // 3)) - 1
+    expected = saddle_point.fsauc(X, y, joined(drawn), **given)[steps]
+    np.testing.assert_allclose(weights, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+    monkeypatch.setattr(saddle_point, "into_ball", lambda v, center, radius: v)
+    without = saddle_point.fsauc(X, y, joined(drawn), **given)[steps]
+    assert np.abs(without - expected).max() > 1e-3 * np.abs(expected).max()
+
+
+@both_kinds
+def test_a_small_ball_binds_although_the_l1_ball_does_not(kind):
+    X, y = make_rows()
+    clf = aucmax.FSAUC(variant="paper", radius=10.0, max_iter=1, horizon=9, warm_start=True, random_state=0)
+    clf.fit(kind(X), y).state_.scalars[2] = 0.3
+    state = clf.fit(kind(X), y).state_
+    v, v1 = np.append(state.w.last()[:-2], state.saddle[0, :2]), np.append(state.start[:-2], state.saddle[1, :2])
+    assert np.linalg.norm(v - v1) == pytest.approx(0.3, rel=0.05)
+    assert np.linalg.norm(v - v1) <= 0.3 * (1 + 1e-12)
+
+
 def test_every_stochastic_algorithm_has_a_case():
     from aucmax.algorithms import ALGORITHMS
     from aucmax.estimators.variant import VariantMixin
@@ -241,3 +268,88 @@ def test_the_gaussian_descents_are_those_of_algorithm_1(max_iter, kind):
     np.testing.assert_allclose(*directions, rtol=0, atol=1e-10)
     threshold = error.intercept_[0] / np.linalg.norm(error.coef_)
     assert abs(threshold) < 1e-10
+
+
+# What holds for every case, without an oracle
+
+every_case = pytest.mark.parametrize("name", CASES)
+ONLINE = [name for name, (clf, _) in CASES.items() if hasattr(clf, "partial_fit")]
+
+
+def paper_variant(name, **parameters):
+    return clone(CASES[name][0]).set_params(variant="paper", random_state=3, **parameters)
+
+
+@both_kinds
+@every_case
+def test_standardize_works_on_standardised_columns(name, kind):
+    X, y = make_rows()
+    clf, Z = paper_variant(name, max_iter=2), StandardScaler().fit_transform(X)
+    if "eta0" in clf.get_params():
+        clf.set_params(eta0=0.01)
+    expected = clf.fit(Z, y).coef_ / X.std(axis=0)
+    found = clf.set_params(standardize=True).fit(kind(X), y).coef_
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", [name for name in ONLINE if not name.startswith("Uni")])
+def test_a_stream_in_parts_is_one_pass_in_the_order_of_the_rows(name):
+    X, y = make_rows()
+    clf = paper_variant(name, shuffle=False, max_iter=1)
+    if name.startswith("SOLAM"):
+        clf.set_params(radius=10.0, eta0=0.7)  # the bound on a and b, which knows all rows in `fit`, must not bind
+    expected, stream = clone(clf).fit(X, y).coef_, clf
+    for part in np.split(np.arange(len(y)), [1, 20, 90]):
+        stream.partial_fit(X[part], y[part], classes=[-1, 1])
+    np.testing.assert_allclose(stream.coef_, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", [aucmax.UniSqu, aucmax.UniExp, aucmax.UniLog])
+def test_a_stream_of_single_rows_weighs_classes_as_they_were_so_far(kind):
+    X, y = make_rows()
+    slope = {
+        aucmax.UniSqu: lambda m: 2 * (m - 1),
+        aucmax.UniExp: lambda m: -np.exp(-m),
+        aucmax.UniLog: lambda m: -1 / (1 + np.exp(m)),
+    }[kind]
+    w, counts = np.zeros(X.shape[1]), {-1: 0, 1: 0}
+    for x, label in zip(X, y, strict=True):
+        counts[label] += 1
+        if all(counts.values()):
+            weight = sum(counts.values()) / counts[label]
+            w = w - 0.1 * (weight * slope(label * (w @ x)) * label * x + 0.3 * w)
+    clf = kind(variant="paper", eta0=0.1, alpha=0.3)
+    for part in (slice(0, 50), slice(50, None)):
+        clf.partial_fit(X[part], y[part], classes=[-1, 1])
+    np.testing.assert_allclose(clf.coef_[0], w, rtol=0, atol=1e-12)
+
+
+@both_kinds
+@every_case
+def test_whole_weights_are_repeated_rows(name, kind):
+    X, y = make_rows()
+    times = np.random.default_rng(1).integers(0, 3, len(y))
+    clf = paper_variant(name)
+    fixed = {"shuffle": False, "n_blocks": 1, "batch_size": 10_000}
+    clf.set_params(**{key: value for key, value in fixed.items() if key in clf.get_params()})
+    weighted = clone(clf).fit(kind(X), y, sample_weight=times).coef_
+    repeated = clone(clf).fit(kind(np.repeat(X, times, axis=0)), np.repeat(y, times)).coef_
+    if isinstance(clf, aucmax.SPDAM):  # batches of rows: the minimiser is the same, the way to it is not
+        np.testing.assert_allclose(weighted, repeated, rtol=0, atol=1e-6 * np.abs(repeated).max())
+    else:
+        np.testing.assert_allclose(weighted, repeated, rtol=0, atol=1e-9 * np.abs(repeated).max())
+
+
+def test_the_paper_variant_of_asam_has_no_limit_on_its_steps_and_that_of_psam_is_its_limit():
+    """With the long steps of a small alpha the two differ; in the default, both take a pair to its target."""
+    X, y = np.array([[2.0], [0.0]]), np.array([1, -1])
+    after_one = {"max_iter": 1, "average_every": 1, "regularize_every": 100, "eta0": 1e3, "alpha": 1e-9}
+    step = {
+        (kind, variant): kind(variant=variant, standardize=False, random_state=0, **after_one)
+        .fit(X, y, sample_weight=np.array([1.0, 1.0]))
+        .state_.w.last()[0]
+        for kind in (aucmax.ASAM, aucmax.PSAM)
+        for variant in ("adaptive", "paper")
+    }
+    assert step.pop((aucmax.ASAM, "paper")) == pytest.approx(2000, rel=1e-6)
+    assert list(step.values()) == pytest.approx([0.5] * 3, rel=1e-9)

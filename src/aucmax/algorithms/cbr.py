@@ -25,6 +25,9 @@ One step on a row x of the class y = +-1
    make Sigma small before much was learnt.
 3. Row x goes into the buffer of its class: in place of the oldest, or by reservoir sampling as in `oam`.
 
+With variant="paper" C is 1 unless it is given, rows of a FIFO buffer are met from the oldest to the newest instead of
+slot by slot, and the result is mu itself.
+
 It starts from mu = 0 and Sigma = I, and the result is the last mu divided by its length: only its direction ranks, and
 mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale that lasts. That the columns
 are standardised matters here, since the start says that all weights are of one size.
@@ -119,7 +122,8 @@ class CBR(OnlineClassifier):
         Whether the last rows of each class are kept, or a uniform sample of those so far.
 
     C : float, default=None
-        The longest step. None takes 0.002 over the root mean square of |z|, the length of the pairs.
+        The longest step. None takes 0.002 over the root mean square of |z|, the length of the pairs, and 1 with
+        variant="paper", whose values are 2^-10 to 2^10.
 
     eta : float, default=0.7
         Probability, above 0.5, with which a pair has to be ranked right.
@@ -127,8 +131,12 @@ class CBR(OnlineClassifier):
     buffer_size : int, default=50
         Rows of each class that are kept.
 
-    standardize : bool, default=True
-        Whether `fit` works on columns divided by their standard deviations.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper".
 
     max_iter : int, default=1
         Number of passes of `fit` over the rows.
@@ -143,6 +151,15 @@ class CBR(OnlineClassifier):
 
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are standardised (a shift changes no pair), since the start says that all weights are of one size;
+    - C follows the scale of the rows, and need not be tuned;
+    - the result has length 1: mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale
+      that lasts. This changes no ranking.
 
     See Also
     --------

@@ -29,7 +29,8 @@ row) steps: O(nonzeros) a step.
 variant="paper"
 ---------------
 The paper's rows have norm 1, so k = k' = 1. The share p of the positives and the class means m+, m- are those of the
-steps so far. Step 3 follows every step 2. The last stage is no longer than the others: T - m n0 steps are not taken.
+steps so far. Step 3 follows every step 2, at O(d) where it changes anything. The last stage is no longer than the
+others: T - m n0 steps are not taken.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ from ..stochastic.averaged_weights import (
 )
 from ..stochastic.epochs import StochasticClassifier
 from ..stochastic.proximal import project_l1
-from ..stochastic.row_access import combine_rows, coordinates, steps_per_sweep, zero_weights
+from ..stochastic.row_access import coordinates, longest_row, row_axpy, settle, shape_of, steps_per_sweep, zero_weights
 from ..stochastic.sample import Sample
+from .solam import clip
 
 DELTA = 0.1
 
@@ -109,6 +111,17 @@ class FSAUC(StochasticClassifier):
     ----------
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are centred and standardised, and bounds and distances are in the unit of the rows: the constants of the
+      paper are for rows of norm 1;
+    - without eta0, steps follow the scale of the rows, and no row moves its own score past its target;
+    - p and the class means are those of all rows, which `fit` knows, instead of running estimates;
+    - on sparse rows the projections are made once for several steps, so that a step costs O(nonzeros);
+    - the last stage takes the steps that are left over.
 
     See Also
     --------
@@ -172,7 +185,7 @@ class FSAUC(StochasticClassifier):
         if state.scalars[5] == 0:
             r = 2 * np.sqrt(3) * unit * self.radius
             state.scalars[2:] = r, 2 * np.sqrt(2) * r, 9.0, eta0 or 0.1
-        length, every = steps // n_stages, 1 if paper else steps_per_sweep(sample.rows)
+        length, every = steps // n_stages, 0 if paper else steps_per_sweep(sample.rows)
         while len(drawn):
             last = state.scalars[1] + 1 >= n_stages
             now = drawn[: length - int(state.scalars[0])] if paper or not last else drawn
@@ -191,6 +204,7 @@ class FSAUC(StochasticClassifier):
                 self.radius * longest,
                 unit,
                 every,
+                shape_of(sample.rows)[1] if self._chosen("standardize") else longest_row(sample.rows),
             )
             if not last and state.scalars[0] >= length:
                 self._next_stage(state, sample, length, unit)
@@ -201,10 +215,8 @@ class FSAUC(StochasticClassifier):
             return np.full(len(now), sample.share)
         positive = sample.positive[now]
         shares = (state.counts[1] + np.cumsum(positive)) / (state.counts.sum() + np.arange(1, len(now) + 1))
-        times = np.bincount(now.astype(np.intp), minlength=len(sample.positive))
         state.counts[:] += np.bincount(positive, minlength=2)
-        for c, mask in enumerate((~sample.positive, sample.positive)):
-            state.sums[c] += combine_rows(sample.rows, times * mask)
+        add_rows(sample.rows, sample.positive, now, state.sums)
         return shares
 
     def _next_stage(self, state: Stage, sample: Sample, length: int, unit: float) -> None:
@@ -233,29 +245,52 @@ class FSAUC(StochasticClassifier):
 
 
 @jit
-def stage_steps(state, rows, norms, positive, order, shares, scaled, radius, bound, unit, stride):
-    """Take the steps 2 and 3 on the rows in this order, with p from `shares`; a and b are at most `bound`."""
+def add_rows(rows, positive, order, sums):
+    """Add each row to the sum of its class."""
+    for i in order:
+        row_axpy(1.0, rows, i, sums[int(positive[i])])
+    settle(rows, sums[0])
+    settle(rows, sums[1])
+
+
+@jit
+def stage_steps(state, rows, norms, positive, order, shares, scaled, radius, bound, unit, stride, width):
+    """Take the steps 2 and 3 on the rows in this order, with p from `shares`; a and b are at most `bound`.
+
+    The projections of step 3 are made after `stride` steps; with stride = 0 they are made whenever they may change
+    anything: |w|_1 and |v - v1| are then bounded from above, by what they were and the lengths of the steps since, for
+    rows of at most `width` entries.
+    """
     w, start = state.w, coordinates(state.start)
     u = coordinates(w.u)
     (a, b, c), (a1, b1, c1) = state.saddle[0], state.saddle[1]
     steps, _, r, D, _, eta = state.scalars
+    length, distance = np.inf, np.inf
     for n in range(order.shape[0]):
-        i, p = order[n], shares[n]
+        i, p, a0, b0 = order[n], shares[n], a, b
         eta_w = data_step(eta, unit * unit, norms[i]) if scaled else eta
         s = score(w, rows, i)
         if positive[i]:
-            step(w, -eta_w * (1.0 - p) * (s - a - 1.0 - c), rows, i, s, norms[i])
+            change = -eta_w * (1.0 - p) * (s - a - 1.0 - c)
             a, c = a + eta * (1.0 - p) * (s - a), c - eta * (1.0 - p) * (s + p * c)
         else:
-            step(w, -eta_w * p * (s - b + 1.0 + c), rows, i, s, norms[i])
+            change = -eta_w * p * (s - b + 1.0 + c)
             b, c = b + eta * p * (s - b), c + eta * p * (s - (1.0 - p) * c)
-        a, b = min(max(a, -bound), bound), min(max(b, -bound), bound)
-        c = min(max(c, -2.0 * bound), 2.0 * bound)
-        if (n + 1) % stride == 0 or n + 1 == order.shape[0]:
+        step(w, change, rows, i, s, norms[i])
+        a, b, c = clip(a, bound), clip(b, bound), clip(c, 2.0 * bound)
+        if stride == 0:
+            moved = abs(change) * np.sqrt(norms[i])
+            length += moved * np.sqrt(width)
+            distance += moved + abs(a - a0) + abs(b - b0)
+            due = length > radius or distance > r
+        else:
+            due = (n + 1) % stride == 0 or n + 1 == order.shape[0]
+        if due:
             unfold(w, rows)
             project_l1(u, radius)
-            distance = 0.0
+            length = distance = 0.0
             for j in range(u.shape[0]):
+                length += abs(u[j])
                 distance += (u[j] - start[j]) ** 2
             distance = np.sqrt(unit * unit * distance + (a - a1) ** 2 + (b - b1) ** 2)
             if distance > r:
@@ -263,8 +298,9 @@ def stage_steps(state, rows, norms, positive, order, shares, scaled, radius, bou
                 for j in range(u.shape[0]):
                     u[j] = start[j] + near * (u[j] - start[j])
                 a, b = a1 + near * (a - a1), b1 + near * (b - b1)
+                length, distance = np.inf, r
             fold(w, rows)
-        c = min(max(c, c1 - D), c1 + D)
+        c = c1 + clip(c - c1, D)
         add_to_average(w, 1.0)
         steps += 1.0
         state.saddle[2, 0] += a

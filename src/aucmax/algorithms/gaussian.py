@@ -27,6 +27,9 @@ Corrected, against the paper:
 - The paper has no intercept. But it centres the columns of real data: m_0 and m_1 are then parallel, its starting
   point is rounding error, and no plane through the centre comes near its figures where one class is rare. A constant
   column mends both; ``fit_intercept=False`` is the letter of the paper, and starts at delta if it has to.
+
+variant="paper" is "gradient" without shrinkage and without an intercept, on the columns as they are; with
+``standardize=True`` on columns of mean 0 and variance 1, as in the paper's experiments on real data.
 """
 
 from __future__ import annotations
@@ -56,21 +59,24 @@ class GaussianAUC(VariantMixin, MomentClassifier):
 
     Parameters
     ----------
-    solver : {"exact", "gradient"}, default="exact"
+    solver : {"exact", "gradient"}, default=None
         "exact" solves one linear system and has the global optimum; "gradient" is the paper's descent, which ends
-        below it.
+        below it. None is "exact", and "gradient" with variant="paper".
 
     alpha : float, default=None
         Ridge on S_0 + S_1, at least 0. None takes that of the oracle approximating shrinkage: next to nothing where
-        rows are many, and enough where there are more columns than rows.
+        rows are many, and enough where there are more columns than rows. With variant="paper" it is 0.
 
     pooled : bool, default=False
         Whether both classes have the pooled covariance, in which each counts by its weight. It is better if one class
         has few rows; the weights are then those of linear discriminant analysis.
 
-    standardize : bool, default=True
-        Whether the ridge is on standardised columns; the descent is on them too. The data are neither changed nor
-        copied, and `coef_` is for the columns as they are.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" is the paper's descent on its own objective; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether the ridge is on standardised columns; the descent is on them too. None is True, and False with
+        variant="paper". The data are neither changed nor copied, and `coef_` is for the columns as they are.
 
     max_iter : int, default=250
         Limit of steps of "gradient".
@@ -110,6 +116,14 @@ class GaussianAUC(VariantMixin, MomentClassifier):
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, where X had them.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it;
+    - covariances are shrunk, for data with few rows for their columns;
+    - columns are standardised, so that the shrinkage does not depend on their units.
 
     See Also
     --------
@@ -200,30 +214,34 @@ class GaussianError(VariantMixin, MomentClassifier):
 
     Parameters
     ----------
-    solver : {"exact", "gradient"}, default="exact"
+    solver : {"exact", "gradient"}, default=None
         "exact" has the global optimum over weights and threshold, whatever the covariances; "gradient" is the paper's
-        descent, which may end above it.
+        descent, which may end above it. None is "exact", and "gradient" with variant="paper".
 
     shrinkage : float in [0, 1], default=None
         How far each class covariance is shrunk towards a multiple of the identity. None takes the oracle
         approximating shrinkage of each class: next to nothing where its rows are many. 0 is for covariances of full
-        rank.
+        rank; it is what None means with variant="paper".
 
     priors : array-like of shape (2,), default=None
         Probabilities of the negative and the positive class, or numbers in their proportion. None takes the
         weights of the classes.
 
-    fit_intercept : bool, default=True
+    fit_intercept : bool, default=None
         Whether "gradient" descends on the threshold too. The paper has none: False keeps it at zero, of the
-        standardised columns if `standardize`, where a rare class cannot be told apart. "exact" needs True.
+        standardised columns if `standardize`, where a rare class cannot be told apart. "exact" needs True. None is
+        True, and False with variant="paper".
 
     pooled : bool, default=False
         Whether both classes have the pooled covariance, in which each counts by its weight. It is better if one class
         has few rows; the weights are then those of linear discriminant analysis.
 
-    standardize : bool, default=True
-        Whether the shrinkage is that of standardised columns; the descent is on them too. The data are neither
-        changed nor copied, and `coef_` is for the columns as they are.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" is the paper's descent on its own objective; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether the shrinkage is that of standardised columns; the descent is on them too. None is True, and False with
+        variant="paper". The data are neither changed nor copied, and `coef_` is for the columns as they are.
 
     max_iter : int, default=250
         Limit of steps of "gradient".
@@ -275,6 +293,14 @@ class GaussianError(VariantMixin, MomentClassifier):
 
     Notes
     -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - it has the global optimum of a function that is not convex, where the paper's descent mostly ends with its 250th
+      step;
+    - there is a threshold: without one, a rare class is never predicted on centred columns;
+    - covariances are shrunk, for data with few rows for their columns;
+    - columns are standardised, so that the shrinkage does not depend on their units.
+
     `predict` takes the threshold of least error, where the probability is one half, and not the base rate as
     the other classifiers of this package. Where no linear classifier does better than to call every row by the
     larger class, it does so, and its weights are those of the largest Gaussian AUC.

@@ -17,6 +17,11 @@ from some step on each batch is all rows: w converges as with full gradients, wi
 
 The step of Yang et al. is 3, for rows of norm 1, on which no step above 8 is safe; here it is found on the way. Their
 code begins again with tau rows in each pass; t counts on here, as in Zhou et al.
+
+variant="paper"
+---------------
+The rows of each batch are drawn from all rows without replacement, as in Zhou et al.; a pass ends when as many rows
+were drawn as there are. The step is 3 unless eta0 is given.
 """
 
 from __future__ import annotations
@@ -26,7 +31,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.random import sample_without_replacement
 
 from ..stochastic.hard_thresholding import (
     LOGISTIC,
@@ -36,7 +40,7 @@ from ..stochastic.hard_thresholding import (
     ThresholdState,
     batch_weights,
 )
-from ..stochastic.sample import Sample
+from ..stochastic.sample import Sample, draw_batches
 
 
 class HSGHT(HardThresholdingClassifier):
@@ -58,13 +62,22 @@ class HSGHT(HardThresholdingClassifier):
     growth : float, default=1.033
         What a batch is larger by than the last one, zeta; at least 1.
 
-    eta0, standardize, max_iter, tol, warm_start, random_state
+    eta0 : float, default=None
+        The step; None takes one over the restricted smoothness, which is found on the way, and 3, as Yang et al., with
+        variant="paper".
+
+    variant, standardize, max_iter, tol, warm_start, random_state
         As in :class:`aucmax.SHTAUC`.
 
     Attributes
     ----------
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.StoIHT`.
+
+    Notes
+    -----
+    What the default does otherwise than the papers, and why; docs/variants.md has what it gains: what
+    :class:`aucmax.StoIHT` does; and the batches of a pass are cut from one random order, so that each row is met once.
 
     See Also
     --------
@@ -127,8 +140,7 @@ class HSGHT(HardThresholdingClassifier):
             t += 1
         start, stop = np.array(ends[:-1]), np.array(ends[1:])
         if self._is_paper:
-            draws = [sample_without_replacement(n, size, random_state=rng) for size in stop - start]
-            order = np.concatenate(draws).astype(np.uint64)
+            order = draw_batches(n, stop - start, rng)
         return Batches(order, start, stop, 1 / batch_weights(sample, order, start, stop))
 
     def _size(self, t: float, n: int) -> int:

@@ -22,6 +22,10 @@ One step on a row x of the class y = +-1
 
 The steps of the paper grow with the number of rows, so that its C has to be found anew for each data set, and for each
 size of it. The steps from the data are those of stochastic gradients with a Lipschitz loss, for rows of any norm.
+
+variant="paper"
+---------------
+C is given (1 unless it is), and the result is the last w.
 """
 
 from __future__ import annotations
@@ -83,17 +87,21 @@ class OAM(OnlineClassifier):
     C : float, default=None
         The longest step is C / 2, times the rows of the other class that a row in the buffer stands for. It has to fit
         the scale of the rows and their number. None takes steps that follow the scale of the rows and fall as
-        1 / sqrt(t).
+        1 / sqrt(t), and C = 1 with variant="paper", whose values are 2^-10 to 2^10.
 
     buffer_size : int, default=100
         Rows of each class that are kept, a uniform sample of those so far.
 
-    average : bool, default=True
-        Whether the result is the average of the weights over the rows, later ones counting for more, or the last ones,
-        as in the paper.
+    average : bool, default=None
+        Whether the result is the average of the weights over the rows, later ones counting for more, or the last ones.
+        None is True, and False with variant="paper".
 
-    standardize : bool, default=True
-        Whether `fit` works on columns divided by their standard deviations.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper".
 
     max_iter : int, default=1
         Number of passes of `fit` over the rows.
@@ -108,6 +116,15 @@ class OAM(OnlineClassifier):
 
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are standardised (a shift changes no pair);
+    - steps follow the scale of the rows and fall, where those of the paper grow with the number of rows: C need not be
+      tuned;
+    - the result is an average, which carries less of the noise of the last rows.
 
     See Also
     --------

@@ -12,7 +12,9 @@ so these moments stand for all the rows that are gone.
 
 One step on row z of the class y = +-1
 ---------------------------------------
-1. Update the count, the mean and the covariance of the class of z.
+1. Update the count T, the mean m and the covariance C of the class of z: the recursion that the paper prints for
+   Gamma = C lacks -m m' (of the old mean) in its fraction, so that it is no covariance. The right one is
+   C <- C + (z z' - C - m m') / T + m m' - n n', with n the new mean.
 2. Until a row of the other class was seen, do nothing more.
 3. w -= eta [alpha w - y (z - m) + (z - m)(z - m).w + C w] with m and C of the other class. Without eta0, on step t
    eta = 1 / (k + sqrt(k^2 + k t)), k the mean so far of |z - m|^2 + tr C + alpha, a bound on the curvature that a step
@@ -27,7 +29,12 @@ Z += z r'. With h the mean of the r of a class and T its count,
     C = Z Z' / T - |h|^2 m m'                                               (centering="paper")
 
 The first has the covariance as its mean. The second is the paper's, and does not centre: |h|^2 is about 1/T, so that
-on data of mean 3 and variance 1 it estimates a variance of 10.
+on data of mean 3 and variance 1 it estimates a variance of 10. The scales 1/tau and 1/sqrt(m) of the paper's r both
+mean 1/sqrt(tau).
+
+variant="paper"
+---------------
+Steps 1 and 2 as above. 3. eta is constant, eta0. 4. The result is the last w. OPAUCr has the paper's sketch.
 
 A step of the paper's OPAUCr costs O(tau d). Here it costs O(tau nonzeros + tau^2): with the sum of the rows as one more
 column of Z (r = 1), both m and C w are combinations of the columns of Z, so w is kept as
@@ -125,22 +132,27 @@ class OPAUC(OnlineClassifier):
         None keeps the covariance of each class, in O(n_features^2) memory and time a row. A number, at most the number
         of features, keeps sketches of that rank instead (OPAUCr), in O(rank * n_features) memory.
 
-    centering : {"unbiased", "paper"}, default="unbiased"
+    centering : {"unbiased", "paper"}, default=None
         How sketches are centred: so that their mean is the covariance, or as the paper has it, which hardly centres
-        them. Not used without `rank`.
+        them. None is "unbiased", and "paper" with variant="paper". Not used without `rank`.
 
     alpha : float, default=1e-3
-        Regularisation strength, as in :class:`aucmax.AUCClassifier`.
+        Regularisation strength, as in :class:`aucmax.AUCClassifier`: the paper's lambda.
 
     eta0 : float, default=None
-        The step, constant; None takes one that follows the scale of the rows and falls as 1 / sqrt(t).
+        The step, constant: the paper's eta. None takes one that follows the scale of the rows and falls as 1 / sqrt(t),
+        and 2^-9 with variant="paper", whose values are 2^-12 to 2^10.
 
-    average : bool, default=True
-        Whether the result is the average of the weights over the steps, later ones counting for more, or the last ones,
-        as in the paper.
+    average : bool, default=None
+        Whether the result is the average of the weights over the steps, later ones counting for more, or the last ones.
+        None is True, and False with variant="paper".
 
-    standardize : bool, default=True
-        Whether `fit` works on columns divided by their standard deviations.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper".
 
     max_iter : int, default=1
         Number of passes of `fit` over the rows.
@@ -155,6 +167,15 @@ class OPAUC(OnlineClassifier):
 
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are centred and standardised: a constant step cannot suit columns of different scales;
+    - steps follow the scale of the rows and fall: no grid of 23 steps has to be searched;
+    - the result is an average: with steps that fall slowly the last weights still carry the noise of single rows;
+    - sketches are centred, as covariances are.
 
     See Also
     --------

@@ -136,6 +136,16 @@ class SOLAM(OnlineClassifier):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, where X had them.
 
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are centred and standardised: rows that are far from zero tell mostly where they are, and so do columns of
+      large units;
+    - without eta0, the steps of w are those for rows of norm 1 (the paper's rows), whatever their norm is, and no row
+      moves its own score past its target: eta0 need not be tuned;
+    - nothing is averaged before both classes were seen, and step t counts the weights after it.
+
     See Also
     --------
     RegSOLAM : With an L2 penalty instead of the ball.
@@ -213,6 +223,7 @@ class RegSOLAM(SOLAM):
     ----------
     alpha : float, default=1e-3
         Regularisation strength, above 0, as in :class:`aucmax.AUCClassifier`. The lambda of the paper is 2 alpha.
+        With variant="paper" the penalty is beside p (1 - p) times the loss, p the share of the positives.
 
     eta0 : float, default=None
         The step on row t is eta0 / sqrt(t), with eta0 the zeta of the paper. None takes 1 over the mean squared norm of
@@ -228,6 +239,14 @@ class RegSOLAM(SOLAM):
     ----------
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why, beside what :class:`aucmax.SOLAM` does; docs/variants.md
+    has what it gains:
+
+    - the penalty is a proximal step: no step takes weights past 0, however strong it is;
+    - the penalty counts for p (1 - p): what is minimised is the paper's problem (3), whose (6) is another one.
 
     See Also
     --------

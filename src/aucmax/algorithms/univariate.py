@@ -48,6 +48,15 @@ One step of SGD on row t, of class y
    cannot overshoot, however long or rare the row is, and however steep the exponential is at it.
 4. w /= 1 + gamma alpha.
 5. The result is the average of the w with the masses t (Lacoste-Julien, Schmidt and Bach, 2012).
+
+variant="paper"
+---------------
+The papers name the losses and a grid of steps, and no more: stochastic gradients as they are, without c. On a row of
+class y, with n_y the number of rows of that class and n of all (of the rows so far in `partial_fit`),
+
+    w <- w - eta0 (alpha w + (n / n_y) l'(y w.z) y z)
+
+The step eta0 is constant, alpha is 0 unless it is given, and the result is the last w.
 """
 
 from __future__ import annotations
@@ -223,8 +232,8 @@ class UniSqu(UnivariateClassifier):
 
     Parameters
     ----------
-    alpha : float, default=1e-2
-        Regularisation strength, above 0.
+    alpha : float, default=None
+        Regularisation strength, above 0. None is 1e-2, and no penalty with variant="paper" and "sgd".
 
     solver : {"sgd", "exact"}, default="sgd"
         "sgd" passes over single rows and has `partial_fit`. "exact" goes to the minimiser, from the moments of the
@@ -233,14 +242,19 @@ class UniSqu(UnivariateClassifier):
 
     eta0 : float, default=None
         The step on row t is eta0 / sqrt(t); None takes steps from the data. Rows that are longer or rarer than others
-        never overshoot, whatever it is.
+        never overshoot, whatever it is. With variant="paper" the step is eta0 itself, the paper's eta, and a plain
+        gradient step; None is 2^-9 then, and the paper's values are 2^-12 to 2^10.
 
-    average : bool, default=True
+    average : bool, default=None
         Whether the result is the average of the weights over all steps, in which step t weighs t, or the last ones.
+        None is True, and False with variant="paper".
 
-    standardize : bool, default=True
-        Whether `fit` works on columns divided by their standard deviations. The data are not changed, and `coef_` is
-        for the columns as they are.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper". The data are not changed, and `coef_` is for the columns as they are.
 
     max_iter : int, default=15
         Number of passes of `fit` over the rows.
@@ -270,6 +284,17 @@ class UniSqu(UnivariateClassifier):
     convergence_ : ndarray of shape (n_iter_,)
         The number that `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that
         at 0.
+
+    Notes
+    -----
+    What the default does otherwise than the papers, and why; docs/variants.md has what it gains:
+
+    - columns are centred and standardised, and there is an intercept, so that a shift changes nothing;
+    - steps are implicit: no row overshoots, where a gradient step on the exponential loss of a long row may be of any
+      length;
+    - steps follow the scale of the rows and fall, and the result is an average;
+    - there is a penalty;
+    - class weights are those of the rows so far, in `fit` as in streams.
 
     See Also
     --------
@@ -309,7 +334,7 @@ class UniExp(UnivariateClassifier):
 
     Parameters
     ----------
-    alpha, solver, eta0, average, standardize, max_iter, tol, shuffle, warm_start, random_state
+    alpha, solver, eta0, average, variant, standardize, max_iter, tol, shuffle, warm_start, random_state
         As in :class:`aucmax.UniSqu`.
 
     Attributes
@@ -342,7 +367,7 @@ class UniLog(UnivariateClassifier):
 
     Parameters
     ----------
-    alpha, solver, eta0, average, standardize, max_iter, tol, shuffle, warm_start, random_state
+    alpha, solver, eta0, average, variant, standardize, max_iter, tol, shuffle, warm_start, random_state
         As in :class:`aucmax.UniSqu`.
 
     Attributes

@@ -17,13 +17,15 @@ passes. Rows with weights are drawn in proportion to them, and n is their total.
    the last r steps, and above 0 since t >= r and t0 > 0, however large alpha is.
 4. If t is a multiple of `average_every`, w is counted in the average, which is the result.
 
-What is not as in the papers
-----------------------------
+What is not as in the papers, unless variant="paper"
+---------------------------------------------------
 Without eta0 it is one over the mean of |z|^2 over all pairs. PSAM's paper leaves t0 open; the rule that goes with such
 steps, Bottou's, is eta0 = alpha^(-1/4) for a loss with slopes up to 1. It is meant for |z| of about 1: on standardised
 columns its first steps move a score by hundreds, and what one pass learns ranks mostly worse: with the default
-alpha by up to 0.006 in AUC. And no step is longer than (1 - w.z) / |z|^2, so that no pair, however long, moves its own
-score past its target. As eta falls, this limit no longer matters.
+alpha by up to 0.006 in AUC. And no step of ASAM is longer than (1 - w.z) / |z|^2, so that no pair, however long, moves
+its own score past its target, as none does in PSAM. As eta falls, this limit no longer matters.
+
+With variant="paper", ASAM's step 2 is w -= eta l'(w.z) z, columns are as they are, and without eta0 it is Bottou's.
 
 The class of row 0 is drawn first, whether it is positive or not. So swapping the classes changes the sign of the
 weights and nothing else.

@@ -185,6 +185,12 @@ def row_order(
     return order.astype(np.uint64), carry
 
 
+def draw_batches(n_rows: int, sizes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """Return the rows of batches, one batch after the other, each drawn uniformly without replacement from all rows."""
+    fast = np.random.default_rng(rng.randint(2**31 - 1))  # its choice takes time in proportion to the size
+    return np.concatenate([fast.choice(n_rows, size, replace=False) for size in sizes]).astype(np.uint64)
+
+
 @jit
 def count_repeats(weights, carry, times):
     """Fill `times` with how often each row appears, and return the fraction that is left over.
