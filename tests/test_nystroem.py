@@ -238,6 +238,19 @@ def test_k_means_sees_a_sample(monkeypatch, X):
     assert set(map(tuple, seen[0])) <= set(map(tuple, X))
     assert np.array_equal(seen[0], seen[1])
     assert not np.array_equal(seen[0], seen[2])
+    for rows, expected in ((1, 3), (50, 50), (300, 300), (10_000, 300)):  # never fewer rows than landmarks
+        KMeansNystroem(3, kmeans_rows=rows, random_state=0).fit(X)
+        assert len(seen[-1]) == expected
+
+
+def test_more_iterations_of_k_means_bring_the_landmarks_nearer_to_the_rows(X):
+    distances = [
+        np.mean(
+            euclidean_distances(X, KMeansNystroem(9, kmeans_iter=k, random_state=0).fit(X).components_).min(axis=1) ** 2
+        )
+        for k in (1, 3, 30)
+    ]
+    assert distances[0] > distances[1] > distances[2]
 
 
 def test_one_seed_gives_one_result(X):
@@ -292,7 +305,7 @@ def test_pipelines_rank_what_no_line_can(name):
 def test_pipelines_pass_parameters_on(name):
     pipeline = ALGORITHMS[name](n_components=7, gamma=0.3, random_state=5, max_iter=3)
     assert isinstance(pipeline["scale"], StandardScaler)
-    assert pipeline["nystroem"].get_params() == {"n_components": 7, "gamma": 0.3, "random_state": 5}
+    assert pipeline["nystroem"].get_params() == {**KMeansNystroem(7).get_params(), "gamma": 0.3, "random_state": 5}
     assert pipeline[-1].max_iter == 3
     assert name == "N" + pipeline.steps[-1][0].upper()
     if name == "NBAM":
@@ -300,3 +313,6 @@ def test_pipelines_pass_parameters_on(name):
     else:
         assert type(pipeline[-1]).__name__ == name[1:]
         assert pipeline[-1].random_state == 5
+        published = ALGORITHMS[name](n_components=7, variant="paper")  # the papers take columns as distributed
+        assert published["scale"] == "passthrough"
+        assert published[-1].variant == "paper"

@@ -96,7 +96,7 @@ def one_step(kind, w, z, alpha, eta0, t=0):
     state = PairState(AveragedWeights.zeros(len(z)), np.array([float(t)]))
     coordinates(state.w.u)[:] = w
     pair = np.array([0], np.uint64), np.array([1], np.uint64)
-    pair_epoch(state, rows, *pair, kind._loss, alpha, 1 / eta0, 1000.0, 1000.0)
+    pair_epoch(state, rows, *pair, kind()._step, alpha, 1 / eta0, 1000.0, 1000.0)
     assert state.steps[0] == t + 1
     return coordinates(state.w.last())
 

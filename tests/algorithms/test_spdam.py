@@ -242,8 +242,8 @@ def test_longer_steps_for_shorter_rows_take_fewer_passes(monkeypatch):
     X[np.random.default_rng(0).permutation(500)[:5]] *= 30
     passes = SPDAM(random_state=0).fit(X, y).n_iter_
 
-    def equal(cls, x, alpha, m):
-        sigma, tau, theta = plain(x, alpha, m)
+    def equal(cls, x, alpha, m, paper):
+        sigma, tau, theta = plain(x, alpha, m, paper)
         return cls(np.full_like(sigma, sigma.min()), tau, theta)
 
     plain = Steps.of

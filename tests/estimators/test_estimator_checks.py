@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import aucmax
+from aucmax.estimators.variant import VariantMixin
 
 ESTIMATORS = [
     value
@@ -12,6 +13,16 @@ ESTIMATORS = [
     if isinstance(value := getattr(aucmax, name), type) and issubclass(value, BaseEstimator)
 ]
 assert ESTIMATORS
+# Steps of the papers, which fit rows of norm 1 or so, on rows of any norm.
+SHORT_STEPS = {"eta0": 1e-5}
+
+
+def paper_variant(kind):
+    """Return the paper variant of an estimator, with steps short enough for the rows of the checks."""
+    estimator = kind(variant="paper")
+    return estimator.set_params(**{name: value for name, value in SHORT_STEPS.items() if hasattr(estimator, name)})
+
+
 ON_DENSE, ON_SPARSE = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
 
 
@@ -35,6 +46,7 @@ def failed_checks(estimator):
 @parametrize_with_checks(
     [
         *(estimator() for estimator in ESTIMATORS),
+        *(paper_variant(estimator) for estimator in ESTIMATORS if issubclass(estimator, VariantMixin)),
         *(aucmax.AUCClassifier(alpha=0.1, solver=solver, tol=1e-12) for solver in ("moments", "dual", "cg")),
         aucmax.AUCClassifier(standardize=False),
         aucmax.AUCClassifier(penalty="l1"),

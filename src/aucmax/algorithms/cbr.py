@@ -25,6 +25,9 @@ One step on a row x of the class y = +-1
    make Sigma small before much was learnt.
 3. Row x goes into the buffer of its class: in place of the oldest, or by reservoir sampling as in `oam`.
 
+With variant="paper" C is 1 unless it is given, rows of a FIFO buffer are met from the oldest to the newest instead of
+slot by slot, and the result is mu itself.
+
 It starts from mu = 0 and Sigma = I, and the result is the last mu divided by its length: only its direction ranks, and
 mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale that lasts. That the columns
 are standardised matters here, since the start says that all weights are of one size.
@@ -119,7 +122,8 @@ class CBR(OnlineClassifier):
         Whether the last rows of each class are kept, or a uniform sample of those so far.
 
     C : float, default=None
-        The longest step. None takes 0.002 over the root mean square of |z|, the length of the pairs.
+        The longest step. None takes 0.002 over the root mean square of |z|, the length of the pairs, and 1 with
+        variant="paper", whose values are 2^-10 to 2^10.
 
     eta : float, default=0.7
         Probability, above 0.5, with which a pair has to be ranked right.
@@ -127,8 +131,12 @@ class CBR(OnlineClassifier):
     buffer_size : int, default=50
         Rows of each class that are kept.
 
-    standardize : bool, default=True
-        Whether `fit` works on columns divided by their standard deviations.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper".
 
     max_iter : int, default=1
         Number of passes of `fit` over the rows.
@@ -143,6 +151,15 @@ class CBR(OnlineClassifier):
 
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are standardised (a shift changes no pair), since the start says that all weights are of one size;
+    - C follows the scale of the rows, and need not be tuned;
+    - the result has length 1: mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale
+      that lasts. This changes no ranking.
 
     See Also
     --------
@@ -167,6 +184,7 @@ class CBR(OnlineClassifier):
         "eta": [Interval(Real, 0.5, 1, closed="neither")],
         "buffer_size": [Interval(Integral, 1, None, closed="left")],
     }
+    _by_variant = {**OnlineClassifier._by_variant, "C": (None, 1.0)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -176,7 +194,8 @@ class CBR(OnlineClassifier):
         C: float | None = None,
         eta: float = 0.7,
         buffer_size: int = 50,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = True,
@@ -188,6 +207,7 @@ class CBR(OnlineClassifier):
         self.C = C
         self.eta = eta
         self.buffer_size = buffer_size
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -206,18 +226,22 @@ class CBR(OnlineClassifier):
         bounds = np.zeros((2, self.buffer_size))
         return FullState(mu, np.eye(n_features), buffers, bounds, np.zeros(n_features), np.zeros(2))
 
-    def _epoch(self, state: Any, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
-        state.buffers.reserve(sample.rows)
+    def _draw(self, state: Any, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Any:
+        """Return the order, and the slot in the buffers of each of its rows."""
         positive = sample.positive[order]
         if self.buffer == "fifo":
-            slots = fifo_slots(state.buffers, positive)
-        else:
-            slots = reservoir_slots(state.buffers, positive, rng)
+            return order, fifo_slots(state.buffers, positive)
+        return order, reservoir_slots(state.buffers, positive, rng)
+
+    def _epoch(self, state: Any, sample: Sample, drawn: Any) -> None:
+        state.buffers.reserve(sample.rows)
         epoch = full_epoch if isinstance(state, FullState) else diagonal_epoch
-        epoch(state, sample.rows, sample.positive, order, slots, self.C or 0.0, float(ndtri(self.eta)))
+        by_age = self._is_paper and self.buffer == "fifo"
+        C, phi = self._chosen("C") or 0.0, float(ndtri(self.eta))
+        epoch(state, sample.rows, sample.positive, *drawn, C, phi, by_age)
 
     def _weights(self, state: Any) -> np.ndarray:
-        return state.mu / (np.linalg.norm(state.mu) or 1.0)
+        return state.mu / (1.0 if self._is_paper else np.linalg.norm(state.mu) or 1.0)
 
 
 @jit
@@ -255,8 +279,18 @@ def subtract_outer(S, beta, a):
 
 
 @jit
-def full_epoch(state, rows, positive, order, slots, C, phi):
-    """Take the steps 1 to 3 on the rows in this order, with the full covariance; C = 0 stands for C from the data."""
+def oldest(buffers, c, by_age):
+    """Return the slot of class c to begin with, and how many slots hold a row."""
+    seen, size = buffers.counts[c], buffers.lengths.shape[1]
+    return seen % size if by_age and seen > size else 0, min(seen, size)
+
+
+@jit
+def full_epoch(state, rows, positive, order, slots, C, phi, by_age):
+    """Take the steps 1 to 3 on the rows in this order, with the full covariance; C = 0 stands for C from the data.
+
+    With `by_age` the rows of a buffer are met from the oldest to the newest, else slot by slot.
+    """
     mu, sigma, buffers, bounds = state.mu, state.sigma, state.buffers, state.bounds
     d, size = sigma.shape[0], bounds.shape[1]
     x, z, p, a = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
@@ -274,7 +308,9 @@ def full_epoch(state, rows, positive, order, slots, C, phi):
             state.first[:] = x
         x -= state.first
         xp = multiply(sigma, x, p)
-        for slot in range(min(buffers.counts[other], size)):
+        first, full = oldest(buffers, other, by_age)
+        for number in range(first, first + full):
+            slot = number if number < size else number - size
             k = subtract(pair, n, buffers, other, slot)
             pairs += 1.0
             mean_norm += (z_norm(pair, k) - mean_norm) / pairs
@@ -306,8 +342,8 @@ def full_epoch(state, rows, positive, order, slots, C, phi):
 
 
 @jit
-def diagonal_epoch(state, rows, positive, order, slots, C, phi):
-    """Take the steps 1 to 3 on the rows in this order, with the diagonal of the covariance; C = 0 as above."""
+def diagonal_epoch(state, rows, positive, order, slots, C, phi, by_age):
+    """Take the steps 1 to 3 on the rows in this order, with the diagonal of the covariance; C and `by_age` as above."""
     mu, sigma, buffers = state.mu, state.sigma, state.buffers
     size = buffers.lengths.shape[1]
     pair = make_pair(buffers, sigma.shape[0])
@@ -317,7 +353,9 @@ def diagonal_epoch(state, rows, positive, order, slots, C, phi):
         own, sign = (1, 1.0) if positive[i] else (0, -1.0)
         other = 1 - own
         n = take(pair, rows, i)
-        for slot in range(min(buffers.counts[other], size)):
+        first, full = oldest(buffers, other, by_age)
+        for number in range(first, first + full):
+            slot = number if number < size else number - size
             length = subtract(pair, n, buffers, other, slot)
             pairs += 1.0
             mean_norm += (z_norm(pair, length) - mean_norm) / pairs

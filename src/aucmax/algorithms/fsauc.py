@@ -25,6 +25,12 @@ Algorithm
 
 The projections of step 3 cost O(d), so on sparse rows they are made once for d / (nonzeros of a
 row) steps: O(nonzeros) a step.
+
+variant="paper"
+---------------
+The paper's rows have norm 1, so k = k' = 1. The share p of the positives and the class means m+, m- are those of the
+steps so far. Step 3 follows every step 2, at O(d) where it changes anything. The last stage is no longer than the
+others: T - m n0 steps are not taken.
 """
 
 from __future__ import annotations
@@ -48,8 +54,9 @@ from ..stochastic.averaged_weights import (
 )
 from ..stochastic.epochs import StochasticClassifier
 from ..stochastic.proximal import project_l1
-from ..stochastic.row_access import coordinates, steps_per_sweep, zero_weights
+from ..stochastic.row_access import coordinates, longest_row, row_axpy, settle, shape_of, steps_per_sweep, zero_weights
 from ..stochastic.sample import Sample
+from .solam import clip
 
 DELTA = 0.1
 
@@ -67,12 +74,18 @@ class Stage(NamedTuple):
         a, b and c now, when the stage began, and their sums over its steps.
     scalars : ndarray of shape (6,)
         Steps of the stage, stages ended, r, D, beta and eta.
+    counts : ndarray of shape (2,)
+        Steps on rows of each class, of all stages.
+    sums : ndarray of shape (2, width)
+        Sums of these rows, as weight vectors; empty unless variant="paper".
     """
 
     w: AveragedWeights
     start: np.ndarray
     saddle: np.ndarray
     scalars: np.ndarray
+    counts: np.ndarray
+    sums: np.ndarray
 
 
 class FSAUC(StochasticClassifier):
@@ -81,22 +94,34 @@ class FSAUC(StochasticClassifier):
     Parameters
     ----------
     radius : float, default=10.0
-        Bound on the L1 norm of the weights of the standardised columns.
+        Bound on the L1 norm of the weights of the standardised columns, the paper's R.
 
     eta0 : float, default=None
-        The step of the first stage; None takes 1/10 over the mean squared norm of the rows.
+        The step of the first stage, the paper's eta_1. None takes 1/10 over the mean squared norm of the rows, and 1/8
+        with variant="paper", whose values are 2^-10 to 2^10.
 
     horizon : int, default=None
         Number of passes that the stages are laid out for; None is `max_iter`. With `warm_start`, several fits of fewer
         passes make up one of `horizon` passes.
 
-    standardize, max_iter, tol, shuffle, warm_start, random_state
+    variant, standardize, max_iter, tol, shuffle, warm_start, random_state
         As in :class:`aucmax.SOLAM`.
 
     Attributes
     ----------
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are centred and standardised, and bounds and distances are in the unit of the rows: the constants of the
+      paper are for rows of norm 1;
+    - without eta0, steps follow the scale of the rows, and no row moves its own score past its target;
+    - p and the class means are those of all rows, which `fit` knows, instead of running estimates;
+    - on sparse rows the projections are made once for several steps, so that a step costs O(nonzeros);
+    - the last stage takes the steps that are left over.
 
     See Also
     --------
@@ -119,6 +144,7 @@ class FSAUC(StochasticClassifier):
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
         "horizon": [Interval(Integral, 1, None, closed="left"), None],
     }
+    _by_variant = {**StochasticClassifier._by_variant, "eta0": (None, 0.125)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -126,7 +152,8 @@ class FSAUC(StochasticClassifier):
         radius: float = 10.0,
         eta0: float | None = None,
         horizon: int | None = None,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 15,
         tol: float | None = None,
         shuffle: bool = True,
@@ -136,6 +163,7 @@ class FSAUC(StochasticClassifier):
         self.radius = radius
         self.eta0 = eta0
         self.horizon = horizon
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -145,40 +173,61 @@ class FSAUC(StochasticClassifier):
 
     def _start(self, n_features: int, n_rows: int) -> Stage:
         # eta, and r and D through it, are set with the first rows, whose scale they follow
-        return Stage(AveragedWeights.zeros(n_features), zero_weights(n_features), np.zeros((3, 3)), np.zeros(6))
+        w, zeros = AveragedWeights.zeros(n_features), zero_weights(n_features)
+        sums = np.zeros((2, len(zeros) if self._is_paper else 0))
+        return Stage(w, zeros, np.zeros((3, 3)), np.zeros(6), np.zeros(2), sums)
 
-    def _epoch(self, state: Stage, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
-        unit = np.sqrt(sample.mean_norm)
+    def _epoch(self, state: Stage, sample: Sample, drawn: np.ndarray) -> None:
+        paper, eta0 = self._is_paper, self._chosen("eta0")
+        unit, longest = (1.0, 1.0) if paper else (np.sqrt(sample.mean_norm), np.sqrt(sample.norms.max()))
         steps = int((self.horizon or self.max_iter) * sample.totals.sum())
         n_stages = max(1, int(0.5 * np.log2(2 * steps / np.log2(steps))) - 1)
         if state.scalars[5] == 0:
             r = 2 * np.sqrt(3) * unit * self.radius
-            state.scalars[2:] = r, 2 * np.sqrt(2) * r, 9.0, self.eta0 or 0.1
-        length, every = steps // n_stages, steps_per_sweep(sample.rows)
-        while len(order):
+            state.scalars[2:] = r, 2 * np.sqrt(2) * r, 9.0, eta0 or 0.1
+        length, every = steps // n_stages, 0 if paper else steps_per_sweep(sample.rows)
+        while len(drawn):
             last = state.scalars[1] + 1 >= n_stages
-            now = order if last else order[: length - int(state.scalars[0])]
-            order = order[len(now) :]
+            now = drawn[: length - int(state.scalars[0])] if paper or not last else drawn
+            drawn = drawn[len(now) :]
+            if len(now) == 0:  # the last stage of the paper has ended
+                return
             stage_steps(
                 state,
                 sample.rows,
                 sample.norms,
                 sample.positive,
                 now,
-                self.eta0 is None,
+                self._shares(state, sample, now),
+                eta0 is None,
                 self.radius,
-                sample.share,
+                self.radius * longest,
                 unit,
                 every,
+                shape_of(sample.rows)[1] if self._chosen("standardize") else longest_row(sample.rows),
             )
             if not last and state.scalars[0] >= length:
                 self._next_stage(state, sample, length, unit)
 
+    def _shares(self, state: Stage, sample: Sample, now: np.ndarray) -> np.ndarray:
+        """Return the p of each step, and count the rows in the running estimates of the paper."""
+        if not self._is_paper:
+            return np.full(len(now), sample.share)
+        positive = sample.positive[now]
+        shares = (state.counts[1] + np.cumsum(positive)) / (state.counts.sum() + np.arange(1, len(now) + 1))
+        state.counts[:] += np.bincount(positive, minlength=2)
+        add_rows(sample.rows, sample.positive, now, state.sums)
+        return shares
+
     def _next_stage(self, state: Stage, sample: Sample, length: int, unit: float) -> None:
         """End a stage (step 4)."""
         steps, stages, r, _, beta, eta = state.scalars
+        if self._is_paper:
+            share, means = state.counts[1] / state.counts.sum(), state.sums / np.maximum(state.counts, 1)[:, None]
+        else:
+            share, means = sample.share, np.asarray(sample.means)
         r /= 2
-        q, level = min(sample.share, 1 - sample.share), np.log(12 / DELTA)
+        q, level = min(share, 1 - share), np.log(12 / DELTA)
         factor = 2 + np.sqrt(2 * level)
         root, below = q * length - np.sqrt(2 * length * level), q - np.sqrt(2 * level / length)
         D = 2 * np.sqrt(2) * r + 12 * np.sqrt(2) * factor * unit * self.radius / np.sqrt(root) if root > 0 else 1e7
@@ -186,7 +235,7 @@ class FSAUC(StochasticClassifier):
         state.start[:] = state.w.average()
         state.w.restart(state.start)
         state.saddle[0] = state.saddle[2] / steps
-        low, high = mean_scores(state.w, sample.means)
+        low, high = mean_scores(state.w, means)
         state.saddle[0, 2] = low - high
         state.saddle[1], state.saddle[2] = state.saddle[0], 0
         state.scalars[:] = 0, stages + 1, r, D, new_beta, min(eta * np.sqrt(new_beta / beta) / 2, eta)
@@ -196,30 +245,52 @@ class FSAUC(StochasticClassifier):
 
 
 @jit
-def stage_steps(state, rows, norms, positive, order, scaled, radius, p, unit, stride):
-    """Take the steps 2 and 3 on the rows in this order."""
+def add_rows(rows, positive, order, sums):
+    """Add each row to the sum of its class."""
+    for i in order:
+        row_axpy(1.0, rows, i, sums[int(positive[i])])
+    settle(rows, sums[0])
+    settle(rows, sums[1])
+
+
+@jit
+def stage_steps(state, rows, norms, positive, order, shares, scaled, radius, bound, unit, stride, width):
+    """Take the steps 2 and 3 on the rows in this order, with p from `shares`; a and b are at most `bound`.
+
+    The projections of step 3 are made after `stride` steps; with stride = 0 they are made whenever they may change
+    anything: |w|_1 and |v - v1| are then bounded from above, by what they were and the lengths of the steps since, for
+    rows of at most `width` entries.
+    """
     w, start = state.w, coordinates(state.start)
     u = coordinates(w.u)
     (a, b, c), (a1, b1, c1) = state.saddle[0], state.saddle[1]
     steps, _, r, D, _, eta = state.scalars
-    bound = radius * np.sqrt(norms.max())
+    length, distance = np.inf, np.inf
     for n in range(order.shape[0]):
-        i = order[n]
+        i, p, a0, b0 = order[n], shares[n], a, b
         eta_w = data_step(eta, unit * unit, norms[i]) if scaled else eta
         s = score(w, rows, i)
         if positive[i]:
-            step(w, -eta_w * (1.0 - p) * (s - a - 1.0 - c), rows, i, s, norms[i])
+            change = -eta_w * (1.0 - p) * (s - a - 1.0 - c)
             a, c = a + eta * (1.0 - p) * (s - a), c - eta * (1.0 - p) * (s + p * c)
         else:
-            step(w, -eta_w * p * (s - b + 1.0 + c), rows, i, s, norms[i])
+            change = -eta_w * p * (s - b + 1.0 + c)
             b, c = b + eta * p * (s - b), c + eta * p * (s - (1.0 - p) * c)
-        a, b = min(max(a, -bound), bound), min(max(b, -bound), bound)
-        c = min(max(c, -2.0 * bound), 2.0 * bound)
-        if (n + 1) % stride == 0 or n + 1 == order.shape[0]:
+        step(w, change, rows, i, s, norms[i])
+        a, b, c = clip(a, bound), clip(b, bound), clip(c, 2.0 * bound)
+        if stride == 0:
+            moved = abs(change) * np.sqrt(norms[i])
+            length += moved * np.sqrt(width)
+            distance += moved + abs(a - a0) + abs(b - b0)
+            due = length > radius or distance > r
+        else:
+            due = (n + 1) % stride == 0 or n + 1 == order.shape[0]
+        if due:
             unfold(w, rows)
             project_l1(u, radius)
-            distance = 0.0
+            length = distance = 0.0
             for j in range(u.shape[0]):
+                length += abs(u[j])
                 distance += (u[j] - start[j]) ** 2
             distance = np.sqrt(unit * unit * distance + (a - a1) ** 2 + (b - b1) ** 2)
             if distance > r:
@@ -227,8 +298,9 @@ def stage_steps(state, rows, norms, positive, order, scaled, radius, p, unit, st
                 for j in range(u.shape[0]):
                     u[j] = start[j] + near * (u[j] - start[j])
                 a, b = a1 + near * (a - a1), b1 + near * (b - b1)
+                length, distance = np.inf, r
             fold(w, rows)
-        c = min(max(c, c1 - D), c1 + D)
+        c = c1 + clip(c - c1, D)
         add_to_average(w, 1.0)
         steps += 1.0
         state.saddle[2, 0] += a

@@ -27,6 +27,9 @@ Corrected, against the paper:
 - The paper has no intercept. But it centres the columns of real data: m_0 and m_1 are then parallel, its starting
   point is rounding error, and no plane through the centre comes near its figures where one class is rare. A constant
   column mends both; ``fit_intercept=False`` is the letter of the paper, and starts at delta if it has to.
+
+variant="paper" is "gradient" without shrinkage and without an intercept, on the columns as they are; with
+``standardize=True`` on columns of mean 0 and variance 1, as in the paper's experiments on real data.
 """
 
 from __future__ import annotations
@@ -41,13 +44,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..data.moments import ClassMoments
 from ..estimators.moment_classifier import MomentClassifier
+from ..estimators.variant import VariantMixin
 from ..selection.calibration import Calibration, calibrate_gaussian
 from ..solvers.descent import Descent, gradient_descent
 from ..solvers.gaussian_error import Cut, cut_at, least_error
 from ..solvers.square import EPS, MomentProblem, oracle_shrinkage, shrinkage_alpha, shrinkage_ridge
 
 
-class GaussianAUC(MomentClassifier):
+class GaussianAUC(VariantMixin, MomentClassifier):
     """Linear classifier of the largest AUC if the classes are Gaussian.
 
     It maximises ``Phi(w.delta / sqrt(w'(S_0 + S_1 + alpha I)w))``, delta the difference of the class means and S_0,
@@ -55,21 +59,24 @@ class GaussianAUC(MomentClassifier):
 
     Parameters
     ----------
-    solver : {"exact", "gradient"}, default="exact"
+    solver : {"exact", "gradient"}, default=None
         "exact" solves one linear system and has the global optimum; "gradient" is the paper's descent, which ends
-        below it.
+        below it. None is "exact", and "gradient" with variant="paper".
 
     alpha : float, default=None
         Ridge on S_0 + S_1, at least 0. None takes that of the oracle approximating shrinkage: next to nothing where
-        rows are many, and enough where there are more columns than rows.
+        rows are many, and enough where there are more columns than rows. With variant="paper" it is 0.
 
     pooled : bool, default=False
         Whether both classes have the pooled covariance, in which each counts by its weight. It is better if one class
         has few rows; the weights are then those of linear discriminant analysis.
 
-    standardize : bool, default=True
-        Whether the ridge is on standardised columns; the descent is on them too. The data are neither changed nor
-        copied, and `coef_` is for the columns as they are.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" is the paper's descent on its own objective; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether the ridge is on standardised columns; the descent is on them too. None is True, and False with
+        variant="paper". The data are neither changed nor copied, and `coef_` is for the columns as they are.
 
     max_iter : int, default=250
         Limit of steps of "gradient".
@@ -110,6 +117,14 @@ class GaussianAUC(MomentClassifier):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, where X had them.
 
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it;
+    - covariances are shrunk, for data with few rows for their columns;
+    - columns are standardised, so that the shrinkage does not depend on their units.
+
     See Also
     --------
     AUCClassifier : The same weights, with alpha chosen by cross-validation.
@@ -133,42 +148,53 @@ class GaussianAUC(MomentClassifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        "solver": [StrOptions({"exact", "gradient"})],
+        "solver": [StrOptions({"exact", "gradient"}), None],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "pooled": ["boolean"],
-        "standardize": ["boolean"],
+        "variant": VariantMixin._variants,
+        "standardize": ["boolean", None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="neither")],
+    }
+    _by_variant = {  # noqa: RUF012
+        **VariantMixin._by_variant,
+        "solver": ("exact", "gradient"),
+        "alpha": (None, 0.0),
     }
 
     def __init__(
         self,
-        solver: str = "exact",
+        solver: str | None = None,
         *,
         alpha: float | None = None,
         pooled: bool = False,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 250,
         tol: float = 1e-7,
     ) -> None:
         self.solver = solver
         self.alpha = alpha
         self.pooled = pooled
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
 
     def _solve_moments(self, moments: ClassMoments) -> None:
-        problem = MomentProblem(moments, self.standardize, self.pooled)
-        self.alpha_ = self._choose_alpha(problem) if self.alpha is None else float(self.alpha)
-        if self.solver == "exact":
+        standardize, alpha = self._chosen("standardize"), self._chosen("alpha")
+        problem = MomentProblem(moments, standardize, self.pooled)
+        self.alpha_ = self._choose_alpha(problem) if alpha is None else float(alpha)
+        if self._chosen("solver") == "exact":
             # delta delta', which it adds to S_0 + S_1, changes no direction (Sherman and Morrison), and has the
             # limit where the sum is singular and separates the classes.
             (w,), self.n_iter_ = problem.path(np.array([self.alpha_]), 0.0), 1
         else:
-            mean, C = center(problem, self.standardize), covariances(problem).sum(axis=0)
+            mean, C = center(problem, standardize), covariances(problem).sum(axis=0)
             C.flat[:: len(C) + 1] += self.alpha_
-            w, self.n_iter_ = descend(one_minus_auc(mean, C), start(mean), self.max_iter, self.tol)
+            # In the paper most descents end with their last step: that is no reason for a warning.
+            limits = self.max_iter, self.tol, not self._is_paper
+            w, self.n_iter_ = descend(one_minus_auc(mean, C), start(mean), *limits)
             w = w / problem.scale
         self.coef_ = w[None, :]
         self.expected_auc_ = gaussian_auc(*moments.project(w))
@@ -180,7 +206,7 @@ class GaussianAUC(MomentClassifier):
         return oracle_alpha(covariances(problem), problem.moments.weight)
 
 
-class GaussianError(MomentClassifier):
+class GaussianError(VariantMixin, MomentClassifier):
     """Linear classifier of the least error if the classes are Gaussian.
 
     It minimises ``P_1 Phi((c - w.m_1)/s_1) + P_0 Phi((w.m_0 - c)/s_0)`` over the weights w and the threshold c, with
@@ -188,30 +214,34 @@ class GaussianError(MomentClassifier):
 
     Parameters
     ----------
-    solver : {"exact", "gradient"}, default="exact"
+    solver : {"exact", "gradient"}, default=None
         "exact" has the global optimum over weights and threshold, whatever the covariances; "gradient" is the paper's
-        descent, which may end above it.
+        descent, which may end above it. None is "exact", and "gradient" with variant="paper".
 
     shrinkage : float in [0, 1], default=None
         How far each class covariance is shrunk towards a multiple of the identity. None takes the oracle
         approximating shrinkage of each class: next to nothing where its rows are many. 0 is for covariances of full
-        rank.
+        rank; it is what None means with variant="paper".
 
     priors : array-like of shape (2,), default=None
         Probabilities of the negative and the positive class, or numbers in their proportion. None takes the
         weights of the classes.
 
-    fit_intercept : bool, default=True
+    fit_intercept : bool, default=None
         Whether "gradient" descends on the threshold too. The paper has none: False keeps it at zero, of the
-        standardised columns if `standardize`, where a rare class cannot be told apart. "exact" needs True.
+        standardised columns if `standardize`, where a rare class cannot be told apart. "exact" needs True. None is
+        True, and False with variant="paper".
 
     pooled : bool, default=False
         Whether both classes have the pooled covariance, in which each counts by its weight. It is better if one class
         has few rows; the weights are then those of linear discriminant analysis.
 
-    standardize : bool, default=True
-        Whether the shrinkage is that of standardised columns; the descent is on them too. The data are neither
-        changed nor copied, and `coef_` is for the columns as they are.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" is the paper's descent on its own objective; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether the shrinkage is that of standardised columns; the descent is on them too. None is True, and False with
+        variant="paper". The data are neither changed nor copied, and `coef_` is for the columns as they are.
 
     max_iter : int, default=250
         Limit of steps of "gradient".
@@ -263,6 +293,14 @@ class GaussianError(MomentClassifier):
 
     Notes
     -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - it has the global optimum of a function that is not convex, where the paper's descent mostly ends with its 250th
+      step;
+    - there is a threshold: without one, a rare class is never predicted on centred columns;
+    - covariances are shrunk, for data with few rows for their columns;
+    - columns are standardised, so that the shrinkage does not depend on their units.
+
     `predict` takes the threshold of least error, where the probability is one half, and not the base rate as
     the other classifiers of this package. Where no linear classifier does better than to call every row by the
     larger class, it does so, and its weights are those of the largest Gaussian AUC.
@@ -289,25 +327,33 @@ class GaussianError(MomentClassifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        "solver": [StrOptions({"exact", "gradient"})],
+        "solver": [StrOptions({"exact", "gradient"}), None],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), None],
         "priors": ["array-like", None],
-        "fit_intercept": ["boolean"],
+        "fit_intercept": ["boolean", None],
         "pooled": ["boolean"],
-        "standardize": ["boolean"],
+        "variant": VariantMixin._variants,
+        "standardize": ["boolean", None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="neither")],
+    }
+    _by_variant = {  # noqa: RUF012
+        **VariantMixin._by_variant,
+        "solver": ("exact", "gradient"),
+        "shrinkage": (None, 0.0),
+        "fit_intercept": (True, False),
     }
 
     def __init__(
         self,
-        solver: str = "exact",
+        solver: str | None = None,
         *,
         shrinkage: float | None = None,
         priors: Any = None,
-        fit_intercept: bool = True,
+        fit_intercept: bool | None = None,
         pooled: bool = False,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 250,
         tol: float = 1e-7,
     ) -> None:
@@ -316,6 +362,7 @@ class GaussianError(MomentClassifier):
         self.priors = priors
         self.fit_intercept = fit_intercept
         self.pooled = pooled
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -336,25 +383,27 @@ class GaussianError(MomentClassifier):
         return super().predict(X)
 
     def _solve_moments(self, moments: ClassMoments) -> None:
-        if self.solver == "exact" and not self.fit_intercept:
+        exact, standardize = self._chosen("solver") == "exact", self._chosen("standardize")
+        if exact and not self._chosen("fit_intercept"):
             raise ValueError("solver='exact' finds the threshold too: it needs fit_intercept=True.")
-        problem = MomentProblem(moments, self.standardize, self.pooled)
+        problem = MomentProblem(moments, standardize, self.pooled)
         self.priors_ = moments.weight / moments.weight.sum() if self.priors is None else check_priors(self.priors)
         S = covariances(problem)
-        if self.shrinkage is None:
+        shrinkage = self._chosen("shrinkage")
+        if shrinkage is None:
             n_rows = np.full(2, moments.weight.sum()) if self.pooled else moments.weight
             self.shrinkage_ = np.array([oracle_shrinkage(S[c], n_rows[c]) for c in range(2)])
         else:
-            self.shrinkage_ = np.full(2, float(self.shrinkage))
+            self.shrinkage_ = np.full(2, float(shrinkage))
         for C, r in zip(S, self.shrinkage_, strict=True):
             level = np.trace(C) / len(C)
             C *= 1 - r
             C.flat[:: len(C) + 1] += r * level
-        if self.solver == "exact":
+        if exact:
             w, cut = least_error(problem.scaled.delta, S, self.priors_)
             self.n_iter_ = 1
         else:
-            w, cut = self._descend(center(problem, self.standardize), S)
+            w, cut = self._descend(center(problem, standardize), S)
         # The log-odds have slope 1 in scores of this length.
         threshold = (problem.scaled.mean[0] @ w + cut.place) * cut.slope
         w = w / problem.scale * cut.slope
@@ -364,9 +413,10 @@ class GaussianError(MomentClassifier):
 
     def _descend(self, mean: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, Cut]:
         d = mean.shape[1]
-        if self.fit_intercept:
+        if self._chosen("fit_intercept"):
             mean, S = np.pad(mean, ((0, 0), (0, 1)), constant_values=1), np.pad(S, ((0, 0), (0, 1), (0, 1)))
-        w, self.n_iter_ = descend(error(mean, S, self.priors_), start(mean), self.max_iter, self.tol)
+        limits = self.max_iter, self.tol, not self._is_paper
+        w, self.n_iter_ = descend(error(mean, S, self.priors_), start(mean), *limits)
         gap, variances = (mean[1] - mean[0]) @ w, np.array([w @ C @ w for C in S])
         return w[:d], cut_at(-mean[0] @ w, gap, variances, self.priors_)
 
@@ -491,8 +541,9 @@ class Weights:
         return value, lambda: gradient
 
 
-def descend(objective: Objective, w: np.ndarray, max_iter: int, tol: float) -> Descent:
+def descend(objective: Objective, w: np.ndarray, max_iter: int, tol: float, warns: bool = True) -> Descent:
     """Return where gradient descent with backtracking ends, and its number of steps (at least 1)."""
     if not w.any():  # the means are equal, there is nothing to start from
         return Descent(w, 1)
-    return gradient_descent(Weights(objective), w, max_iter, tol, "increase max_iter or tol, or take solver='exact'")
+    advice = "increase max_iter or tol, or take solver='exact'" if warns else None
+    return gradient_descent(Weights(objective), w, max_iter, tol, advice)

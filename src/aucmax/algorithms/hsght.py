@@ -17,6 +17,11 @@ from some step on each batch is all rows: w converges as with full gradients, wi
 
 The step of Yang et al. is 3, for rows of norm 1, on which no step above 8 is safe; here it is found on the way. Their
 code begins again with tau rows in each pass; t counts on here, as in Zhou et al.
+
+variant="paper"
+---------------
+The rows of each batch are drawn from all rows without replacement, as in Zhou et al.; a pass ends when as many rows
+were drawn as there are. The step is 3 unless eta0 is given.
 """
 
 from __future__ import annotations
@@ -27,8 +32,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..stochastic.hard_thresholding import LOGISTIC, STEPS, Batches, HardThresholdingClassifier, ThresholdState
-from ..stochastic.sample import Sample
+from ..stochastic.hard_thresholding import (
+    LOGISTIC,
+    STEPS,
+    Batches,
+    HardThresholdingClassifier,
+    ThresholdState,
+    batch_weights,
+)
+from ..stochastic.sample import Sample, draw_batches
 
 
 class HSGHT(HardThresholdingClassifier):
@@ -50,13 +62,22 @@ class HSGHT(HardThresholdingClassifier):
     growth : float, default=1.033
         What a batch is larger by than the last one, zeta; at least 1.
 
-    eta0, standardize, max_iter, tol, warm_start, random_state
+    eta0 : float, default=None
+        The step; None takes one over the restricted smoothness, which is found on the way, and 3, as Yang et al., with
+        variant="paper".
+
+    variant, standardize, max_iter, tol, warm_start, random_state
         As in :class:`aucmax.SHTAUC`.
 
     Attributes
     ----------
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.StoIHT`.
+
+    Notes
+    -----
+    What the default does otherwise than the papers, and why; docs/variants.md has what it gains: what
+    :class:`aucmax.StoIHT` does; and the batches of a pass are cut from one random order, so that each row is met once.
 
     See Also
     --------
@@ -79,6 +100,7 @@ class HSGHT(HardThresholdingClassifier):
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "growth": [Interval(Real, 1, None, closed="left")],
     }
+    _by_variant = {**HardThresholdingClassifier._by_variant, "eta0": (None, 3.0)}  # noqa: RUF012
 
     _loss = LOGISTIC
 
@@ -90,7 +112,8 @@ class HSGHT(HardThresholdingClassifier):
         batch_size: int = 100,
         growth: float = 1.033,
         eta0: float | None = None,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 20,
         tol: float | None = None,
         warm_start: bool = False,
@@ -101,6 +124,7 @@ class HSGHT(HardThresholdingClassifier):
         self.batch_size = batch_size
         self.growth = growth
         self.eta0 = eta0
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -112,11 +136,12 @@ class HSGHT(HardThresholdingClassifier):
         ends = [0]
         while ends[-1] < n:
             end = ends[-1] + self._size(t, n)
-            ends.append(n if end + self._size(t + 1, n) > n else end)
+            ends.append(n if end + self._size(t + 1, n) > n and not self._is_paper else end)
             t += 1
         start, stop = np.array(ends[:-1]), np.array(ends[1:])
-        weight = stop - start if sample.weights is None else np.add.reduceat(sample.weights[order], start)
-        return Batches(order, start, stop, 1 / weight)
+        if self._is_paper:
+            order = draw_batches(n, stop - start, rng)
+        return Batches(order, start, stop, 1 / batch_weights(sample, order, start, stop))
 
     def _size(self, t: float, n: int) -> int:
         with np.errstate(over="ignore"):

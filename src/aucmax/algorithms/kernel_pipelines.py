@@ -7,7 +7,8 @@ Pipelines of three steps:
 
 1. "scale" divides the columns by their standard deviations (the kernel does not see a shift, so sparse rows stay
    sparse). The papers take the columns as distributed; here a change of units changes nothing. Where all columns are of
-   one kind, as pixels or words are, ``set_params(scale="passthrough")`` may rank better.
+   one kind, as pixels or words are, ``set_params(scale="passthrough")`` may rank better. With variant="paper", which
+   the classifier takes, the step is "passthrough".
 2. "nystroem" gives the features (:class:`aucmax.KMeansNystroem`): 400 landmarks for susy, 1,600 for the other data of
    the papers.
 3. The classifier, with its defaults. It standardises the features as it does any others, so that those of small
@@ -159,4 +160,6 @@ def NBAM(
 
 def _kernel_pipeline(n_components: int, gamma: float | None, random_state: Any, name: str, classifier: Any) -> Pipeline:
     nystroem = KMeansNystroem(n_components, gamma=gamma, random_state=random_state)
-    return Pipeline([("scale", StandardScaler(with_mean=False)), ("nystroem", nystroem), (name, classifier)])
+    as_distributed = getattr(classifier, "variant", "") == "paper"
+    scale = "passthrough" if as_distributed else StandardScaler(with_mean=False)
+    return Pipeline([("scale", scale), ("nystroem", nystroem), (name, classifier)])

@@ -22,6 +22,10 @@ One step on a row x of the class y = +-1
 
 The steps of the paper grow with the number of rows, so that its C has to be found anew for each data set, and for each
 size of it. The steps from the data are those of stochastic gradients with a Lipschitz loss, for rows of any norm.
+
+variant="paper"
+---------------
+C is given (1 unless it is), and the result is the last w.
 """
 
 from __future__ import annotations
@@ -83,17 +87,21 @@ class OAM(OnlineClassifier):
     C : float, default=None
         The longest step is C / 2, times the rows of the other class that a row in the buffer stands for. It has to fit
         the scale of the rows and their number. None takes steps that follow the scale of the rows and fall as
-        1 / sqrt(t).
+        1 / sqrt(t), and C = 1 with variant="paper", whose values are 2^-10 to 2^10.
 
     buffer_size : int, default=100
         Rows of each class that are kept, a uniform sample of those so far.
 
-    average : bool, default=True
-        Whether the result is the average of the weights over the rows, later ones counting for more, or the last ones,
-        as in the paper.
+    average : bool, default=None
+        Whether the result is the average of the weights over the rows, later ones counting for more, or the last ones.
+        None is True, and False with variant="paper".
 
-    standardize : bool, default=True
-        Whether `fit` works on columns divided by their standard deviations.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper".
 
     max_iter : int, default=1
         Number of passes of `fit` over the rows.
@@ -108,6 +116,15 @@ class OAM(OnlineClassifier):
 
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are standardised (a shift changes no pair);
+    - steps follow the scale of the rows and fall, where those of the paper grow with the number of rows: C need not be
+      tuned;
+    - the result is an average, which carries less of the noise of the last rows.
 
     See Also
     --------
@@ -129,8 +146,9 @@ class OAM(OnlineClassifier):
         "update": [StrOptions({"sequential", "gradient"})],
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "buffer_size": [Interval(Integral, 1, None, closed="left")],
-        "average": ["boolean"],
+        "average": ["boolean", None],
     }
+    _by_variant = {**OnlineClassifier._by_variant, "C": (None, 1.0), "average": (True, False)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -138,8 +156,9 @@ class OAM(OnlineClassifier):
         update: str = "sequential",
         C: float | None = None,
         buffer_size: int = 100,
-        average: bool = True,
-        standardize: bool = True,
+        average: bool | None = None,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = True,
@@ -150,6 +169,7 @@ class OAM(OnlineClassifier):
         self.C = C
         self.buffer_size = buffer_size
         self.average = average
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -160,14 +180,17 @@ class OAM(OnlineClassifier):
     def _start(self, n_features: int, n_rows: int) -> OAMState:
         return OAMState(AveragedWeights.zeros(n_features), ClassBuffers.empty(self.buffer_size), np.zeros(3))
 
-    def _epoch(self, state: OAMState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
+    def _draw(self, state: OAMState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Any:
+        """Return the order, and the slot in the buffers of each of its rows."""
+        return order, reservoir_slots(state.buffers, sample.positive[order], rng)
+
+    def _epoch(self, state: OAMState, sample: Sample, drawn: Any) -> None:
         state.buffers.reserve(sample.rows)
-        slots = reservoir_slots(state.buffers, sample.positive[order], rng)
         gradient = self.update == "gradient"
-        hinge_epoch(state, sample.rows, sample.positive, order, slots, self.C or 0.0, gradient)
+        hinge_epoch(state, sample.rows, sample.positive, *drawn, self._chosen("C") or 0.0, gradient)
 
     def _weights(self, state: OAMState) -> np.ndarray:
-        return state.w.average() if self.average else state.w.last()
+        return state.w.average() if self._chosen("average") else state.w.last()
 
 
 @jit

@@ -12,7 +12,9 @@ so these moments stand for all the rows that are gone.
 
 One step on row z of the class y = +-1
 ---------------------------------------
-1. Update the count, the mean and the covariance of the class of z.
+1. Update the count T, the mean m and the covariance C of the class of z: the recursion that the paper prints for
+   Gamma = C lacks -m m' (of the old mean) in its fraction, so that it is no covariance. The right one is
+   C <- C + (z z' - C - m m') / T + m m' - n n', with n the new mean.
 2. Until a row of the other class was seen, do nothing more.
 3. w -= eta [alpha w - y (z - m) + (z - m)(z - m).w + C w] with m and C of the other class. Without eta0, on step t
    eta = 1 / (k + sqrt(k^2 + k t)), k the mean so far of |z - m|^2 + tr C + alpha, a bound on the curvature that a step
@@ -27,7 +29,12 @@ Z += z r'. With h the mean of the r of a class and T its count,
     C = Z Z' / T - |h|^2 m m'                                               (centering="paper")
 
 The first has the covariance as its mean. The second is the paper's, and does not centre: |h|^2 is about 1/T, so that
-on data of mean 3 and variance 1 it estimates a variance of 10.
+on data of mean 3 and variance 1 it estimates a variance of 10. The scales 1/tau and 1/sqrt(m) of the paper's r both
+mean 1/sqrt(tau).
+
+variant="paper"
+---------------
+Steps 1 and 2 as above. 3. eta is constant, eta0. 4. The result is the last w. OPAUCr has the paper's sketch.
 
 A step of the paper's OPAUCr costs O(tau d). Here it costs O(tau nonzeros + tau^2): with the sum of the rows as one more
 column of Z (r = 1), both m and C w are combinations of the columns of Z, so w is kept as
@@ -125,22 +132,27 @@ class OPAUC(OnlineClassifier):
         None keeps the covariance of each class, in O(n_features^2) memory and time a row. A number, at most the number
         of features, keeps sketches of that rank instead (OPAUCr), in O(rank * n_features) memory.
 
-    centering : {"unbiased", "paper"}, default="unbiased"
+    centering : {"unbiased", "paper"}, default=None
         How sketches are centred: so that their mean is the covariance, or as the paper has it, which hardly centres
-        them. Not used without `rank`.
+        them. None is "unbiased", and "paper" with variant="paper". Not used without `rank`.
 
     alpha : float, default=1e-3
-        Regularisation strength, as in :class:`aucmax.AUCClassifier`.
+        Regularisation strength, as in :class:`aucmax.AUCClassifier`: the paper's lambda.
 
     eta0 : float, default=None
-        The step, constant; None takes one that follows the scale of the rows and falls as 1 / sqrt(t).
+        The step, constant: the paper's eta. None takes one that follows the scale of the rows and falls as 1 / sqrt(t),
+        and 2^-9 with variant="paper", whose values are 2^-12 to 2^10.
 
-    average : bool, default=True
-        Whether the result is the average of the weights over the steps, later ones counting for more, or the last ones,
-        as in the paper.
+    average : bool, default=None
+        Whether the result is the average of the weights over the steps, later ones counting for more, or the last ones.
+        None is True, and False with variant="paper".
 
-    standardize : bool, default=True
-        Whether `fit` works on columns divided by their standard deviations.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper".
 
     max_iter : int, default=1
         Number of passes of `fit` over the rows.
@@ -155,6 +167,15 @@ class OPAUC(OnlineClassifier):
 
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are centred and standardised: a constant step cannot suit columns of different scales;
+    - steps follow the scale of the rows and fall: no grid of 23 steps has to be searched;
+    - the result is an average: with steps that fall slowly the last weights still carry the noise of single rows;
+    - sketches are centred, as covariances are.
 
     See Also
     --------
@@ -174,21 +195,28 @@ class OPAUC(OnlineClassifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **OnlineClassifier._parameter_constraints,
         "rank": [Interval(Integral, 1, None, closed="left"), None],
-        "centering": [StrOptions({"unbiased", "paper"})],
+        "centering": [StrOptions({"unbiased", "paper"}), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
-        "average": ["boolean"],
+        "average": ["boolean", None],
+    }
+    _by_variant = {  # noqa: RUF012
+        **OnlineClassifier._by_variant,
+        "eta0": (None, 2.0**-9),
+        "average": (True, False),
+        "centering": ("unbiased", "paper"),
     }
 
     def __init__(
         self,
         *,
         rank: int | None = None,
-        centering: str = "unbiased",
+        centering: str | None = None,
         alpha: float = 1e-3,
         eta0: float | None = None,
-        average: bool = True,
-        standardize: bool = True,
+        average: bool | None = None,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = True,
@@ -200,6 +228,7 @@ class OPAUC(OnlineClassifier):
         self.alpha = alpha
         self.eta0 = eta0
         self.average = average
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -215,9 +244,10 @@ class OPAUC(OnlineClassifier):
                 f"rank={self.rank} is above the number of features, {n_features}: rank=None keeps the covariances "
                 "themselves in less memory."
             )
-        if self.eta0 is not None and self.eta0 * self.alpha >= 1:
+        eta0, takes_any = self._chosen("eta0"), self._is_paper and self.rank is None  # of the paper's grid
+        if eta0 is not None and eta0 * self.alpha >= 1 and not takes_any:
             raise ValueError(
-                f"eta0 * alpha must be below 1, got {self.eta0:g} * {self.alpha:g}: a step would take weights past 0."
+                f"eta0 * alpha must be below 1, got {eta0:g} * {self.alpha:g}: a step would take weights past 0."
             )
 
     def _start(self, n_features: int, n_rows: int) -> CovarianceState | SketchState:
@@ -238,24 +268,29 @@ class OPAUC(OnlineClassifier):
             scalars=np.array([0.0, 0.0, 1.0, 0.0, 0.0]),
         )
 
-    def _epoch(self, state: Any, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
-        eta0 = self.eta0 or 0.0
+    def _draw(self, state: Any, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Any:
+        """Return blocks of the order, with the N(0, I) of each of their rows for sketches."""
         if isinstance(state, CovarianceState):
-            covariance_epoch(state, sample.rows, sample.positive, order, eta0, self.alpha)
-            return
+            return [(order, None)]
         rank = state.c.shape[1] - 1
-        for start in range(0, len(order), BLOCK):
-            block = order[start : start + BLOCK]
-            draws = np.ones((len(block), rank + 1))
-            draws[:, :rank] = rng.standard_normal((len(block), rank)) / np.sqrt(rank)
-            paper = self.centering == "paper"
-            sketch_epoch(state, sample.rows, sample.norms, sample.positive, block, draws, eta0, self.alpha, paper)
+        blocks = (order[start : start + BLOCK] for start in range(0, len(order), BLOCK))
+        return ((block, rng.standard_normal((len(block), rank))) for block in blocks)
+
+    def _epoch(self, state: Any, sample: Sample, drawn: Any) -> None:
+        eta0, paper = self._chosen("eta0") or 0.0, self._chosen("centering") == "paper"
+        for order, normal in drawn:
+            if isinstance(state, CovarianceState):
+                covariance_epoch(state, sample.rows, sample.positive, order, eta0, self.alpha)
+                continue
+            draws = np.column_stack([normal / np.sqrt(normal.shape[1]), np.ones(len(order))])
+            sketch_epoch(state, sample.rows, sample.norms, sample.positive, order, draws, eta0, self.alpha, paper)
 
     def _weights(self, state: Any) -> np.ndarray:
+        average = self._chosen("average")
         if isinstance(state, CovarianceState):
-            return (state.mean_w if self.average else state.w).copy()
+            return (state.mean_w if average else state.w).copy()
         _, _, scale, share, mass = state.scalars
-        if self.average and mass > 0:
+        if average and mass > 0:
             return (state.rest + share * state.u + np.einsum("cjk,ck", state.sketches, state.shares)) / mass
         return scale * (state.u + np.einsum("cjk,ck", state.sketches, state.c))
 

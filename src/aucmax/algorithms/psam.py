@@ -18,7 +18,7 @@ The steps on random pairs of `stochastic/pair_sampling.py`, with
 
 from __future__ import annotations
 
-from ..stochastic.pair_sampling import HINGE, PairSamplingClassifier
+from ..stochastic.pair_sampling import PROXIMAL, PairSamplingClassifier
 
 
 class PSAM(PairSamplingClassifier):
@@ -29,13 +29,19 @@ class PSAM(PairSamplingClassifier):
     alpha : float, default=1e-3
         Regularisation strength, above 0: the penalty alpha/2 |w|^2 to the mean loss of a pair. The paper's gamma.
 
-    eta0, regularize_every, average_every, standardize, max_iter, tol, warm_start, random_state
+    eta0, regularize_every, average_every, variant, standardize, max_iter, tol, warm_start, random_state
         As in :class:`aucmax.ASAM`.
 
     Attributes
     ----------
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains: columns are
+    standardised (a shift changes no pair), and eta0 follows their scale, where Bottou's rule is for pairs of norm 1 or
+    so.
 
     See Also
     --------
@@ -51,4 +57,4 @@ class PSAM(PairSamplingClassifier):
     True
     """
 
-    _loss = HINGE
+    _step = PROXIMAL

@@ -23,14 +23,16 @@ The blocks and the steps of `stochastic/hard_thresholding.py`, with
 With one block this is iterative hard thresholding: the objective falls in every step, and w converges linearly. With
 more it does so up to a tolerance, set by how much the gradients of the blocks differ.
 
-What is not as in the authors' code: that divides the sum over a block by the block's own size, which is biased where
-the last block is larger; takes the blocks in the order of the rows, which may be sorted by class; keeps k - 1 weights,
-and none of equal ones; and takes a step of 1 on p (1 - p) f, p the share of the positives, for rows of norm 1.
+What is not as in the authors' code, unless variant="paper": that divides the sum over a block by the block's own size,
+which is biased where the last block is larger; takes the blocks in the order of the rows, which may be sorted by class;
+and takes a step of 1 on p (1 - p) f, p the share of the positives, for rows of norm 1. It also keeps k - 1 weights, and
+none of equal ones, where the paper keeps k, as both variants do.
 """
 
 from __future__ import annotations
 
 from ..stochastic.hard_thresholding import SQUARE, BlockThresholdingClassifier
+from ..stochastic.sample import Sample
 
 
 class SHTAUC(BlockThresholdingClassifier):
@@ -47,19 +49,24 @@ class SHTAUC(BlockThresholdingClassifier):
         Strength of an additional L2 penalty, as in :class:`aucmax.AUCClassifier`; the paper has none, 0. None takes the
         mean curvature of f/2 in a column, 2 where it is standardised, times k log(e d / k) / N: what k of d columns
         are worth in parameters, over N = 4 / (1 / n+ + 1 / n-), what the pairs are worth in rows. It vanishes as rows
-        are added.
+        are added. With variant="paper" it is 0.
 
     n_blocks : int, default=None
         Number of blocks that the rows are cut into, at most one a row; a pass makes one step for each. The paper's
         values are 1 to 10. None takes as many, up to 10, as leave each block ten rows of the rarer class for each
-        column: blocks that are smaller disagree on which columns matter.
+        column: blocks that are smaller disagree on which columns matter. With variant="paper" it is 1.
 
     eta0 : float, default=None
-        The step; None takes one over the restricted smoothness, which is found on the way.
+        The step on f/2; the paper's gamma, a step on f, is eta0 / 2. None takes one over the restricted smoothness,
+        which is found on the way, and 2 p (1 - p) with variant="paper", p the share of the positives: the step of the
+        authors' code.
 
-    standardize : bool, default=True
-        Whether `fit` works on columns divided by their standard deviations. The data are not changed, and `coef_` is
-        for the columns as they are.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper". The data are not changed, and `coef_` is for the columns as they are.
 
     max_iter : int, default=20
         Number of passes of `fit` over the rows.
@@ -104,6 +111,17 @@ class SHTAUC(BlockThresholdingClassifier):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, where X had them.
 
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are standardised (a shift changes nothing here): the largest weights are those of the best columns only if
+      columns have one scale;
+    - the step is found on the way: that of the authors' code is for rows of norm 1;
+    - a small L2 penalty, for columns that depend on each other;
+    - the rows are shuffled once with both classes spread evenly, and the sum over a block is divided by the mean number
+      of rows of a block, so that the gradient is unbiased whatever the order and the number of the rows.
+
     See Also
     --------
     StoIHT : The same for the logistic loss.
@@ -121,3 +139,8 @@ class SHTAUC(BlockThresholdingClassifier):
     """
 
     _loss = SQUARE
+
+    def _eta0(self, sample: Sample) -> float | None:
+        if self._is_paper and self.eta0 is None:
+            return 2 * sample.share * (1 - sample.share)
+        return self.eta0

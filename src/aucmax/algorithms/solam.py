@@ -28,6 +28,15 @@ One step on row t, with all gradients at the old values
 6. The result is the average of the w with the masses gamma.
 
 The paper's penalty is lambda/2 |w|^2 beside f, which is alpha = lambda / 2 and R = sqrt(2 / lambda).
+
+variant="paper"
+---------------
+1. Steps are taken from the first row on: the gradients are 0 until both classes were seen.
+2. The step is gamma = eta0 / sqrt(t) for all of w, a, b and c, with eta0 the papers' zeta.
+4. regSOLAM: the gradient of w has lambda w in it, lambda = 2 alpha. This is (6) of the paper, whose penalty is beside
+   p (1 - p) f and not beside f as in its (3): what is minimised is p (1 - p) f(w) + alpha |w|^2.
+5. k is the largest |z| of all rows of `fit` (of the rows so far in `partial_fit`); the papers' rows have norm 1.
+6. Step t counts the w before it.
 """
 
 from __future__ import annotations
@@ -65,17 +74,21 @@ class SOLAM(OnlineClassifier):
     Parameters
     ----------
     radius : float, default=10.0
-        Bound on the norm of the weights of the standardised columns.
+        Bound on the norm of the weights of the standardised columns, the paper's R.
 
     eta0 : float, default=None
-        The step on row t is eta0 / sqrt(t); None takes 1 over the mean squared norm of the rows.
+        The step on row t is eta0 / sqrt(t), with eta0 the zeta of the paper. None takes 1 over the mean squared norm of
+        the rows, and 1, the least of the paper's values 1, 10, ..., 100, with variant="paper".
 
     average : bool, default=True
         Whether the result is the average of the weights over all steps, weighted by the steps, or the last ones.
 
-    standardize : bool, default=True
-        Whether `fit` works on columns divided by their standard deviations. The data are not changed, and `coef_` is
-        for the columns as they are.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper". The data are not changed, and `coef_` is for the columns as they are.
 
     max_iter : int, default=15
         Number of passes of `fit` over the rows.
@@ -123,6 +136,16 @@ class SOLAM(OnlineClassifier):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, where X had them.
 
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are centred and standardised: rows that are far from zero tell mostly where they are, and so do columns of
+      large units;
+    - without eta0, the steps of w are those for rows of norm 1 (the paper's rows), whatever their norm is, and no row
+      moves its own score past its target: eta0 need not be tuned;
+    - nothing is averaged before both classes were seen, and step t counts the weights after it.
+
     See Also
     --------
     RegSOLAM : With an L2 penalty instead of the ball.
@@ -144,6 +167,7 @@ class SOLAM(OnlineClassifier):
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
         "average": ["boolean"],
     }
+    _by_variant = {**OnlineClassifier._by_variant, "eta0": (None, 1.0)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -151,7 +175,8 @@ class SOLAM(OnlineClassifier):
         radius: float = 10.0,
         eta0: float | None = None,
         average: bool = True,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 15,
         tol: float | None = None,
         shuffle: bool = True,
@@ -161,6 +186,7 @@ class SOLAM(OnlineClassifier):
         self.radius = radius
         self.eta0 = eta0
         self.average = average
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -175,9 +201,16 @@ class SOLAM(OnlineClassifier):
     def _start(self, n_features: int, n_rows: int) -> SaddleState:
         return SaddleState(AveragedWeights.zeros(n_features), np.zeros(7))
 
-    def _epoch(self, state: SaddleState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
-        alpha, radius = self._penalty()
-        saddle_epoch(state, sample.rows, sample.norms, sample.positive, order, self.eta0 or 0.0, alpha, radius)
+    def _prepare(self, sample: Sample) -> Sample:
+        return sample._replace(largest_norm=float(sample.norms.max(initial=0.0)))
+
+    def _epoch(self, state: SaddleState, sample: Sample, drawn: np.ndarray) -> None:
+        rows, eta0 = (sample.rows, sample.norms, sample.positive, drawn), self._chosen("eta0")
+        if self._is_paper:
+            state.scalars[-1] = max(state.scalars[-1], sample.largest_norm)
+            paper_epoch(state, *rows, eta0, *self._penalty())
+        else:
+            saddle_epoch(state, *rows, eta0 or 0.0, *self._penalty())
 
     def _weights(self, state: SaddleState) -> np.ndarray:
         return state.w.average() if self.average else state.w.last()
@@ -190,20 +223,30 @@ class RegSOLAM(SOLAM):
     ----------
     alpha : float, default=1e-3
         Regularisation strength, above 0, as in :class:`aucmax.AUCClassifier`. The lambda of the paper is 2 alpha.
+        With variant="paper" the penalty is beside p (1 - p) times the loss, p the share of the positives.
 
     eta0 : float, default=None
-        The step on row t is eta0 / sqrt(t); None takes 1 over the mean squared norm of the rows.
+        The step on row t is eta0 / sqrt(t), with eta0 the zeta of the paper. None takes 1 over the mean squared norm of
+        the rows, and 1, the least of the paper's values 1, 10, ..., 100, with variant="paper".
 
     average : bool, default=True
         Whether the result is the average of the weights over all steps, weighted by the steps, or the last ones.
 
-    standardize, max_iter, tol, shuffle, warm_start, random_state
+    variant, standardize, max_iter, tol, shuffle, warm_start, random_state
         As in :class:`aucmax.SOLAM`.
 
     Attributes
     ----------
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why, beside what :class:`aucmax.SOLAM` does; docs/variants.md
+    has what it gains:
+
+    - the penalty is a proximal step: no step takes weights past 0, however strong it is;
+    - the penalty counts for p (1 - p): what is minimised is the paper's problem (3), whose (6) is another one.
 
     See Also
     --------
@@ -231,7 +274,8 @@ class RegSOLAM(SOLAM):
         alpha: float = 1e-3,
         eta0: float | None = None,
         average: bool = True,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 15,
         tol: float | None = None,
         shuffle: bool = True,
@@ -241,6 +285,7 @@ class RegSOLAM(SOLAM):
         self.alpha = alpha
         self.eta0 = eta0
         self.average = average
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -250,6 +295,43 @@ class RegSOLAM(SOLAM):
 
     def _penalty(self) -> tuple[float, float]:
         return self.alpha, 1 / np.sqrt(self.alpha)
+
+
+@jit
+def saddle_gradients(positive, s, a, b, c, p):
+    """Return the gradients at a row with the score s: what multiplies z in that of w, and those of a, b and c."""
+    if positive:
+        return 2.0 * (1.0 - p) * (s - a - 1.0 - c), -2.0 * (1.0 - p) * (s - a), 0.0, -2.0 * (1.0 - p) * (s + p * c)
+    return 2.0 * p * (s - b + 1.0 + c), 0.0, -2.0 * p * (s - b), 2.0 * p * (s - (1.0 - p) * c)
+
+
+@jit
+def clip(value, bound):
+    """Return the number in [-bound, bound] next to a value."""
+    return min(max(value, -bound), bound)
+
+
+@jit
+def paper_epoch(state, rows, norms, positive, order, zeta, alpha, radius):
+    """Take the steps of variant="paper" on the rows in this order."""
+    w = state.w
+    t, n_positive, a, b, c, mean_norm, largest = state.scalars
+    for i in order:
+        t += 1.0
+        n_positive += positive[i]
+        largest = max(largest, norms[i])
+        gamma, bound = zeta / np.sqrt(t), radius * np.sqrt(largest)
+        add_to_average(w, gamma)
+        s = score(w, rows, i)
+        g_w, g_a, g_b, g_c = saddle_gradients(positive[i], s, a, b, c, n_positive / t)
+        if alpha > 0.0:
+            kept = 1.0 - gamma * 2.0 * alpha
+            shrink(w, kept)
+            s *= kept
+        step(w, -gamma * g_w, rows, i, s, norms[i])
+        project(w, radius)
+        a, b, c = clip(a - gamma * g_a, bound), clip(b - gamma * g_b, bound), clip(c + gamma * g_c, 2.0 * bound)
+    state.scalars[:] = t, n_positive, a, b, c, mean_norm, largest
 
 
 @jit
@@ -273,18 +355,11 @@ def saddle_epoch(state, rows, norms, positive, order, eta0, alpha, radius):
         gamma = (eta0 if eta0 > 0.0 else 1.0) * np.sqrt(share)
         gamma_w = gamma if eta0 > 0.0 else data_step(gamma, mean_norm, norm)
         s = score(w, rows, i)
-        if positive[i]:
-            g = 2.0 * (1.0 - p)
-            step(w, -gamma_w * g * (s - a - 1.0 - c), rows, i, s, norm)
-            a, c = a + gamma * g * (s - a), c - gamma * g * (s + p * c)
-        else:
-            g = 2.0 * p
-            step(w, -gamma_w * g * (s - b + 1.0 + c), rows, i, s, norm)
-            b, c = b + gamma * g * (s - b), c + gamma * g * (s - (1.0 - p) * c)
+        g_w, g_a, g_b, g_c = saddle_gradients(positive[i], s, a, b, c, p)
+        step(w, -gamma_w * g_w, rows, i, s, norm)
         if alpha > 0.0:
             shrink(w, 1.0 / (1.0 + gamma_w * 2.0 * p * (1.0 - p) * alpha))
         project(w, radius)
-        a, b = min(max(a, -bound), bound), min(max(b, -bound), bound)
-        c = min(max(c, -2.0 * bound), 2.0 * bound)
+        a, b, c = clip(a - gamma * g_a, bound), clip(b - gamma * g_b, bound), clip(c + gamma * g_c, 2.0 * bound)
         add_to_average(w, gamma_w)
     state.scalars[:] = t, n_positive, a, b, c, mean_norm, largest

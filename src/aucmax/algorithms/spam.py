@@ -30,6 +30,13 @@ Wright, 2012, Manifold identification in dual averaging).
 The L2 part of the map is a change of scale. The L1 part costs O(d), so on sparse rows one is taken for every
 d / (nonzeros of a row) steps together, with the sum of their etas: O(nonzeros) a step again. On rows without zeros it
 is taken after every step, as in the paper.
+
+variant="paper"
+---------------
+1. The step is eta = eta0 / sqrt(t), with eta0 the paper's C.
+3. w <- the proximal map of eta alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2), after every step. So the penalty is
+   beside p (1 - p) f(w), the paper's beta_1 is alpha (1 - l1_ratio) and its beta_2 is alpha l1_ratio.
+4. The result is the average as it is.
 """
 
 from __future__ import annotations
@@ -84,25 +91,37 @@ class SPAM(StochasticClassifier):
         The penalty on the weights.
 
     alpha : float, default=1e-3
-        Regularisation strength, as in :class:`aucmax.AUCClassifier`.
+        Regularisation strength, as in :class:`aucmax.AUCClassifier`; with variant="paper" the paper's beta.
 
     l1_ratio : float, default=0.5
         Share of the L1 penalty in the elastic net.
 
     eta0 : float, default=None
-        The step on row t is eta0 / sqrt(t); None takes 1 over the mean squared norm of the rows.
+        The step on row t is eta0 / sqrt(t), with eta0 the C of the paper. None takes 1 over the mean squared norm of
+        the rows, and 1 with variant="paper", whose values are 10^-5 to 10^2.
 
     average : bool, default=None
         Whether the result is the average of the weights over all steps or the last ones. None takes the average and,
-        with "l1" and "elasticnet", makes it sparse by a proximal gradient step on the whole training set.
+        with "l1" and "elasticnet", makes it sparse by a proximal gradient step on the whole training set; with
+        variant="paper" it takes the average as it is.
 
-    standardize, max_iter, tol, shuffle, warm_start, random_state
+    variant, standardize, max_iter, tol, shuffle, warm_start, random_state
         As in :class:`aucmax.SOLAM`.
 
     Attributes
     ----------
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+
+    - columns are centred and standardised: rows that are far from zero tell mostly where they are;
+    - without eta0, steps follow the scale of the rows, and no row moves its own score past its target;
+    - alpha is beside f/2, as for all classifiers here, and not beside p (1 - p) f: it does not depend on the classes;
+    - an L1 penalty is taken for several steps at once on sparse rows, so that a step costs O(nonzeros) and not
+      O(n_features); the result is made sparse in the end.
 
     See Also
     --------
@@ -126,6 +145,7 @@ class SPAM(StochasticClassifier):
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
         "average": ["boolean", None],
     }
+    _by_variant = {**StochasticClassifier._by_variant, "eta0": (None, 1.0)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -135,7 +155,8 @@ class SPAM(StochasticClassifier):
         l1_ratio: float = 0.5,
         eta0: float | None = None,
         average: bool | None = None,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 15,
         tol: float | None = None,
         shuffle: bool = True,
@@ -147,6 +168,7 @@ class SPAM(StochasticClassifier):
         self.l1_ratio = l1_ratio
         self.eta0 = eta0
         self.average = average
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -167,7 +189,9 @@ class SPAM(StochasticClassifier):
             projections=np.column_stack([score_rows(sample.rows, m) for m in np.asarray(sample.means)])
         )
 
-    def _epoch(self, state: SPAMState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
+    def _epoch(self, state: SPAMState, sample: Sample, drawn: np.ndarray) -> None:
+        p, (l1, l2) = sample.share, self._penalties()
+        beside = 1.0 if self._is_paper else 2 * p * (1 - p)  # of f/2, which the steps multiply by 2 p (1 - p)
         proximal_epoch(
             state,
             sample.rows,
@@ -175,12 +199,13 @@ class SPAM(StochasticClassifier):
             sample.positive,
             sample.means,
             sample.projections,
-            order,
-            self.eta0 or 0.0,
-            *self._penalties(),
-            sample.share,
+            drawn,
+            self._chosen("eta0") or 0.0,
+            beside * l1,
+            beside * l2,
+            p,
             sample.mean_norm,
-            steps_per_sweep(sample.rows),
+            1 if self._is_paper else steps_per_sweep(sample.rows),
         )
 
     def _weights(self, state: SPAMState) -> np.ndarray:
@@ -188,7 +213,7 @@ class SPAM(StochasticClassifier):
 
     def _finish(self, w: np.ndarray, sample: Sample) -> np.ndarray:
         l1, l2 = self._penalties()
-        if l1 == 0 or self.average is not None:
+        if l1 == 0 or self.average is not None or self._is_paper:
             return w
         v = coordinates(w).copy()  # settled, since each pass ends with a threshold
         low, high = sample.centers
@@ -209,7 +234,10 @@ class SPAM(StochasticClassifier):
 
 @jit
 def proximal_epoch(state, rows, norms, positive, means, projections, order, eta0, l1, l2, p, mean_norm, stride):
-    """Take the steps 1 to 4 on the rows in this order; eta0 = 0 stands for steps from the data."""
+    """Take the steps 1 to 4 on the rows in this order; eta0 = 0 stands for steps from the data.
+
+    l1 and l2 are the strengths of the penalties beside p (1 - p) f.
+    """
     w, t = state.w, state.steps[0]
     b, a = mean_scores(w, means)
     etas = 0.0
@@ -224,7 +252,6 @@ def proximal_epoch(state, rows, norms, positive, means, projections, order, eta0
         step(w, change, rows, i, s, norms[i])
         b += change * projections[i, 0]
         a += change * projections[i, 1]
-        eta *= 2.0 * p * (1.0 - p)
         etas += eta
         if l1 > 0.0 and ((n + 1) % stride == 0 or n + 1 == order.shape[0]):
             unfold(w, rows)

@@ -48,6 +48,15 @@ One step of SGD on row t, of class y
    cannot overshoot, however long or rare the row is, and however steep the exponential is at it.
 4. w /= 1 + gamma alpha.
 5. The result is the average of the w with the masses t (Lacoste-Julien, Schmidt and Bach, 2012).
+
+variant="paper"
+---------------
+The papers name the losses and a grid of steps, and no more: stochastic gradients as they are, without c. On a row of
+class y, with n_y the number of rows of that class and n of all (of the rows so far in `partial_fit`),
+
+    w <- w - eta0 (alpha w + (n / n_y) l'(y w.z) y z)
+
+The step eta0 is constant, alpha is 0 unless it is given, and the result is the last w.
 """
 
 from __future__ import annotations
@@ -123,10 +132,15 @@ class UnivariateClassifier(OnlineClassifier):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **OnlineClassifier._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither"), None],
         "solver": [StrOptions({"sgd", "exact"})],
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
-        "average": ["boolean"],
+        "average": ["boolean", None],
+    }
+    _by_variant = {  # noqa: RUF012
+        **OnlineClassifier._by_variant,
+        "eta0": (None, 2.0**-9),
+        "average": (True, False),
     }
 
     _loss: ClassVar[Loss]
@@ -134,11 +148,12 @@ class UnivariateClassifier(OnlineClassifier):
     def __init__(
         self,
         *,
-        alpha: float = 1e-2,
+        alpha: float | None = None,
         solver: str = "sgd",
         eta0: float | None = None,
-        average: bool = True,
-        standardize: bool = True,
+        average: bool | None = None,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 15,
         tol: float | None = None,
         shuffle: bool = True,
@@ -149,6 +164,7 @@ class UnivariateClassifier(OnlineClassifier):
         self.solver = solver
         self.eta0 = eta0
         self.average = average
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -161,29 +177,29 @@ class UnivariateClassifier(OnlineClassifier):
     def _start(self, n_features: int, n_rows: int) -> UnivariateState:
         return UnivariateState(AveragedWeights.zeros(n_features), np.zeros(5))
 
-    def _epoch(self, state: UnivariateState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
-        loss = self._loss
-        univariate_epoch(
-            state,
-            sample.rows,
-            sample.norms,
-            sample.positive,
-            order,
-            loss.kind,
-            float(loss.curvature(np.zeros(1))[0]),
-            self.eta0 or 0.0,
-            self.alpha,
-        )
+    def _epoch(self, state: UnivariateState, sample: Sample, drawn: np.ndarray) -> None:
+        rows, loss = (sample.rows, sample.norms, sample.positive, drawn), self._loss
+        eta0, alpha = self._chosen("eta0"), self._strength()
+        if self._is_paper:
+            gradient_epoch(state, *rows, sample.all_totals, loss.kind, eta0, alpha)
+        else:
+            univariate_epoch(state, *rows, loss.kind, float(loss.curvature(np.zeros(1))[0]), eta0 or 0.0, alpha)
+
+    def _strength(self) -> float:
+        """Return alpha."""
+        if self.alpha is None:
+            return 0.0 if self._is_paper and self.solver == "sgd" else 1e-2
+        return self.alpha
 
     def _weights(self, state: UnivariateState) -> np.ndarray:
-        return state.w.average() if self.average else state.w.last()
+        return state.w.average() if self._chosen("average") else state.w.last()
 
     def _run(self, loop: EpochLoop, progress: dict[str, Any]) -> dict[str, Any]:
         if self.solver == "sgd":
             return super()._run(loop, progress)
 
         def solve(progress: dict[str, Any], sample: Sample) -> None:
-            v, progress["measures"] = self._minimise(Objective(self._loss, sample, self.alpha), loop)
+            v, progress["measures"] = self._minimise(Objective(self._loss, sample, self._strength()), loop)
             progress["weights"] = weight_vector(sample.rows, v[:-1])
             progress["state"].w.restart(progress["weights"])
             progress["state"].scalars[-1] = v[-1]
@@ -216,8 +232,8 @@ class UniSqu(UnivariateClassifier):
 
     Parameters
     ----------
-    alpha : float, default=1e-2
-        Regularisation strength, above 0.
+    alpha : float, default=None
+        Regularisation strength, above 0. None is 1e-2, and no penalty with variant="paper" and "sgd".
 
     solver : {"sgd", "exact"}, default="sgd"
         "sgd" passes over single rows and has `partial_fit`. "exact" goes to the minimiser, from the moments of the
@@ -226,14 +242,19 @@ class UniSqu(UnivariateClassifier):
 
     eta0 : float, default=None
         The step on row t is eta0 / sqrt(t); None takes steps from the data. Rows that are longer or rarer than others
-        never overshoot, whatever it is.
+        never overshoot, whatever it is. With variant="paper" the step is eta0 itself, the paper's eta, and a plain
+        gradient step; None is 2^-9 then, and the paper's values are 2^-12 to 2^10.
 
-    average : bool, default=True
+    average : bool, default=None
         Whether the result is the average of the weights over all steps, in which step t weighs t, or the last ones.
+        None is True, and False with variant="paper".
 
-    standardize : bool, default=True
-        Whether `fit` works on columns divided by their standard deviations. The data are not changed, and `coef_` is
-        for the columns as they are.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper". The data are not changed, and `coef_` is for the columns as they are.
 
     max_iter : int, default=15
         Number of passes of `fit` over the rows.
@@ -264,6 +285,17 @@ class UniSqu(UnivariateClassifier):
         The number that `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that
         at 0.
 
+    Notes
+    -----
+    What the default does otherwise than the papers, and why; docs/variants.md has what it gains:
+
+    - columns are centred and standardised, and there is an intercept, so that a shift changes nothing;
+    - steps are implicit: no row overshoots, where a gradient step on the exponential loss of a long row may be of any
+      length;
+    - steps follow the scale of the rows and fall, and the result is an average;
+    - there is a penalty;
+    - class weights are those of the rows so far, in `fit` as in streams.
+
     See Also
     --------
     UniExp, UniLog : The exponential and the logistic loss.
@@ -282,9 +314,11 @@ class UniSqu(UnivariateClassifier):
     _loss = LOSSES[SQUARE]
 
     def _minimise(self, objective: Objective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
-        pairwise = PairwiseObjective("squared", standardize=self.standardize, max_iter=MAX_CG).problem(loop.rows)
+        pairwise = PairwiseObjective("squared", standardize=self._chosen("standardize"), max_iter=MAX_CG).problem(
+            loop.rows
+        )
         unit = np.where(loop.scaling.unit == 0, 1.0, loop.scaling.unit)  # 0 for constant columns, whose weight is 0
-        v = pairwise.solve(Candidate(self.alpha / 2), TOL / 10).weights / unit
+        v = pairwise.solve(Candidate(self._strength() / 2), TOL / 10).weights / unit
         low, high = objective.means
         w = v / (1 - v @ (high - low) / 2)
         # What rounding left, where columns are nearly dependent, Newton's method takes away.
@@ -300,7 +334,7 @@ class UniExp(UnivariateClassifier):
 
     Parameters
     ----------
-    alpha, solver, eta0, average, standardize, max_iter, tol, shuffle, warm_start, random_state
+    alpha, solver, eta0, average, variant, standardize, max_iter, tol, shuffle, warm_start, random_state
         As in :class:`aucmax.UniSqu`.
 
     Attributes
@@ -333,7 +367,7 @@ class UniLog(UnivariateClassifier):
 
     Parameters
     ----------
-    alpha, solver, eta0, average, standardize, max_iter, tol, shuffle, warm_start, random_state
+    alpha, solver, eta0, average, variant, standardize, max_iter, tol, shuffle, warm_start, random_state
         As in :class:`aucmax.UniSqu`.
 
     Attributes
@@ -486,3 +520,30 @@ def univariate_epoch(state, rows, norms, positive, order, loss, h, eta0, alpha):
         c[0] += rho * a
         shrink(w, 1.0 / (1.0 + gamma * alpha))
         add_to_average(w, t)
+
+
+@jit
+def slope(loss, m):
+    """Return l'(m)."""
+    if loss == SQUARE:
+        return 2.0 * (m - 1.0)
+    return -np.exp(-m) if loss == EXPONENTIAL else -1.0 / (1.0 + np.exp(m))
+
+
+@jit
+def gradient_epoch(state, rows, norms, positive, order, totals, loss, eta, alpha):
+    """Take the steps of variant="paper" on the rows in this order; `totals` are 0 in a stream."""
+    w, counts = state.w, state.scalars[:2]
+    is_stream = totals[0] == 0.0
+    for i in order:
+        own, y = (1, 1.0) if positive[i] else (0, -1.0)
+        counts[own] += 1.0
+        if is_stream and counts[1 - own] == 0.0:
+            continue
+        weights = counts if is_stream else totals
+        s = score(w, rows, i)
+        g = slope(loss, y * s) * y * (weights[0] + weights[1]) / weights[own]
+        if alpha > 0.0:
+            shrink(w, 1.0 - eta * alpha)
+        step(w, -eta * g, rows, i, s, norms[i])
+        add_to_average(w, counts[0] + counts[1])

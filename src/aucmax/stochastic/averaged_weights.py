@@ -92,7 +92,7 @@ def step(w, a, rows, i, s, norm):
 
 @jit
 def shrink(w, factor):
-    """Do w *= factor, a number in (0, 1]."""
+    """Do w *= factor, at most 1."""
     w.scalars[SCALE] *= factor
     w.scalars[NORM] *= factor * factor
     scale = w.scalars[SCALE]

@@ -3,15 +3,20 @@
 An algorithm is a subclass that gives three things:
 
 - `_start(n_features, n_rows)`: the state it starts from, a named tuple of arrays;
-- `_epoch(state, sample, order, rng)`: one pass over the rows of a `Sample` in this order, changing the arrays in place;
+- `_epoch(state, sample, drawn)`: one pass over the rows of a `Sample`, changing the arrays in place;
 - `_weights(state)`: the weight vector that the state stands for.
+
+`drawn` is what the pass visits: an order of the rows, unless the algorithm has a `_draw` of its own. All random numbers
+of a pass are drawn there.
 
 `fit` is a straight line: the entrance makes `MemoryRows`, `_fit_rows` hands them to `EpochLoop`, and the door
 (`rows.iterate`) calls the loop once for each block of rows and asks it after each pass whether to go on. Rows in memory
 are one block, so a file differs in nothing but the number of blocks.
 
-All algorithms work on columns that `fit` has shifted by their means and divided by their standard deviations
-(`row_access` does so on the fly; X is neither changed nor, if dense, copied). `coef_` is for the columns as they are.
+All algorithms work on columns that `fit` has shifted by their means and, unless `standardize=False`, divided by their
+standard deviations (`row_access` does so on the fly; X is neither changed nor, if dense, copied). With
+`variant="paper"` the columns are as they are, neither shifted nor divided, unless `standardize=True`. `coef_` is for
+the columns as they are.
 """
 
 from __future__ import annotations
@@ -35,6 +40,7 @@ from ..data.protocol import Rows, Targets
 from ..data.scores import ScoreMoments, check_scores
 from ..data.validation import check_labels, check_weights, find_classes, stream_classes
 from ..estimators.base import LinearAUCClassifier, all_or_nothing
+from ..estimators.variant import VariantMixin
 from ..selection.calibration import Calibration, calibrate, calibrate_gaussian
 from .row_access import coefficients
 from .sample import Sample, Scaling, row_order
@@ -188,8 +194,9 @@ class EpochLoop:
         """Pass over one block."""
         self.begin()
         clf, rng = self.clf, progress["rng"]
+        state = progress["state"]
         order, progress["carry"] = clf._order(sample, progress["carry"], rng)
-        clf._epoch(progress["state"], sample, order, rng)
+        clf._epoch(state, sample, clf._draw(state, sample, order, rng))
 
     def again(self, progress: dict[str, Any]) -> bool:
         """Return whether another pass is needed."""
@@ -232,11 +239,12 @@ def fitted_attributes(coef: np.ndarray, calibration: Calibration) -> dict[str, A
     }
 
 
-class StochasticClassifier(LinearAUCClassifier):
+class StochasticClassifier(VariantMixin, LinearAUCClassifier):
     """A classifier fitted by passes over the rows."""
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        "standardize": ["boolean"],
+        "variant": VariantMixin._variants,
+        "standardize": ["boolean", None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither"), None],
         "shuffle": ["boolean"],
@@ -244,7 +252,7 @@ class StochasticClassifier(LinearAUCClassifier):
         "random_state": ["random_state"],
     }
 
-    standardize: bool
+    standardize: bool | None
     max_iter: int
     tol: float | None
     shuffle: bool = True
@@ -261,9 +269,13 @@ class StochasticClassifier(LinearAUCClassifier):
     def _start(self, n_features: int, n_rows: int) -> Any:
         """Return the state before the first row."""
 
+    def _draw(self, state: Any, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> Any:
+        """Return what a pass visits, of rows in this order: all that is random in it."""
+        return order
+
     @abstractmethod
-    def _epoch(self, state: Any, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
-        """Pass over the rows of `sample` in this order, changing the arrays of `state`."""
+    def _epoch(self, state: Any, sample: Any, drawn: Any) -> None:
+        """Pass over the rows of `sample` that were drawn, changing the arrays of `state`."""
 
     @abstractmethod
     def _weights(self, state: Any) -> np.ndarray:
@@ -329,7 +341,7 @@ class StochasticClassifier(LinearAUCClassifier):
         if self._is_resumed():
             stream, state = copy.deepcopy(self._stream), copy.deepcopy(self.state_)
         else:
-            scaling = Scaling.of(rows.totals, means, variances, self.standardize)
+            scaling = self._scaling(rows.totals, means, variances)
             stream = Stream.begin(scaling, check_random_state(self.random_state))
             state = self._start(rows.n_features, int(rows.counts.sum()))
             self.n_iter_, self.convergence_ = 0, np.empty(0)
@@ -355,6 +367,13 @@ class StochasticClassifier(LinearAUCClassifier):
         self.state_ = progress["state"]
         self._stream = stream._replace(rng=progress["rng"], carry=progress["carry"]).watch(history)
         context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
+
+    def _scaling(self, totals: np.ndarray, means: np.ndarray, variances: np.ndarray) -> Scaling:
+        """Return how `fit` scales the columns, see the head of this file."""
+        standardize = self._chosen("standardize")
+        if self._is_paper and not standardize:
+            return Scaling.none(means.shape[1])
+        return Scaling.of(totals, means, variances, standardize)
 
     def _check_rows(self, rows: Rows) -> None:
         """Raise a ValueError for rows that the algorithm cannot take."""
@@ -461,7 +480,7 @@ class OnlineClassifier(StochasticClassifier):
         targets = Targets(positive, sample_weight, np.bincount(positive, sample_weight, 2))
         sample = Sample.of(X, targets, stream.scaling)
         order, carry = row_order(len(sample.positive), sample.weights, False, stream.carry, stream.rng)
-        self._epoch(state, sample, order, stream.rng)
+        self._epoch(state, sample, self._draw(state, sample, order, stream.rng))
         w = self._weights(state)
         self._check_finite(w)
         coef = coefficients(w, *stream.scaling)

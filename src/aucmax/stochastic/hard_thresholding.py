@@ -25,6 +25,14 @@ Rows with weights count by them in the gradient and in its curvature, exactly.
 The blocks of SHT-AUC and StoIHT: the rows, shuffled once so that both classes are spread evenly, are cut into m
 contiguous blocks of n // m rows; the last takes the remainder. A pass is m steps, each on a block drawn uniformly with
 replacement.
+
+variant="paper"
+---------------
+1. g is the mean over the rows of B, whatever their number.
+2. alpha is 0.
+3. The step is constant: eta0. The intercept takes the same step as a weight, and starts at 0.
+
+The blocks are cut from the rows as they are.
 """
 
 from __future__ import annotations
@@ -102,6 +110,7 @@ class HardThresholdingClassifier(StochasticClassifier):
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
     }
+    _by_variant = {**StochasticClassifier._by_variant, "alpha": (None, 0.0)}  # noqa: RUF012
 
     n_nonzero: int | None
     alpha: float | None
@@ -125,15 +134,22 @@ class HardThresholdingClassifier(StochasticClassifier):
     def _start(self, n_features: int, n_rows: int) -> ThresholdState:
         return ThresholdState(zero_weights(n_features), np.zeros(4))
 
-    def _epoch(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> None:
+    def _draw(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
+        return self._batches(state, sample, order, rng)
+
+    def _eta0(self, sample: Sample) -> float | None:
+        """Return the step, or None where it is found on the way."""
+        return self._chosen("eta0")
+
+    def _epoch(self, state: ThresholdState, sample: Sample, drawn: Batches) -> None:
         d, totals, share = n_columns(state.w), sample.totals, sample.share
-        if self._loss == LOGISTIC and state.scalars[STEPS] == 0:
+        if self._loss == LOGISTIC and state.scalars[STEPS] == 0 and not self._is_paper:
             state.scalars[INTERCEPT] = np.log(share / (1 - share))
         k = min(MOST_KEPT, d) if self.n_nonzero is None else self.n_nonzero
         # The mean square of a column. The intercept is the weight of a column of ones in this unit, so that no scale
         # of X slows it.
-        unit = sample.mean_norm / d or 1.0
-        alpha = self.alpha
+        unit = 1.0 if self._is_paper else sample.mean_norm / d or 1.0
+        alpha = self._chosen("alpha")
         if alpha is None:
             curvature = unit * (share * (1 - share) if self._loss == LOGISTIC else 2)
             alpha = curvature * k * np.log(np.e * d / k) / (4 * totals.sum() * share * (1 - share))
@@ -144,11 +160,11 @@ class HardThresholdingClassifier(StochasticClassifier):
             np.ones(len(sample.positive)) if sample.weights is None else sample.weights,
             totals,
             sample.means,
-            self._batches(state, sample, order, rng),
+            drawn,
             self._loss,
             k,
             alpha,
-            self.eta0 or 0.0,
+            self._eta0(sample) or 0.0,
             unit,
         )
 
@@ -163,6 +179,7 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
         **HardThresholdingClassifier._parameter_constraints,
         "n_blocks": [Interval(Integral, 1, None, closed="left"), None],
     }
+    _by_variant = {**HardThresholdingClassifier._by_variant, "n_blocks": (None, 1)}  # noqa: RUF012
 
     shuffle = False
 
@@ -173,7 +190,8 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
         alpha: float | None = None,
         n_blocks: int | None = None,
         eta0: float | None = None,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 20,
         tol: float | None = None,
         warm_start: bool = False,
@@ -183,6 +201,7 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
         self.alpha = alpha
         self.n_blocks = n_blocks
         self.eta0 = eta0
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -191,19 +210,30 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
 
     def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
         n, m = len(order), self._count_blocks(sample, n_columns(state.w))
-        if m > 1:
+        if m > 1 and not self._is_paper:
             # The seed stands for the order: the state stays small, and other rows may follow.
             if state.scalars[SEED] == 0:
                 state.scalars[SEED] = rng.randint(1, 2**31 - 1)
             order = mixed_order(sample.positive, np.random.default_rng(int(state.scalars[SEED])))
         block = rng.randint(m, size=m)
         start = block * (n // m)
-        return Batches(order, start, np.where(block == m - 1, n, start + n // m), np.full(m, m / sample.totals.sum()))
+        stop = np.where(block == m - 1, n, start + n // m)
+        mass = 1 / batch_weights(sample, order, start, stop) if self._is_paper else np.full(m, m / sample.totals.sum())
+        return Batches(order, start, stop, mass)
 
     def _count_blocks(self, sample: Sample, n_features: int) -> int:
-        if self.n_blocks is not None:
-            return min(self.n_blocks, len(sample.positive))
+        n_blocks = self._chosen("n_blocks")
+        if n_blocks is not None:
+            return min(n_blocks, len(sample.positive))
         return min(max(int(sample.totals.min()) // (ROWS_PER_COLUMN * n_features), 1), MOST_BLOCKS)
+
+
+def batch_weights(sample: Sample, order: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """Return the weight of the rows of each batch."""
+    if sample.weights is None:
+        return stop - start
+    sums = np.append(0.0, np.cumsum(sample.weights[order]))
+    return sums[stop] - sums[start]
 
 
 def mixed_order(positive: np.ndarray, rng: np.random.Generator) -> np.ndarray:

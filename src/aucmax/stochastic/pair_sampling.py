@@ -17,13 +17,15 @@ passes. Rows with weights are drawn in proportion to them, and n is their total.
    the last r steps, and above 0 since t >= r and t0 > 0, however large alpha is.
 4. If t is a multiple of `average_every`, w is counted in the average, which is the result.
 
-What is not as in the papers
-----------------------------
+What is not as in the papers, unless variant="paper"
+---------------------------------------------------
 Without eta0 it is one over the mean of |z|^2 over all pairs. PSAM's paper leaves t0 open; the rule that goes with such
 steps, Bottou's, is eta0 = alpha^(-1/4) for a loss with slopes up to 1. It is meant for |z| of about 1: on standardised
 columns its first steps move a score by hundreds, and what one pass learns ranks mostly worse: with the default
-alpha by up to 0.006 in AUC. And no step is longer than (1 - w.z) / |z|^2, so that no pair, however long, moves its own
-score past its target. As eta falls, this limit no longer matters.
+alpha by up to 0.006 in AUC. And no step of ASAM is longer than (1 - w.z) / |z|^2, so that no pair, however long, moves
+its own score past its target, as none does in PSAM. As eta falls, this limit no longer matters.
+
+With variant="paper", ASAM's step 2 is w -= eta l'(w.z) z, columns are as they are, and without eta0 it is Bottou's.
 
 The class of row 0 is drawn first, whether it is positive or not. So swapping the classes changes the sign of the
 weights and nothing else.
@@ -31,6 +33,7 @@ weights and nothing else.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -43,7 +46,8 @@ from .epochs import StochasticClassifier
 from .row_access import KernelRows, pair_norm
 from .sample import Sample
 
-SMOOTHED_HINGE, HINGE = range(2)
+# The kinds of step 2: PSAM's, ASAM's with a limit, and ASAM's as published.
+PROXIMAL, LIMITED, GRADIENT = range(3)
 
 
 class Urn(NamedTuple):
@@ -146,7 +150,10 @@ class PairSamplingClassifier(StochasticClassifier):
 
     shuffle = False  # the pairs are random as they are
 
-    _loss: int
+    @property
+    @abstractmethod
+    def _step(self) -> int:
+        """Return the kind of the steps, one of the three above."""
 
     def __init__(
         self,
@@ -155,7 +162,8 @@ class PairSamplingClassifier(StochasticClassifier):
         eta0: float | None = None,
         regularize_every: int = 16,
         average_every: int = 16,
-        standardize: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
         max_iter: int = 5,
         tol: float | None = None,
         warm_start: bool = False,
@@ -165,6 +173,7 @@ class PairSamplingClassifier(StochasticClassifier):
         self.eta0 = eta0
         self.regularize_every = regularize_every
         self.average_every = average_every
+        self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
@@ -177,18 +186,25 @@ class PairSamplingClassifier(StochasticClassifier):
     def _prepare(self, sample: Sample) -> Any:
         return PairSample.of(sample)
 
-    def _epoch(self, state: PairState, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> None:
-        positives, negatives = sample.draw(len(order), rng)
-        curvature = 1 / self.eta0 if self.eta0 else sample.mean_norm or 1.0
+    def _draw(self, state: PairState, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> Any:
+        return sample.draw(len(order), rng)
+
+    def _epoch(self, state: PairState, sample: Any, drawn: Any) -> None:
         every = float(self.regularize_every), float(self.average_every)
-        pair_epoch(state, sample.rows, positives, negatives, self._loss, self.alpha, curvature, *every)
+        pair_epoch(state, sample.rows, *drawn, self._step, self.alpha, self._curvature(sample), *every)
+
+    def _curvature(self, sample: Any) -> float:
+        """Return 1 / eta0."""
+        if self.eta0 is not None:
+            return 1 / self.eta0
+        return self.alpha**0.25 if self._is_paper else sample.mean_norm or 1.0
 
     def _weights(self, state: PairState) -> np.ndarray:
         return state.w.average()
 
 
 @jit
-def pair_epoch(state, rows, positives, negatives, loss, alpha, curvature, regularize_every, average_every):
+def pair_epoch(state, rows, positives, negatives, kind, alpha, curvature, regularize_every, average_every):
     """Take the steps 1 to 4 on each pair; `curvature` is 1 / eta0."""
     w, t = state.w, state.steps[0]
     scratch = np.zeros_like(w.u)
@@ -199,10 +215,12 @@ def pair_epoch(state, rows, positives, negatives, loss, alpha, curvature, regula
         t += 1.0
         short = 1.0 - pair_score(w, rows, i, j)
         if short > 0.0:
-            norm = pair_norm(rows, i, j, scratch)
-            if norm > 0.0:
-                slope = min(short, 1.0) if loss == SMOOTHED_HINGE else 1.0
-                pair_step(w, min(slope / (alpha * t + curvature), short / norm), rows, i, j)
+            slope = 1.0 if kind == PROXIMAL else min(short, 1.0)
+            length = slope / (alpha * t + curvature)
+            if kind != GRADIENT:
+                norm = pair_norm(rows, i, j, scratch)
+                length = min(length, short / norm) if norm > 0.0 else 0.0
+            pair_step(w, length, rows, i, j)
         if t == regularize_at:
             shrink(w, (alpha * (t - regularize_every) + curvature) / (alpha * t + curvature))
             regularize_at += regularize_every

@@ -471,9 +471,10 @@ def _settle(rows, w):
     def csr(rows, w):
         d = rows.center.shape[0]
         if w[d] != 0.0:
-            for j in range(d):
-                w[j] -= w[d] * rows.center[j]
-            w[d + 1] -= w[d] * rows.center_norm
+            if rows.center_norm > 0.0:
+                for j in range(d):
+                    w[j] -= w[d] * rows.center[j]
+                w[d + 1] -= w[d] * rows.center_norm
             w[d] = 0.0
 
     return csr
@@ -486,8 +487,9 @@ def _recenter(rows, w):
 
     def csr(rows, w):
         d, total = rows.center.shape[0], 0.0
-        for j in range(d):
-            total += rows.center[j] * w[j]
+        if rows.center_norm > 0.0:
+            for j in range(d):
+                total += rows.center[j] * w[j]
         w[d], w[d + 1] = 0.0, total
 
     return csr

@@ -92,6 +92,10 @@ class Sample(NamedTuple):
         The class means of z, as weight vectors; only in `fit`.
     projections : ndarray of shape (n, 2) or None
         z . the class means; only where an algorithm has `_prepare` add them.
+    largest_norm : float
+        The largest |z|^2; only where an algorithm has `_prepare` add it.
+    all_totals : ndarray of shape (2,)
+        The weight of each class over all rows of `fit`; 0 in a stream, whose rows are not all known.
     """
 
     rows: KernelRows
@@ -100,6 +104,8 @@ class Sample(NamedTuple):
     weights: np.ndarray | None = None
     means: np.ndarray | None = None
     projections: np.ndarray | None = None
+    largest_norm: float = 0.0
+    all_totals: np.ndarray = np.zeros(2)
 
     @classmethod
     def of(cls, X: Any, targets: Targets, scaling: Scaling, means: np.ndarray | None = None) -> Sample:
@@ -109,9 +115,11 @@ class Sample(NamedTuple):
             used = np.flatnonzero(weights)
             X, positive, weights = X[used], positive[used], weights[used]
         rows = view_rows(X, *scaling)
-        if means is not None:
-            means = np.array([weight_vector(rows, z) for z in (means - scaling.shift) * scaling.unit])
-        return cls(rows, norm_rows(rows), positive, weights, means)
+        sample = cls(rows, norm_rows(rows), positive, weights)
+        if means is None:
+            return sample
+        means = np.array([weight_vector(rows, z) for z in (means - scaling.shift) * scaling.unit])
+        return sample._replace(means=means, all_totals=targets.totals)
 
     @property
     def centers(self) -> np.ndarray:
@@ -175,6 +183,12 @@ def row_order(
     if shuffle:
         order = rng.permutation(order)
     return order.astype(np.uint64), carry
+
+
+def draw_batches(n_rows: int, sizes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """Return the rows of batches, one batch after the other, each drawn uniformly without replacement from all rows."""
+    fast = np.random.default_rng(rng.randint(2**31 - 1))  # its choice takes time in proportion to the size
+    return np.concatenate([fast.choice(n_rows, size, replace=False) for size in sizes]).astype(np.uint64)
 
 
 @jit
