@@ -336,6 +336,7 @@ def test_a_grid_is_extended_where_the_auc_still_rises(monkeypatch):
     monkeypatch.setattr(candidates, "RISING", 0.0)
     monkeypatch.setattr(candidates, "SQUARE_POWERS", (2, 1))
     monkeypatch.setattr(candidates, "LOGISTIC_POWERS", (2, 1))
+    monkeypatch.setattr(candidates, "N_BEYOND", 3)
     with pytest.warns(UserWarning, match="still rising there: try smaller ones"):  # it rises beyond these, too
         results = AUCClassifier(standardize=True).fit(X, y).cv_results_
     for loss in ("squared", "balanced_logistic"):

@@ -27,7 +27,8 @@ POOL = (*SQUARES, "balanced_logistic", "smooth_auc")  # the losses
 SQUARE_POWERS = tuple(range(2, -6, -1))
 LOGISTIC_POWERS = tuple(range(0, -5, -1))
 LOGISTIC_CURVATURE = 0.125  # of the balanced logistic loss at 0, relative to the square loss
-N_BEYOND = 3  # powers that are tried beyond the grid, if the AUC is still rising there
+# Powers that are tried beyond the grid as long as the AUC is still rising; so many at once for the square losses.
+N_BEYOND, STRIDE = 9, 3
 # The path of the logistic loss ends after so many alphas that are worse than the best one, the last by so much.
 PATIENCE, CLEARLY_WORSE = 2, 0.002
 MANY_COLUMNS = 256  # with more sparse columns, no matrix of their covariances is made
@@ -175,9 +176,9 @@ def square_families(view: View, tests: TestSets, alphas: np.ndarray | None) -> l
     n_losses = 1 if view.training.rows.Z.shape[1] > MAX_COLUMNS else len(SQUARES)
     for loss in [loss for loss in SQUARES if loss in POOL][:n_losses]:
         path = Family.of(loss, inside, view.training.square(inside, loss == "pooled"), view, tests)
-        if len(beyond) and is_rising(path.auc.mean(axis=0)):
-            more = view.training.square(beyond, loss == "pooled")
-            path = path.joined(Family.of(loss, beyond, more, view, tests))
+        for more in np.split(beyond, range(STRIDE, len(beyond), STRIDE)):
+            if len(more) and is_rising(path.auc.mean(axis=0)):
+                path = path.joined(Family.of(loss, more, view.training.square(more, loss == "pooled"), view, tests))
         found.append(path)
     return found
 
