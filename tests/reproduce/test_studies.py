@@ -152,6 +152,11 @@ def test_ranges_are_those_of_the_papers(values, numbers):
         ("title = ", "titel = 1\ntitle = ", "'titel' is not known"),
         ("[published]", "[curve]\nparameter = 'x'\nvalues = [1]\nof = 'me'\n[published]", "curve.of is 'me'"),
         ("[published]", "[[reasons]]\ncause = 'luck'\ntext = ''\n[published]", "cause luck is 'luck'"),
+        ("[published]", "[[reasons]]\ncause = 'grouping'\ntext = ''\n[published]", "cause grouping is 'grouping'"),
+        ("[published]", "[[reasons]]\ncause = 'data'\ntext = ''\n[published]", "a reason needs either a 'witness' or"),
+        ("[published]", "[[reasons]]\ncause = 'data'\ntext = ''\nwitness = 'x'\n[published]", "a reason names 'x'"),
+        ("[published]", "[published]\nruns = 1", "published runs is 1; it is 2 or more"),
+        ("[published]", "[published]\nfitted = ['x']", "published fitted names 'x', which is no method"),
         ("[published]", "[[reasons]]\ncause = 'data'\ntext = ''\ndata = ['x']\n[published]", "a reason names 'x'"),
         ("folds = 3\nrepeats", 'folds = "3"\nrepeats', "folds is '3', which is no int"),
         ("folds = 3\nrepeats", "folds = 1\nrepeats", "folds and inner_folds are 2 or more"),
@@ -181,26 +186,29 @@ def test_an_unknown_name_is_said_in_a_sentence():
         read_study("opauc-table-99")
 
 
-def test_of_reasons_the_most_particular_is_given(write):
+def test_of_reasons_the_most_particular_comes_first(write):
     reasons = """
     [[reasons]]
     cause = "data"
     text = "all"
+    shown_by = "a run"
     [[reasons]]
     cause = "tuning"
     text = "cancer"
     data = ["cancer"]
+    witness = "fast"
     [[reasons]]
     cause = "typo"
     text = "cell"
+    shown_by = "a table"
     data = ["cancer"]
     methods = ["fast"]
     """
     study = read_study(write(STUDY + textwrap.dedent(reasons)))
-    assert study.reason("cancer", "fast").text == "cell"
-    assert study.reason("cancer", "ours").text == "cancer"
-    assert study.reason("gone", "ours").text == "all"
-    assert read_study(write(STUDY)).reason("cancer", "ours") is None
+    assert [reason.text for reason in study.reasons_for("cancer", "fast")] == ["cell", "cancer", "all"]
+    assert [reason.text for reason in study.reasons_for("cancer", "ours")] == ["cancer", "all"]
+    assert [reason.text for reason in study.reasons_for("gone", "ours")] == ["all"]
+    assert read_study(write(STUDY)).reasons_for("cancer", "ours") == []
 
 
 # What is kept

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..algorithms import PAPERS
+from .cells import ABSENT
+from .counts import Agreement, count_verdicts, measure_agreement
+from .criterion import OUTCOMES
+from .markdown import share_text
 from .pages import write_pages
 from .running import run_study
 from .store import Record, gather_results, results_file
 from .study import Study
 from .study_file import list_studies, read_study
-from .tables import ABSENT, MEASURED, count_verdicts, tabulate
+from .tables import tabulate
 
 
 def describe_studies() -> list[dict[str, str]]:
@@ -58,7 +63,7 @@ def reproduce_studies(
     Returns
     -------
     values : dict
-        The numbers of published figures by verdict, for each study and for all of them together.
+        The numbers of published figures by verdict, and the shares that agree, for each study and for all together.
     lines : list of list of str
         The same as lines of a table.
     """
@@ -91,13 +96,15 @@ def reproduce_studies(
     for study in studies:
         _note_absences(study, folder, names, on_note)
     write_pages(pages, folder, written)
-    tables = {study.name: tabulate(study, gather_results(folder, study)) for study in written}
-    counts = {name: count_verdicts([table]) for name, table in tables.items()} | {
-        "all": count_verdicts(tables.values())
+    tables = {study.name: [tabulate(study, gather_results(folder, study))] for study in written}
+    tables["all"] = [table for of_study in tables.values() for table in of_study]
+    counts = {name: count_verdicts(found) for name, found in tables.items()}
+    agreements = {name: measure_agreement(found) for name, found in tables.items()}
+    values = {
+        "counts": {name: dict(each) for name, each in counts.items()},
+        "agreement": {name: each._asdict() for name, each in agreements.items()},
     }
-    return {"counts": {name: dict(each) for name, each in counts.items()}}, [
-        [name, *map(str, _summary(each))] for name, each in counts.items()
-    ]
+    return values, [[name, *_summary(counts[name], agreements[name])] for name in tables]
 
 
 def _note_absences(study: Study, folder: Path, names: Sequence[str], on_note: Callable[[str], None]) -> None:
@@ -110,10 +117,8 @@ def _note_absences(study: Study, folder: Path, names: Sequence[str], on_note: Ca
             on_note(f"{study.name}: some of its figures are those of {other}, which must be measured too.")
 
 
-def _summary(verdicts: Any) -> list[int]:
-    """Return how many published values there are: all, measured, within, explained, unexplained, not measured."""
-    measured = sum(verdicts[name] for name in MEASURED)
-    within, unexplained, undecided = (verdicts[name] for name in ("within", "unexplained", "undecided"))
-    explained = measured - within - unexplained - undecided
-    absent = [verdicts[name] for name in ABSENT]
-    return [verdicts.total(), measured, within, explained, unexplained, *absent]
+def _summary(verdicts: Counter[str], agreement: Agreement) -> list[str]:
+    """Return how many published values there are, by verdict, and the shares that agree, as text."""
+    measured = sum(verdicts[name] for name in OUTCOMES)
+    numbers = verdicts.total(), measured, *(verdicts[name] for name in (*OUTCOMES, *ABSENT))
+    return [*map(str, numbers), share_text(agreement.true), share_text(agreement.substituted)]

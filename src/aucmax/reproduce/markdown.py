@@ -26,6 +26,11 @@ def value_text(value: Value | None, metric: str, number: Callable[[float, str], 
     return f"{number(value.mean, metric)}{std}{value.mark}"
 
 
+def share_text(share: float | None) -> str:
+    """Return a share in percent; a dash for None."""
+    return NONE if share is None else f"{100 * share:.0f}%"
+
+
 def exact_text(value: float, metric: str) -> str:
     """Return a published number with all of its digits."""
     text = f"{value:,.6f}".rstrip("0").rstrip(".")

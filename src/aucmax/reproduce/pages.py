@@ -5,19 +5,36 @@ Nothing is typed by hand: the same results give the same bytes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..algorithms import PAPERS
 from ..files.atomic_write import write_atomically
-from .markdown import escape, join_parts, markdown_table
+from .cells import ABSENT
+from .counts import GLANCE, count_at_a_glance, count_causes, count_verdicts, counted_cells, measure_agreement
+from .criterion import BETTER, OUTCOMES, UNDECIDABLE, WORSE
+from .markdown import escape, fold, join_parts, markdown_table, number_text, share_text
 from .plots import draw
 from .sections import quick_warning, write_section
 from .store import Record, Session, gather_results
-from .study import Study
-from .tables import ABSENT, MEASURED, Table, count_verdicts, tabulate
+from .study import CAUSES, Study
+from .tables import Table, tabulate
 
 COMMAND = "aucmax reproduce"
+WORDS = """<a id="words"></a>
+What the verdicts mean:
+
+- The *difference* is measured minus published. Its *interval*, at 95%, comes from both standard deviations and both
+  numbers of runs. Where the paper made all runs on one split, the luck of that split is added.
+- The *spread* is the median distance of a published figure from those of the other methods in the same row.
+- *Agrees* (reproduced): the difference is no more than two measurements as exact as the paper's would differ by, and
+  the interval is narrower than the spread, so that another method would have been noticed.
+- *Better*, *worse*: the difference is more than that, and zero is outside of the interval.
+- *Not decidable*: anything else. The methods differ by less than the noise, our runs are too few or scatter too much,
+  the paper does not say of how many runs its deviations are, or our data were made to match the figure.
+
+Noise of our own can make a figure undecidable, but never makes one agree."""
 
 
 def write_pages(folder: Path, results_folder: Path, studies: Sequence[Study]) -> list[Path]:
@@ -64,9 +81,20 @@ def write_pages(folder: Path, results_folder: Path, studies: Sequence[Study]) ->
 def _page(paper: str, tables: Sequence[Table], drawings: Mapping[str, bytes]) -> str:
     quick = any(table.quick for table in tables)
     parts = [f"# {PAPERS[paper]}", *quick_warning(quick), f"Made by `{COMMAND}`. [All papers](README.md)."]
+    parts += _glance(tables)
     for table in tables:
         parts += write_section(table, bool(drawings[table.study.name]))
     return join_parts(parts)
+
+
+def _glance(tables: Sequence[Table]) -> Iterator[str]:
+    """Yield the table that a page begins with: what was reproduced, what not, and what cannot be told."""
+    judged = [table for table in tables if table.study.published]
+    if judged:
+        rows = [[_link(table), *_numbers(count_at_a_glance([table]))] for table in judged]
+        rows.append(["**all**", *_numbers(count_at_a_glance(judged))])
+        yield markdown_table(["published figures", *GLANCE], rows)
+        yield "[What these words mean](README.md#words)."
 
 
 def _index(tables: Sequence[Table]) -> str:
@@ -78,10 +106,13 @@ def _index(tables: Sequence[Table]) -> str:
             "# The papers' tables and figures, measured again",
             *quick_warning(quick),
             f"Made by `{COMMAND}`.",
-            "How many of the published figures (without times) were measured here, and how many of these lie within "
-            "one standard deviation: the larger of the published and the measured one. Those beyond it are counted by "
-            "the cause of the difference, which the pages explain. *Undecided* ones have no standard deviation.",
-            markdown_table(["study", "fits", "published", "measured", *MEASURED, *ABSENT], rows),
+            markdown_table(["study", "fits", "published", "measured", *OUTCOMES, *ABSENT], rows),
+            "Counts of published figures, without times; a figure that two tables have is counted once.",
+            WORDS,
+            *_power(tables),
+            *_causes(tables),
+            *_undecidable(tables),
+            *_unexplained(tables),
             *_sessions(tables),
         ]
     )
@@ -91,9 +122,73 @@ def _counts(tables: Sequence[Table]) -> list[str]:
     """Return the numbers of fits, of published values and of their verdicts as text; "" for zero."""
     verdicts = count_verdicts(tables)
     fits = sum(len(_own_records(table)) for table in tables)
-    measured = sum(verdicts[verdict] for verdict in MEASURED)
-    counts = fits, verdicts.total(), measured, *(verdicts[verdict] for verdict in (*MEASURED, *ABSENT))
+    measured = sum(verdicts[verdict] for verdict in OUTCOMES)
+    return _numbers([fits, verdicts.total(), measured, *(verdicts[verdict] for verdict in (*OUTCOMES, *ABSENT))])
+
+
+def _numbers(counts: Sequence[int]) -> list[str]:
     return [f"{count:,}" if count else "" for count in counts]
+
+
+def _power(tables: Sequence[Table]) -> Iterator[str]:
+    """Yield a table of the shares that agree, with the right method and with another one in its place."""
+    judged = [table for table in tables if measure_agreement([table]).decidable]
+    if judged:
+        rows = [[_link(table), *_shares([table])] for table in judged]
+        rows.append(["**all**", *_shares(judged)])
+        yield "## Can this tell right from wrong?"
+        yield (
+            "Of the decidable figures (agrees, better or worse, where the interval is narrower than the spread), the "
+            "share that agrees; and the share that would agree if the measured figure of another method of the same "
+            "row stood in the place of the right one, over all such substitutions. The first should be near 95%, the "
+            "second near 0."
+        )
+        yield markdown_table(["study", "decidable", "agree", "agree by substitution"], rows)
+
+
+def _shares(tables: Sequence[Table]) -> list[str]:
+    agreement = measure_agreement(tables)
+    return [f"{agreement.decidable:,}", share_text(agreement.true), share_text(agreement.substituted)]
+
+
+def _causes(tables: Sequence[Table]) -> Iterator[str]:
+    """Yield a table of the causes of better and worse figures."""
+    counts = count_causes(tables)
+    if counts:
+        causes = [c for c in (*CAUSES, "unexplained") if counts[BETTER, c] or counts[WORSE, c]]
+        rows = [[cause, *_numbers([counts[BETTER, cause], counts[WORSE, cause]])] for cause in causes]
+        yield "## Why figures are better or worse"
+        yield (
+            "A cause counts only if a run or a table shows it, which the pages name; anything else is unexplained. "
+            "*grouping*: the paper does not say which classes are positive, and exact fits of other choices differ by "
+            "as much."
+        )
+        yield markdown_table(["cause", BETTER, WORSE], rows)
+
+
+def _undecidable(tables: Sequence[Table]) -> Iterator[str]:
+    """Yield a table that tells why figures are not decidable."""
+    counts = Counter(cell.why_undecidable for cell in counted_cells(tables) if cell.verdict == UNDECIDABLE)
+    if counts:
+        yield "## Why figures are not decidable"
+        yield markdown_table(["because", "figures"], [[why, *_numbers([count])] for why, count in counts.most_common()])
+
+
+def _unexplained(tables: Sequence[Table]) -> Iterator[str]:
+    """Yield a list of the figures that are worse than published and unexplained, the largest difference first."""
+    found = [
+        (cell.difference or 0.0, table, cell)
+        for table in tables
+        for cell in counted_cells([table])
+        if (cell.verdict, cell.cause) == (WORSE, "unexplained")
+    ]
+    if found:
+        rows = [
+            [_link(table), escape(cell.data), escape(cell.method), cell.metric, number_text(difference, cell.metric)]
+            for difference, table, cell in sorted(found, key=lambda item: item[0])
+        ]
+        text = markdown_table(["study", "data", "method", "metric", "difference"], rows)
+        yield fold("Worse and unexplained, the largest differences first", text)
 
 
 def _own_records(table: Table) -> list[Record]:

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..report.figures import render_svg
-from .tables import Cell, MeasuredCurve, Table
+from .cells import Cell
+from .criterion import UNDECIDABLE
+from .tables import MeasuredCurve, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +112,7 @@ def _identity(axes: Axes, cells: Sequence[Cell]) -> None:
 
 
 def _dot(axes: Axes, cell: Cell, look: dict[str, Any]) -> None:
-    """Draw a cell with its error bars; it is hollow if it is beyond a standard deviation."""
+    """Draw a cell with its error bars; it is hollow if it is better or worse, and pale if that is not decidable."""
     assert cell.published is not None  # _compared has chosen these
     assert cell.measured is not None
     axes.errorbar(
@@ -118,7 +120,8 @@ def _dot(axes: Axes, cell: Cell, look: dict[str, Any]) -> None:
         cell.measured.mean,
         xerr=cell.published.std,
         yerr=cell.measured.std,
-        markerfacecolor="white" if cell.beyond else look["color"],
+        markerfacecolor="white" if cell.differs else look["color"],
+        alpha=0.25 if cell.verdict == UNDECIDABLE else 1.0,
         linestyle="",
         elinewidth=0.6,
         **look,

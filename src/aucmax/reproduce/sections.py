@@ -8,12 +8,28 @@ from typing import Any
 
 from ..algorithms.method import plain_name
 from ..compare.tuning import list_candidates
-from .markdown import NONE, escape, exact_text, fold, markdown_table, number_text, one_line, parameter_text, value_text
+from .cells import Cell
+from .counts import GLANCE, count_at_a_glance, count_verdicts, count_wins, measure_agreement
+from .criterion import AGREES, BETTER, UNDECIDABLE, WORSE
+from .judging import describe_grouping
+from .markdown import (
+    NONE,
+    escape,
+    exact_text,
+    fold,
+    markdown_table,
+    number_text,
+    one_line,
+    parameter_text,
+    share_text,
+    value_text,
+)
 from .plots import METRIC_NAMES
 from .store import Session, Setting
 from .study import SCALINGS, Curve, Reason, Study, StudyMethod, Value
-from .tables import BETTER, MEASURED, WORSE, Cell, CurvePoint, Table, count_verdicts, count_wins, describe_grouping
+from .tables import LOSES, WINS, CurvePoint, Table
 
+SIGNS = {AGREES: "✓", BETTER: "▲", WORSE: "▼", UNDECIDABLE: ""}
 QUICK = "A quick run, with few rows and few candidates: do not compare its figures."
 
 
@@ -39,7 +55,7 @@ def write_section(table: Table, drawn: bool) -> Iterator[str]:
     if drawn:
         what = "means, with a band of one standard deviation"
         if study.curve is None:
-            what = "measured against published, hollow where more than one standard deviation apart"
+            what = "measured against published, hollow where better or worse, pale where not decidable"
         yield f"![{escape(study.label)}: {what}](figures/{study.name}.svg)"
         yield f"*{escape(study.label)}: {what}.*"
 
@@ -68,11 +84,18 @@ def _protocol(study: Study) -> str:
 
 def _summary(table: Table) -> Iterator[str]:
     """Yield a sentence that counts the verdicts on the published values."""
-    verdicts = count_verdicts([table])
-    if verdicts:
-        measured = sum(verdicts[verdict] for verdict in MEASURED)
-        listed = ", ".join(f"{verdicts[verdict]:,} {verdict}" for verdict in MEASURED if verdicts[verdict])
-        yield f"**Measured: {measured:,} of {verdicts.total():,} published figures{f' ({listed})' if listed else ''}.**"
+    total = count_verdicts([table]).total()
+    if total:
+        counts = zip(GLANCE, count_at_a_glance([table]), strict=True)
+        listed = "; ".join(f"{count:,} {what}" for what, count in counts if count)
+        agreement = measure_agreement([table])
+        shares = ""
+        if agreement.decidable:
+            shares = (
+                f" Of {agreement.decidable:,} decidable figures {share_text(agreement.true)} agree; with another "
+                f"method in place of the right one it would be {share_text(agreement.substituted)}."
+            )
+        yield f"**Of {total:,} published figures:** {listed}.{shares}"
 
 
 def _settings(table: Table) -> Iterator[str]:
@@ -147,14 +170,15 @@ def _tables(table: Table) -> Iterator[str]:
         yield _overview(table, metric)
         yield fold("All figures, published and measured", *_all_figures(table, metric, notes))
     if notes:
-        yield "Why figures differ by more than a standard deviation:"
+        yield "Why figures are better or worse, and what shows it:"
         yield "\n".join(f"{n}. {_explanation(reason)}" for reason, n in notes.items())
     yield from _wins(table)
 
 
 def _explanation(reason: Reason) -> str:
     scope = ", ".join(map(escape, (*reason.data, *reason.methods)))
-    return f"*{reason.cause}*{f' ({scope})' if scope else ''}: {one_line(reason.text)}"
+    shown = reason.shown_by or f"{escape(reason.witness)}, which differs by as much on the same data."
+    return f"*{reason.cause}*{f' ({scope})' if scope else ''}: {one_line(reason.text)} Shown by {one_line(shown)}"
 
 
 def _overview(table: Table, metric: str) -> str:
@@ -167,8 +191,8 @@ def _overview(table: Table, metric: str) -> str:
     if metric != "seconds":
         first = escape(next(iter(methods)))
         legend = (
-            "Measured means; in bold those that are more than one standard deviation from the published ones. "
-            f"{BETTER} {first} is significantly better, {WORSE} worse, by a paired t-test at 95%."
+            "Measured means: ✓ reproduced, ▲ better and ▼ worse than published; those without a sign are not decidable "
+            f"or not published. {WINS} {first} is significantly better, {LOSES} worse, by a paired t-test at 95%."
         )
     return f"{markdown_table(['data', *map(escape, methods)], rows)}\n\n{legend}"
 
@@ -177,13 +201,15 @@ def _glance(cell: Cell) -> str:
     if cell.measured is None:
         return cell.absent if cell.absent != "not run" else NONE
     mean = number_text(cell.measured.mean, cell.metric)
-    return f"{f'**{mean}**' if cell.beyond else mean}{cell.measured.mark}"
+    sign = SIGNS.get(cell.verdict, "")
+    return f"{f'**{mean}**' if cell.differs else mean}{cell.measured.mark}{f' {sign}' if sign else ''}"
 
 
 def _all_figures(table: Table, metric: str, notes: dict[Reason, int]) -> Iterator[str]:
     """Yield a table with a row for each value; the times stand beside the first metric."""
     timed = metric == table.metrics[0] != "seconds"
-    header = ["data", "method", "published", "measured", "difference", "runs", *(["seconds"] if timed else []), "note"]
+    times_header = ["seconds"] if timed else []
+    header = ["data", "method", "published", "measured", "difference", "spread", "runs", *times_header, "verdict"]
     rows = []
     for data in table.study.subjects:
         for method in table.study.methods:
@@ -192,8 +218,9 @@ def _all_figures(table: Table, metric: str, notes: dict[Reason, int]) -> Iterato
                 continue  # neither published nor measured
             times = [_times(table.cells[data, method, "seconds"])] if timed else []
             figures = value_text(cell.published, metric, exact_text), value_text(cell.measured, metric)
-            row = [escape(data), escape(method), *figures, _difference(cell), str(cell.runs or NONE), *times]
-            rows.append([*row, _note(cell, notes)])
+            compared = _difference(cell), _spread(cell), str(cell.runs or NONE)
+            row = [escape(data), escape(method), *figures, *compared, *times]
+            rows.append([*row, _note(table.study, cell, notes)])
     yield markdown_table(header, rows)
     if timed and table.results.sessions:
         yield _machines(table.results.sessions)
@@ -206,16 +233,21 @@ def _machines(sessions: Sequence[Session]) -> str:
     return f"Seconds are means of a fit, the published ones in brackets. Measured on: {machines}{crowded}."
 
 
-def _note(cell: Cell, notes: dict[Reason, int]) -> str:
-    """Return the note on a cell; a reason is given by its number in the list below."""
+def _note(study: Study, cell: Cell, notes: dict[Reason, int]) -> str:
+    """Return the verdict on a cell and why; a reason is given by its number in the list below."""
     parts = []
+    if cell.differs:
+        keys = [reason._replace(data=tuple(reason.data), methods=tuple(reason.methods)) for reason in cell.reasons]
+        causes = [f"{key.cause} ({notes.setdefault(key, len(notes) + 1)})" for key in keys]
+        parts.append(f"**{cell.verdict}**, {', '.join(causes) or 'unexplained'}")
+    elif cell.verdict == AGREES:
+        parts.append(AGREES)
+    elif cell.verdict == UNDECIDABLE:
+        parts.append(f"{UNDECIDABLE}: {cell.why_undecidable}")
+    if cell.repeated:
+        parts.append(f"counted in {study.methods[cell.method].same_as[0]}")
     if cell.printed:
         parts.append(f"printed {value_text(cell.printed, cell.metric, exact_text)}, the error halved")
-    if cell.beyond and cell.reason:
-        key = cell.reason._replace(data=tuple(cell.reason.data), methods=tuple(cell.reason.methods))
-        parts.append(f"**beyond**, {key.cause} ({notes.setdefault(key, len(notes) + 1)})")
-    elif cell.beyond:
-        parts.append("**beyond**, unexplained")
     if cell.absence:
         parts.append(escape(cell.absence))
     return "; ".join(parts)
@@ -305,9 +337,15 @@ def _failures(table: Table) -> Iterator[str]:
 
 
 def _difference(cell: Cell) -> str:
+    """Return the difference, with its interval if it is known."""
     if cell.difference is None or cell.metric == "seconds":
         return NONE
-    return f"{cell.difference:+.4f}".replace("-", "\N{MINUS SIGN}")
+    difference = f"{cell.difference:+.4f}".replace("-", "\N{MINUS SIGN}")
+    return f"{difference} ± {cell.judgement.margin:.4f}" if cell.judgement else difference
+
+
+def _spread(cell: Cell) -> str:
+    return f"{cell.judgement.spread:.4f}" if cell.judgement else NONE
 
 
 def _times(cell: Cell) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from ..algorithms.method import Method
@@ -10,12 +10,13 @@ from ..algorithms.method import Method
 METRICS = ("auc", "accuracy", "f1", "jaccard", "seconds")
 SCALINGS = {
     "none": "columns as they are",
-    "minmax": "columns scaled to [-1, 1]",
+    "minmax": "columns scaled to [-1, 1] (sparse ones only divided: zeros stay zeros)",
     "standard": "columns scaled to mean 0 and variance 1",
     "unit": "rows scaled to length 1",
     "centred unit": "columns centred, then rows scaled to length 1",
-    "minmax unit": "columns scaled to [-1, 1], then rows to length 1",
+    "minmax unit": "columns scaled to [-1, 1] (sparse ones only divided: zeros stay zeros), then rows to length 1",
 }
+# Why figures differ. A study file gives these but for the grouping, which is measured.
 CAUSES = ("typo", "grouping", "tuning", "protocol", "data", "defect")
 
 
@@ -157,7 +158,7 @@ class Value(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why measured values differ from the published ones.
+    """Why measured values are better or worse than the published ones, and what shows it.
 
     Attributes
     ----------
@@ -167,12 +168,19 @@ class Reason(NamedTuple):
         The explanation.
     data, methods : list of str
         The labels it holds for; empty for all.
+    witness : str
+        Another method of the study, usually an exact minimiser. The reason holds for a value only if that of the
+        witness on the same data differs from what is published by as much.
+    shown_by : str
+        The run or table that shows it. A reason has this or a witness.
     """
 
     cause: str
     text: str
     data: Sequence[str] = ()
     methods: Sequence[str] = ()
+    witness: str = ""
+    shown_by: str = ""
 
 
 class Study(NamedTuple):
@@ -204,12 +212,20 @@ class Study(NamedTuple):
         What varies, for figures.
     published : dict of dict of Value
         By metric, then by labels of data and method.
+    published_runs : int
+        Number of runs that the published standard deviations are of; 0 if the paper does not say.
+    one_split : bool
+        Whether the paper's runs are all on one split of the rows: its standard deviations lack the luck of that split.
+    fitted : list of str
+        Labels of the methods whose published values our generated data were made to match. These are not judged.
+    repeated : dict of set
+        By metric, the labels of data and method whose published values another study has, too. They are counted there.
     win_tie_loss : dict of str
         Wins, ties and losses of the first method as printed, by the label of the other method.
     doubled_error : list of str
         Labels of the methods whose published accuracy is one minus half the error.
     reasons : list of Reason
-        Why measured values differ from the published ones.
+        Why measured values are better or worse than the published ones.
     """
 
     name: str
@@ -224,6 +240,10 @@ class Study(NamedTuple):
     subjects: dict[str, Subject]
     curve: Curve | None
     published: dict[str, dict[tuple[str, str], Value]]
+    published_runs: int
+    one_split: bool
+    fitted: Sequence[str]
+    repeated: Mapping[str, Set[tuple[str, str]]]
     win_tie_loss: Mapping[str, str]
     doubled_error: Sequence[str]
     reasons: Sequence[Reason]
@@ -236,11 +256,11 @@ class Study(NamedTuple):
             texts["", label] = f"{method.name}, {dict(method.grid)!r}, {how!r}"
         return texts
 
-    def reason(self, data: str, method: str) -> Reason | None:
-        """Return why the value of a method on a data set differs: the most specific reason of the study."""
+    def reasons_for(self, data: str, method: str) -> list[Reason]:
+        """Return why the value of a method on a data set may differ, the most particular reason first."""
         applicable = [
             reason
             for reason in self.reasons
             if (not reason.data or data in reason.data) and (not reason.methods or method in reason.methods)
         ]
-        return max(applicable, key=lambda reason: bool(reason.data) + bool(reason.methods), default=None)
+        return sorted(applicable, key=lambda reason: bool(reason.data) + bool(reason.methods), reverse=True)

@@ -23,7 +23,9 @@ _TYPES: dict[str, Any] = {
     "Sequence": (list, tuple),
     "Mapping": dict,
 }
+_GIVEN_CAUSES = tuple(cause for cause in CAUSES if cause != "grouping")
 _RANGE = re.compile(r"(?:(\d+)\^)?\[(-?\d+):(?:(\d+):)?(-?\d+)\]")
+_ABOUT_RUNS: tuple[tuple[str, Any], ...] = (("runs", 0), ("one_split", False), ("fitted", []))  # keys and defaults
 _VALUE = re.compile(r"(\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?\s*([•◦]?)")
 
 
@@ -100,6 +102,7 @@ def _parse(name: str, table: dict[str, Any]) -> Study:
     subjects = {label: _build(Subject, label=label, **keys) for label, keys in table["data"].items()}
     published = dict(table.get("published", {}))
     wins, doubled = published.pop("win_tie_loss", {}), published.pop("doubled_error", [])
+    runs, one_split, fitted = (published.pop(key, empty) for key, empty in _ABOUT_RUNS)
     scale = 0.01 if published.pop("percent", False) else 1.0
     values = {
         metric: _values(text, metric, subjects, methods, 1.0 if metric == "seconds" else scale)
@@ -119,6 +122,10 @@ def _parse(name: str, table: dict[str, Any]) -> Study:
         subjects,
         _build(Curve, **{**curve, "values": read_values(curve["values"])}) if curve else None,
         values,
+        runs,
+        one_split,
+        fitted,
+        _repeated(values, methods),
         wins,
         doubled,
         [_build(Reason, **reason) for reason in table.get("reasons", [])],
@@ -217,6 +224,21 @@ def _values(
     return values
 
 
+def _repeated(
+    values: Mapping[str, Mapping[tuple[str, str], Value]], methods: Mapping[str, StudyMethod]
+) -> dict[str, set[tuple[str, str]]]:
+    """Return the labels of the values that the study in which a method was measured has, too; marks do not matter."""
+    repeated: dict[str, set[tuple[str, str]]] = {metric: set() for metric in values}
+    for label, (study, there) in ((entry.label, entry.same_as) for entry in methods.values() if entry.same_as):
+        originals = read_study(study).published
+        for metric, of_metric in values.items():
+            for (data, method), value in of_metric.items():
+                original = originals.get(metric, {}).get((data, there))
+                if method == label and original and original[:2] == value[:2]:
+                    repeated[metric].add((data, method))
+    return repeated
+
+
 def _check_parameter(entry: StudyMethod, curve: Curve) -> None:
     name = entry.parameter or curve.parameter
     if full_name(name, entry.method()) is None:
@@ -228,7 +250,7 @@ def _check(study: Study) -> None:
         "paper": (study.paper, PAPERS),
         "scaling": (study.protocol.scaling, SCALINGS),
         **{f"metric {metric}": (metric, METRICS) for metric in (*study.metrics, *study.published)},
-        **{f"cause {reason.cause}": (reason.cause, CAUSES) for reason in study.reasons},
+        **{f"cause {reason.cause}": (reason.cause, _GIVEN_CAUSES) for reason in study.reasons},
         **{f"grouping of {s.label}": (s.grouping, ("", "halves", "one")) for s in study.subjects.values()},
         **{f"scaling of {s.label}": (s.scaling, ("", *SCALINGS)) for s in study.subjects.values()},
     }
@@ -246,8 +268,18 @@ def _check(study: Study) -> None:
         if study.curve is not None and study.curve.of == "method" and not entry.constant:
             _check_parameter(entry, study.curve)
     for reason in study.reasons:
-        strangers = (set(reason.data) - set(study.subjects)) | (set(reason.methods) - set(study.methods))
+        named = {*reason.methods, *([reason.witness] if reason.witness else [])}
+        strangers = (set(reason.data) - set(study.subjects)) | (named - set(study.methods))
         if strangers:
             raise ValueError(f"a reason names {min(strangers)!r}, which is neither data nor method.")
+        if bool(reason.witness) == bool(reason.shown_by):
+            raise ValueError("a reason needs either a 'witness' or 'shown_by', the run or table that shows it.")
+    if type(study.published_runs) is not int or study.published_runs == 1 or study.published_runs < 0:
+        raise ValueError(
+            f"published runs is {study.published_runs!r}; it is 2 or more, or 0 if the paper does not say."
+        )
+    unknown = set(study.fitted) - set(study.methods)
+    if unknown:
+        raise ValueError(f"published fitted names {min(unknown)!r}, which is no method.")
     if any(subject.generator for subject in study.subjects.values()) and study.protocol.runs < 1:
         raise ValueError("generated data need protocol.runs.")

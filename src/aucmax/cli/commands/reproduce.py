@@ -9,7 +9,8 @@ from ..console import Console, make_table
 from ..errors import name_flags
 from ..options import DATA, MODEL, OUTPUT, Debug, Jobs, Json, Quiet
 
-FIGURES = ("published", "measured", "within one std", "beyond, explained", "beyond", "no data", "failed", "not run")
+VERDICTS = ("agrees", "better", "worse", "not decidable", "no data", "failed", "not run")
+FIGURES = ("published", "measured", *VERDICTS, "agree", "by substitution")
 
 
 def reproduce(

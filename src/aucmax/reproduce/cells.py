@@ -1,0 +1,90 @@
+"""A published figure beside the measured one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .criterion import BETTER, UNDECIDABLE, WORSE, Judgement
+from .study import Reason, Value
+
+# Why a published value was not measured.
+ABSENT = ("no data", "failed", "not run")
+
+
+class Cell(NamedTuple):
+    """A method on a data set by one metric.
+
+    Attributes
+    ----------
+    data, method, metric : str
+        Labels of the study.
+    published : Value or None
+        The published value, as it is meant.
+    printed : Value or None
+        The published value as it is printed, if it is meant otherwise.
+    measured : Value or None
+        Mean and standard deviation over the runs (None for a single one), and the mark of our own test.
+    runs : int
+        Number of runs.
+    absence : str
+        Why nothing was measured, in a sentence.
+    absent : str
+        The same in a word, one of `ABSENT`.
+    repeated : bool
+        Whether another study has the same published value. It is counted there.
+    judgement : Judgement or None
+        The comparison of the two values; None if there is nothing to compare, or no interval.
+    unjudged : str
+        Why there is no judgement, though there are two values.
+    substituted : float or None
+        The share of the other methods of the row whose measured values agree with this published one, among those for
+        which this can be decided.
+    reasons : tuple of Reason
+        Why the value is better or worse, as far as runs show it.
+    """
+
+    data: str
+    method: str
+    metric: str
+    published: Value | None = None
+    printed: Value | None = None
+    measured: Value | None = None
+    runs: int = 0
+    absence: str = ""
+    absent: str = ""
+    repeated: bool = False
+    judgement: Judgement | None = None
+    unjudged: str = ""
+    substituted: float | None = None
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def difference(self) -> float | None:
+        """Measured minus published."""
+        return self.measured.mean - self.published.mean if self.measured and self.published else None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the published value, one of `OUTCOMES` and `ABSENT`; "" if there is nothing to judge."""
+        if self.published is None or self.metric == "seconds":
+            return ""
+        if self.measured is None:
+            return self.absent
+        return self.judgement.verdict if self.judgement else UNDECIDABLE
+
+    @property
+    def differs(self) -> bool:
+        """Whether the value is better or worse than published."""
+        return self.verdict in (BETTER, WORSE)
+
+    @property
+    def cause(self) -> str:
+        """The kind of the first reason for a value that differs, "unexplained" without one; "" for other values."""
+        if not self.differs:
+            return ""
+        return self.reasons[0].cause if self.reasons else "unexplained"
+
+    @property
+    def why_undecidable(self) -> str:
+        """Why the value is not decidable; "" if it is."""
+        return self.judgement.why if self.judgement else self.unjudged

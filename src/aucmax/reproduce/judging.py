@@ -1,0 +1,163 @@
+"""Judges the rows of a study: the verdict on each published figure, the test by substitution, and the reasons.
+
+A row has the published figures of one data set by one metric, in the order of the methods. Figures that a paper cites
+from another one are a row of their own: their data may have been prepared otherwise.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+from .cells import Cell
+from .criterion import AGREES, ROUNDING, Estimate, Judgement, estimate, find_spread, judge
+from .store import Grouping, Results
+from .study import Reason, Study
+
+FITTED = "our data were made to match it"
+NO_RUNS = "the paper does not say of how many runs its deviation is"
+NO_STD = "the paper gives no standard deviation"
+ONE_RUN = "there is one run here"
+
+
+def judge_row(study: Study, row: Sequence[Cell]) -> list[Cell]:
+    """Return the cells of a row with their judgements and substitutions.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    row : sequence of Cell
+        All cells of a row that have a published value.
+
+    Returns
+    -------
+    row : list of Cell
+        The same cells, judged.
+    """
+    luck = _luck(row) if study.one_split else 0.0
+    return [_judge_cell(study, cell, row, luck) for cell in row]
+
+
+def _luck(row: Sequence[Cell]) -> float:
+    """Return the standard deviation between splits of the steadiest method: a noisy one does not widen it."""
+    return min((cell.measured.std for cell in row if cell.measured and cell.measured.std is not None), default=0.0)
+
+
+def _judge_cell(study: Study, cell: Cell, row: Sequence[Cell], luck: float) -> Cell:
+    if cell.published is None or cell.measured is None:
+        return cell
+    unjudged = _why_unjudged(study, cell)
+    if unjudged:
+        return cell._replace(unjudged=unjudged)
+    published = estimate(cell.published.mean, cell.published.std or 0.0, study.published_runs, luck)
+    others = [other for other in row if other is not cell]
+    spread = find_spread(published.mean, [other.published.mean for other in others if other.published])
+    substitutes = [judge(published, measured, spread) for measured in map(_measured, others) if measured]
+    decided = [substitute.verdict == AGREES for substitute in substitutes if substitute.decides]
+    own = _measured(cell)
+    assert own is not None  # a single run is not judged
+    return cell._replace(
+        judgement=judge(published, own, spread), substituted=sum(decided) / len(decided) if decided else None
+    )
+
+
+def _measured(cell: Cell) -> Estimate | None:
+    if cell.measured is None or cell.measured.std is None:
+        return None
+    return estimate(cell.measured.mean, cell.measured.std, cell.runs)
+
+
+def _why_unjudged(study: Study, cell: Cell) -> str:
+    """Return why two values cannot be compared; "" if they can."""
+    assert cell.published is not None
+    assert cell.measured is not None
+    if cell.method in study.fitted:
+        return FITTED
+    if not study.published_runs:
+        return NO_RUNS
+    # A batch algorithm gives the same value in every run on one split, and no deviation is printed for it.
+    if cell.published.std is None and not study.one_split:
+        return NO_STD
+    return ONE_RUN if cell.measured.std is None else ""
+
+
+# Reasons
+
+
+def find_reasons(study: Study, results: Results, cell: Cell, others: Sequence[Cell]) -> Iterator[Reason]:
+    """Yield the reasons for a difference that runs show: the first such of the study, and the choice of the classes.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    results : Results
+        What was measured of it.
+    cell : Cell
+        A judged cell; one that is neither better nor worse has no reasons.
+    others : sequence of Cell
+        The judged cells of the other methods, by the same metric on the same data: the witnesses.
+
+    Yields
+    ------
+    reason : Reason
+        The reasons.
+    """
+    if cell.differs:
+        given = (reason for reason in study.reasons_for(cell.data, cell.method) if _holds(reason, cell, others))
+        yield from itertools.islice(given, 1)
+        yield from _choice_of_classes(study, results, cell)
+
+
+def _holds(reason: Reason, cell: Cell, others: Sequence[Cell]) -> bool:
+    """Return whether the witness of a reason differs by as much as the cell; a reason without one always holds."""
+    witnesses = [other.judgement for other in others if other.method == reason.witness]
+    own = cell.judgement
+    return not reason.witness or any(_differ_alike(own, witness) for witness in witnesses if own and witness)
+
+
+def _differ_alike(first: Judgement, second: Judgement) -> bool:
+    tolerance = math.hypot(first.tolerance, second.tolerance)
+    return abs(first.difference - second.difference) <= tolerance + ROUNDING
+
+
+def _choice_of_classes(study: Study, results: Results, cell: Cell) -> Iterator[Reason]:
+    """Yield the choice of the classes as a reason, if another choice could make up for the difference."""
+    grouping = results.groupings.get(cell.data)
+    known = not study.subjects[cell.data].grouping
+    if grouping is None or known or cell.metric != "auc" or cell.judgement is None:
+        return
+    # Another choice of the classes should change this AUC by as much as it changes the AUC of the exact fit.
+    needed, margin = grouping.here - cell.judgement.difference, cell.judgement.tolerance + ROUNDING
+    if grouping.lowest - margin <= needed <= grouping.highest + margin:
+        text = "The paper's choice of the classes is not known."
+        yield Reason("grouping", text, (cell.data,), shown_by=f"exact fits: {describe_grouping(grouping)}")
+
+
+def describe_grouping(grouping: Grouping) -> str:
+    """Return a sentence on the AUCs of other choices of the classes.
+
+    Parameters
+    ----------
+    grouping : Grouping
+        These AUCs.
+
+    Returns
+    -------
+    text : str
+        The sentence.
+
+    Examples
+    --------
+    >>> from aucmax.reproduce.store import Grouping
+    >>> from aucmax.reproduce.judging import describe_grouping
+    >>> describe_grouping(Grouping("usps", 126, 0.9011, 0.9491, 0.9838, 0.9266))
+    'other choices of the classes give 0.9011 to 0.9838 (126 of them, median 0.9491), this one 0.9266.'
+    """
+    low, median, high, here = (f"{x:.4f}" for x in (grouping.lowest, grouping.median, grouping.highest, grouping.here))
+    return (
+        f"other choices of the classes give {low} to {high} ({grouping.choices:,} of them, median {median}), "
+        f"this one {here}."
+    )
