@@ -65,6 +65,17 @@ def test_project_l1_is_nearer_than_any_other_point_of_the_ball():
         assert np.all(np.linalg.norm(w - others, axis=1) >= distance)
 
 
+def test_project_l1_ends_where_entries_are_at_the_threshold_up_to_rounding():
+    """Rounding moves the threshold of all entries above 0.1, and that of the two others below: it must not go on."""
+    w = np.array([1, 2, 3]) * 0.1
+    np.testing.assert_allclose(applied(project_l1, w, 3 * 0.1), [0, 0.1, 0.2], rtol=0, atol=1e-15)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        times, unit = rng.integers(1, 4, rng.integers(3, 30)), rng.random()
+        expected = np.maximum(times - 1, 0) * unit
+        np.testing.assert_allclose(applied(project_l1, times * unit, expected.sum()), expected, rtol=0, atol=1e-13)
+
+
 def test_project_l1_leaves_what_is_inside():
     for w in vectors():
         np.testing.assert_array_equal(applied(project_l1, w, 1.001 * np.abs(w).sum()), w)

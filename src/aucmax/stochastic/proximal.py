@@ -36,7 +36,7 @@ def project_l1(w, radius):
             if abs(w[j]) > theta:
                 above += abs(w[j])
                 kept += 1
-        if kept == count or kept == 0:
+        if kept >= count or kept == 0:  # more where an entry is theta up to rounding: it is 0 either way
             break
         count = kept
     soft_threshold(w, theta, 0.0)
