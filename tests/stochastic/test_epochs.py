@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import operator
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ class BlockRows(MemoryRows):
             part = self.take(np.arange(start, stop))
             yield part.X, Targets(part.y == self.classes[1], part.sample_weight, self.totals)
 
-    def reduce(self, function, scores, merge):
+    def reduce(self, function, scores, merge=operator.add):
         ends = np.cumsum((0, *SIZES))
         parts = [
             function(targets, scores[start:stop])

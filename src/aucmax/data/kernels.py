@@ -1,8 +1,10 @@
-"""The compiled loops of this folder: outer products of CSR rows, look-ups among sorted scores, binned scores."""
+"""The compiled loops of this folder: columns and outer products of rows, ranks among sorted scores, binned scores."""
 
 import numpy as np
 
 from ..jit import jit
+
+ROWS = 256  # that are summed before their mean is merged with that of the rows before them
 
 
 @jit
@@ -20,6 +22,86 @@ def add_outer_products(data, indices, indptr, weights, S):
             for b in range(a, stop):
                 k = indices[b]
                 S[j, k] += v * data[b]
+
+
+@jit
+def dense_columns(X, positive, weights, weight, means, squares):
+    """Add the rows to the weight of the classes, the means of the columns and their centred sums of squares.
+
+    All three are 0 at the start. Rows are shifted by the means so far, and at first by the first row of their class, so
+    that nothing cancels and a column that is constant has a square of exactly 0 (Chan, Golub and LeVeque, 1979).
+    """
+    n, d = X.shape
+    first, more = np.ones(2, dtype=np.bool_), np.empty(2)
+    rest, rest_squares = np.empty((2, d)), np.empty((2, d))
+    for start in range(0, n, ROWS):
+        for c in range(2):
+            more[c] = 0.0
+            for j in range(d):
+                rest[c, j] = rest_squares[c, j] = 0.0
+        for i in range(start, min(start + ROWS, n)):
+            c = np.uint64(positive[i])
+            w = 1.0 if weights is None else weights[i]
+            if w == 0.0:
+                continue
+            if first[c]:
+                first[c] = False
+                for j in range(d):
+                    means[c, j] = X[i, j]
+            more[c] += w
+            x, m, sums, square_sums = X[i], means[c], rest[c], rest_squares[c]
+            for j in range(d):
+                z = x[j] - m[j]
+                sums[j] += w * z
+                square_sums[j] += w * z * z
+        for c in range(2):
+            if more[c] > 0.0:
+                total = weight[c] + more[c]
+                for j in range(d):
+                    step = rest[c, j] / more[c]
+                    means[c, j] += step * (more[c] / total)
+                    within = max(rest_squares[c, j] - step * rest[c, j], 0.0)
+                    squares[c, j] += within + step * step * (weight[c] * more[c] / total)
+                weight[c] = total
+
+
+@jit
+def csr_columns(data, indices, indptr, positive, weights, weight, means, squares):
+    """Do as `dense_columns` from the nonzeros alone; columns without zeros in a class are shifted by their mean there.
+
+    The others are squared as they are: one zero among n rows of mean m gives a variance of at least about m^2 / n, so
+    that centring afterwards loses few digits.
+    """
+    n_rows, filled, d = np.zeros(2), np.zeros(means.shape), means.shape[1]
+    shift, rest = np.zeros(means.shape), np.zeros(means.shape)
+    for i in range(positive.shape[0]):
+        c = np.uint64(positive[i])
+        w = 1.0 if weights is None else weights[i]
+        if w > 0.0:
+            weight[c] += w
+            n_rows[c] += 1.0
+            for k in range(indptr[i], indptr[i + 1]):
+                j = np.uint64(indices[k])
+                filled[c, j] += 1.0
+                means[c, j] += w * data[k]
+    for c in range(2):
+        for j in range(d):
+            if filled[c, j] == n_rows[c] > 0.0:
+                shift[c, j] = means[c, j] / weight[c]
+    for i in range(positive.shape[0]):
+        c = np.uint64(positive[i])
+        w = 1.0 if weights is None else weights[i]
+        if w > 0.0:
+            for k in range(indptr[i], indptr[i + 1]):
+                j = np.uint64(indices[k])
+                z = data[k] - shift[c, j]
+                rest[c, j] += w * z
+                squares[c, j] += w * z * z
+    for c in range(2):
+        for j in range(d if weight[c] > 0.0 else 0):
+            step = rest[c, j] / weight[c]
+            means[c, j] = shift[c, j] + step
+            squares[c, j] = max(squares[c, j] - step * rest[c, j], 0.0)
 
 
 @jit

@@ -37,7 +37,7 @@ from sklearn.utils._param_validation import Interval
 
 from ..data.memory import MemoryRows, scores_of
 from ..data.protocol import Rows, Targets
-from ..data.scores import ScoreMoments, check_scores
+from ..data.scores import ScoreHistogram, ScoreMoments, check_scores
 from ..data.validation import check_labels, check_weights, find_classes, stream_classes
 from ..estimators.base import LinearAUCClassifier, all_or_nothing
 from ..estimators.variant import VariantMixin
@@ -362,8 +362,9 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         self.n_iter_ += len(progress["measures"])
         self.convergence_ = np.append(self.convergence_, progress["measures"])
         coef = loop.coefficients(progress["weights"])
-        history = rows.reduce(ScoreHistory.of, rows.scores(coef), merge=ScoreHistory.merge)
-        self._set_fitted(fitted_attributes(coef, calibrate(lambda: rows.score_histogram(coef, history.even))))
+        scores = rows.scores(coef)
+        history = rows.reduce(ScoreHistory.of, scores, merge=ScoreHistory.merge)
+        self._set_fitted(fitted_attributes(coef, calibrate(lambda: ScoreHistogram.of(rows, scores, history.even))))
         self.state_ = progress["state"]
         self._stream = stream._replace(rng=progress["rng"], carry=progress["carry"]).watch(history)
         context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})

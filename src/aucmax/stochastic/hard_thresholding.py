@@ -157,7 +157,7 @@ class HardThresholdingClassifier(StochasticClassifier):
             state,
             sample.rows,
             sample.positive,
-            np.ones(len(sample.positive)) if sample.weights is None else sample.weights,
+            sample.row_weights,
             totals,
             sample.means,
             drawn,

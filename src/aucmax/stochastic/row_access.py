@@ -12,6 +12,7 @@ A kernel sees row i as z_i = (x_i - shift) * unit, with `unit` one over the scal
     row_outer(rows, i, r, W)  W += z_i r'
     pair_dot, pair_axpy and pair_norm, for z_i - z_j in the place of z_i
     copy_row(rows, i, ...)    the entries of x_i in units, for buffers
+    fetch_ahead(rows, order, n)  nothing, but the row that is visited a few steps after the n-th comes into the cache
 
 and meets z in no other way, so each kernel is written once. `rows` is a `DenseRows`, whose columns are as they are, a
 `ScaledRows` or a `CSRRows`; Numba picks the code by its type.
@@ -38,8 +39,10 @@ from numba.extending import overload, register_jitable
 from scipy import sparse
 
 from ..jit import FAST, jit
+from .prefetch import LINE, prefetch
 
 SLOTS = 2
+AHEAD = 4  # rows: in less time than their steps take, memory answers
 
 
 class DenseRows(NamedTuple):
@@ -109,8 +112,11 @@ def view_rows(X: Any, shift: np.ndarray, unit: np.ndarray) -> KernelRows:
     indptr = X.indptr.view(np.uint32 if X.indptr.dtype.itemsize == 4 else np.uint64)
     data = X.data if np.all(unit == 1) else X.data * unit[X.indices]
     center = shift * unit
-    scaled = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
-    return CSRRows(data, indices, indptr, center, scaled @ center, float(center @ center))
+    if center.any():
+        center_dot = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape) @ center
+    else:
+        center_dot = np.zeros(X.shape[0])
+    return CSRRows(data, indices, indptr, center, center_dot, float(center @ center))
 
 
 def longest_row(rows: KernelRows) -> int:
@@ -243,6 +249,11 @@ def pair_norm(rows: Any, i: int, j: int, scratch: np.ndarray) -> float:
 
 def copy_row(rows: Any, i: int, values: np.ndarray, columns: np.ndarray) -> int:
     """Write the entries of x_i in units, and their columns; return their number (inside kernels)."""
+    raise NotImplementedError
+
+
+def fetch_ahead(rows: Any, order: np.ndarray, n: int) -> None:
+    """Ask memory for the row that is visited a few steps after the n-th of an order (inside kernels)."""
     raise NotImplementedError
 
 
@@ -533,6 +544,32 @@ def _copy_row(rows, i, values, columns):
             values[k] = rows.data[start + k]
             columns[k] = rows.indices[start + k]
         return n
+
+    return csr
+
+
+@overload(fetch_ahead)
+def _fetch_ahead(rows, order, n):
+    if _is_dense(rows):
+        per_line = LINE // (rows.types[0].dtype.bitwidth // 8)
+
+        def dense(rows, order, n):
+            if n + AHEAD < order.shape[0]:
+                d = rows.values.shape[1]
+                start = np.int64(order[n + AHEAD]) * d
+                for k in range(start, start + d + per_line - 1, per_line):
+                    prefetch(rows.values, k)
+
+        return dense
+
+    per_line = LINE // (rows.types[0].dtype.bitwidth // 8)
+
+    def csr(rows, order, n):
+        if n + AHEAD < order.shape[0]:
+            i = order[n + AHEAD]
+            for k in range(np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1]) + per_line - 1, per_line):
+                prefetch(rows.data, k)
+                prefetch(rows.indices, k)
 
     return csr
 
