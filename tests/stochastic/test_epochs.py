@@ -14,7 +14,8 @@ from aucmax import SOLAM, SPDAM, UniSqu
 from aucmax.algorithms import ALGORITHMS
 from aucmax.data.memory import MemoryRows
 from aucmax.data.protocol import Targets
-from aucmax.stochastic.epochs import OnlineClassifier, ScoreHistory
+from aucmax.stochastic.epochs import OnlineClassifier
+from aucmax.stochastic.score_history import ScoreHistory
 
 ONLINE = [
     name

@@ -40,16 +40,16 @@ def dense_columns(X, positive, weights, weight, means, squares):
             for j in range(d):
                 rest[c, j] = rest_squares[c, j] = 0.0
         for i in range(start, min(start + ROWS, n)):
-            c = np.uint64(positive[i])
+            own = np.uint64(positive[i])
             w = 1.0 if weights is None else weights[i]
             if w == 0.0:
                 continue
-            if first[c]:
-                first[c] = False
+            if first[own]:
+                first[own] = False
                 for j in range(d):
-                    means[c, j] = X[i, j]
-            more[c] += w
-            x, m, sums, square_sums = X[i], means[c], rest[c], rest_squares[c]
+                    means[own, j] = X[i, j]
+            more[own] += w
+            x, m, sums, square_sums = X[i], means[own], rest[own], rest_squares[own]
             for j in range(d):
                 z = x[j] - m[j]
                 sums[j] += w * z
@@ -67,41 +67,33 @@ def dense_columns(X, positive, weights, weight, means, squares):
 
 @jit
 def csr_columns(data, indices, indptr, positive, weights, weight, means, squares):
-    """Do as `dense_columns` from the nonzeros alone; columns without zeros in a class are shifted by their mean there.
+    """Do as `dense_columns` from the stored values alone.
 
-    The others are squared as they are: one zero among n rows of mean m gives a variance of at least about m^2 / n, so
-    that centring afterwards loses few digits.
+    Those of a column in a class are shifted by the first of them. In the end they are merged with the zeros.
     """
-    n_rows, filled, d = np.zeros(2), np.zeros(means.shape), means.shape[1]
-    shift, rest = np.zeros(means.shape), np.zeros(means.shape)
+    d = means.shape[1]
+    sums = np.zeros((2, d, 4))  # the shift, the weight, and the sums of shifted values and of their squares
     for i in range(positive.shape[0]):
-        c = np.uint64(positive[i])
+        own = np.uint64(positive[i])
         w = 1.0 if weights is None else weights[i]
         if w > 0.0:
-            weight[c] += w
-            n_rows[c] += 1.0
+            weight[own] += w
             for k in range(indptr[i], indptr[i + 1]):
-                j = np.uint64(indices[k])
-                filled[c, j] += 1.0
-                means[c, j] += w * data[k]
+                column = sums[own, np.uint64(indices[k])]
+                if column[1] == 0.0:
+                    column[0] = data[k]
+                z = data[k] - column[0]
+                column[1] += w
+                column[2] += w * z
+                column[3] += w * z * z
     for c in range(2):
         for j in range(d):
-            if filled[c, j] == n_rows[c] > 0.0:
-                shift[c, j] = means[c, j] / weight[c]
-    for i in range(positive.shape[0]):
-        c = np.uint64(positive[i])
-        w = 1.0 if weights is None else weights[i]
-        if w > 0.0:
-            for k in range(indptr[i], indptr[i + 1]):
-                j = np.uint64(indices[k])
-                z = data[k] - shift[c, j]
-                rest[c, j] += w * z
-                squares[c, j] += w * z * z
-    for c in range(2):
-        for j in range(d if weight[c] > 0.0 else 0):
-            step = rest[c, j] / weight[c]
-            means[c, j] = shift[c, j] + step
-            squares[c, j] = max(squares[c, j] - step * rest[c, j], 0.0)
+            shift, stored, rest, square = sums[c, j]
+            if stored > 0.0:
+                mean = shift + rest / stored
+                zeros = max(weight[c] - stored, 0.0)  # their weight
+                means[c, j] = mean * (stored / weight[c])
+                squares[c, j] = max(square - rest * (rest / stored), 0.0) + mean * mean * (stored * zeros / weight[c])
 
 
 @jit

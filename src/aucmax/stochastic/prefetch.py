@@ -10,7 +10,6 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core.imputils import impl_ret_untracked
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
@@ -18,8 +17,7 @@ LINE = 64  # bytes that come at once
 READ, KEEP, DATA = 0, 3, 1  # the arguments of LLVM's instruction
 
 
-@intrinsic
-def prefetch(typing_context: Any, array: Any, k: Any) -> Any:
+def _prefetch(typing_context: Any, array: Any, k: Any) -> Any:
     """Ask for entry k of a contiguous array (inside kernels); no entry is touched, so that k may be past the end."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -30,6 +28,9 @@ def prefetch(typing_context: Any, array: Any, k: Any) -> Any:
         data = make_array(signature.args[0])(context, builder, arguments[0]).data
         address = builder.bitcast(builder.gep(data, [arguments[1]]), place)
         builder.call(ask, [address, word(READ), word(KEEP), word(DATA)])
-        return impl_ret_untracked(context, builder, types.none, context.get_dummy_value())
+        return context.get_dummy_value()
 
     return types.none(array, types.int64), generate
+
+
+prefetch: Any = intrinsic(_prefetch)

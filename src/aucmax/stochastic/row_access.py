@@ -278,7 +278,7 @@ def in_units(rows: Any, difference: float, j: int) -> float:
 
 
 def _is(rows: types.Type, kind: type) -> bool:
-    return isinstance(rows, types.BaseNamedTuple) and rows.instance_class is kind
+    return getattr(rows, "instance_class", None) is kind
 
 
 def _is_dense(rows: types.Type) -> bool:
@@ -300,25 +300,33 @@ def _in_units(rows, difference, j):
 
 
 @overload(row_dot, jit_options=FAST)
-def _row_dot(rows, i, w):
-    if _is_dense(rows):
+def _dense_row_dot(rows, i, w):
+    def dense(rows, i, w):
+        x, total = rows.values[i], 0.0
+        for j in range(x.shape[0]):
+            total += entry(rows, x, j) * w[j]
+        return total
 
-        def dense(rows, i, w):
-            x, total = rows.values[i], 0.0
-            for j in range(x.shape[0]):
-                total += entry(rows, x, j) * w[j]
-            return total
+    return dense if _is_dense(rows) else None
 
-        return dense
 
+# A sum that may be reordered would be vectorised by gathering w, which takes a third more time on short rows. Two sums
+# do not wait for each other at every entry.
+@overload(row_dot, jit_options={"fastmath": {"contract"}})
+def _csr_row_dot(rows, i, w):
     def csr(rows, i, w):
-        total = 0.0
-        for a in range(rows.indptr[i], rows.indptr[i + 1]):
-            total += rows.data[a] * w[rows.indices[a]]
+        even = odd = 0.0
+        k, stop = np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1])
+        while k + 1 < stop:
+            even += rows.data[k] * w[rows.indices[k]]
+            odd += rows.data[k + 1] * w[rows.indices[k + 1]]
+            k += 2
+        if k < stop:
+            even += rows.data[k] * w[rows.indices[k]]
         d = rows.center.shape[0]
-        return total - w[d] * rows.center_dot[i] - w[d + 1] + w[d] * rows.center_norm
+        return even + odd - w[d] * rows.center_dot[i] - w[d + 1] + w[d] * rows.center_norm
 
-    return csr
+    return None if _is_dense(rows) else csr
 
 
 @overload(row_axpy, jit_options=FAST)
