@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults losses algorithms stochastic beside-c margin nystroem io papers peers scaling constraints clean
+.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers scaling constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -32,6 +32,10 @@ bench: $(VENV)/.installed
 # Measures the alternatives to the defaults again and writes docs/defaults.md.
 defaults: $(VENV)/.installed
 	$(BIN)/python benchmarks/defaults.py --write docs/defaults.md
+
+# Measures the defaults of the algorithms beside the papers' variants and writes docs/variants.md.
+variants: $(VENV)/.installed
+	$(BIN)/python benchmarks/variants.py --write docs/variants.md
 
 # Measures the losses beside a tuned logistic regression again and writes docs/losses.md.
 losses: $(VENV)/.installed

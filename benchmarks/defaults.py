@@ -24,7 +24,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 from threadpoolctl import threadpool_limits
 
 from aucmax import AUCClassifier
-from aucmax.selection import blend, fold_training
+from aucmax.selection import blend, candidates, fold_training
 from aucmax.solvers import smooth_auc
 
 HALF_STEPS = tuple(power / 2 for power in range(4, -11, -1))
@@ -32,16 +32,16 @@ HALF_STEPS = tuple(power / 2 for power in range(4, -11, -1))
 VARIANTS: dict[str, tuple[dict[str, Any], list[tuple[Any, str, Any]]]] = {
     "the default": ({}, []),
     "the best candidate instead of a blend": ({"selection": "best"}, []),
-    "without squared": ({}, [(blend, "POOL", tuple(set(blend.POOL) - {"squared"}))]),
-    "without pooled": ({}, [(blend, "POOL", tuple(set(blend.POOL) - {"pooled"}))]),
-    "without smooth_auc": ({}, [(blend, "POOL", tuple(set(blend.POOL) - {"smooth_auc"}))]),
-    "squared and pooled only": ({}, [(blend, "POOL", ("squared", "pooled"))]),
+    "without squared": ({}, [(candidates, "POOL", tuple(set(candidates.POOL) - {"squared"}))]),
+    "without pooled": ({}, [(candidates, "POOL", tuple(set(candidates.POOL) - {"pooled"}))]),
+    "without smooth_auc": ({}, [(candidates, "POOL", tuple(set(candidates.POOL) - {"smooth_auc"}))]),
+    "squared and pooled only": ({}, [(candidates, "POOL", ("squared", "pooled"))]),
     "standardised columns only": ({"standardize": True}, []),
     "columns as they are only": ({"standardize": False}, []),
-    "columns as they are without a handicap": ({}, [(blend, "HANDICAP", -np.inf)]),
+    "columns as they are without a handicap": ({}, [(blend, "HANDICAP", 0.0)]),
     "two alphas per decade": (
         {},
-        [(blend, "SQUARE_POWERS", HALF_STEPS), (blend, "LOGISTIC_POWERS", HALF_STEPS[2:-2])],
+        [(candidates, "SQUARE_POWERS", HALF_STEPS), (candidates, "LOGISTIC_POWERS", HALF_STEPS[2:-2])],
     ),
     "3 folds": ({"cv": 3}, []),
     "10 folds": ({"cv": 10}, []),

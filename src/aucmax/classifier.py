@@ -17,10 +17,11 @@ from .data.scores import ScoreMoments
 from .estimators.base import all_or_nothing
 from .estimators.moment_classifier import MomentClassifier
 from .losses import FITTED
-from .selection.blend import choose_blend, solve_members
+from .selection.blend import choose_blend
 from .selection.calibration import calibrate, calibrate_gaussian
 from .selection.cross_validation import PENALTIES, check_alphas, check_loss, check_n_nonzero, cross_validate
 from .selection.from_moments import choose_from_moments
+from .selection.members import solve_members
 from .solvers.candidate import Candidate
 from .solvers.problem import SQUARES, Objective, Problem
 from .solvers.square import SOLVERS, MomentProblem
@@ -70,9 +71,7 @@ class AUCClassifier(MomentClassifier):
 
     selection : {"blend", "best"}, default="blend"
         What to do with the candidates of loss="auto": "blend" adds them greedily, with replacement, while the held-out
-        AUC rises; "best" takes the one of the highest held-out AUC. Candidates with columns as they are take part only
-        if the best of them is better than the best standardised one by a standard error of the difference. With a named
-        loss, the best alpha is taken.
+        AUC rises; "best" takes the one of the highest held-out AUC. With a named loss, the best alpha is taken.
 
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
         The penalty on the weights. "l1" and "elasticnet" leave many of them exactly 0.
@@ -101,12 +100,14 @@ class AUCClassifier(MomentClassifier):
         class has fewer rows. If that class has so few rows that one round of folds would be too noisy, there are up to
         ten rounds (two for a blend), each from another order of the rows. The folds are not random. A blend is chosen
         on at most 2,500 rows of each class, or ten per column, and losses other than the square ones on at most 10,000
-        or ten per column; the final fit is to all rows. Not used if there is nothing to choose.
+        or ten per column; the final fit is to all rows. The members of a blend that was chosen on a sample have smaller
+        alphas than the candidates, since the best alpha falls as one over the number of rows. Not used if there is
+        nothing to choose.
 
     standardize : bool or "auto", default="auto"
         Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied, sparse
-        data stay sparse, and `coef_` holds the weights of the original columns. "auto" tries both in a blend, and
-        standardises otherwise.
+        data stay sparse, and `coef_` holds the weights of the original columns. "auto" standardises, except in a blend:
+        there the square losses try both, and columns are left as they are if this is better by a standard error.
 
     solver : {"auto", "moments", "dual", "cg"}, default="auto"
         "moments" factors an n_features x n_features matrix. "dual" factors a matrix of the order of the number of rows.
@@ -174,7 +175,7 @@ class AUCClassifier(MomentClassifier):
 
     moments_ : ClassMoments
         The class moments, from which `partial_fit` continues. Only after a blend or with the losses "squared" and
-        "pooled", if there are few enough columns for the solver "moments".
+        "pooled", if the weights were computed from them.
 
     dual_gap_ : float
         The objective minus a lower bound of its minimum. Only with the loss "hinge".
@@ -360,7 +361,8 @@ class AUCClassifier(MomentClassifier):
             self.loss_ = "blend" if len(members.candidates) > 1 else str(members.candidates[0].loss)
             if len(members.candidates) == 1:
                 self.alpha_ = members.candidates[0].alpha
-            self._set_calibration(calibrate(lambda: blend.held_out().shifted(float(w @ members.center))))
+            middle = float(w @ members.center)
+            self._set_calibration(calibrate(lambda: blend.held_out().scaled(members.unit).shifted(middle)))
         contexts[0].call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
 
     def _solve(

@@ -63,6 +63,10 @@ CASES = {
         aucmax.OPAUC(eta0=0.1, alpha=0.3),
         lambda X, y, drawn: opauc.opauc(X, y, joined([order for ((order, _),) in drawn]), eta=0.1, lam=0.3),
     ),
+    "OPAUC, steps past 0": (
+        aucmax.OPAUC(eta0=0.1, alpha=15.0),
+        lambda X, y, drawn: opauc.opauc(X, y, joined([order for ((order, _),) in drawn]), eta=0.1, lam=15.0),
+    ),
     "OPAUCr": (aucmax.OPAUC(rank=3, eta0=0.1, alpha=0.3), lambda X, y, drawn: sketched(X, y, drawn, "paper")),
     "OPAUCr, unbiased": (
         aucmax.OPAUC(rank=3, eta0=0.1, alpha=0.3, centering="unbiased"),

@@ -794,7 +794,9 @@ def test_progress_of_a_fit_counts_its_steps(terminal):
         steps = console.FitProgress(bar)
         AUCClassifier().set_callbacks(steps).fit(X[TRAIN], Y[TRAIN])
         bar.progress.refresh()
-        assert steps.count == bar.progress.tasks[0].total == 4  # two scalings, the blend, the fit to all rows
+        assert (
+            steps.count == bar.progress.tasks[0].total == 5
+        )  # two scalings, other losses, blend, fit to all rows
     assert f"{steps.count} of {steps.count} steps" in terminal.getvalue()
 
 

@@ -506,8 +506,8 @@ OF_A_PATH = ("moments", "fold", "fold", "fold", "scores", "solve")
 @pytest.mark.parametrize(
     ("parameters", "tasks"),
     [
-        ({}, ("candidates", "candidates", "blend", "solve")),
-        ({"standardize": False}, ("candidates", "blend", "solve")),
+        ({}, ("candidates", "candidates", "candidates", "blend", "solve")),
+        ({"standardize": False}, ("candidates", "candidates", "blend", "solve")),
         ({"loss": "logistic"}, OF_A_PATH),
         ({"penalty": "l1"}, OF_A_PATH),
         ({"n_nonzero": [1, 2]}, OF_A_PATH),

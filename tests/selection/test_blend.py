@@ -12,8 +12,11 @@ from threadpoolctl import threadpool_limits
 from aucmax import AUCClassifier, roc_auc
 from aucmax.data.memory import MemoryRows
 from aucmax.selection import blend as blending
-from aucmax.selection.blend import admitted, choose_blend, view_rows
+from aucmax.selection import candidates
+from aucmax.selection.blend import choose_blend, choose_scaling
+from aucmax.selection.candidates import Family, view_rows
 from aucmax.selection.cross_validation import PathCV
+from aucmax.selection.fold_rows import FoldRows
 from aucmax.selection.fold_training import FoldTraining
 from aucmax.selection.held_out_scores import TestSets
 from aucmax.selection.rounds import make_rounds
@@ -37,10 +40,10 @@ def wide(n=40, d=150, signal=0.8):
     return rng.standard_normal((n, d)) * np.linspace(0.5, 3, d) + 5 + signal * np.outer(y, np.arange(d) < 10), y
 
 
-def training_of(X, y, weights=None, cv=3):
+def training_of(X, y, weights=None, cv=3, standardize=True):
     rows = MemoryRows(X, y, CLASSES, weights)
     rounds = make_rounds(cv, rows, 1)
-    return rows, rounds, view_rows(rows, rounds, (True,))[True]
+    return rows, rounds, view_rows(rows, rounds, (True, False))[standardize]
 
 
 # The blend
@@ -136,11 +139,15 @@ def test_aucs_of_test_sets(weighted):
 
 
 def test_columns_as_they_are_must_be_clearly_better():
-    candidates = [Candidate(1.0, loss="squared", standardize=standardize) for standardize in (True, False)]
     noise = np.array([-0.02, 0.02, 0.0, -0.01, 0.01])
-    for gain, expected in ((0.003, [0]), (0.02, [0, 1])):
-        auc = np.column_stack([np.full(5, 0.8), 0.8 + gain + noise])
-        assert admitted(PathCV(candidates, auc), 1).tolist() == expected
+    for gain, expected in ((0.003, True), (0.02, False)):
+        aucs = {True: np.full(5, 0.8), False: 0.8 + gain + noise}
+        families = []
+        for standardize, auc in aucs.items():
+            candidates = [Candidate(alpha, loss="squared", standardize=standardize) for alpha in (1.0, 0.1)]
+            families.append(Family(candidates, *np.empty((3, 0)), np.column_stack([auc - 0.1, auc])))
+        assert choose_scaling(families, 1) is expected
+        assert choose_scaling(families[1:], 1) is False
 
 
 def test_rare_levels_take_the_columns_as_they_are():
@@ -213,7 +220,7 @@ def test_square_models_of_the_folds(monkeypatch, pooled, weighted, by_rows):
         monkeypatch.setattr("aucmax.selection.fold_training.ROW_TOL", 1e-6)
     _, rounds, view = training_of(X, y, weights)
     alphas = np.array([1.0, 0.01])
-    found = view.weights(view.training.square(alphas, pooled))
+    found = view.training.square(alphas, pooled) / view.scale
     scaled = MemoryRows(X / view.scale, y, CLASSES, weights)
     objective = Objective("pooled" if pooled else "squared", standardize=False, solver="moments")
     for k, split in enumerate(rounds[0].splits):
@@ -221,12 +228,15 @@ def test_square_models_of_the_folds(monkeypatch, pooled, weighted, by_rows):
         assert_allclose(found[k], expected, rtol=0, atol=(1e-4 if by_rows else 1e-9) * np.abs(expected).max())
 
 
-def test_logistic_models_of_the_folds():
+@pytest.mark.parametrize("standardize", [True, False])
+def test_logistic_models_of_the_folds(standardize):
     X, y = skewed()
-    _, rounds, view = training_of(X, y)
+    X = X * np.geomspace(0.3, 3, X.shape[1])
+    _, rounds, view = training_of(X, y, standardize=standardize)
     alphas = np.array([0.1, 0.01, 0.001])
     found = np.stack(list(view.training.logistic(alphas)), axis=1)
-    scaled = MemoryRows(X / view.scale, y, CLASSES)
+    found = found if standardize else found / view.scale
+    scaled = MemoryRows(X / view.scale if standardize else X, y, CLASSES)
     objective = Objective("balanced_logistic", standardize=False, solver="moments")
     for k, split in enumerate(rounds[0].splits):
         expected = objective.problem(scaled.subset(rounds[0].parts, split.train)).path(alphas, 1e-8)
@@ -242,7 +252,7 @@ def test_models_of_a_fold_do_not_know_the_labels_of_its_test_rows(data):
     models = []
     for labels in (y, flipped):
         targets = MemoryRows(X, labels, CLASSES).targets
-        training = FoldTraining(view.training.Z, targets, rounds, view.training.diagonal)
+        training = FoldTraining(FoldRows(view.training.rows.Z, targets, rounds, view.training.rows.variances))
         logistic = list(training.logistic(view.level * np.array([1.0, 0.01, 1e-4])))
         models.append(np.array([training.square(np.array([0.1]), True)[0, 0], *(U[0] for U in logistic)]))
     gaps = np.linalg.norm(models[0] - models[1], axis=1) / np.linalg.norm(models[0], axis=1)
@@ -261,18 +271,42 @@ def test_a_sample_of_many_rows(monkeypatch):
     assert_allclose(found.path.auc, alone.path.auc)
     clf = AUCClassifier().fit(X, y)
     assert_allclose(clf.moments_.weight, rows.totals)  # the final fit is to all rows
+    # Alphas fall as the rows grow in number, and each member still has scores of about unit spread.
+    factor = np.sum(1 / rows.totals) / np.sum(1 / sample.totals)
+    compared = {*found.path.alphas}
+    assert all(np.isclose(alpha / factor, list(compared)).any() for alpha in clf.blend_["alpha"])
+    for member in range(len(clf.blend_["loss"])):
+        w = clf.blend_["coef"][member]
+        variances = [np.var(sample.X[sample.y == label] @ w) for label in (0, 1)]
+        assert clf.blend_["spread"][member] == pytest.approx(np.sqrt(np.mean(variances)))
+    given = AUCClassifier(alphas=[1.0, 0.1]).fit(X, y)
+    assert set(given.blend_["alpha"]) <= {1.0, 0.1}
 
 
 def test_wide_sparse_rows_that_are_too_many_to_rotate(monkeypatch):
     X, y = wide(n=80, d=400)
     X = sparse.csr_array(np.where(np.abs(X - 5) > 2, X - 5, 0.0))
     rotated = AUCClassifier(standardize=True).fit(X, y)
-    monkeypatch.setattr(blending, "MAX_ROTATED", 10)
-    monkeypatch.setattr(blending, "MAX_COLUMNS", 20)
+    monkeypatch.setattr(candidates, "MAX_ROTATED", 10)
+    monkeypatch.setattr(candidates, "MAX_COLUMNS", 20)
     clf = AUCClassifier(standardize=True).fit(X, y)
     assert_allclose(clf.blend_auc_, rotated.blend_auc_, atol=0.03)
     cosine = clf.coef_[0] @ rotated.coef_[0] / np.linalg.norm(clf.coef_) / np.linalg.norm(rotated.coef_)
     assert cosine > 0.95
+
+
+def test_thin_sparse_members_are_solved_on_the_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((300, 250), density=0.02, rng=rng, format="csr")
+    y = (X @ rng.standard_normal(250) + 0.3 * rng.standard_normal(300) > 0).astype(int)
+    found = AUCClassifier(tol=1e-9).fit(X, y)
+    assert not hasattr(found, "moments_")
+    monkeypatch.setattr("aucmax.selection.members.CG_COST", np.inf)
+    expected = AUCClassifier(tol=1e-9).fit(X, y)
+    assert expected.moments_.n_features == 250
+    assert expected.blend_["share"].tolist() == found.blend_["share"].tolist()
+    assert len(set(found.blend_["loss"])) < len(found.blend_["loss"])  # two alphas of one loss, solved together
+    assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-6 * np.abs(expected.coef_).max())
 
 
 def test_clones_and_rare_classes():
@@ -284,6 +318,13 @@ def test_clones_and_rare_classes():
         assert AUCClassifier().fit(X, few).coef_.any()
 
 
+def test_the_unit_of_the_weights_does_not_matter():
+    X, y = noisy_line(n=80)
+    expected = AUCClassifier().fit(X, y).coef_
+    for unit in (1e-200, 1e200):
+        assert_allclose(AUCClassifier().fit(X, y, sample_weight=np.full(80, unit)).coef_, expected, rtol=1e-6)
+
+
 # The ends of the grids, and columns that are too small
 
 
@@ -292,14 +333,16 @@ def test_a_grid_is_extended_where_the_auc_still_rises(monkeypatch):
     factor = rng.standard_normal(400)
     X = np.column_stack([factor + 0.1 * rng.standard_normal(400), factor])
     y = (X[:, 0] - X[:, 1] + 0.05 * rng.logistic(size=400) > 0).astype(int)  # only the small difference counts
-    monkeypatch.setattr(blending, "RISING", 0.0)
-    monkeypatch.setattr(blending, "SQUARE_POWERS", (2, 1))
-    monkeypatch.setattr(blending, "LOGISTIC_POWERS", (2, 1))
-    results = AUCClassifier(standardize=True).fit(X, y).cv_results_
+    monkeypatch.setattr(candidates, "RISING", 0.0)
+    monkeypatch.setattr(candidates, "SQUARE_POWERS", (2, 1))
+    monkeypatch.setattr(candidates, "LOGISTIC_POWERS", (2, 1))
+    with pytest.warns(UserWarning, match="still rising there: try smaller ones"):  # it rises beyond these, too
+        results = AUCClassifier(standardize=True).fit(X, y).cv_results_
     for loss in ("squared", "balanced_logistic"):
         assert sum(results["param_loss"] == loss) == 5  # three beyond the two of the grid
-    monkeypatch.setattr(blending, "N_BEYOND", 0)
-    results = AUCClassifier(standardize=True).fit(X, y).cv_results_
+    monkeypatch.setattr(candidates, "N_BEYOND", 0)
+    with pytest.warns(UserWarning, match="still rising there: try smaller ones"):
+        results = AUCClassifier(standardize=True).fit(X, y).cv_results_
     assert sum(results["param_loss"] == "balanced_logistic") == 2
 
 
@@ -312,7 +355,7 @@ def test_a_path_that_still_rises_warns():
     factor = rng.standard_normal(200)
     X = np.column_stack([factor + 0.3 * rng.standard_normal(200), factor])
     y = (X[:, 0] - X[:, 1] > 0).astype(int)  # only the difference of two columns counts, which alpha suppresses
-    with pytest.warns(UserWarning, match=r"^The cross-validated AUC is highest for the smallest alpha of the grid"):
+    with pytest.warns(UserWarning, match=r"^The cross-validated AUC is highest for the smallest alpha that was tried"):
         AUCClassifier("squared", solver="cg").fit(X, y)
 
 

@@ -79,10 +79,11 @@ class ASAM(PairSamplingClassifier):
 
     - columns are standardised (a shift changes no pair), and eta0 follows their scale: Bottou's rule is for pairs of
       norm 1 or so, and its first steps on others move a score by hundreds;
-    - no step is longer than (1 - w.z) / |z|^2, which takes the pair to its target. PSAM has this limit by its proximal
-      map. With the first step of the default it seldom binds: on eleven data sets it gained 0.0004 in AUC after one
-      pass and 0.0002 after five, and it was better on eight and worse on three (1e-3 to 1e-7 for alpha). With the
-      longer steps of Bottou's rule the limit is what makes PSAM better than ASAM.
+    - no step is longer than (1 - w.z) / |z|^2, which takes the pair to its target, as in PSAM: pairs that are much
+      longer than others cannot do harm. With the first step of the default this changes little: on eleven data sets
+      of up to 60,000 rows it gained 0.0004 in AUC after one pass, better on eight and worse on three, and 0.0002 after
+      five. With the longer first steps of Bottou's rule it may change much: on spambase as distributed, alpha=1e-8, one
+      pass of the paper variant has an AUC of 0.78, that of PSAM 0.87.
 
     The defaults were chosen on validation rows of eight data sets: on none of them was another alpha up to 0.01 better
     by more than 0.002 in AUC, for ASAM or PSAM.

@@ -244,8 +244,8 @@ class OPAUC(OnlineClassifier):
                 f"rank={self.rank} is above the number of features, {n_features}: rank=None keeps the covariances "
                 "themselves in less memory."
             )
-        eta0 = self._chosen("eta0")
-        if eta0 is not None and eta0 * self.alpha >= 1:
+        eta0, takes_any = self._chosen("eta0"), self._is_paper and self.rank is None  # of the paper's grid
+        if eta0 is not None and eta0 * self.alpha >= 1 and not takes_any:
             raise ValueError(
                 f"eta0 * alpha must be below 1, got {eta0:g} * {self.alpha:g}: a step would take weights past 0."
             )

@@ -141,6 +141,11 @@ class ScoreHistogram(NamedTuple):
         low, high = self.grid
         return self._replace(grid=ScoreGrid(low + shift, high + shift), means=self.means + shift)
 
+    def scaled(self, factor: float) -> ScoreHistogram:
+        """Return the histogram of the scores times `factor`, which is above 0."""
+        low, high = self.grid
+        return self._replace(grid=ScoreGrid(low * factor, high * factor), means=self.means * factor)
+
     def with_totals(self, totals: np.ndarray) -> ScoreHistogram:
         """Return the histogram with other total weights of the classes."""
         return self._replace(mass=self.mass * (totals / self.mass.sum(axis=1))[:, None])

@@ -170,3 +170,45 @@ def step_length(scores, change, positive, weights, low, scale, kernel, value, sl
             length /= 3.0
             shorter = True
     return best_length, best
+
+
+@jit(**FAST)
+def fill_gradients(scores, positive, weights, lows, steps, kernels, gradients):
+    """Return the losses of many vectors of scores, and fill `gradients` with their derivatives."""
+    values = np.empty(scores.shape[0])
+    for k in range(scores.shape[0]):
+        masses = np.zeros((2, N_POINTS))
+        add_masses(scores[k], positive, weights[k], lows[k], 1.0 / steps[k], masses)
+        slopes = field_slopes(masses, kernels[k]) / steps[k]
+        fill_slopes(scores[k], positive, weights[k], lows[k], 1.0 / steps[k], slopes, gradients[k])
+        values[k] = pair_sum(masses, kernels[k])
+    return values
+
+
+@jit(**FAST)
+def step_all(scores, changes, positive, weights, lows, steps, kernels, values, gradients, lengths, first):
+    """Move many vectors of scores along their changes, and return the losses there.
+
+    Each change is shifted to the mean 0 and `lengths` is filled with the lengths of the steps; 0 if there is none. A
+    length of -1 stands for a first step, whose change of the scores has the root mean square `first`.
+    """
+    found = values.copy()
+    for k in range(scores.shape[0]):
+        change, scale = changes[k], 1.0 / steps[k]
+        mean = size = slope = 0.0
+        for i in range(change.shape[0]):
+            mean += weights[k, i] * change[i] / 2.0
+        for i in range(change.shape[0]):
+            change[i] -= mean
+            size += weights[k, i] * change[i] ** 2 / 2.0
+            slope += gradients[k, i] * change[i]
+        if lengths[k] < 0.0:
+            lengths[k] = first / np.sqrt(size) if size > 0.0 else 0.0
+        if slope < 0.0 and lengths[k] > 0.0:
+            at = scores[k], change, positive, weights[k], lows[k], scale
+            lengths[k], found[k] = step_length(*at, kernels[k], values[k], slope, lengths[k])
+            for i in range(change.shape[0]):
+                scores[k, i] += lengths[k] * change[i]
+        else:
+            lengths[k] = 0.0
+    return found

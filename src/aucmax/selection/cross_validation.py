@@ -306,14 +306,19 @@ def cross_validate(
         held_out = sample.held_out(models)
     path = PathCV(whole.candidates(alphas), held_out.auc)
     if by_default and path.is_rising():
-        warnings.warn(
-            f"The cross-validated AUC is highest for the smallest alpha of the grid, {alphas[-1]:.2g}, and still "
-            "rising there: try smaller ones with alphas=.",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn_of_a_rising_path(float(alphas[-1]))
     start = np.mean(np.concatenate([model.weights[:, path.best_index] for model in models]), axis=0)
     return CrossValidation(path, whole, start, held_out, None if sample is rows else rows.totals)
+
+
+def warn_of_a_rising_path(alpha: float) -> None:
+    """Warn that the smallest alpha is the best one."""
+    warnings.warn(
+        f"The cross-validated AUC is highest for the smallest alpha that was tried, {alpha:.2g}, and still rising "
+        "there: try smaller ones with alphas=.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def join_models(

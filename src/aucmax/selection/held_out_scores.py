@@ -13,12 +13,13 @@ Importing this module imports Numba; see `jit`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..data.folds import in_parts
 from ..data.protocol import Round, Targets
-from ..jit import jit
+from ..jit import FAST, jit
 
 # Scores are rounded to multiples of this: equal rows have equal scores in spite of rounding errors, also in blends.
 QUANTUM = 2.0**-30
@@ -41,7 +42,7 @@ class TestSets:
     edges : ndarray of shape (S, 3)
         Where the scores of each test set begin, where its negatives begin, and where it ends.
     weights : ndarray of shape (N,) or None
-        The sample weights of all test sets.
+        The sample weights of all test sets, relative to the largest.
     """
 
     __test__ = False  # for pytest
@@ -57,10 +58,19 @@ class TestSets:
                 self.rows.append(np.concatenate(ours))
                 end = edges[-1][2]
         self.edges = np.array(edges)
+        self._blocks: tuple[Any, list[Any]] = None, []
         weights = targets.sample_weight
-        self.weights = None if weights is None else np.concatenate([weights[rows] for rows in self.rows])
+        self.weights: np.ndarray | None = None
+        if weights is not None:  # relative to the largest, so that products of tiny ones do not underflow
+            self.weights = np.concatenate([weights[rows] for rows in self.rows]) / weights.max()
 
-    def scores(self, Z: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def blocks(self, Z: Any) -> list[Any]:
+        """Return the rows of each test set; those of the last Z are kept."""
+        if self._blocks[0] is not Z:
+            self._blocks = Z, [Z[rows] for rows in self.rows]
+        return self._blocks[1]
+
+    def scores(self, Z: Any, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of A models for each of S splits, shape (A, N), and the spreads that divided them, (A,).
 
         Parameters
@@ -71,24 +81,25 @@ class TestSets:
             The models of each split.
         """
         scores = np.empty((U.shape[1], self.edges[-1, 2]))
-        variance = np.zeros(U.shape[1])
-        for rows, (start, middle, stop), models in zip(self.rows, self.edges, U, strict=True):
-            part = scores[:, start:stop]
-            part[:] = (Z[rows] @ models.T).T
-            size = middle - start
-            weights = np.ones(stop - start) if self.weights is None else self.weights[start:stop]
-            shares = weights[:size] / weights[:size].sum(), weights[size:] / weights[size:].sum()
-            means = part[:, :size] @ shares[0], part[:, size:] @ shares[1]
-            part -= ((means[0] + means[1]) / 2)[:, None]
-            half = (means[0] - means[1]) / 2  # both class means are that far from 0 now
-            squares = part**2
-            variance += (squares[:, :size] @ shares[0] + squares[:, size:] @ shares[1]) / 2 - half**2
-        spread = np.sqrt(np.maximum(variance, 0) / len(self.rows))
+        for block, (start, _, stop), models in zip(self.blocks(Z), self.edges, U, strict=True):
+            scores[:, start:stop] = (block @ models.T).T
+        spread = np.sqrt(
+            center_scores(scores, self.edges, np.ones(scores.shape[1]) if self.weights is None else self.weights)
+        )
         spread[~(spread > 0)] = 1.0
         scores *= (1 / QUANTUM) / spread[:, None]
         np.rint(scores, out=scores)
         scores *= QUANTUM
         return scores, spread
+
+    def by_row(self, scores: np.ndarray, n_rows: int) -> np.ndarray:
+        """Return the mean held-out score of each row, from N scores; NaN for rows that are in no test set."""
+        totals, times = np.zeros(n_rows), np.zeros(n_rows)
+        for members, (start, _, stop) in zip(self.rows, self.edges, strict=True):
+            totals[members] += scores[start:stop]
+            times[members] += 1
+        with np.errstate(invalid="ignore"):
+            return totals / times
 
     def auc(self, scores: np.ndarray) -> np.ndarray:
         """Return the AUC of each row of scores in each test set, shape (S, A)."""
@@ -134,6 +145,31 @@ class TestSets:
         best = int(np.argmax(blends))
         counts = np.bincount(taken[: best + 1], minlength=len(scores))
         return counts / counts.sum(), blends[best]
+
+
+@jit(**FAST)
+def center_scores(scores, edges, weights):
+    """Shift scores to the midpoint of the class means in each test set; return their mean variance in a class."""
+    variances = np.zeros(scores.shape[0])
+    for k in range(edges.shape[0]):
+        totals = np.zeros(2)
+        for c in range(2):
+            for i in range(edges[k, c], edges[k, c + 1]):
+                totals[c] += weights[i]
+        for row in range(scores.shape[0]):
+            means = np.zeros(2)
+            for c in range(2):
+                for i in range(edges[k, c], edges[k, c + 1]):
+                    means[c] += weights[i] * scores[row, i]
+                means[c] /= totals[c]
+            middle = (means[0] + means[1]) / 2.0
+            for c in range(2):
+                square = 0.0
+                for i in range(edges[k, c], edges[k, c + 1]):
+                    square += weights[i] * (scores[row, i] - means[c]) ** 2
+                    scores[row, i] -= middle
+                variances[row] += square / totals[c] / 2.0
+    return variances / edges.shape[0]
 
 
 @jit
