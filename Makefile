@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic margin nystroem io papers peers scaling constraints clean
+.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers scaling constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -48,6 +48,10 @@ algorithms: $(VENV)/.installed
 # Measures what epochs and sparse fits cost and writes docs/stochastic.md.
 stochastic: $(VENV)/.installed
 	$(BIN)/python benchmarks/stochastic.py --write docs/stochastic.md
+
+# Measures epochs and fits beside C loops, where a compiler is there, and writes docs/stochastic.md.
+beside-c: $(VENV)/.installed
+	$(BIN)/python benchmarks/beside_c.py --write docs/stochastic.md
 
 # Measures what the other losses and the algorithms on pairs cost and writes docs/margin.md.
 margin: $(VENV)/.installed

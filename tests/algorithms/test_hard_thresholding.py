@@ -1,6 +1,7 @@
 """SHT-AUC, StoIHT and HSG-HT: formulas by brute force, limits known exactly, invariances, resuming."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -406,18 +407,18 @@ def test_the_order_is_random_and_spreads_the_classes():
 
 
 def test_the_number_of_blocks():
-    sample = Sample(None, None, np.arange(1000) < 200)
+    sample = Sample(None, np.arange(1000) < 200)
     counts = [SHTAUC()._count_blocks(sample, d) for d in (1, 2, 4, 5, 7, 20, 21, 1000)]
     assert counts == [10, 10, 5, 4, 2, 1, 1, 1]
-    twice = sample._replace(weights=np.full(1000, 2.0))
+    twice = replace(sample, weights=np.full(1000, 2.0))
     assert [SHTAUC()._count_blocks(twice, d) for d in (7, 20, 21, 1000)] == [5, 2, 1, 1]
     assert SHTAUC(n_blocks=8)._count_blocks(sample, 1000) == 8
-    assert SHTAUC(n_blocks=8)._count_blocks(sample._replace(positive=sample.positive[:5]), 1) == 5
+    assert SHTAUC(n_blocks=8)._count_blocks(replace(sample, positive=sample.positive[:5]), 1) == 5
 
 
 def test_batches_grow_from_pass_to_pass_until_they_are_all_rows():
     clf, n = HSGHT(batch_size=10, growth=1.1), 500
-    sample = Sample(None, None, np.arange(n) < 20)
+    sample = Sample(None, np.arange(n) < 20)
     state, order = clf._start(5, n), np.arange(n)
     t = 0
     for _ in range(30):
@@ -432,7 +433,7 @@ def test_batches_grow_from_pass_to_pass_until_they_are_all_rows():
         t += len(sizes)
         state.scalars[STEPS] = t
     assert list(sizes) == [n]
-    weighted = sample._replace(weights=np.arange(1.0, n + 1))
+    weighted = replace(sample, weights=np.arange(1.0, n + 1))
     _, start, stop, mass = clf._batches(clf._start(5, n), weighted, order[::-1], None)
     np.testing.assert_allclose(1 / mass, [np.arange(n, 0, -1)[a:b].sum() for a, b in zip(start, stop, strict=True)])
     state.scalars[STEPS] = 1e9

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import operator
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from aucmax import SOLAM, SPDAM, UniSqu
 from aucmax.algorithms import ALGORITHMS
 from aucmax.data.memory import MemoryRows
 from aucmax.data.protocol import Targets
-from aucmax.stochastic.epochs import OnlineClassifier, ScoreHistory
+from aucmax.stochastic.epochs import OnlineClassifier
+from aucmax.stochastic.score_history import ScoreHistory
 
 ONLINE = [
     name
@@ -47,7 +49,7 @@ class BlockRows(MemoryRows):
             part = self.take(np.arange(start, stop))
             yield part.X, Targets(part.y == self.classes[1], part.sample_weight, self.totals)
 
-    def reduce(self, function, scores, merge):
+    def reduce(self, function, scores, merge=operator.add):
         ends = np.cumsum((0, *SIZES))
         parts = [
             function(targets, scores[start:stop])

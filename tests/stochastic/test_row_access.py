@@ -38,6 +38,17 @@ def axpy(a, rows, i, w):
 
 
 @numba.njit
+def axpys(a, w, b, v, rows, i):
+    rows_module.row_axpys(a, w, b, v, rows, i)
+
+
+@numba.njit
+def fetch(rows, order):
+    for n in range(order.shape[0]):
+        rows_module.fetch_ahead(rows, order, n)
+
+
+@numba.njit
 def dots(rows, i, W, out):
     rows_module.row_dots(rows, i, W, out)
 
@@ -63,13 +74,13 @@ N, D = 9, 4
 def problem(seed, kind):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.6)
-    shift, unit = rng.standard_normal(D), rng.random(D) + 0.5
+    shift, unit = (np.zeros(D), np.ones(D)) if kind == "plain" else (rng.standard_normal(D), rng.random(D) + 0.5)
     Z = (X - shift) * unit
-    X = {"dense": X, "csr": sparse.csr_array(X), "matrix": sparse.csr_matrix(X)}[kind]
+    X = {"plain": X, "dense": X, "csr": sparse.csr_array(X), "matrix": sparse.csr_matrix(X)}[kind]
     return view_rows(X, shift, unit), Z, shift, unit, rng
 
 
-every_kind = pytest.mark.parametrize("kind", ["dense", "csr", "matrix"])
+every_kind = pytest.mark.parametrize("kind", ["plain", "dense", "csr", "matrix"])
 
 
 @every_kind
@@ -106,6 +117,30 @@ def test_products_with_several_weight_vectors(kind):
         np.testing.assert_allclose(out, Z[i] @ plain, atol=1e-11)
     for k in range(3):
         np.testing.assert_allclose(coefficients(W[:, k], shift, unit), plain[:, k] * unit, atol=1e-12)
+
+
+@every_kind
+def test_a_row_is_added_to_two_weight_vectors_as_to_each(kind):
+    rows, Z, shift, unit, rng = problem(8, kind)
+    w, v = zero_weights(D), zero_weights(D)
+    a, b = rng.standard_normal((2, N))
+    for i in range(N):
+        axpys(a[i], w, b[i], v, rows, np.uint64(i))
+    np.testing.assert_allclose(coefficients(w, shift, unit), a @ Z * unit, atol=1e-12)
+    np.testing.assert_allclose(coefficients(v, shift, unit), b @ Z * unit, atol=1e-12)
+
+
+@every_kind
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_that_are_fetched_ahead_stay_as_they_are(kind, dtype):
+    X = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]], dtype)
+    shift, unit = np.zeros(3), np.ones(3)
+    if kind == "dense":
+        shift[0] = 1.0
+    rows = view_rows(X if kind in ("plain", "dense") else sparse.csr_array(X), shift, unit)
+    for length in (0, 1, 5, 9):  # shorter and longer than what is asked for ahead
+        fetch(rows, np.arange(length, dtype=np.uint64) % np.uint64(3))
+    np.testing.assert_array_equal(score_rows(rows, weight_vector(rows, np.ones(3))), (X - shift).sum(axis=1))
 
 
 @every_kind

@@ -50,6 +50,7 @@ from sklearn.utils._param_validation import Interval
 from ..jit import jit
 from ..stochastic.averaged_weights import AveragedWeights, add_to_average, data_step, project, score, shrink, step
 from ..stochastic.epochs import OnlineClassifier
+from ..stochastic.row_access import fetch_ahead
 from ..stochastic.sample import Sample
 
 
@@ -201,9 +202,6 @@ class SOLAM(OnlineClassifier):
     def _start(self, n_features: int, n_rows: int) -> SaddleState:
         return SaddleState(AveragedWeights.zeros(n_features), np.zeros(7))
 
-    def _prepare(self, sample: Sample) -> Sample:
-        return sample._replace(largest_norm=float(sample.norms.max(initial=0.0)))
-
     def _epoch(self, state: SaddleState, sample: Sample, drawn: np.ndarray) -> None:
         rows, eta0 = (sample.rows, sample.norms, sample.positive, drawn), self._chosen("eta0")
         if self._is_paper:
@@ -316,7 +314,8 @@ def paper_epoch(state, rows, norms, positive, order, zeta, alpha, radius):
     """Take the steps of variant="paper" on the rows in this order."""
     w = state.w
     t, n_positive, a, b, c, mean_norm, largest = state.scalars
-    for i in order:
+    for n, i in enumerate(order):
+        fetch_ahead(rows, order, n)
         t += 1.0
         n_positive += positive[i]
         largest = max(largest, norms[i])
@@ -340,7 +339,8 @@ def saddle_epoch(state, rows, norms, positive, order, eta0, alpha, radius):
     w = state.w
     t, n_positive, a, b, c, mean_norm, largest = state.scalars  # largest: of |z|^2
     bound = radius * np.sqrt(largest)
-    for i in order:
+    for n, i in enumerate(order):
+        fetch_ahead(rows, order, n)
         t += 1.0
         share = 1.0 / t
         n_positive += positive[i]

@@ -41,6 +41,7 @@ variant="paper"
 
 from __future__ import annotations
 
+import dataclasses
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -63,7 +64,14 @@ from ..stochastic.averaged_weights import (
 )
 from ..stochastic.epochs import StochasticClassifier
 from ..stochastic.proximal import soft_threshold
-from ..stochastic.row_access import combine_rows, coordinates, score_rows, steps_per_sweep, weight_vector
+from ..stochastic.row_access import (
+    combine_rows,
+    coordinates,
+    fetch_ahead,
+    score_rows,
+    steps_per_sweep,
+    weight_vector,
+)
 from ..stochastic.sample import Sample
 
 
@@ -185,9 +193,8 @@ class SPAM(StochasticClassifier):
         return SPAMState(AveragedWeights.zeros(n_features), np.zeros(1))
 
     def _prepare(self, sample: Sample) -> Sample:
-        return sample._replace(
-            projections=np.column_stack([score_rows(sample.rows, m) for m in np.asarray(sample.means)])
-        )
+        projections = np.column_stack([score_rows(sample.rows, m) for m in np.asarray(sample.means)])
+        return dataclasses.replace(sample, projections=projections)
 
     def _epoch(self, state: SPAMState, sample: Sample, drawn: np.ndarray) -> None:
         p, (l1, l2) = sample.share, self._penalties()
@@ -243,6 +250,7 @@ def proximal_epoch(state, rows, norms, positive, means, projections, order, eta0
     etas = 0.0
     for n in range(order.shape[0]):
         i = order[n]
+        fetch_ahead(rows, order, n)
         t += 1.0
         eta = (eta0 if eta0 > 0.0 else 1.0) / np.sqrt(t)
         if eta0 == 0.0:

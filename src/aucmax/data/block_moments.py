@@ -74,22 +74,18 @@ def subtract(X: Any, shift: np.ndarray) -> Any:
     return type(X)((X.data - shift[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
-def column_moments(
-    X: Any, members: np.ndarray, weights: np.ndarray, shift: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and variance of each column over some rows, whose weights sum to one.
+def class_columns(
+    X: Any, positive: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the weight of each class, and mean and centred sum of squares of each column in it, in one pass over X.
 
-    The means of dense columns are close to `shift`. As in the class moments, the means of the shifted columns are
-    measured and subtracted.
+    As in the class moments, dense rows and CSR columns without zeros are shifted before they are squared.
     """
+    from .kernels import csr_columns, dense_columns
+
+    weight, means, squares = np.zeros(2), np.zeros((2, X.shape[1])), np.zeros((2, X.shape[1]))
     if sparse.issparse(X):
-        Z, shift = shift_full_columns(X[members], weights[members], 1.0)
-        rest, squares = Z.T @ weights[members], Z.power(2).T @ weights[members]
+        csr_columns(X.data, X.indices, X.indptr, positive, weights, weight, means, squares)
     else:
-        rest, squares = np.zeros((2, X.shape[1]))
-        for start in range(0, len(members), BLOCK):
-            part = members[start : start + BLOCK]
-            Z = X[part] - shift
-            rest += weights[part] @ Z
-            squares += weights[part] @ Z**2
-    return shift + rest, np.maximum(squares - rest**2, 0)
+        dense_columns(X, positive, weights, weight, means, squares)
+    return weight, means, squares

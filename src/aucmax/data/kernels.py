@@ -1,8 +1,10 @@
-"""The compiled loops of this folder: outer products of CSR rows, look-ups among sorted scores, binned scores."""
+"""The compiled loops of this folder: columns and outer products of rows, ranks among sorted scores, binned scores."""
 
 import numpy as np
 
 from ..jit import jit
+
+ROWS = 256  # that are summed before their mean is merged with that of the rows before them
 
 
 @jit
@@ -20,6 +22,78 @@ def add_outer_products(data, indices, indptr, weights, S):
             for b in range(a, stop):
                 k = indices[b]
                 S[j, k] += v * data[b]
+
+
+@jit
+def dense_columns(X, positive, weights, weight, means, squares):
+    """Add the rows to the weight of the classes, the means of the columns and their centred sums of squares.
+
+    All three are 0 at the start. Rows are shifted by the means so far, and at first by the first row of their class, so
+    that nothing cancels and a column that is constant has a square of exactly 0 (Chan, Golub and LeVeque, 1979).
+    """
+    n, d = X.shape
+    first, more = np.ones(2, dtype=np.bool_), np.empty(2)
+    rest, rest_squares = np.empty((2, d)), np.empty((2, d))
+    for start in range(0, n, ROWS):
+        for c in range(2):
+            more[c] = 0.0
+            for j in range(d):
+                rest[c, j] = rest_squares[c, j] = 0.0
+        for i in range(start, min(start + ROWS, n)):
+            own = np.uint64(positive[i])
+            w = 1.0 if weights is None else weights[i]
+            if w == 0.0:
+                continue
+            if first[own]:
+                first[own] = False
+                for j in range(d):
+                    means[own, j] = X[i, j]
+            more[own] += w
+            x, m, sums, square_sums = X[i], means[own], rest[own], rest_squares[own]
+            for j in range(d):
+                z = x[j] - m[j]
+                sums[j] += w * z
+                square_sums[j] += w * z * z
+        for c in range(2):
+            if more[c] > 0.0:
+                total = weight[c] + more[c]
+                for j in range(d):
+                    step = rest[c, j] / more[c]
+                    means[c, j] += step * (more[c] / total)
+                    within = max(rest_squares[c, j] - step * rest[c, j], 0.0)
+                    squares[c, j] += within + step * step * (weight[c] * more[c] / total)
+                weight[c] = total
+
+
+@jit
+def csr_columns(data, indices, indptr, positive, weights, weight, means, squares):
+    """Do as `dense_columns` from the stored values alone.
+
+    Those of a column in a class are shifted by the first of them. In the end they are merged with the zeros.
+    """
+    d = means.shape[1]
+    sums = np.zeros((2, d, 4))  # the shift, the weight, and the sums of shifted values and of their squares
+    for i in range(positive.shape[0]):
+        own = np.uint64(positive[i])
+        w = 1.0 if weights is None else weights[i]
+        if w > 0.0:
+            weight[own] += w
+            for k in range(indptr[i], indptr[i + 1]):
+                column = sums[own, np.uint64(indices[k])]
+                if column[1] == 0.0:
+                    column[0] = data[k]
+                z = data[k] - column[0]
+                column[1] += w
+                column[2] += w * z
+                column[3] += w * z * z
+    for c in range(2):
+        for j in range(d):
+            shift, stored, rest, square = sums[c, j]
+            if stored > 0.0:
+                mean = shift + rest / stored
+                zeros = max(weight[c] - stored, 0.0)  # their weight
+                means[c, j] = mean * (stored / weight[c])
+                squares[c, j] = max(square - rest * (rest / stored), 0.0) + mean * mean * (stored * zeros / weight[c])
 
 
 @jit

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
-from .block_moments import BLOCK, column_moments, shift_full_columns, subtract
+from .block_moments import BLOCK, class_columns, shift_full_columns, subtract
 from .folds import SAMPLE, deal_folds, in_parts, permute
 from .moments import DENSE_FROM, ClassMoments, check_no_overflow, grouped_moments, warn_of_underflow
 from .protocol import FoldModels, Round, Targets
@@ -212,11 +212,8 @@ class MemoryRows(MemorySpace):
     @np.errstate(over="ignore", invalid="ignore")  # the result is checked
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
-        weights, positive = self.targets.pair_weights, self.targets.positive
-        means, variances = np.zeros((2, self.n_features)), np.zeros((2, self.n_features))
-        for c, members in enumerate((~positive, positive)):
-            shift = None if self.is_sparse else self.pullback(weights * (positive == c))
-            means[c], variances[c] = column_moments(self.X, np.flatnonzero(members & (weights > 0)), weights, shift)
+        weight, means, squares = class_columns(self.X, self.targets.positive, self.sample_weight)
+        variances = squares / weight[:, None]
         if not np.isfinite(variances).all():
             assert_all_finite(self.X, input_name="X")
         if self.sample_weight is not None and not self.sample_weight.all():

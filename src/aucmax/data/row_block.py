@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .block_moments import column_moments
+from .block_moments import class_columns
 from .folds import deal
 from .moments import ClassMoments, chan_update, check_no_overflow, grouped_moments
 from .passes import State
@@ -220,16 +220,9 @@ def add_statistics(state: State, block: RowBlock) -> None:
     X, t = block.X, block.targets
     for name in ("means", "squares"):
         state[name] = np.pad(state[name], ((0, 0), (0, X.shape[1] - state[name].shape[1])))
-    for c, members in enumerate((t.usable & ~t.positive, t.usable & t.positive)):
-        chosen = np.flatnonzero(members)
-        if not len(chosen):
-            continue
-        weights = np.ones(len(members)) if t.sample_weight is None else t.sample_weight
-        more = float(weights[chosen].sum())
-        shift = None if sparse.issparse(X) else X[chosen].mean(axis=0)
-        mean, variance = column_moments(X, chosen, weights / more, shift)
+    for c, (more, mean, square) in enumerate(zip(*class_columns(X, t.positive, t.sample_weight), strict=True)):
         state["weight"][c], state["means"][c], state["squares"][c] = chan_update(
-            state["weight"][c], state["means"][c], state["squares"][c], more, mean, more * variance, np.multiply
+            state["weight"][c], state["means"][c], state["squares"][c], more, mean, square, np.multiply
         )
 
 

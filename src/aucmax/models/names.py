@@ -62,7 +62,7 @@ NAMES = {
         "Stream": "aucmax.stochastic.epochs:Stream",
         # In checkpoints only.
         "AUCBins": "aucmax.data.auc_bins:AUCBins",
-        "ScoreHistory": "aucmax.stochastic.epochs:ScoreHistory",
+        "ScoreHistory": "aucmax.stochastic.score_history:ScoreHistory",
         "ScoreMoments": "aucmax.data.scores:ScoreMoments",
         "BoxMoments": "aucmax.losses.chebyshev_sums:BoxMoments",
         "ExponentialSums": "aucmax.losses.pairwise:ExponentialSums",

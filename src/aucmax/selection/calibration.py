@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from ..data.scores import N_BINS, ScoreHistogram
 
@@ -98,20 +98,24 @@ def fit_line(x: np.ndarray, against: np.ndarray, towards: np.ndarray) -> tuple[f
 
     Newton's method; a step that does not lower the loss is halved.
     """
+    used = against + towards > 0  # the grid reaches far beyond the scores
+    x, against, towards = x[used], against[used], towards[used]
     total = against + towards
     z = x - total @ x / total.sum()
     shift = float(logit(towards.sum() / total.sum()))
     line, loss, step = np.array([0.0, shift]), np.inf, np.zeros(2)
     for _ in range(100):
         t = (line - step)[0] * z + (line - step)[1]
-        new = float(against @ np.logaddexp(0, t) + towards @ np.logaddexp(0, -t))
+        small = np.exp(-np.abs(t))
+        rest = np.log1p(small)  # log(1 + exp(t)) = max(t, 0) + rest
+        new = float(against @ (np.maximum(t, 0) + rest) + towards @ (np.maximum(-t, 0) + rest))
         if not new <= loss:
             step = step / 2
             continue
         line, loss = line - step, new
         if 0 < np.abs(step).max() <= 1e-12 * np.abs(line).max():
             break
-        p = expit(t)
+        p = np.where(t < 0, small, 1) / (1 + small)
         slopes, curvatures = total * p - towards, total * p * (1 - p)
         cross, square = curvatures @ z, curvatures @ z**2
         H = np.array([[square, cross], [cross, curvatures.sum()]])

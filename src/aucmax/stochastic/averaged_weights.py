@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import jit
-from .row_access import pair_axpy, pair_dot, recenter, row_axpy, row_dot, settle, vector_dot, zero_weights
+from .row_access import pair_axpy, pair_dot, recenter, row_axpys, row_dot, settle, vector_dot, zero_weights
 
 SCALE, NORM, SHARE, MASS = range(4)
 # Where the scale falls below this, it is multiplied into u, and the sum so far moves into `rest`. Otherwise the two
@@ -84,9 +84,7 @@ def mean_scores(w, means):
 def step(w, a, rows, i, s, norm):
     """Do w += a z_i, where s = z_i . w and norm = |z_i|^2."""
     change = a / w.scalars[SCALE]
-    row_axpy(change, rows, i, w.u)
-    if w.scalars[SHARE] != 0.0:
-        row_axpy(-w.scalars[SHARE] * change, rows, i, w.rest)
+    row_axpys(change, w.u, -w.scalars[SHARE] * change, w.rest, rows, i)
     w.scalars[NORM] = max(w.scalars[NORM] + a * (2.0 * s + a * norm), 0.0)
 
 

@@ -37,45 +37,16 @@ from sklearn.utils._param_validation import Interval
 
 from ..data.memory import MemoryRows, scores_of
 from ..data.protocol import Rows, Targets
-from ..data.scores import ScoreMoments, check_scores
+from ..data.scores import ScoreHistogram, ScoreMoments, check_scores
 from ..data.validation import check_labels, check_weights, find_classes, stream_classes
 from ..estimators.base import LinearAUCClassifier, all_or_nothing
 from ..estimators.variant import VariantMixin
 from ..selection.calibration import Calibration, calibrate, calibrate_gaussian
 from .row_access import coefficients
 from .sample import Sample, Scaling, row_order
+from .score_history import ScoreHistory
 
 MOST_STEPS = 1 << 28  # of a pass: 2 GB for their order; more only where rows are more
-
-
-class ScoreHistory(NamedTuple):
-    """The scores of a stream of rows, of which later ones count for more: those are scores of better weights.
-
-    Attributes
-    ----------
-    even : ScoreMoments
-        Of scores that count as the weights of their rows say.
-    rising : ScoreMoments
-        Of scores that count as much again as rows came before them.
-    """
-
-    even: ScoreMoments
-    rising: ScoreMoments
-
-    @classmethod
-    def of(cls, targets: Targets, scores: np.ndarray) -> ScoreHistory:
-        """Return the history of a block; a row of weight k counts as k rows one after the other."""
-        weights = np.ones(len(scores)) if targets.sample_weight is None else targets.sample_weight
-        before = np.cumsum(weights) - weights
-        late = Targets(targets.positive, weights * (before + (weights + 1) / 2), targets.totals)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return cls(ScoreMoments.of(targets, scores), ScoreMoments.of(late, scores))
-
-    def merge(self, after: ScoreHistory) -> ScoreHistory:
-        """Return the history of these rows and those that came after them."""
-        n, (weight, mean, square) = self.even.weight.sum(), after.even
-        again = ScoreMoments(n * weight, mean, n * square)
-        return ScoreHistory(self.even.merge(after.even), self.rising.merge(after.rising).merge(again))
 
 
 class Stream(NamedTuple):
@@ -362,8 +333,9 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         self.n_iter_ += len(progress["measures"])
         self.convergence_ = np.append(self.convergence_, progress["measures"])
         coef = loop.coefficients(progress["weights"])
-        history = rows.reduce(ScoreHistory.of, rows.scores(coef), merge=ScoreHistory.merge)
-        self._set_fitted(fitted_attributes(coef, calibrate(lambda: rows.score_histogram(coef, history.even))))
+        scores = rows.scores(coef)
+        history = rows.reduce(ScoreHistory.of, scores, merge=ScoreHistory.merge)
+        self._set_fitted(fitted_attributes(coef, calibrate(lambda: ScoreHistogram.of(rows, scores, history.even))))
         self.state_ = progress["state"]
         self._stream = stream._replace(rng=progress["rng"], carry=progress["carry"]).watch(history)
         context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})

@@ -59,7 +59,7 @@ from .row_access import (
 )
 from .sample import Sample
 
-SQUARE, LOGISTIC = range(2)
+SQUARE, LOGISTIC = None, 1  # None: Numba then leaves out what is for the other loss
 INTERCEPT, SMOOTHNESS, STEPS, SEED = range(4)
 MOST_KEPT = 50  # where n_nonzero is None
 MOST_BLOCKS, ROWS_PER_COLUMN = 10, 10  # where n_blocks is None
@@ -116,7 +116,7 @@ class HardThresholdingClassifier(StochasticClassifier):
     alpha: float | None
     eta0: float | None
 
-    _loss: int
+    _loss: int | None
 
     @abstractmethod
     def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
@@ -157,7 +157,7 @@ class HardThresholdingClassifier(StochasticClassifier):
             state,
             sample.rows,
             sample.positive,
-            np.ones(len(sample.positive)) if sample.weights is None else sample.weights,
+            sample.row_weights,
             totals,
             sample.means,
             drawn,

@@ -15,6 +15,8 @@ gives the same order.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,15 +77,14 @@ class Scaling(NamedTuple):
         return cls(center, 1 / penalty_scale(std, standardize))
 
 
-class Sample(NamedTuple):
-    """The rows of a block that have weight, as kernels see them.
+@dataclass(frozen=True)
+class Sample:
+    """The rows of a block that have weight, as kernels see them. Sums over the rows are made when first asked for.
 
     Attributes
     ----------
     rows : KernelRows
         The rows z.
-    norms : ndarray of shape (n,)
-        |z|^2 of each.
     positive : ndarray of bool, shape (n,)
         Which are positive.
     weights : ndarray of shape (n,) or None
@@ -92,20 +93,16 @@ class Sample(NamedTuple):
         The class means of z, as weight vectors; only in `fit`.
     projections : ndarray of shape (n, 2) or None
         z . the class means; only where an algorithm has `_prepare` add them.
-    largest_norm : float
-        The largest |z|^2; only where an algorithm has `_prepare` add it.
     all_totals : ndarray of shape (2,)
         The weight of each class over all rows of `fit`; 0 in a stream, whose rows are not all known.
     """
 
     rows: KernelRows
-    norms: np.ndarray
     positive: np.ndarray
     weights: np.ndarray | None = None
     means: np.ndarray | None = None
     projections: np.ndarray | None = None
-    largest_norm: float = 0.0
-    all_totals: np.ndarray = np.zeros(2)
+    all_totals: np.ndarray = field(default_factory=lambda: np.zeros(2))
 
     @classmethod
     def of(cls, X: Any, targets: Targets, scaling: Scaling, means: np.ndarray | None = None) -> Sample:
@@ -115,11 +112,40 @@ class Sample(NamedTuple):
             used = np.flatnonzero(weights)
             X, positive, weights = X[used], positive[used], weights[used]
         rows = view_rows(X, *scaling)
-        sample = cls(rows, norm_rows(rows), positive, weights)
         if means is None:
-            return sample
+            return cls(rows, positive, weights)
         means = np.array([weight_vector(rows, z) for z in (means - scaling.shift) * scaling.unit])
-        return sample._replace(means=means, all_totals=targets.totals)
+        return cls(rows, positive, weights, means, all_totals=targets.totals)
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """|z|^2 of each row."""
+        return norm_rows(self.rows)
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """The largest |z|^2; 0 in a stream, whose rows are not all known."""
+        return float(self.norms.max(initial=0.0)) if self.all_totals.any() else 0.0
+
+    @cached_property
+    def mean_norm(self) -> float:
+        """The mean of |z|^2."""
+        return float(np.average(self.norms, weights=self.weights))
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """The weight of each class."""
+        return np.bincount(self.positive, self.weights, 2).astype(np.float64)
+
+    @cached_property
+    def share(self) -> float:
+        """The share of the positives in the weight."""
+        return float(np.average(self.positive, weights=self.weights))
+
+    @cached_property
+    def row_weights(self) -> np.ndarray:
+        """The weights, of ones where each row counts once."""
+        return np.ones(len(self.positive)) if self.weights is None else self.weights
 
     @property
     def centers(self) -> np.ndarray:
@@ -127,25 +153,9 @@ class Sample(NamedTuple):
         return np.array([coordinates(mean) for mean in np.asarray(self.means)])
 
     @property
-    def totals(self) -> np.ndarray:
-        """The weight of each class."""
-        return np.bincount(self.positive, self.weights, 2).astype(np.float64)
-
-    @property
-    def share(self) -> float:
-        """The share of the positives in the weight."""
-        return float(np.average(self.positive, weights=self.weights))
-
-    @property
-    def mean_norm(self) -> float:
-        """The mean of |z|^2."""
-        return float(np.average(self.norms, weights=self.weights))
-
-    @property
     def pair_weights(self) -> np.ndarray:
         """The weights over the total of their class: a pair weighs the product of two of them."""
-        weights = 1 / self.totals[self.positive.astype(np.intp)]
-        return weights if self.weights is None else self.weights * weights
+        return self.row_weights / self.totals[self.positive.astype(np.intp)]
 
 
 def row_order(
@@ -173,7 +183,7 @@ def row_order(
     carry : float
         The fraction that is left over now.
     """
-    order = np.arange(n_rows)
+    order = np.arange(n_rows, dtype=np.uint64)
     if weights is not None:
         if shuffle and np.any(weights % 1):  # whole weights leave nothing to chance
             carry = rng.random_sample()
@@ -181,8 +191,8 @@ def row_order(
         carry = count_repeats(weights, carry, times)
         order = np.repeat(order, times)
     if shuffle:
-        order = rng.permutation(order)
-    return order.astype(np.uint64), carry
+        rng.shuffle(order)
+    return order, carry
 
 
 def draw_batches(n_rows: int, sizes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:

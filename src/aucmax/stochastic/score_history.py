@@ -1,0 +1,69 @@
+"""The scores of a stream, from which its calibration is made.
+
+Importing this module imports Numba; see `jit`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data.protocol import Targets
+from ..data.scores import ScoreMoments
+from ..jit import jit
+
+
+class ScoreHistory(NamedTuple):
+    """The scores of a stream of rows, of which later ones count for more: those are scores of better weights.
+
+    Attributes
+    ----------
+    even : ScoreMoments
+        Of scores that count as the weights of their rows say.
+    rising : ScoreMoments
+        Of scores that count as much again as rows came before them.
+    """
+
+    even: ScoreMoments
+    rising: ScoreMoments
+
+    @classmethod
+    def of(cls, targets: Targets, scores: np.ndarray) -> ScoreHistory:
+        """Return the history of a block; a row of weight k counts as k rows one after the other."""
+        even, rising = np.zeros((2, 3, 2))
+        add_scores(scores, targets.positive, targets.sample_weight, even, rising)
+        return cls(ScoreMoments(*even), ScoreMoments(*rising))
+
+    def merge(self, after: ScoreHistory) -> ScoreHistory:
+        """Return the history of these rows and those that came after them."""
+        n, (weight, mean, square) = self.even.weight.sum(), after.even
+        again = ScoreMoments(n * weight, mean, n * square)
+        return ScoreHistory(self.even.merge(after.even), self.rising.merge(after.rising).merge(again))
+
+
+@jit
+def add_scores(scores, positive, weights, even, rising):
+    """Fill weight, mean and centred sum of squares of the scores in each class, for both ways of counting."""
+    before = 0.0
+    for i in range(scores.shape[0]):
+        w, own = 1.0 if weights is None else weights[i], np.uint64(positive[i])
+        if w > 0.0:
+            late = w * (before + 0.5 * (w + 1.0))
+            before += w
+            even[0, own] += w
+            even[1, own] += w * scores[i]
+            rising[0, own] += late
+            rising[1, own] += late * scores[i]
+    for c in range(2):
+        if even[0, c] > 0.0:
+            even[1, c] /= even[0, c]
+            rising[1, c] /= rising[0, c]
+    before = 0.0
+    for i in range(scores.shape[0]):
+        w, own = 1.0 if weights is None else weights[i], np.uint64(positive[i])
+        if w > 0.0:
+            late = w * (before + 0.5 * (w + 1.0))
+            before += w
+            even[2, own] += w * (scores[i] - even[1, own]) ** 2
+            rising[2, own] += late * (scores[i] - rising[1, own]) ** 2
