@@ -86,7 +86,12 @@ def write_readme(path: Path, kept: dict[str, Any]) -> None:
         f"columns, one thread each, measured {dates(kept)}; ranks are among linear classifiers, with 95% bootstrap "
         "intervals, and times are geometric means."
     )
-    replace_block(path, COMMAND, f"{scope}\n\n{standing_table(summary, short=True)}\n\n{findings(summary)}")
+    lines = [findings(summary)]
+    if "verdict" in summary.halves:
+        part = summary.half("verdict")
+        lines.append(f"- On the {len(part.data)} data sets that no choice of the default was made on, {place(part)}")
+    bullets = "\n".join(lines)
+    replace_block(path, COMMAND, f"{scope}\n\n{standing_table(summary, short=True)}\n\n{bullets}")
 
 
 # Sentences

@@ -71,7 +71,8 @@ class AUCClassifier(MomentClassifier):
 
     selection : {"blend", "best"}, default="blend"
         What to do with the candidates of loss="auto": "blend" adds them greedily, with replacement, while the held-out
-        AUC rises; "best" takes the one of the highest held-out AUC. With a named loss, the best alpha is taken.
+        AUC rises; "best" takes the one of the highest held-out AUC. Candidates of columns as they are count only if
+        these were chosen, see `standardize`; `cv_results_` has all. With a named loss, the best alpha is taken.
 
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
         The penalty on the weights. "l1" and "elasticnet" leave many of them exactly 0.
@@ -149,8 +150,8 @@ class AUCClassifier(MomentClassifier):
         loss="auto".
 
     blend_auc_ : float
-        The held-out AUC of the blend. It is a little optimistic, since the blend was chosen by it. Only with
-        loss="auto".
+        The held-out AUC of the blend, at least that of the best candidate that counts. It is a little optimistic, since
+        the blend was chosen by it. Only with loss="auto".
 
     loss_ : str
         The loss that was fitted; "blend" if there are several.

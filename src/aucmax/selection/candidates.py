@@ -54,8 +54,8 @@ class View(NamedTuple):
         The training sets, with Z.
     level : float
         The mean eigenvalue of M, the Hessian of the square loss, for this penalty.
-    scale : ndarray of shape (n_features,)
-        The columns of X were divided by it.
+    scale : ndarray of shape (r,)
+        The columns of X, or the coordinates of the rotation, were divided by it.
     center : ndarray of shape (n_features,)
         The point half-way between the class means.
     rotation : Rotation or None
@@ -71,7 +71,7 @@ class View(NamedTuple):
 
     def start(self, U: np.ndarray) -> np.ndarray:
         """Return weights of Z as those that a solver starts from: of X, or of the coordinates of a rotation."""
-        return U / self.scale if self.rotation is None else U
+        return U / self.scale
 
     def weights(self, solution: np.ndarray) -> np.ndarray:
         """Return the weights of X for those that a solver found: of X itself, or of the coordinates of a rotation."""
@@ -99,11 +99,14 @@ def view_rows(sample: MemoryRows, rounds: Sequence[Round], scalings: Sequence[bo
         for name, scale in scales.items():
             rotation = rotate(sample, scale, center)
             rank = rotation.rows.n_features
-            Z = rotation.rows.matrix(np.ones(rank))
-            training = FoldTraining(FoldRows(Z, sample.targets, rounds, rotation.variances))
-            views[name] = View(name, training, traces[name] / rank or 1.0, scale, middle, rotation)
+            unit = float(np.sqrt(rotation.variances.max(initial=0.0))) or 1.0
+            Z = rotation.rows.matrix(np.full(rank, unit))
+            training = FoldTraining(
+                FoldRows(Z, sample.targets, rounds, rotation.variances / unit**2), np.full(rank, unit)
+            )
+            views[name] = View(name, training, traces[name] / rank or 1.0, np.full(rank, unit), middle, rotation)
         return views
-    first, scale = next(iter(scales.items()))
+    scale = penalty_scale(std, True)  # of Z, so that single precision is enough whatever the unit of X
     near = bool((np.abs(center) <= FAR * std).all())  # columns far from zero must be centred, and so dense
     many = sample.n_features > (MANY_COLUMNS if sample.is_sparse and near else MAX_COLUMNS)
     Z = sample.matrix(scale, None if many and sample.is_sparse else center)
@@ -112,7 +115,7 @@ def view_rows(sample: MemoryRows, rounds: Sequence[Round], scalings: Sequence[bo
     views = {}
     for name, its_scale in scales.items():
         ratio = np.divide(scale, its_scale, out=np.zeros_like(scale), where=np.isfinite(scale))
-        training = FoldTraining(rows, None if name == first else ratio)
+        training = FoldTraining(rows, None if name else ratio)
         views[name] = View(name, training, traces[name] / n_varying or 1.0, scale, middle)
     return views
 
@@ -143,7 +146,8 @@ class Family(NamedTuple):
     @classmethod
     def of(cls, loss: str, alphas: np.ndarray, models: np.ndarray, view: View, tests: TestSets) -> Family:
         """Evaluate models on the test sets."""
-        scores, spreads = tests.scores(view.training.rows.Z, models)
+        rows = view.training.rows
+        scores, spreads = tests.scores(rows.Z, models, rows.means.mean(axis=1))
         candidates = [Candidate(float(alpha), loss=loss, standardize=view.standardize) for alpha in alphas]
         return cls(candidates, models, scores, spreads, tests.auc(scores))
 

@@ -62,8 +62,9 @@ class FoldTraining:
         self.positive, self.weights = rows.positive, rows.weights
         # That of vectors in conjugate gradients, which with so many columns take as long as the products.
         self.precision = np.float32 if rows.Z.shape[1] > MAX_MOMENTS else np.float64
+        self.unit = 1.0 if ratio is None else float(ratio.max(initial=0.0)) or 1.0  # alphas are in units of its square
         if ratio is not None:
-            self.ratio = ratio.astype(self.precision)
+            self.ratio = (ratio / self.unit).astype(self.precision)
 
     def models(self, V: np.ndarray) -> np.ndarray:
         """Return the weights of Z for weights of Z * ratio."""
@@ -92,6 +93,7 @@ class FoldTraining:
 
     def square(self, alphas: np.ndarray, pooled: bool) -> np.ndarray:
         """Return the minimisers of the square loss for all alphas."""
+        alphas = alphas / self.unit**2
         if self.rows.Z.shape[1] > MAX_MOMENTS or sparse.issparse(self.rows.Z):
             return self.square_by_rows(alphas, pooled)
         delta = self.rows.means[:, 1] - self.rows.means[:, 0]
@@ -154,7 +156,7 @@ class FoldTraining:
         """
         W = np.zeros((len(self.weights), self.rows.Z.shape[1] + 1))  # the last weight is the offset, without a penalty
         for alpha in alphas:
-            W = self.newton(float(alpha), W)
+            W = self.newton(float(alpha) / self.unit**2, W)
             yield self.models(W[:, :-1])
 
     def newton(self, alpha: float, W: np.ndarray) -> np.ndarray:
@@ -240,7 +242,7 @@ class FoldTraining:
             ours, some = [part[active] for part in grids], scores[active]
             gradients = np.empty_like(some)
             values = fill_gradients(some, self.positive, c[active], *ours, gradients)
-            directions = -self.solve(self.pullback(gradients), kappa[active], alpha)
+            directions = -self.solve(self.pullback(gradients), kappa[active], alpha / self.unit**2)
             changes, moved = self.scores(directions).astype(np.float64), lengths[active]
             found = step_all(some, changes, self.positive, c[active], *ours, values, gradients, moved, FIRST_STEP)
             U[active] += moved[:, None] * directions

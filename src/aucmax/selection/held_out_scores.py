@@ -3,8 +3,9 @@
 Conventions
 -----------
 The scores of all test sets stand one after the other: N scores for each candidate, those of a test set together, its
-positives first. The scores of a candidate are shifted in each test set to the midpoint of the class means, and divided
-by their spread, so that candidates of different length can be added. The AUC of a candidate or a blend is the mean over
+positives first. The scores of a candidate are shifted in each test set by the midpoint of the class means of the
+training set, as those of new rows will be, and divided by their spread, so that candidates of different length can be
+added. The AUC of a candidate or a blend is the mean over
 the test sets.
 
 Importing this module imports Numba; see `jit`.
@@ -70,7 +71,7 @@ class TestSets:
             self._blocks = Z, [Z[rows] for rows in self.rows]
         return self._blocks[1]
 
-    def scores(self, Z: Any, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def scores(self, Z: Any, U: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of A models for each of S splits, shape (A, N), and the spreads that divided them, (A,).
 
         Parameters
@@ -79,13 +80,14 @@ class TestSets:
             All rows.
         U : ndarray of shape (S, A, r)
             The models of each split.
+        middles : ndarray of shape (S, r)
+            The midpoints of the class means of the training sets.
         """
         scores = np.empty((U.shape[1], self.edges[-1, 2]))
-        for block, (start, _, stop), models in zip(self.blocks(Z), self.edges, U, strict=True):
-            scores[:, start:stop] = (block @ models.T).T
-        spread = np.sqrt(
-            center_scores(scores, self.edges, np.ones(scores.shape[1]) if self.weights is None else self.weights)
-        )
+        for block, (start, _, stop), models, middle in zip(self.blocks(Z), self.edges, U, middles, strict=True):
+            scores[:, start:stop] = (block @ models.T - models @ middle).T
+        weights = np.ones(scores.shape[1]) if self.weights is None else self.weights
+        spread = np.sqrt(class_variances(scores, self.edges, weights))
         spread[~(spread > 0)] = 1.0
         scores *= (1 / QUANTUM) / spread[:, None]
         np.rint(scores, out=scores)
@@ -148,27 +150,22 @@ class TestSets:
 
 
 @jit(**FAST)
-def center_scores(scores, edges, weights):
-    """Shift scores to the midpoint of the class means in each test set; return their mean variance in a class."""
+def class_variances(scores, edges, weights):
+    """Return the mean variance of each row of scores in a class of a test set."""
     variances = np.zeros(scores.shape[0])
     for k in range(edges.shape[0]):
-        totals = np.zeros(2)
         for c in range(2):
+            total = 0.0
             for i in range(edges[k, c], edges[k, c + 1]):
-                totals[c] += weights[i]
-        for row in range(scores.shape[0]):
-            means = np.zeros(2)
-            for c in range(2):
+                total += weights[i]
+            for row in range(scores.shape[0]):
+                mean = square = 0.0
                 for i in range(edges[k, c], edges[k, c + 1]):
-                    means[c] += weights[i] * scores[row, i]
-                means[c] /= totals[c]
-            middle = (means[0] + means[1]) / 2.0
-            for c in range(2):
-                square = 0.0
+                    mean += weights[i] * scores[row, i]
+                mean /= total
                 for i in range(edges[k, c], edges[k, c + 1]):
-                    square += weights[i] * (scores[row, i] - means[c]) ** 2
-                    scores[row, i] -= middle
-                variances[row] += square / totals[c] / 2.0
+                    square += weights[i] * (scores[row, i] - mean) ** 2
+                variances[row] += square / total / 2.0
     return variances / edges.shape[0]
 
 

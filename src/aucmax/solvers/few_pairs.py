@@ -153,9 +153,12 @@ def pair_scatter(upper: np.ndarray, a: np.ndarray, lower: np.ndarray, b: np.ndar
 
 
 def find_few_pairs(rows: Rows, square: SquareProblem) -> FewPairs | None:
-    """Return the pairs if the rows are in memory and so few that this is the fastest way, else None."""
+    """Return the pairs if they are so few that this is the fastest way, else None; few rows of a file are read."""
     few = float(rows.counts[0]) * float(rows.counts[1]) <= MAX_PAIRS and rows.n_rows * rows.n_features <= MAX_ENTRIES
-    return FewPairs(rows, square) if few and rows.in_memory and not square.iterative else None
+    if not few or square.iterative:
+        return None
+    sample = rows if rows.in_memory else rows.sample(rows.n_rows)
+    return FewPairs(sample, square) if sample.in_memory else None
 
 
 class Scores(NamedTuple):

@@ -137,14 +137,12 @@ class NewtonProblem:
     n_iter = 0
     moments: ClassMoments | None = None
     gap: float | None = None
-    base: str | None = None
     lengths: Vector | None = None
 
     def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
         self.rows, self.square, self.name, self.max_iter = near_zero(rows, square.shift), square, loss, max_iter
         self.default_alphas, self.midpoint, self.candidates = square.default_alphas, square.midpoint, square.candidates
         self.loss = self.make_loss(loss)
-        loss = self.base or loss
         pair = MemorySpace(Targets(np.array([True, False]), None, np.ones(2)))
         self.steepness = float(find_loss(loss)(pair, np.zeros(2)).gradient[1])  # |l'(0)|
 
@@ -253,8 +251,7 @@ class NewtonProblem:
         if self.rows.row_length < LONG_ROW or self.rows.n_rows * self.rows.row_length < MANY_ENTRIES:
             return last[0]
         V = np.array([at.v for at in last])
-        point = last[0].point if self.base is None else None  # a descent from the minimiser has changed the scores
-        return Iterate(*combine(self.rows, self.loss, V, [at.scores for at in last], alpha, point))
+        return Iterate(*combine(self.rows, self.loss, V, [at.scores for at in last], alpha, last[0].point))
 
     def relaxed(self, tol: float, at: Iterate, alpha: float) -> float:
         """Return the tolerance near these weights that leaves them a relative error of at most RELATIVE tol."""

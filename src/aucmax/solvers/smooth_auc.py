@@ -9,47 +9,50 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data.protocol import Vector
+from ..data.protocol import Rows, Vector
 from ..data.scores import ScoreMoments
-from ..losses import find_loss
+from ..data.threads import blas_threads
 from ..losses.smooth_auc import SmoothAUC, UnitScores
-from ..losses.squared import PairwiseLoss
 from .candidate import Candidate, Solution
-from .newton import Iterate, NewtonProblem, finite
+from .newton import NewtonProblem, finite
+from .square import MomentProblem, RowProblem
 
 N_STEPS = 8
 FIRST_STEP = 0.2  # the root mean square of the first change of the scores, in units of their spread
 LEAST_GAIN = 1e-5  # the descent ends where a step lowers the loss by a smaller share
 MAX_TRIALS = 12
+BASE = "balanced_logistic"
 KAPPA = 0.1  # about the curvature of the balanced logistic loss
 
 
 class SmoothAUCProblem(NewtonProblem):
     """The smooth version of 1 - AUC on rows; see :class:`aucmax.solvers.newton.NewtonProblem`."""
 
-    base = "balanced_logistic"
+    def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
+        super().__init__(rows, square, BASE, max_iter)
+        self.logistic = NewtonProblem(rows, square, BASE, max_iter)
 
-    def make_loss(self, name: str) -> PairwiseLoss:
-        """Return the loss whose minimiser is the start."""
-        return find_loss(self.base)
+    def path(self, alphas: np.ndarray, tol: float, squares: np.ndarray | None = None) -> np.ndarray:
+        """Return the ends of the descents for decreasing alphas, each from the minimiser of the logistic loss."""
+        starts = self.logistic.path(alphas, tol, squares)
+        self.n_iter = self.logistic.n_iter
+        return np.array([self.descended(w, float(alpha)) for w, alpha in zip(starts, alphas, strict=True)])
 
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the end of the descent for one alpha, from the minimiser of the balanced logistic loss or `start`.
 
         Weights to start from are taken as they are, such as the end of a descent on some of the rows.
         """
-        if start is None:
-            return super().solve(candidate, tol)
         self.n_iter = 0
-        v = start * finite(self.square.scale)
-        v, _ = self.descend(v, self.scores(v), candidate.alpha)
-        return Solution(v / self.square.scale, max(self.n_iter, 1))
+        if start is None:
+            start, self.n_iter, *_ = self.logistic.solve(candidate, tol)
+        return Solution(self.descended(start, candidate.alpha), max(self.n_iter, 1))
 
-    def minimiser(self, at: Iterate, alpha: float, tol: float) -> Iterate:
-        """Return the end of the descent for one alpha, with the scores of unit spread."""
-        start = super().minimiser(self.under(self.loss, at), alpha, tol)
-        v, scores = self.descend(start.v, start.scores, alpha)
-        return start._replace(v=v, scores=scores, slopes=None)
+    def descended(self, w: np.ndarray, alpha: float) -> np.ndarray:
+        """Return the end of the descent from weights of the unscaled columns."""
+        with blas_threads(self.rows):
+            v = w * finite(self.square.scale)
+            return self.descend(v, self.scores(v), alpha)[0] / self.square.scale
 
     def descend(self, v: np.ndarray, scores: Vector, alpha: float) -> tuple[np.ndarray, Vector]:
         """Return weights and scores at the end of the descent from v."""
