@@ -154,14 +154,16 @@ def choose_blend(
     task: Task = (lambda name: nullcontext()) if begin is None else begin(len(scalings) + 2)
     tests = TestSets(sample.targets, rounds)
     families = []
+    # Where columns as they are want an alpha beyond the grid, the units of a few of them dominate: standardise them.
+    extended = {scaling: scaling or len(scalings) == 1 for scaling in scalings}
     with one_blas_thread():
         views = view_rows(sample, rounds, scalings)
         for scaling in scalings:
             with task("candidates"):
-                families += square_families(views[scaling], tests, alphas)
+                families += square_families(views[scaling], tests, alphas, extended[scaling])
         chosen_scaling = choose_scaling(families, len(rounds))
         with task("candidates"):
-            families += other_families(views[chosen_scaling], tests, alphas)
+            families += other_families(views[chosen_scaling], tests, alphas, extended[chosen_scaling])
         with task("blend"):
             candidates = [candidate for family in families for candidate in family.candidates]
             path = PathCV(candidates, np.concatenate([family.auc for family in families], axis=1))

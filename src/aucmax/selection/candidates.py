@@ -157,10 +157,12 @@ class Family(NamedTuple):
         return Family(self.candidates + other.candidates, *(np.concatenate([a, b], axis=k) for a, b, k in fields))
 
 
-def grid(view: View, powers: Sequence[float], level: float, alphas: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def grid(
+    view: View, powers: Sequence[float], level: float, alphas: np.ndarray | None, extend: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the alphas of a grid, and those beyond it, for a path whose AUC still rises where the grid ends.
 
-    Given alphas are the grid, and there are none beyond it.
+    Given alphas are the grid, and there are none beyond it, nor without `extend`.
     """
     if alphas is not None:
         return alphas, np.zeros(0)
@@ -168,15 +170,15 @@ def grid(view: View, powers: Sequence[float], level: float, alphas: np.ndarray |
     few, many = n < FEW_ROWS * r, r > MAX_COLUMNS
     lowest = LOWEST_OF_MANY if many else LOWEST_POWER if few else SQUARE_POWERS[-1]
     highest = HIGHEST_OF_MANY if many else SQUARE_POWERS[0]
-    beyond = lowest - 1.0 - np.arange(N_BEYOND)
+    beyond = lowest - 1.0 - np.arange(N_BEYOND if extend else 0)
     inside = np.array([power for power in powers if lowest <= power <= highest], dtype=np.float64)
     return level * 10.0**inside, level * 10.0**beyond
 
 
-def square_families(view: View, tests: TestSets, alphas: np.ndarray | None) -> list[Family]:
-    """Return the candidates of the square losses."""
+def square_families(view: View, tests: TestSets, alphas: np.ndarray | None, extend: bool) -> list[Family]:
+    """Return the candidates of the square losses; with `extend`, beyond the grid if the AUC still rises there."""
     found = []
-    inside, beyond = grid(view, SQUARE_POWERS, view.level, alphas)
+    inside, beyond = grid(view, SQUARE_POWERS, view.level, alphas, extend)
     n_losses = 1 if view.training.rows.Z.shape[1] > MAX_COLUMNS else len(SQUARES)
     for loss in [loss for loss in SQUARES if loss in POOL][:n_losses]:
         path = Family.of(loss, inside, view.training.square(inside, loss == "pooled"), view, tests)
@@ -187,12 +189,12 @@ def square_families(view: View, tests: TestSets, alphas: np.ndarray | None) -> l
     return found
 
 
-def other_families(view: View, tests: TestSets, alphas: np.ndarray | None) -> list[Family]:
+def other_families(view: View, tests: TestSets, alphas: np.ndarray | None, extend: bool) -> list[Family]:
     """Return the candidates of the balanced logistic loss and of the smooth AUC."""
     if "balanced_logistic" not in POOL:
         return []
     training = view.training
-    inside, beyond = grid(view, LOGISTIC_POWERS, LOGISTIC_CURVATURE * view.level, alphas)
+    inside, beyond = grid(view, LOGISTIC_POWERS, LOGISTIC_CURVATURE * view.level, alphas, extend)
     both = np.append(inside, beyond)
     tried: list[Family] = []
     for k, U in enumerate(training.logistic(both)):
