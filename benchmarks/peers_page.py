@@ -89,7 +89,7 @@ def write_readme(path: Path, kept: dict[str, Any]) -> None:
     lines = [findings(summary)]
     if "verdict" in summary.halves:
         part = summary.half("verdict")
-        lines.append(f"- On the {len(part.data)} data sets that no choice of the default was made on, {place(part)}")
+        lines.append(f"- On the {len(part.data)} data sets of the half that judges the choices, {place(part)}")
     bullets = "\n".join(lines)
     replace_block(path, COMMAND, f"{scope}\n\n{standing_table(summary, short=True)}\n\n{bullets}")
 

@@ -146,9 +146,12 @@ def test_columns_as_they_are_must_be_clearly_better():
         families = []
         for standardize, auc in aucs.items():
             candidates = [Candidate(alpha, loss="squared", standardize=standardize) for alpha in (1.0, 0.1)]
-            families.append(Family(candidates, *np.empty((3, 0)), np.column_stack([auc - 0.1, auc])))
+            families.append(Family(candidates, *np.empty((3, 0)), np.column_stack([auc, auc - 0.1])))
         assert choose_scaling(families, 1) is expected
         assert choose_scaling(families[1:], 1) is False
+        rising = families[1]._replace(auc=families[1].auc[:, ::-1])  # wants an alpha beyond the grid
+        assert choose_scaling([families[0], rising], 1) is True
+        assert choose_scaling([families[0], rising], 1, by_default=False) is expected
 
 
 def test_rare_levels_take_the_columns_as_they_are():

@@ -161,9 +161,9 @@ def choose_blend(
         for scaling in scalings:
             with task("candidates"):
                 families += square_families(views[scaling], tests, alphas, extended[scaling])
-        chosen_scaling = choose_scaling(families, len(rounds))
+        chosen_scaling = choose_scaling(families, len(rounds), alphas is None)
         with task("candidates"):
-            families += other_families(views[chosen_scaling], tests, alphas, extended[chosen_scaling])
+            families += other_families(views[chosen_scaling], tests, alphas)
         with task("blend"):
             candidates = [candidate for family in families for candidate in family.candidates]
             path = PathCV(candidates, np.concatenate([family.auc for family in families], axis=1))
@@ -186,16 +186,19 @@ def choose_blend(
     return Blend(path, shares, divisors, auc, models, sampled, factor, views, sample, histogram)
 
 
-def choose_scaling(squares: Sequence[Family], n_rounds: int) -> bool:
+def choose_scaling(squares: Sequence[Family], n_rounds: int, by_default: bool = True) -> bool:
     """Return whether to standardise columns, by the AUC of the square losses.
 
     Columns are left as they are if the best candidate of these is better by HANDICAP standard errors. With few rows the
-    noise of the choice costs more than the other scaling gains, except where it gains much.
+    noise of the choice costs more than the other scaling gains, except where it gains much. A path of columns as they
+    are that still rises at the end of the default grid does not count.
     """
     best: dict[bool, np.ndarray] = {}
     for family in squares:
         auc = family.auc[:, np.argmax(family.auc.mean(axis=0))]
         scaling = bool(family.candidates[0].standardize)
+        if by_default and not scaling and True in best and is_rising(family.auc.mean(axis=0)):
+            continue
         if scaling not in best or auc.mean() > best[scaling].mean():
             best[scaling] = auc
     if len(best) < 2:

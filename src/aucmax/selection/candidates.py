@@ -189,12 +189,12 @@ def square_families(view: View, tests: TestSets, alphas: np.ndarray | None, exte
     return found
 
 
-def other_families(view: View, tests: TestSets, alphas: np.ndarray | None, extend: bool) -> list[Family]:
+def other_families(view: View, tests: TestSets, alphas: np.ndarray | None) -> list[Family]:
     """Return the candidates of the balanced logistic loss and of the smooth AUC."""
     if "balanced_logistic" not in POOL:
         return []
     training = view.training
-    inside, beyond = grid(view, LOGISTIC_POWERS, LOGISTIC_CURVATURE * view.level, alphas, extend)
+    inside, beyond = grid(view, LOGISTIC_POWERS, LOGISTIC_CURVATURE * view.level, alphas, True)
     both = np.append(inside, beyond)
     tried: list[Family] = []
     for k, U in enumerate(training.logistic(both)):
