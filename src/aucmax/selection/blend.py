@@ -154,13 +154,12 @@ def choose_blend(
     task: Task = (lambda name: nullcontext()) if begin is None else begin(len(scalings) + 2)
     tests = TestSets(sample.targets, rounds)
     families = []
-    # Where columns as they are want an alpha beyond the grid, the units of a few of them dominate: standardise them.
-    extended = {scaling: scaling or len(scalings) == 1 for scaling in scalings}
     with one_blas_thread():
         views = view_rows(sample, rounds, scalings)
         for scaling in scalings:
             with task("candidates"):
-                families += square_families(views[scaling], tests, alphas, extended[scaling])
+                # Columns as they are that want an alpha beyond the grid do not count, unless they were asked for.
+                families += square_families(views[scaling], tests, alphas, scaling or standardize is False)
         chosen_scaling = choose_scaling(families, len(rounds), alphas is None)
         with task("candidates"):
             families += other_families(views[chosen_scaling], tests, alphas)

@@ -33,6 +33,7 @@ X / scale. The weights that are returned are always those of X itself. Paths hav
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -66,7 +67,7 @@ def choose_solver(rows: Rows) -> str:
     return "dual" if rows.n_rows <= max_order else "cg"
 
 
-class SquareProblem:
+class SquareProblem(ABC):
     """The square loss with an L2 penalty: what the solvers from moments and from rows have in common.
 
     Attributes
@@ -98,9 +99,9 @@ class SquareProblem:
     factors = False
     n_iter = 1
 
+    @abstractmethod
     def solutions(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for X / scale, shape (n_alphas, n_features)."""
-        raise NotImplementedError
 
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for all alphas."""
