@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import signal
 import time
@@ -23,6 +24,11 @@ from ..selection.calibration import no_calibration
 
 # What a failed fit raises: the data do not allow a parameter, steps diverge, or memory is too small for the columns.
 FAILURES = (ValueError, ArithmeticError, MemoryError)
+# Successive halving: every round has so many times more rows and fewer candidates, and at least so many of them.
+FACTOR = 4
+FEWEST = 3
+# Rounds with many rows use only as many folds as it takes to test on this many rows.
+ENOUGH_TEST_ROWS = 4_000
 
 
 class TunedEstimator(NamedTuple):
@@ -87,7 +93,8 @@ def tune_and_fit(
     seed: int,
     *,
     warm_up: bool = False,
-    tuning_rows: int | None = None,
+    first_rows: int | None = None,
+    last_rows: int | None = None,
 ) -> TunedEstimator:
     """Choose the parameters of a method on a training part, and fit it with them.
 
@@ -107,8 +114,8 @@ def tune_and_fit(
         Seed of the method's random numbers.
     warm_up : bool, default=False
         Whether to fit once before the fit that is timed, so that its time holds no imports and no compilation.
-    tuning_rows : int, default=None
-        The most rows that candidates are compared on; the same random sample for all of them.
+    first_rows, last_rows : int, default=None
+        The rows of the first and of the last round of the search, see `choose`; by default it has one round, with all.
 
     Returns
     -------
@@ -117,10 +124,16 @@ def tune_and_fit(
     """
     estimator = seeded_estimator(method, seed, sparse.issparse(X))
     start = time.perf_counter()
-    rows = sample_rows(len(y), tuning_rows, seed)
+    rows = sample_rows(len(y), last_rows, seed)
     with no_calibration():
         parameters = choose(
-            lambda chosen: clone(estimator).set_params(**chosen), candidates, X[rows], y[rows], inner_folds
+            lambda chosen: clone(estimator).set_params(**chosen),
+            candidates,
+            X[rows],
+            y[rows],
+            inner_folds,
+            first_rows=first_rows,
+            seed=seed,
         )
     estimator.set_params(**parameters)
     tuning_seconds = time.perf_counter() - start
@@ -158,8 +171,16 @@ def choose(
     y: np.ndarray,
     folds: StratifiedKFold,
     failures: tuple[type[Exception], ...] = FAILURES,
+    *,
+    first_rows: int | None = None,
+    seed: int = 0,
 ) -> Mapping[str, Any]:
     """Return the candidate of highest mean AUC over folds, the first of equal ones; a single candidate is not tried.
+
+    With `first_rows` the search is one by successive halving, as in scikit-learn's `HalvingGridSearchCV`: all candidates
+    are tried on a few rows, and the best of each round on four times as many, until the rows are all used. So a whole
+    grid is searched, and the last choice is made on all rows: the best step of a stochastic algorithm depends on their
+    number.
 
     Parameters
     ----------
@@ -175,25 +196,65 @@ def choose(
         The folds that the candidates are compared on.
     failures : tuple of exception types, default=FAILURES
         The exceptions that rule out one candidate; any other exception is raised.
+    first_rows : int, default=None
+        Number of rows of the first round; None for a single round with all rows.
+    seed : int, default=0
+        Seed of the samples of rows.
 
     Returns
     -------
     candidate : mapping
         One of the candidates. Raises a ValueError if none can be fitted.
     """
-    if len(candidates) == 1:
-        return candidates[0]
+    left = list(candidates)
+    for n_rows in round_sizes(first_rows or len(y), len(y)):
+        if len(left) == 1:
+            break
+        rows = sample_rows(len(y), n_rows, seed)
+        scores = _compare(make, left, X[rows], y[rows], folds, failures)
+        is_last = n_rows == len(y)
+        kept = np.argsort(-scores, kind="stable")[: 1 if is_last else max(FEWEST, math.ceil(len(left) / FACTOR))]
+        left = [left[k] for k in sorted(kept) if np.isfinite(scores[k])]
+    return left[0]
+
+
+def round_sizes(first: int, last: int) -> list[int]:
+    """Return the numbers of rows of the rounds of a search, the last one with all.
+
+    Examples
+    --------
+    >>> from aucmax.compare.tuning import round_sizes
+    >>> round_sizes(1_000, 26_000), round_sizes(1_000, 600)
+    ([1000, 4000, 16000, 26000], [600])
+    """
+    sizes = []
+    while first < last:
+        sizes.append(first)
+        first *= FACTOR
+    return [*sizes, last]
+
+
+def _compare(
+    make: Callable[[Mapping[str, Any]], Any],
+    candidates: Sequence[Mapping[str, Any]],
+    X: Any,
+    y: np.ndarray,
+    folds: StratifiedKFold,
+    failures: tuple[type[Exception], ...],
+) -> np.ndarray:
+    """Return the mean AUC of each candidate over the folds, -inf if it cannot be fitted."""
     totals, reason = np.zeros(len(candidates)), ""
-    for train, test in folds.split(np.zeros(len(y)), y):
+    n_folds = min(folds.get_n_splits(), math.ceil(ENOUGH_TEST_ROWS * folds.get_n_splits() / len(y)))
+    for train, test in itertools.islice(folds.split(np.zeros(len(y)), y), n_folds):
         X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]  # once for all candidates
         for k in np.flatnonzero(np.isfinite(totals)).tolist():
             try:
-                totals[k] += auc_of(make(candidates[k]).fit(X_train, y_train), X_test, y_test)
+                totals[k] += auc_of(make(candidates[k]).fit(X_train, y_train), X_test, y_test) / n_folds
             except failures as error:
                 totals[k], reason = -np.inf, reason_of(error)
     if not np.isfinite(totals).any():
         raise ValueError(f"None of the {len(candidates)} candidates could be fitted, the last because: {reason}")
-    return candidates[int(totals.argmax())]
+    return totals
 
 
 def auc_of(estimator: Any, X: Any, y: np.ndarray) -> float:

@@ -207,16 +207,19 @@ def find_files(entry: Entry, folder: Path | None) -> list[Path] | None:
     """Return the files of a data set in a folder, under our names or LIBSVM's; None if one is missing."""
     if folder is None:
         return None
-    theirs = [name.replace("_test", ".t") for name in entry.libsvm] or entry.files
-    found = []
-    for ours, other in zip(entry.files, theirs, strict=True):
-        stems = (ours.removesuffix(Path(ours).suffix) if ours.endswith((*COMPRESSED, ".npz")) else ours, other)
-        names = (ours, *(stem + suffix for stem in stems for suffix in ("", *COMPRESSED)))
-        file = next((folder / name for name in names if (folder / name).is_file()), None)
-        if file is None:
-            return None
-        found.append(file)
-    return found
+    ours = [_find(folder, name) for name in entry.files]
+    theirs = [_find(folder, name.replace("_test", ".t")) for name in entry.libsvm]
+    if len(ours) == len(theirs):  # the same parts, some of them perhaps under the other name
+        ours = [mine or other for mine, other in zip(ours, theirs, strict=True)]
+    complete = ([file for file in files if file] for files in (ours, theirs) if files and all(files))
+    return next(complete, None)
+
+
+def _find(folder: Path, name: str) -> Path | None:
+    """Return the file of this name, compressed or not; None if there is none."""
+    stem = name.removesuffix(Path(name).suffix) if name.endswith((*COMPRESSED, ".npz")) else name
+    names = (name, *(stem + suffix for suffix in ("", *COMPRESSED)))
+    return next((folder / each for each in names if (folder / each).is_file()), None)
 
 
 def _read(file: Path, entry: Entry) -> tuple[Any, np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,10 +41,54 @@ def measure_groupings(subject: Subject, data: Dataset, *, most: int = 40, max_ro
     grouping : Grouping
         The lowest, middle and highest AUC.
     """
+    auc = _auc_by_group(data, max_rows)
+    here = np.unique(data.labels[data.y == 1])
+    with quiet_and_single_threaded():
+        aucs = np.array([auc(group) for group in _groups(np.unique(data.labels), subject.grouping, most)])
+        aucs = aucs[np.isfinite(aucs)]
+        lowest, median, highest = (round(float(q), 6) for q in np.quantile(aucs, [0, 0.5, 1]))
+        return Grouping(subject.label, len(aucs), lowest, median, highest, round(auc(here), 6))
+
+
+def match_grouping(subject: Subject, data: Dataset, auc: float, *, most: int = 40, max_rows: int = 20_000) -> list[Any]:
+    """Return the positive classes for which the AUC of an exact fit is nearest a published one.
+
+    If a paper does not say which classes are positive, but has the figure of an exact minimiser, this choice makes its
+    other figures comparable. That figure itself is then no evidence any more: `Study.fitted` names it.
+
+    Parameters
+    ----------
+    subject : Subject
+        With a `grouping` of "halves" or "one".
+    data : Dataset
+        The data set, with the labels of its file.
+    auc : float
+        The published AUC.
+    most : int, default=40
+        The most choices.
+    max_rows : int, default=20_000
+        The most rows.
+
+    Returns
+    -------
+    positive : list
+        The positive classes, without the first class where halves are equal.
+    """
+    measure, classes = _auc_by_group(data, max_rows), np.unique(data.labels)
+    groups = _groups(classes, subject.grouping, most)
+    with quiet_and_single_threaded():
+        distances = [abs(measure(group) - auc) for group in groups]
+    nearest = groups[int(np.nanargmin(distances))]
+    if subject.grouping == "halves" and classes[0] in nearest:  # the AUC of the complement is the same
+        nearest = tuple(c for c in classes if c not in nearest)
+    return [c.item() for c in np.sort(nearest)]
+
+
+def _auc_by_group(data: Dataset, max_rows: int) -> Callable[[Sequence[Any] | np.ndarray], float]:
+    """Return a function that measures the test AUC of an exact fit for given positive classes, on one split."""
     rows = sample_rows(len(data.y), max_rows, 0)
     X, labels = data.features[rows], data.labels[rows]
     train, test = train_test_split(np.arange(len(labels)), test_size=0.2, stratify=data.y[rows], random_state=0)
-    here = np.unique(data.labels[data.y == 1])
 
     def auc(group: Sequence[Any] | np.ndarray) -> float:
         y = np.isin(labels, group)
@@ -52,11 +96,7 @@ def measure_groupings(subject: Subject, data: Dataset, *, most: int = 40, max_ro
             return np.nan
         return AUCClassifier("squared", alpha=ALPHA).fit(X[train], y[train]).score(X[test], y[test])
 
-    with quiet_and_single_threaded():
-        aucs = np.array([auc(group) for group in _groups(np.unique(labels), subject.grouping, most)])
-        aucs = aucs[np.isfinite(aucs)]
-        lowest, median, highest = (round(float(q), 6) for q in np.quantile(aucs, [0, 0.5, 1]))
-        return Grouping(subject.label, len(aucs), lowest, median, highest, round(auc(here), 6))
+    return auc
 
 
 def _groups(classes: np.ndarray, grouping: str, most: int) -> list[tuple[Any, ...]]:

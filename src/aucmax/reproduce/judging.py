@@ -73,7 +73,7 @@ def _why_unjudged(study: Study, cell: Cell) -> str:
     """Return why two values cannot be compared; "" if they can."""
     assert cell.published is not None
     assert cell.measured is not None
-    if cell.method in study.fitted:
+    if any(fitted.method == cell.method and fitted.data in ("", cell.data) for fitted in study.fitted):
         return FITTED
     if not study.published_runs:
         return NO_RUNS

@@ -54,8 +54,9 @@ class Effort(NamedTuple):
         The most splits of other real data, and the most draws of other generated data.
     candidates, candidates_of_curves : int or None
         The most candidates of a grid, in tables and at each point of a curve; larger grids are thinned evenly.
-    tuning_rows, tuning_values : int or None
-        The most rows of a training part that parameters are chosen on, and the most nonzero values of these rows.
+    first_rows, first_values : int or None
+        The most rows that the search for parameters begins with (see `aucmax.compare.tuning.choose`), and the most
+        nonzero values of these rows. Small data are searched in one round.
     points : int or None
         The most points of a curve.
     drawn_rows : int or None
@@ -73,8 +74,8 @@ class Effort(NamedTuple):
     draws: int | None = None
     candidates: int | None = None
     candidates_of_curves: int | None = None
-    tuning_rows: int | None = None
-    tuning_values: int | None = None
+    first_rows: int | None = None
+    first_values: int | None = None
     points: int | None = None
     drawn_rows: int | None = None
     groupings: int = 40
@@ -93,8 +94,8 @@ EFFORTS = {
             draws=2,
             candidates=3,
             candidates_of_curves=3,
-            tuning_rows=500,
-            tuning_values=20_000,
+            first_rows=500,
+            first_values=20_000,
             points=4,
             drawn_rows=1_000,
             groupings=4,
@@ -103,22 +104,23 @@ EFFORTS = {
         Effort(
             name="standard",
             max_rows=70_000,
-            few_rows=2_000,
+            few_rows=5_000,
             few_columns=1_000,
             runs_of_small=25,
             runs=5,
-            draws=4,
-            candidates=30,
-            candidates_of_curves=4,
-            tuning_rows=4_000,
-            tuning_values=500_000,
-            points=8,
+            draws=20,
+            candidates=300,
+            candidates_of_curves=30,
+            first_rows=1_000,
+            first_values=300_000,
+            points=10,
         ),
         Effort(name="full"),
     )
 }
-# However wide the rows are, parameters are chosen on at least this many.
-MIN_TUNING_ROWS = 300
+# However wide the rows are, the search for parameters begins with at least this many, and up to as many it has one round.
+MIN_FIRST_ROWS = 300
+ONE_ROUND = 2_000
 # Methods that this process has fitted already: their fits import and compile nothing any more.
 _warm: set[str] = set()
 
@@ -201,12 +203,12 @@ def _measure(
     if before is not None and not before.missing and _is_complete(study, subject, effort, before, done, known):
         return
     try:
-        sample, whole = _open(study, subject, effort, data_dir, download)
+        samples, whole = _open(study, subject, effort, data_dir, download)
     except Unavailable as error:
         if before is None or before.missing not in ("", str(error)):
             yield Setting(subject.label, missing=str(error))
         return
-    setting = _setting(study, sample, subject.label, effort, len(whole.y) if whole else 0)
+    setting = _setting(study, samples[""], subject.label, effort, len(whole.y) if whole else 0)
     if setting != before:
         yield setting
     if before is not None and setting.is_other_than(before):
@@ -214,7 +216,9 @@ def _measure(
     planned = list(_plan_fits(study, subject, setting.runs, effort))
     left = [(entry, run, x) for entry, run, x in planned if (subject.label, entry.label, run, x) not in done]
     tasks = (
-        delayed(_measure_fit)(sample, study.protocol, study.curve, study.metrics, entry, run, x, subject.label, setting)
+        delayed(_measure_fit)(
+            samples[entry.scaling], study.protocol, study.curve, study.metrics, entry, run, x, subject.label, setting
+        )
         for entry, run, x in left
     )
     count = len(planned) - len(left)
@@ -248,10 +252,12 @@ def _wants_grouping(study: Study, subject: Subject, known: Results) -> bool:
 
 def _open(
     study: Study, subject: Subject, effort: Effort, data_dir: Path | None, download: bool
-) -> tuple[Folds | Draws, Dataset | None]:
-    """Return the splits or draws, and all rows of real data."""
+) -> tuple[dict[str, Folds | Draws], Dataset | None]:
+    """Return the splits or draws by the methods' own scalings, "" for the usual one, and all rows of real data."""
+    scalings = {entry.scaling for entry in study.methods.values() if not entry.same_as} | {""}
+    usual = subject.scaling or study.protocol.scaling
     if subject.generator:
-        return Draws(subject, study.protocol, effort.drawn_rows), None
+        return {own: Draws(subject, own or usual, study.protocol, effort.drawn_rows) for own in scalings}, None
     whole = load(
         subject.name or subject.label,
         data_dir=data_dir,
@@ -261,7 +267,7 @@ def _open(
     )
     rows = sample_rows(len(whole.y), effort.max_rows, 0)
     X = whole.features[rows].toarray() if subject.dense and sparse.issparse(whole.features) else whole.features[rows]
-    return Folds(scale(X, subject.scaling or study.protocol.scaling), whole.y[rows], study.protocol), whole
+    return {own: Folds(scale(X, own or usual), whole.y[rows], study.protocol) for own in scalings}, whole
 
 
 def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, all_rows: int) -> Setting:
@@ -269,9 +275,9 @@ def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, al
     is_small = rows <= effort.few_rows and columns <= effort.few_columns
     of_large = effort.draws if isinstance(sample, Draws) else effort.runs
     most = effort.runs_of_small if is_small else of_large
-    tuning = rows
-    if effort.tuning_rows and effort.tuning_values:
-        tuning = min(effort.tuning_rows, max(effort.tuning_values // width, MIN_TUNING_ROWS))
+    first = rows
+    if effort.first_rows and effort.first_values and rows > ONE_ROUND:
+        first = min(effort.first_rows, max(effort.first_values // width, MIN_FIRST_ROWS))
     return Setting(
         label,
         rows,
@@ -280,7 +286,7 @@ def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, al
         all_rows or rows,
         min(sample.n_runs, most or sample.n_runs),
         (effort.candidates if study.curve is None else effort.candidates_of_curves) or 0,
-        tuning if tuning < rows else 0,
+        first if first < rows else 0,
     )
 
 
@@ -345,7 +351,8 @@ def _tune(
     estimator = entry.method()
     fixed = {full_name(name, estimator) or name: value for name, value in fixed.items()}
     grid = {name: values for name, values in entry.method.grid.items() if name not in fixed}
-    tried = list_candidates(grid, split.X_train.shape[1], setting.candidates or None)
+    most = min(filter(None, (setting.candidates, entry.candidates)), default=None)
+    tried = list_candidates(grid, split.X_train.shape[1], most)
     candidates = [{**candidate, **fixed} for candidate in tried]
     folds = StratifiedKFold(protocol.inner_folds, shuffle=True, random_state=run)
     tuned = tune_and_fit(
@@ -356,7 +363,8 @@ def _tune(
         folds,
         run,
         warm_up=entry.method.name not in _warm,
-        tuning_rows=setting.tuning_rows or None,
+        first_rows=setting.first_rows or None,
+        last_rows=entry.tuning_rows,
     )
     _warm.add(entry.method.name)
     return tuned

@@ -67,10 +67,10 @@ class Folds:
 class Draws:
     """Generated data, with a new draw for each run; Gaussian data always have the same moments."""
 
-    def __init__(self, subject: Subject, protocol: Protocol, max_rows: int | None) -> None:
+    def __init__(self, subject: Subject, scaling: str, protocol: Protocol, max_rows: int | None) -> None:
         self.generate = getattr(datasets, subject.generator)
         self.options, self.n_runs, self.test_size = dict(subject.options), protocol.runs, protocol.test_size
-        self.scaling = subject.scaling or protocol.scaling
+        self.scaling = scaling
         if max_rows is not None:
             self.options["n_samples"] = max_rows
         self.is_gaussian = "moments" in inspect.signature(self.generate).parameters

@@ -27,7 +27,7 @@ from .markdown import (
 from .plots import METRIC_NAMES
 from .store import Session, Setting
 from .study import SCALINGS, Curve, Reason, Study, StudyMethod, Value
-from .tables import LOSES, WINS, CurvePoint, Table
+from .tables import LOSES, WINS, CurvePoint, Table, contrast
 
 SIGNS = {AGREES: "✓", BETTER: "▲", WORSE: "▼", UNDECIDABLE: ""}
 QUICK = "A quick run, with few rows and few candidates: do not compare its figures."
@@ -117,11 +117,20 @@ def _cut_grids(table: Table) -> Iterator[str]:
     most = max((setting.candidates for setting in table.results.settings.values()), default=0)
     cut = []
     for label, entry in table.study.methods.items():
-        whole, tried = (len(_candidates(entry, table.study.curve, count)) for count in (None, most or None))
+        least = min(filter(None, (most, entry.candidates)), default=None)
+        whole, tried = (len(_candidates(entry, table.study.curve, count)) for count in (None, least))
         if tried < whole:
             cut.append(f"{escape(label)} {tried} of {whole}")
     if cut:
         yield f"Grids thinned evenly, candidates tried: {', '.join(cut)}."
+    capped = [f"{escape(m.label)} {m.tuning_rows:,}" for m in table.study.methods.values() if m.tuning_rows]
+    if capped:
+        yield f"Parameters chosen on at most so many rows: {', '.join(capped)}."
+    if any(setting.first_rows for setting in table.results.settings.values()):
+        yield (
+            "Where parameters are *searched from* some rows on, all candidates are tried on these; the best quarter, but "
+            "at least three, on four times as many; and so on, until the rows are all used (successive halving)."
+        )
 
 
 def _differences(table: Table, setting: Setting) -> str:
@@ -135,8 +144,8 @@ def _differences(table: Table, setting: Setting) -> str:
         if 0 < len(measured) < len(study.curve.values):
             parts.append(f"{len(measured)} of {len(study.curve.values)} points")
     own = [entry for entry in study.methods.values() if not entry.same_as]
-    if setting.tuning_rows and any(len(_candidates(entry, study.curve, None)) > 1 for entry in own):
-        parts.append(f"parameters chosen on {setting.tuning_rows:,} rows")
+    if setting.first_rows and any(len(_candidates(entry, study.curve, None)) > 1 for entry in own):
+        parts.append(f"parameters searched from {setting.first_rows:,} rows on")
     if setting.data in table.results.groupings:
         parts.append(describe_grouping(table.results.groupings[setting.data]).rstrip("."))
     return ", ".join(parts)
@@ -173,6 +182,7 @@ def _tables(table: Table) -> Iterator[str]:
         yield "Why figures are better or worse, and what shows it:"
         yield "\n".join(f"{n}. {_explanation(reason)}" for reason, n in notes.items())
     yield from _wins(table)
+    yield from _contrasts(table)
 
 
 def _explanation(reason: Reason) -> str:
@@ -265,6 +275,23 @@ def _wins(table: Table) -> Iterator[str]:
         yield markdown_table(["against", "as printed, all data", "as printed, the same data", "measured"], rows)
 
 
+def _contrasts(table: Table) -> Iterator[str]:
+    """Yield the differences between two methods that a paper is about, as published and as measured."""
+    for first, second in table.study.contrasts:
+        rows = []
+        for found in contrast(table, first, second):
+            published = NONE if found.published is None else _signed(found.published)
+            interval = f"{_signed(found.measured)} ± {found.margin:.4f}"
+            rows.append([escape(found.data), published, interval, found.verdict])
+        if rows:
+            yield f"{escape(first)} minus {escape(second)}, with the paired interval at 95%:"
+            yield markdown_table(["data", "published", "measured", "sign"], rows)
+
+
+def _signed(difference: float) -> str:
+    return f"{difference:+.4f}".replace("-", "\N{MINUS SIGN}")
+
+
 def _slashes(counts: tuple[int, int, int] | None) -> str:
     return "/".join(map(str, counts)) if counts else NONE
 
@@ -340,7 +367,7 @@ def _difference(cell: Cell) -> str:
     """Return the difference, with its interval if it is known."""
     if cell.difference is None or cell.metric == "seconds":
         return NONE
-    difference = f"{cell.difference:+.4f}".replace("-", "\N{MINUS SIGN}")
+    difference = _signed(cell.difference)
     return f"{difference} ± {cell.judgement.margin:.4f}" if cell.judgement else difference
 
 

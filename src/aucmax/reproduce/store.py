@@ -65,8 +65,8 @@ class Setting(NamedTuple):
         Number of splits or draws.
     candidates : int
         The most candidates of a grid that were tried; larger grids were thinned evenly. 0 for whole grids.
-    tuning_rows : int
-        The most rows that parameters were chosen on; 0 for all.
+    first_rows : int
+        Number of rows that the search for parameters began with; 0 for all of them at once.
     missing : str
         Why the data cannot be had; "" if they can.
     """
@@ -78,7 +78,7 @@ class Setting(NamedTuple):
     all_rows: int = 0
     runs: int = 0
     candidates: int = 0
-    tuning_rows: int = 0
+    first_rows: int = 0
     missing: str = ""
 
     def is_other_than(self, before: Setting) -> bool:

@@ -56,6 +56,10 @@ class StudyMethod(NamedTuple):
         The entry, with the paper's grid.
     max_rows : int or None
         The most training rows it sees.
+    scaling : str
+        How rows and columns are scaled for it, if not as for the others.
+    candidates, tuning_rows : int or None
+        The most candidates that are tried, and the most rows they are tried on, where a fit is dear.
     from_moments : bool
         Whether it is fitted to the true moments of generated data.
     parameter : str
@@ -69,6 +73,9 @@ class StudyMethod(NamedTuple):
     label: str
     method: Method
     max_rows: int | None = None
+    scaling: str = ""
+    candidates: int | None = None
+    tuning_rows: int | None = None
     from_moments: bool = False
     parameter: str = ""
     constant: bool = False
@@ -183,6 +190,21 @@ class Reason(NamedTuple):
     shown_by: str = ""
 
 
+class Fitted(NamedTuple):
+    """Published values that our data were made to match. They are not judged.
+
+    Attributes
+    ----------
+    method : str
+        Label of the method.
+    data : str
+        Label of the data set; "" for all.
+    """
+
+    method: str
+    data: str = ""
+
+
 class Study(NamedTuple):
     """A published table or figure.
 
@@ -216,8 +238,10 @@ class Study(NamedTuple):
         Number of runs that the published standard deviations are of; 0 if the paper does not say.
     one_split : bool
         Whether the paper's runs are all on one split of the rows: its standard deviations lack the luck of that split.
-    fitted : list of str
-        Labels of the methods whose published values our generated data were made to match. These are not judged.
+    fitted : list of Fitted
+        The values that our data were made to match: moments of generated data, or the choice of the positive classes.
+    contrasts : list of list of str
+        Two methods each, whose difference the paper is about.
     repeated : dict of set
         By metric, the labels of data and method whose published values another study has, too. They are counted there.
     win_tie_loss : dict of str
@@ -242,7 +266,8 @@ class Study(NamedTuple):
     published: dict[str, dict[tuple[str, str], Value]]
     published_runs: int
     one_split: bool
-    fitted: Sequence[str]
+    fitted: Sequence[Fitted]
+    contrasts: Sequence[Sequence[str]]
     repeated: Mapping[str, Set[tuple[str, str]]]
     win_tie_loss: Mapping[str, str]
     doubled_error: Sequence[str]

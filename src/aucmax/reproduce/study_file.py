@@ -12,7 +12,7 @@ from typing import Any
 from ..algorithms import PAPERS
 from ..algorithms.method import full_name
 from ..compare.methods import find_method
-from .study import CAUSES, METRICS, SCALINGS, Curve, Protocol, Reason, Study, StudyMethod, Subject, Value
+from .study import CAUSES, METRICS, SCALINGS, Curve, Fitted, Protocol, Reason, Study, StudyMethod, Subject, Value
 
 # The TOML types that the annotations of the named tuples stand for.
 _TYPES: dict[str, Any] = {
@@ -25,7 +25,12 @@ _TYPES: dict[str, Any] = {
 }
 _GIVEN_CAUSES = tuple(cause for cause in CAUSES if cause != "grouping")
 _RANGE = re.compile(r"(?:(\d+)\^)?\[(-?\d+):(?:(\d+):)?(-?\d+)\]")
-_ABOUT_RUNS: tuple[tuple[str, Any], ...] = (("runs", 0), ("one_split", False), ("fitted", []))  # keys and defaults
+_ABOUT_RUNS: tuple[tuple[str, Any], ...] = (  # keys and defaults
+    ("runs", 0),
+    ("one_split", False),
+    ("fitted", []),
+    ("contrasts", []),
+)
 _VALUE = re.compile(r"(\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?\s*([•◦]?)")
 
 
@@ -102,7 +107,7 @@ def _parse(name: str, table: dict[str, Any]) -> Study:
     subjects = {label: _build(Subject, label=label, **keys) for label, keys in table["data"].items()}
     published = dict(table.get("published", {}))
     wins, doubled = published.pop("win_tie_loss", {}), published.pop("doubled_error", [])
-    runs, one_split, fitted = (published.pop(key, empty) for key, empty in _ABOUT_RUNS)
+    runs, one_split, fitted, contrasts = (published.pop(key, empty) for key, empty in _ABOUT_RUNS)
     scale = 0.01 if published.pop("percent", False) else 1.0
     values = {
         metric: _values(text, metric, subjects, methods, 1.0 if metric == "seconds" else scale)
@@ -124,7 +129,8 @@ def _parse(name: str, table: dict[str, Any]) -> Study:
         values,
         runs,
         one_split,
-        fitted,
+        [_build(Fitted, **keys) for keys in fitted],
+        contrasts,
         _repeated(values, methods),
         wins,
         doubled,
@@ -253,6 +259,7 @@ def _check(study: Study) -> None:
         **{f"cause {reason.cause}": (reason.cause, _GIVEN_CAUSES) for reason in study.reasons},
         **{f"grouping of {s.label}": (s.grouping, ("", "halves", "one")) for s in study.subjects.values()},
         **{f"scaling of {s.label}": (s.scaling, ("", *SCALINGS)) for s in study.subjects.values()},
+        **{f"scaling of {m.label}": (m.scaling, ("", *SCALINGS)) for m in study.methods.values()},
     }
     if study.curve is not None:
         known["curve.of"] = (study.curve.of, ("method", "data", "rows"))
@@ -278,8 +285,11 @@ def _check(study: Study) -> None:
         raise ValueError(
             f"published runs is {study.published_runs!r}; it is 2 or more, or 0 if the paper does not say."
         )
-    unknown = set(study.fitted) - set(study.methods)
+    unknown = {fitted.method for fitted in study.fitted} | {name for pair in study.contrasts for name in pair}
+    unknown = (unknown - set(study.methods)) | {fitted.data for fitted in study.fitted} - {"", *study.subjects}
     if unknown:
-        raise ValueError(f"published fitted names {min(unknown)!r}, which is no method.")
+        raise ValueError(f"published fitted or contrasts name {min(unknown)!r}, which is neither data nor method.")
+    if any(len(pair) != 2 for pair in study.contrasts):
+        raise ValueError("a contrast is of two methods.")
     if any(subject.generator for subject in study.subjects.values()) and study.protocol.runs < 1:
         raise ValueError("generated data need protocol.runs.")

@@ -14,9 +14,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from ..compare.comparison import SIGNIFICANCE, paired_t_test
 from .cells import Cell
+from .criterion import CONFIDENCE
 from .judging import find_reasons, judge_row
 from .store import Record, Results
 from .study import Study, StudyMethod, Value
@@ -217,3 +219,65 @@ def _measured_curve(along: Mapping[float | None, Runs], metric: str) -> Measured
             sample = list(values.values())
             points.append(CurvePoint(x, float(np.mean(sample)), float(np.std(sample)), len(sample)))
     return MeasuredCurve(points, failures)
+
+
+class Contrast(NamedTuple):
+    """The difference of two methods on a data set.
+
+    Attributes
+    ----------
+    data : str
+        Label of the data set.
+    published : float or None
+        As published; None if the paper has no figure of one of the two.
+    measured, margin : float
+        As measured on the same splits, and half the width of its interval at 95%.
+    """
+
+    data: str
+    published: float | None
+    measured: float
+    margin: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether the sign is the published one: "same", "opposite", or "not shown" if 0 is in the interval."""
+        if self.published is None:
+            return ""
+        if abs(self.measured) <= self.margin:
+            return "not shown"
+        return "same" if self.measured * self.published > 0 else "opposite"
+
+
+def contrast(table: Table, first: str, second: str) -> list[Contrast]:
+    """Return the differences of two methods in the first metric of a study, on each data set that has both.
+
+    Parameters
+    ----------
+    table : Table
+        The study beside what was measured.
+    first, second : str
+        Labels of the methods. Labels such as "PSAM, standardised" stand for the published "PSAM".
+
+    Returns
+    -------
+    contrasts : list of Contrast
+        In the order of the data sets. The interval is that of a paired t-test.
+    """
+    metric = table.study.metrics[0]
+    runs: dict[tuple[str, str], dict[int, float]] = {}
+    for record in table.results.records:
+        if metric in record.metrics and record.x is None:
+            runs.setdefault((record.data, record.method), {})[record.run] = record.metrics[metric]
+    published = table.study.published.get(metric, {})
+    found = []
+    for data in table.study.subjects:
+        ours, theirs = (runs.get((data, method), {}) for method in (first, second))
+        differences = np.array([ours[run] - theirs[run] for run in sorted(ours.keys() & theirs.keys())])
+        if len(differences) > 1:
+            printed = [published.get((data, method.partition(",")[0])) for method in (first, second)]
+            error = differences.std(ddof=1) / math.sqrt(len(differences))
+            margin = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(differences) - 1) * error)
+            known = printed[0].mean - printed[1].mean if printed[0] and printed[1] else None
+            found.append(Contrast(data, known, float(differences.mean()), margin))
+    return found
