@@ -168,6 +168,7 @@ def test_ranges_are_those_of_the_papers(values, numbers):
         ("[data.gone]", "[data.gone]\npositive = 1", "positive is 1, which is no Sequence[Any]"),
         ("[published]", "[[reasons]]\ncause = 'data'\n[published]", "a reason needs 'text'"),
         ("[published]", "[curve]\nparameter = 'depth'\nvalues = [1]\n[published]", "has no parameter 'depth' to vary"),
+        ("[data.gone]", "[data.gone]\nparameters = { eta0 = 1 }", "has no parameter 'eta0' to set for gone"),
         ("[methods.fast]", "[methods.fast]\nmax_rows = 'many'", "max_rows is 'many', which is no int | None"),
         ("[data.gone]\n", "[data.gone]\ngenerator = 'make_gaussian'\n", "generated data need protocol.runs"),
         ('label = "Table 9"', "label = ", "Invalid value"),
@@ -600,6 +601,31 @@ def test_a_curve_of_a_parameter_has_a_fit_for_each_value_and_one_of_a_constant(w
     assert reference["f1"] == pytest.approx(support_f1(np.where(np.abs(weights) > 1e-3, weights, 0), support), abs=1e-6)
     sht = SHTAUC(n_nonzero=4, n_blocks=1, random_state=0).fit(X, y)
     assert found["SHT", 0, 4].metrics["auc"] == pytest.approx(sht.score(X_test, y_test), abs=1e-6)
+
+
+def test_parameters_of_data_are_those_of_all_methods_there_and_part_of_the_recipe(write, tmp_path):
+    text = (
+        GENERATED.replace("n_nonzero = [3, 6], n", "n")
+        .replace('"n_nonzero"', '"max_iter"')
+        .replace("constant = true", "")
+    )
+    text = text.replace("AUCClassifier(loss='squared', alpha=0.01)", "StoIHT")
+    plain = read_study(write(text))
+    study = read_study(write(text.replace("[data.drawn]", "[data.drawn]\nparameters = { n_nonzero = 3 }")))
+    for (subject, method), recipe in study.recipes().items():
+        assert ("parameters={'n_nonzero': 3}" in recipe) == bool(subject)
+        if method:
+            assert recipe == plain.recipes()["", method]
+    assert "parameters" not in plain.recipes()["drawn", ""], "results of before there were parameters stay valid"
+    results = run_study(study, tmp_path / "r.jsonl", effort="full")
+    found = {(r.method, r.run, r.x): r for r in results.records}
+    X, y, _ = make_sparse_shift(200, 20, n_informative=4, ratio=0.3, shift=1.0, random_state=1)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, stratify=y, random_state=0)
+    from aucmax import SHTAUC, StoIHT
+
+    for method, clf in (("SHT", SHTAUC(n_blocks=1)), ("reference", StoIHT())):
+        clf.set_params(n_nonzero=3, max_iter=8, random_state=0).fit(X, y)
+        assert found[method, 0, 8].metrics["auc"] == pytest.approx(clf.score(X_test, y_test), abs=1e-6)
 
 
 def test_quick_curves_have_few_points_with_their_ends(write, tmp_path):
