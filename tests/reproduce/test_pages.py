@@ -6,9 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy import stats
 
 from aucmax.algorithms import PAPERS
+from aucmax.reproduce import plots
 from aucmax.reproduce.cells import ABSENT
 from aucmax.reproduce.counts import count_at_a_glance, count_causes, count_verdicts, count_wins
 from aucmax.reproduce.criterion import OUTCOMES
@@ -91,6 +93,38 @@ parameter = "eta0"
 values = [0.001, 0.01, 0.1, 1000]
 label = "step size"
 scale = "log"
+"""
+TIMES = """
+paper = "OPAUC"
+label = "Figure 9"
+title = "Times"
+metrics = ["seconds"]
+[methods.OPAUC]
+method = "OPAUC"
+[methods.OAM]
+method = "OAM"
+[data.diabetes]
+[data.usps]
+[data.german]
+[data.acoustic]
+missing = "Not among the data at hand."
+"""
+LINES = """
+paper = "SHT"
+label = "Figure 8"
+title = "Data sets as lines"
+[protocol]
+runs = 2
+[methods.SHT]
+method = "SHTAUC"
+[data."k* = 20, r = 0.1"]
+[data."k* = 20, r = 0.5"]
+[data."k* = 40, r = 0.1"]
+[data."k* = 40, r = 0.5"]
+[curve]
+parameter = "max_iter"
+values = [1, 2]
+label = "epochs"
 """
 REST = "k* _rest_"
 SESSION = Session("2026-11-14", "A processor, 2 cores", {"aucmax": "0.1.0", "numpy": "2.4.6"}, 1, "standard")
@@ -412,6 +446,50 @@ def test_curves_have_a_table_of_their_points_and_sentences_for_those_left_out(pa
     assert "- diabetes, OPAUC: at 1000, 5 of 5 runs failed: The steps diverged." in page
 
 
+def time_records():
+    """Times of which one is far off, a method that failed on one data set, and the first that failed on another."""
+    return [
+        *records("diabetes", "OPAUC", [0.5, 0.02, 0.03], "seconds"),
+        *records("diabetes", "OAM", [12.0, 12.6, 900.0], "seconds"),
+        *records("usps", "OPAUC", [1.5], "seconds"),
+        Record("usps", "OAM", 0, failure="No memory."),
+        Record("german", "OPAUC", 0, failure="No memory."),
+        *records("german", "OAM", [0.125], "seconds"),
+    ]
+
+
+def test_times_are_medians_with_their_ratios_to_the_first_method(tmp_path):
+    study = write_study(tmp_path, "opauc-figure-9", TIMES)
+    pages = make(tmp_path, [study], [[SESSION, *time_records()]])
+    page = text_of(pages, "opauc.md")
+    assert "| data | OPAUC | OAM |\n" in page
+    assert "| diabetes | 0.03 | 13 (420) |" in page
+    assert "| usps | 1.5 | failed |" in page
+    assert "| german | failed | 0.12 |" in page
+    assert "| acoustic | no data | no data |" in page
+    assert "- usps, OAM: 1 of 1 runs failed: No memory." in page
+    assert "published" not in page.split("<a id=")[1]
+    assert "![Figure 9: median seconds of a fit](figures/opauc-figure-9.svg)" in page
+
+
+def test_data_sets_of_one_method_are_lines_of_the_panel_that_they_name_first(tmp_path):
+    study = write_study(tmp_path, "sht-figure-8", LINES)
+    found = [
+        Record(data, "SHT", run, x, {"auc": 0.1 * k + 0.01 * x})
+        for k, data in enumerate(study.subjects, 5)
+        for run in range(2)
+        for x in (1, 2)
+    ]
+    pages = make(tmp_path, [study], [[SESSION, *found]])
+    page = text_of(pages, "sht.md")
+    assert "| data | r = 0.1 | r = 0.5 |\n" in page
+    assert r"| k\* = 40 | 0.7100 to 0.7200 at 2 | 0.8100 to 0.8200 at 2 |" in page
+    assert "| epochs | r = 0.1 | r = 0.5 |\n" in page
+    assert "| 1 | 0.5100 ± 0.0000 | 0.6100 ± 0.0000 |" in page
+    svg = text_of(pages, "sht-figure-8.svg")
+    assert [svg.count(f">{text}<") for text in ("k* = 20", "k* = 40", "r = 0.1", "r = 0.5", "SHT")] == [1, 1, 1, 1, 0]
+
+
 def test_the_same_results_give_the_same_bytes_in_whatever_order_they_came(tmp_path, table_study, curve_study, pages):
     session, *entries = table_entries()
     again = make(tmp_path, [table_study, curve_study], [[session, *entries[::-1]], curve_entries()])
@@ -466,6 +544,21 @@ def test_curves_have_a_panel_for_each_data_set_and_metric(pages):
     assert svg.count(">F1<") == 2
     assert svg.count(">batch<") == 1
     assert "stroke-dasharray" in svg
+
+
+def test_times_are_dots_beside_each_other_on_a_logarithmic_axis(tmp_path, monkeypatch):
+    table = tabulate(write_study(tmp_path, "opauc-figure-9", TIMES), Results(time_records(), {}, {}, []))
+    figure = Figure()
+    monkeypatch.setattr(plots, "render_svg", lambda paint, *_: paint(figure))
+    draw(table)
+    (axes,) = figure.axes
+    assert axes.get_yscale() == "log"
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["diabetes", "usps", "german"]
+    dots = {line.get_label(): dict(zip(*line.get_data(), strict=True)) for line in axes.lines}
+    assert [list(of_method.values()) for of_method in dots.values()] == [[0.03, 1.5], [12.6, 0.125]]
+    assert [[round(x) for x in of_method] for of_method in dots.values()] == [[0, 1], [0, 2]]
+    assert not set(dots["OPAUC"]) & set(dots["OAM"])
+    assert draw(table._replace(cells=cells(table.study, []))) == b""
 
 
 def test_nothing_is_drawn_of_nothing_and_a_missing_library_is_named(table_study, monkeypatch):

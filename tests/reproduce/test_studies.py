@@ -91,7 +91,7 @@ def test_every_study_that_comes_with_the_package_is_whole(name):
     assert study.claim
     kind = name.split("-")[1]
     assert study.label.lower().startswith(kind)
-    assert (study.curve is not None) == (kind == "figure")
+    assert (study.curve is not None or study.metrics == ["seconds"]) == (kind == "figure")
     if kind == "table":
         methods = {method for _, method in study.published[study.metrics[0]]}
         assert methods, "a table has published figures"
@@ -101,11 +101,33 @@ def test_every_study_that_comes_with_the_package_is_whole(name):
 
 
 def test_all_tables_and_figures_of_the_five_papers_are_there():
-    figures = {"spdam": (1, 2), "psam": (1,), "opauc": (3, 4, 5, 6), "sht": (1, 2, 3, 4), "gaussian": (1, 2)}
+    figures = {"spdam": (1, 2), "psam": (1,), "opauc": (1, 2, 3, 4, 5, 6), "sht": (1, 2, 3, 4), "gaussian": (1, 2)}
     tables = {"spdam": (3,), "psam": (2, 3), "opauc": (2, 3, 5), "sht": (1, 2, 3), "gaussian": (2, 4, 5, 6, 11, 12)}
     wanted = {f"{paper}-table-{n}" for paper, numbers in tables.items() for n in numbers}
     wanted |= {f"{paper}-figure-{n}" for paper, numbers in figures.items() for n in numbers}
     assert set(list_studies()) == wanted
+
+
+@pytest.mark.parametrize(
+    ("figure", "table"), [("opauc-figure-1", "opauc-table-2"), ("opauc-figure-2", "opauc-table-5")]
+)
+def test_figures_of_times_are_those_of_the_fits_of_a_table(figure, table):
+    times, fits = read_study(figure), read_study(table)
+    assert {label: tuple(entry.same_as) for label, entry in times.methods.items()} == {
+        label: (table, label) for label in times.methods
+    }
+    published = {method for _, method in fits.published["auc"]}
+    assert set(times.methods) == published
+    assert times.protocol == fits.protocol
+    assert times.subjects == {label: subject._replace(grouping="") for label, subject in fits.subjects.items()}
+
+
+def test_as_many_weights_are_kept_as_there_are_true_features_for_every_share_of_positives():
+    drawn = [(s.options["n_informative"], s.options["ratio"]) for s in read_study("sht-figure-1").subjects.values()]
+    assert sorted(drawn) == [(k, r) for k in (20, 40, 60, 80) for r in (0.05, 0.25, 0.5)]
+    for subject in read_study("sht-figure-1").subjects.values():
+        assert subject.parameters == {"n_nonzero": subject.options["n_informative"]}
+        assert subject.label == f"k* = {subject.options['n_informative']}, r = {subject.options['ratio']}"
 
 
 def test_figures_are_read_as_they_are_printed(write):
@@ -168,6 +190,7 @@ def test_ranges_are_those_of_the_papers(values, numbers):
         ("[data.gone]", "[data.gone]\npositive = 1", "positive is 1, which is no Sequence[Any]"),
         ("[published]", "[[reasons]]\ncause = 'data'\n[published]", "a reason needs 'text'"),
         ("[published]", "[curve]\nparameter = 'depth'\nvalues = [1]\n[published]", "has no parameter 'depth' to vary"),
+        ("[data.gone]", "[data.gone]\nparameters = { eta0 = 1 }", "has no parameter 'eta0' to set for gone"),
         ("[methods.fast]", "[methods.fast]\nmax_rows = 'many'", "max_rows is 'many', which is no int | None"),
         ("[data.gone]\n", "[data.gone]\ngenerator = 'make_gaussian'\n", "generated data need protocol.runs"),
         ('label = "Table 9"', "label = ", "Invalid value"),
@@ -600,6 +623,31 @@ def test_a_curve_of_a_parameter_has_a_fit_for_each_value_and_one_of_a_constant(w
     assert reference["f1"] == pytest.approx(support_f1(np.where(np.abs(weights) > 1e-3, weights, 0), support), abs=1e-6)
     sht = SHTAUC(n_nonzero=4, n_blocks=1, random_state=0).fit(X, y)
     assert found["SHT", 0, 4].metrics["auc"] == pytest.approx(sht.score(X_test, y_test), abs=1e-6)
+
+
+def test_parameters_of_data_are_those_of_all_methods_there_and_part_of_the_recipe(write, tmp_path):
+    text = (
+        GENERATED.replace("n_nonzero = [3, 6], n", "n")
+        .replace('"n_nonzero"', '"max_iter"')
+        .replace("constant = true", "")
+    )
+    text = text.replace("AUCClassifier(loss='squared', alpha=0.01)", "StoIHT")
+    plain = read_study(write(text))
+    study = read_study(write(text.replace("[data.drawn]", "[data.drawn]\nparameters = { n_nonzero = 3 }")))
+    for (subject, method), recipe in study.recipes().items():
+        assert ("parameters={'n_nonzero': 3}" in recipe) == bool(subject)
+        if method:
+            assert recipe == plain.recipes()["", method]
+    assert "parameters" not in plain.recipes()["drawn", ""], "results of before there were parameters stay valid"
+    results = run_study(study, tmp_path / "r.jsonl", effort="full")
+    found = {(r.method, r.run, r.x): r for r in results.records}
+    X, y, _ = make_sparse_shift(200, 20, n_informative=4, ratio=0.3, shift=1.0, random_state=1)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, stratify=y, random_state=0)
+    from aucmax import SHTAUC, StoIHT
+
+    for method, clf in (("SHT", SHTAUC(n_blocks=1)), ("reference", StoIHT())):
+        clf.set_params(n_nonzero=3, max_iter=8, random_state=0).fit(X, y)
+        assert found[method, 0, 8].metrics["auc"] == pytest.approx(clf.score(X_test, y_test), abs=1e-6)
 
 
 def test_quick_curves_have_few_points_with_their_ends(write, tmp_path):

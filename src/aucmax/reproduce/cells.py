@@ -24,6 +24,8 @@ class Cell(NamedTuple):
         The published value as it is printed, if it is meant otherwise.
     measured : Value or None
         Mean and standard deviation over the runs (None for a single one), and the mark of our own test.
+    median : float or None
+        The median over the runs, which times are compared by: one that something else slowed does not move it.
     runs : int
         Number of runs.
     absence : str
@@ -49,6 +51,7 @@ class Cell(NamedTuple):
     published: Value | None = None
     printed: Value | None = None
     measured: Value | None = None
+    median: float | None = None
     runs: int = 0
     absence: str = ""
     absent: str = ""

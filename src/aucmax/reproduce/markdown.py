@@ -42,6 +42,11 @@ def parameter_text(x: float) -> str:
     return f"{x:,.0f}" if x == round(x) else f"{x:.3g}"
 
 
+def short_text(value: float) -> str:
+    """Return a time or a ratio of times with two digits, or all before the point."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; line breaks in its cells become spaces."""
     lines = [header, ["---"] * len(header), *rows]

@@ -1,4 +1,4 @@
-"""Drawings of a study as SVG: measured against published values, or curves with their standard deviations.
+"""Drawings of a study as SVG: measured against published values, curves with their standard deviations, or times.
 
 The same results give the same bytes: ids come from a fixed salt, there is no date, and text stays text.
 """
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 3
 PANEL = 3.4, 2.7  # inches
+GROUP = 0.7  # the share of the room of a data set that its dots spread over
 TICKS = 8  # the most that a panel has room for
 METRIC_NAMES = {"auc": "AUC", "accuracy": "accuracy", "f1": "F1", "jaccard": "Jaccard index", "seconds": "seconds"}
 # The palette of Okabe and Ito, which most colour-blind people can tell apart, without its yellow: too pale on white.
@@ -42,7 +43,7 @@ STYLE: dict[Any, Any] = {
 
 
 def draw(table: Table) -> bytes:
-    """Draw a study: measured against published values of a table, or the curves of a figure.
+    """Draw a study: measured against published values of a table, or the curves or times of a figure.
 
     Parameters
     ----------
@@ -66,6 +67,8 @@ def draw(table: Table) -> bytes:
     """
     if any(line.points for line in table.curves.values()):
         return _curves(table)
+    if table.is_of_times:
+        return _times(table)
     compared = {metric: _compared(table, metric) for metric in table.metrics}
     compared = {metric: cells for metric, cells in compared.items() if cells}
     return _dots(table, compared) if compared else b""
@@ -75,15 +78,15 @@ def _compared(table: Table, metric: str) -> list[Cell]:
     return [cell for cell in table.cells.values() if cell.metric == metric and cell.published and cell.measured]
 
 
-def _looks(table: Table) -> dict[str, dict[str, Any]]:
-    """Return a colour and a marker for each method; when the colours are used up, the marker changes."""
+def _looks(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return a colour and a marker for each label; when the colours are used up, the marker changes."""
     looks = [{"color": colour, "marker": marker} for marker in MARKERS for colour in COLOURS]
-    return dict(zip(table.study.methods, itertools.cycle(looks), strict=False))
+    return dict(zip(dict.fromkeys(labels), itertools.cycle(looks), strict=False))
 
 
 def _dots(table: Table, compared: dict[str, list[Cell]]) -> bytes:
     """Draw a panel for each metric, with a dot for each cell."""
-    looks = _looks(table)
+    looks = _looks(table.study.methods)
 
     def paint(figure: Figure) -> None:
         panels = figure.subplots(1, len(compared), squeeze=False)[0]
@@ -129,37 +132,38 @@ def _dot(axes: Axes, cell: Cell, look: dict[str, Any]) -> None:
 
 
 def _curves(table: Table) -> bytes:
-    """Draw a panel for each data set, and rows of them for each metric."""
-    measured, looks = table.curves, _looks(table)
+    """Draw the panels, and rows of them for each metric."""
+    measured, looks = table.curves, _looks(line for lines in table.panels.values() for line in lines)
     metrics = [m for m in table.metrics if any(curve.points for key, curve in measured.items() if key[2] == m)]
-    subjects = [data for data in table.study.subjects if any(key[0] == data for key in measured)]
-    columns = min(COLUMNS, len(subjects))
-    rows = math.ceil(len(subjects) / columns)
+    drawn = {key[0] for key in measured}
+    contents = [name for name, lines in table.panels.items() if any(data in drawn for data, _ in lines.values())]
+    columns = min(COLUMNS, len(contents))
+    rows = math.ceil(len(contents) / columns)
 
     def paint(figure: Figure) -> None:
         panels = figure.subplots(rows * len(metrics), columns, squeeze=False).ravel()
         for axes in panels:
             axes.set_axis_off()  # until something is drawn there
         for k, metric in enumerate(metrics):
-            for axes, data in zip(panels[k * rows * columns :], subjects, strict=False):
-                _panel(axes, table, data, metric, looks)
+            for axes, name in zip(panels[k * rows * columns :], contents, strict=False):
+                _panel(axes, table, name, metric, looks)
         _legend(figure, looks)
 
     return _svg(paint, PANEL[0] * columns, PANEL[1] * rows * len(metrics))
 
 
-def _panel(axes: Axes, table: Table, data: str, metric: str, looks: dict[str, dict[str, Any]]) -> None:
+def _panel(axes: Axes, table: Table, name: str, metric: str, looks: dict[str, dict[str, Any]]) -> None:
     assert table.study.curve is not None  # only figures have curves
     curve = table.study.curve
     axes.set_axis_on()
-    for method, look in looks.items():
-        line, cell = table.curves.get((data, method, metric)), table.cells[data, method, metric]
+    for label, (data, method) in table.panels[name].items():
+        look, line, cell = looks[label], table.curves.get((data, method, metric)), table.cells[data, method, metric]
         if line is not None and line.points:
             style = "--" if table.study.methods[method].constant else "-"
-            _band(axes, line, method, {**look, "linestyle": style})
+            _band(axes, line, label, {**look, "linestyle": style})
         elif cell.measured is not None:
-            axes.axhline(cell.measured.mean, color=look["color"], linestyle="--", label=method)
-    axes.set(title=data, xlabel=curve.label or curve.parameter, ylabel=METRIC_NAMES[metric])
+            axes.axhline(cell.measured.mean, color=look["color"], linestyle="--", label=label)
+    axes.set(title=name, xlabel=curve.label or curve.parameter, ylabel=METRIC_NAMES[metric])
     if curve.scale == "log":
         _logarithmic(axes, curve.values)
 
@@ -177,22 +181,49 @@ def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
     axes.minorticks_off()
 
 
-def _band(axes: Axes, line: MeasuredCurve, method: str, look: dict[str, Any]) -> None:
+def _band(axes: Axes, line: MeasuredCurve, label: str, look: dict[str, Any]) -> None:
     x, mean, std, _ = zip(*line.points, strict=True)
     low = [m - s for m, s in zip(mean, std, strict=True)]
     high = [m + s for m, s in zip(mean, std, strict=True)]
     axes.fill_between(x, low, high, color=look["color"], alpha=0.15, linewidth=0)
-    axes.plot(x, mean, label=method, markevery=max(1, len(x) // 12), **look)
+    axes.plot(x, mean, label=label, markevery=max(1, len(x) // 12), **look)
 
 
-def _legend(figure: Figure, methods: Iterable[str]) -> None:
+def _times(table: Table) -> bytes:
+    """Draw the data sets side by side, with a dot for the median time of each method."""
+    looks = _looks(table.study.methods)
+    medians = {key[:2]: cell.median for key, cell in table.cells.items() if key[2] == "seconds" and cell.median}
+    subjects = [data for data in table.study.subjects if any(key[0] == data for key in medians)]
+    if not subjects:
+        return b""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for k, (method, look) in enumerate(looks.items()):
+            shift = GROUP * ((k + 0.5) / len(looks) - 0.5)
+            dots = {i + shift: medians[data, method] for i, data in enumerate(subjects) if (data, method) in medians}
+            if dots:
+                axes.plot(list(dots), list(dots.values()), linestyle="", label=method, **look)
+        axes.set(yscale="log", ylabel="median seconds of a fit", xlim=(-0.5, len(subjects) - 0.5))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.set_xticks(range(len(subjects)), subjects)
+        axes.set_xticks([i - 0.5 for i in range(1, len(subjects))], minor=True)
+        axes.grid(visible=False, axis="x")
+        axes.grid(axis="x", which="minor")  # between the data sets
+        axes.tick_params(axis="x", which="both", length=0)
+        _legend(figure, looks)
+
+    return _svg(paint, max(1.6 * PANEL[0], 0.8 * len(subjects)), 1.3 * PANEL[1])
+
+
+def _legend(figure: Figure, labels: Iterable[str]) -> None:
     """Put one legend under all panels, in the order of the study."""
     found: dict[str, Any] = {}
     for panel in figure.axes:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    shown = [method for method in methods if method in found]
-    figure.legend([found[method] for method in shown], shown, loc="outside lower center", ncols=4, frameon=False)
+    shown = [label for label in labels if label in found]
+    figure.legend([found[label] for label in shown], shown, loc="outside lower center", ncols=4, frameon=False)
 
 
 def _svg(paint: Callable[[Figure], None], width: float, height: float) -> bytes:

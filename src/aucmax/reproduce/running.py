@@ -296,6 +296,8 @@ def _plan_fits(
     """Yield method, run and point of the curve of every fit on a data set."""
     own = [entry for entry in study.methods.values() if not entry.same_as]
     methods = [entry for entry in own if subject.generator or not entry.from_moments]
+    if subject.parameters:
+        methods = [entry._replace(method=entry.method.fix(**subject.parameters)) for entry in methods]
     points: Sequence[float | None] = [None]
     if study.curve is not None:
         points = thin(study.curve.values, min(len(study.curve.values), effort.points or len(study.curve.values)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..algorithms.method import plain_name
@@ -22,6 +22,7 @@ from .markdown import (
     one_line,
     parameter_text,
     share_text,
+    short_text,
     value_text,
 )
 from .plots import METRIC_NAMES
@@ -51,10 +52,15 @@ def write_section(table: Table, drawn: bool) -> Iterator[str]:
         yield f"Measured in {' and '.join(shared)}, and shown again here: {escape(', '.join(labels))}."
     yield from _summary(table)
     yield from _settings(table)
-    yield from _curve_tables(table) if study.curve else _tables(table)
+    if table.is_of_times:
+        yield from _time_table(table)
+    else:
+        yield from _curve_tables(table) if study.curve else _tables(table)
     if drawn:
         what = "means, with a band of one standard deviation"
-        if study.curve is None:
+        if table.is_of_times:
+            what = "median seconds of a fit"
+        elif study.curve is None:
             what = "measured against published, hollow where better or worse, pale where not decidable"
         yield f"![{escape(study.label)}: {what}](figures/{study.name}.svg)"
         yield f"*{escape(study.label)}: {what}.*"
@@ -296,7 +302,29 @@ def _slashes(counts: tuple[int, int, int] | None) -> str:
     return "/".join(map(str, counts)) if counts else NONE
 
 
-# Curves
+# Times and curves
+
+
+def _time_table(table: Table) -> Iterator[str]:
+    """Yield the median times, with their ratios to those of the first method, then why some are missing."""
+    first, *_ = methods = list(table.study.methods)
+    rows = [
+        [
+            escape(data),
+            *(_time(table.cells[data, method, "seconds"], table.cells[data, first, "seconds"]) for method in methods),
+        ]
+        for data in table.study.subjects
+    ]
+    legend = f"Median seconds of a fit, and in brackets how many times those of {escape(first)} they are."
+    yield f"{markdown_table(['data', *map(escape, methods)], rows)}\n\n{legend}"
+    yield from _failures(table)
+
+
+def _time(cell: Cell, first: Cell) -> str:
+    if cell.median is None:
+        return _glance(cell)
+    ratio = f" ({short_text(cell.median / first.median)})" if first.median and cell.method != first.method else ""
+    return f"{short_text(cell.median)}{ratio}"
 
 
 def _curve_tables(table: Table) -> Iterator[str]:
@@ -305,45 +333,47 @@ def _curve_tables(table: Table) -> Iterator[str]:
         if len(table.metrics) > 1:
             yield f"### {METRIC_NAMES[metric]}"
         yield _ranges(table, metric)
-        for data in table.study.subjects:
-            if any(key[0] == data and key[2] == metric and line.points for key, line in table.curves.items()):
-                yield fold(f"{escape(data)}, every point", _points(table, data, metric))
+        for name, lines in table.panels.items():
+            if any(_points_of(table, key, metric) for key in lines.values()):
+                yield fold(f"{escape(name)}, every point", _point_table(table, lines, metric))
     yield from _failures(table)
 
 
 def _ranges(table: Table, metric: str) -> str:
+    labels = dict.fromkeys(label for lines in table.panels.values() for label in lines)
     rows = [
-        [escape(data), *(_range(table, (data, method, metric)) for method in table.study.methods)]
-        for data in table.study.subjects
+        [escape(name), *(_range(table, (*lines[label], metric)) if label in lines else NONE for label in labels)]
+        for name, lines in table.panels.items()
     ]
     legend = "Lowest to highest mean along the curve, and where the highest is."
-    return f"{markdown_table(['data', *map(escape, table.study.methods)], rows)}\n\n{legend}"
+    return f"{markdown_table(['data', *map(escape, labels)], rows)}\n\n{legend}"
 
 
 def _range(table: Table, key: tuple[str, str, str]) -> str:
-    points = table.curves[key].points if key in table.curves else ()
+    points = _points_of(table, key[:2], key[2])
     if not points:
         return value_text(table.cells[key].measured, key[2]) if table.cells[key].measured else _glance(table.cells[key])
     low, high = (extreme(points, key=lambda point: point.mean) for extreme in (min, max))
     return f"{number_text(low.mean, key[2])} to {number_text(high.mean, key[2])} at {parameter_text(high.x)}"
 
 
-def _points(table: Table, data: str, metric: str) -> str:
+def _points_of(table: Table, key: tuple[str, str], metric: str) -> Sequence[CurvePoint]:
+    return table.curves[*key, metric].points if (*key, metric) in table.curves else ()
+
+
+def _point_table(table: Table, lines: Mapping[str, tuple[str, str]], metric: str) -> str:
     """Return a table with a row for each value of the parameter, and one for the methods that do not depend on it."""
     assert table.study.curve is not None  # only figures have curves
-    methods = table.study.methods
     at: dict[tuple[str, float], CurvePoint] = {
-        (method, point.x): point
-        for method in methods
-        for point in (table.curves[data, method, metric].points if (data, method, metric) in table.curves else ())
+        (label, point.x): point for label, key in lines.items() for point in _points_of(table, key, metric)
     }
     values = sorted({x for _, x in at})
-    rows = [[parameter_text(x), *(_point(at.get((method, x)), metric) for method in methods)] for x in values]
-    constants = {method: table.cells[data, method, metric].measured for method in methods}
-    if any(constants.values()):
-        rows.append(["any", *(value_text(constants[method], metric) for method in methods)])
+    rows = [[parameter_text(x), *(_point(at.get((label, x)), metric) for label in lines)] for x in values]
+    constants = [table.cells[*key, metric].measured for key in lines.values()]
+    if any(constants):
+        rows.append(["any", *(value_text(constant, metric) for constant in constants)])
     label = table.study.curve.label or table.study.curve.parameter
-    return markdown_table([escape(label), *map(escape, methods)], rows)
+    return markdown_table([escape(label), *map(escape, lines)], rows)
 
 
 def _point(point: CurvePoint | None, metric: str) -> str:

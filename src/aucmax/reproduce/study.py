@@ -88,7 +88,7 @@ class Subject(NamedTuple):
     Attributes
     ----------
     label : str
-        The paper's name of it.
+        The paper's name of it. In a figure of one method, "PANEL, LINE" makes it a line of a panel.
     name : str
         The catalogue's name of it, if that is another one.
     positive : list
@@ -108,6 +108,8 @@ class Subject(NamedTuple):
         Arguments of the generator.
     missing : str
         Why the data cannot be had; "" if they can.
+    parameters : mapping
+        Parameters that all methods have on these data, such as the number of true features.
     """
 
     label: str
@@ -120,6 +122,7 @@ class Subject(NamedTuple):
     generator: str = ""
     options: Mapping[str, Any] = {}
     missing: str = ""
+    parameters: Mapping[str, Any] = {}
 
 
 class Curve(NamedTuple):
@@ -276,7 +279,11 @@ class Study(NamedTuple):
     def recipes(self) -> dict[tuple[str, str], str]:
         """Return what the results depend on, as text, for each data set ("NAME", "") and each method ("", "NAME")."""
         of_data = f"{self.protocol!r}, {self.curve!r}, {self.metrics!r}"
-        texts = {(s.label, ""): f"{s._replace(label='', missing='')!r}, {of_data}" for s in self.subjects.values()}
+        texts = {}
+        for subject in self.subjects.values():
+            # Results of before there were parameters of data stay valid where there are none.
+            text = repr(subject._replace(label="", missing="")).replace(", parameters={}", "")
+            texts[subject.label, ""] = f"{text}, {of_data}"
         for label, method, *how in self.methods.values():
             texts["", label] = f"{method.name}, {dict(method.grid)!r}, {how!r}"
         return texts

@@ -245,10 +245,9 @@ def _repeated(
     return repeated
 
 
-def _check_parameter(entry: StudyMethod, curve: Curve) -> None:
-    name = entry.parameter or curve.parameter
+def _check_parameter(entry: StudyMethod, name: str, purpose: str) -> None:
     if full_name(name, entry.method()) is None:
-        raise ValueError(f"{entry.method.name} has no parameter {name!r} to vary.")
+        raise ValueError(f"{entry.method.name} has no parameter {name!r} {purpose}.")
 
 
 def _check(study: Study) -> None:
@@ -273,7 +272,10 @@ def _check(study: Study) -> None:
         raise ValueError("folds and inner_folds are 2 or more, repeats 1 or more.")
     for entry in study.methods.values():
         if study.curve is not None and study.curve.of == "method" and not entry.constant:
-            _check_parameter(entry, study.curve)
+            _check_parameter(entry, entry.parameter or study.curve.parameter, "to vary")
+        for subject in study.subjects.values():
+            for name in subject.parameters:
+                _check_parameter(entry, name, f"to set for {subject.label}")
     for reason in study.reasons:
         named = {*reason.methods, *([reason.witness] if reason.witness else [])}
         strangers = (set(reason.data) - set(study.subjects)) | (named - set(study.methods))

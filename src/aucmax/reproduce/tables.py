@@ -88,6 +88,26 @@ class Table(NamedTuple):
         return [metric for metric in known if metric != "seconds"] or ["seconds"]
 
     @property
+    def is_of_times(self) -> bool:
+        """Whether it is a figure of nothing but times, without numbers to compare with: its page has medians."""
+        study = self.study
+        return list(study.metrics) == ["seconds"] and study.curve is None and not study.published
+
+    @property
+    def panels(self) -> dict[str, dict[str, tuple[str, str]]]:
+        """The panels of a figure, and the labels of data and method of each of their lines.
+
+        A panel is a data set, and its lines are the methods. Where there is one method only, data sets called
+        "PANEL, LINE", such as "k* = 20, r = 0.05", are lines of one panel.
+        """
+        panels: dict[str, dict[str, tuple[str, str]]] = {}
+        methods = self.study.methods
+        for data in self.study.subjects:
+            panel, _, line = data.partition(", ") if len(methods) == 1 else (data, "", "")
+            panels.setdefault(panel, {}).update({line or method: (data, method) for method in methods})
+        return panels
+
+    @property
     def quick(self) -> bool:
         """Whether any of it was measured by a quick run."""
         return any(session.effort == "quick" for session in self.results.sessions)
@@ -171,8 +191,10 @@ def _cell(study: Study, results: Results, key: tuple[str, str, str], runs: Runs,
     values, failure = _values(runs, metric)
     if not failure and values:
         mark = "" if metric == "seconds" else _mark(values, _values(rivals, metric))
-        std = float(np.std(list(values.values()))) if len(values) > 1 else None
-        return cell._replace(measured=Value(float(np.mean(list(values.values()))), std, mark), runs=len(values))
+        sample = list(values.values())
+        std = float(np.std(sample)) if len(sample) > 1 else None
+        value = Value(float(np.mean(sample)), std, mark)
+        return cell._replace(measured=value, median=float(np.median(sample)), runs=len(sample))
     missing = study.subjects[data].missing or (results.settings[data].missing if data in results.settings else "")
     if missing:
         return cell._replace(absence=missing, absent="no data")
