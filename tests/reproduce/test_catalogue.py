@@ -72,7 +72,6 @@ def test_entry(name):
     assert entry.columns > 0
     assert entry.positive
     assert all(isinstance(label, int) for label in entry.positive)
-    assert len(entry.libsvm) in (0, len(entry.files))
     for spelling in entry.spellings:
         assert set(entry.positive) < set(spelling.values())
         assert len(set(spelling.values())) == len(spelling)

@@ -31,7 +31,7 @@ from aucmax.reproduce.criterion import (
 from aucmax.reproduce.judging import FITTED, NO_RUNS, NO_STD, ONE_RUN
 from aucmax.reproduce.store import Grouping, Record, Results
 from aucmax.reproduce.study_file import list_studies, read_study
-from aucmax.reproduce.tables import tabulate
+from aucmax.reproduce.tables import contrast, tabulate
 
 METHODS = {"one": 0.80, "two": 0.85, "three": 0.90, "four": 0.70}
 STUDY = """
@@ -255,7 +255,7 @@ def test_the_order_of_the_methods_does_not_matter(study):
     ("old", "new", "why"),
     [
         ("runs = 25", "", NO_RUNS),
-        ("runs = 25", "runs = 25\nfitted = ['one']", FITTED),
+        ("runs = 25", "runs = 25\nfitted = [{ method = 'one' }]", FITTED),
         ("a    | .80±.0100", "a    | .80", NO_STD),
     ],
 )
@@ -316,6 +316,39 @@ def test_a_witness_has_to_differ_by_as_much(tmp_path):
         cell = verdict(study, runs("a", "one", 0.76, 0.01) + runs("a", "two", 0.85 + shift, 0.01))
         assert (cell.verdict, cell.cause) == (WORSE, cause)
     assert verdict(study, runs("a", "one", 0.76, 0.01)).cause == "unexplained", "the witness was not measured"
+
+
+def test_a_remedy_must_not_differ_in_the_same_direction(tmp_path):
+    study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nremedy = "ours"\n')
+    for mean, cause in ((0.80, "data"), (0.85, "data"), (0.795, "data"), (0.78, "unexplained"), (0.76, "unexplained")):
+        cell = verdict(study, runs("a", "one", 0.76, 0.01) + runs("a", "ours", mean, 0.01))
+        assert (cell.verdict, cell.cause) == (WORSE, cause)
+    for mean, cause in ((0.80, "data"), (0.75, "data"), (0.84, "unexplained")):
+        cell = verdict(study, runs("a", "one", 0.84, 0.01) + runs("a", "ours", mean, 0.01))
+        assert (cell.verdict, cell.cause) == (BETTER, cause)
+    assert verdict(study, runs("a", "one", 0.76, 0.01)).cause == "unexplained", "the remedy was not measured"
+
+
+def test_a_figure_of_one_data_set_may_be_fitted(tmp_path):
+    study = read(tmp_path, STUDY.replace("runs = 25", "runs = 25\nfitted = [{ method = 'one', data = 'b' }]"))
+    assert verdict(study, right()).judgement is not None
+    assert verdict(study, right(), data="b").unjudged == FITTED
+
+
+def test_contrasts_are_paired_and_have_the_published_sign_or_not(tmp_path):
+    study = read(tmp_path, STUDY.replace("runs = 25", "runs = 25\ncontrasts = [['one', 'two']]"))
+    first, second = (study.published["auc"]["a", method].mean for method in ("one", "two"))
+    noise = np.random.default_rng(0).normal(0, 0.1, 5)  # of the splits, the same for both
+    for gap, verdict_ in ((first - second, "same"), (second - first, "opposite"), (0.0, "not shown")):
+        jitter = 1e-4 * np.array([1, -1, 0.5, -0.5, 0])
+        pairs = [("one", noise + gap + jitter), ("two", noise)]
+        records = [Record("a", m, run, metrics={"auc": x}) for m, values in pairs for run, x in enumerate(values)]
+        (found,) = contrast(table_of(study, records), "one", "two")
+        assert found.measured == pytest.approx(gap)
+        assert found.published == pytest.approx(first - second)
+        low, high = stats.ttest_rel(*(values for _, values in pairs)).confidence_interval(0.95)
+        assert found.margin == pytest.approx((high - low) / 2)
+        assert found.verdict == verdict_
 
 
 def test_a_method_is_no_witness_of_itself(tmp_path):
@@ -390,9 +423,12 @@ def test_a_figure_that_two_tables_have_is_counted_once():
 def test_every_table_says_how_many_runs_its_figures_are_of(name):
     study = read_study(name)
     expected = {"opauc": 25, "spdam": 25, "gaussian": 20, "psam-table-2": 5, "psam-table-3": 3, "sht-table-3": 100}
-    assert study.published_runs == expected.get(name, expected.get(study.paper.lower(), 0))
+    assert study.published_runs == expected.get(name, expected.get(study.paper.lower(), 20))
     assert study.one_split == (study.paper == "PSAM")
-    assert study.published_runs or "says neither how many draws it makes" in " ".join(study.note.split())
+    if name in ("sht-table-1", "sht-table-2"):
+        assert "does not say how many draws it makes here: 20 are taken" in " ".join(
+            read_study("sht-table-1").note.split()
+        )
     assert set(OUTCOMES) >= {cell.verdict for cell in table_of(study, []).cells.values()} - {"", "no data", "not run"}
 
 
@@ -406,7 +442,7 @@ def test_the_gaussian_descent_has_the_papers_figures_and_the_optimum_has_none():
         (12, "accuracy"),
     ):
         study = read_study(f"gaussian-table-{number}")
-        judged = {method for _, method in study.published[metric]} - set(study.fitted)
+        judged = {method for _, method in study.published[metric]} - {fitted.method for fitted in study.fitted}
         for label, entry in study.methods.items():
-            if entry.method.name.startswith("Gaussian") and label not in study.fitted:
-                assert (label in judged) == ("gradient" in entry.method.name), (number, label)
+            if entry.method.name.startswith("Gaussian") and label in judged:
+                assert "variant='paper'" in entry.method.name, (number, label)

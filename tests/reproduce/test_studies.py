@@ -15,7 +15,7 @@ from aucmax.compare.tuning import sample_rows
 from aucmax.datasets import make_gaussian, make_sparse_shift
 from aucmax.reproduce import running
 from aucmax.reproduce.catalogue import Dataset, Unavailable
-from aucmax.reproduce.groupings import _groups, measure_groupings
+from aucmax.reproduce.groupings import _groups, match_grouping, measure_groupings
 from aucmax.reproduce.running import EFFORTS, Effort, run_study
 from aucmax.reproduce.samples import Draws, Folds, scale
 from aucmax.reproduce.store import Grouping, Record, Session, Setting, Store, gather_results, read_results, results_file
@@ -175,10 +175,15 @@ def test_ranges_are_those_of_the_papers(values, numbers):
         ("[published]", "[curve]\nparameter = 'x'\nvalues = [1]\nof = 'me'\n[published]", "curve.of is 'me'"),
         ("[published]", "[[reasons]]\ncause = 'luck'\ntext = ''\n[published]", "cause luck is 'luck'"),
         ("[published]", "[[reasons]]\ncause = 'grouping'\ntext = ''\n[published]", "cause grouping is 'grouping'"),
-        ("[published]", "[[reasons]]\ncause = 'data'\ntext = ''\n[published]", "a reason needs either a 'witness' or"),
+        ("[published]", "[[reasons]]\ncause = 'data'\ntext = ''\n[published]", "a reason needs one of 'witness', "),
         ("[published]", "[[reasons]]\ncause = 'data'\ntext = ''\nwitness = 'x'\n[published]", "a reason names 'x'"),
         ("[published]", "[published]\nruns = 1", "published runs is 1; it is 2 or more"),
-        ("[published]", "[published]\nfitted = ['x']", "published fitted names 'x', which is no method"),
+        (
+            "[published]",
+            "[published]\nfitted = [{ method = 'x' }]",
+            "published fitted or contrasts name 'x', which is neither data nor method",
+        ),
+        ("[published]", "[published]\ncontrasts = [['ours']]", "a contrast is of two methods"),
         ("[published]", "[[reasons]]\ncause = 'data'\ntext = ''\ndata = ['x']\n[published]", "a reason names 'x'"),
         ("folds = 3\nrepeats", 'folds = "3"\nrepeats', "folds is '3', which is no int"),
         ("folds = 3\nrepeats", "folds = 1\nrepeats", "folds and inner_folds are 2 or more"),
@@ -190,7 +195,11 @@ def test_ranges_are_those_of_the_papers(values, numbers):
         ("[data.gone]", "[data.gone]\npositive = 1", "positive is 1, which is no Sequence[Any]"),
         ("[published]", "[[reasons]]\ncause = 'data'\n[published]", "a reason needs 'text'"),
         ("[published]", "[curve]\nparameter = 'depth'\nvalues = [1]\n[published]", "has no parameter 'depth' to vary"),
-        ("[data.gone]", "[data.gone]\nparameters = { eta0 = 1 }", "has no parameter 'eta0' to set for gone"),
+        (
+            "[data.gone]",
+            "[data.gone]\nparameters = { nothing = 1 }",
+            "no method has a parameter 'nothing' to set for gone",
+        ),
         ("[methods.fast]", "[methods.fast]\nmax_rows = 'many'", "max_rows is 'many', which is no int | None"),
         ("[data.gone]\n", "[data.gone]\ngenerator = 'make_gaussian'\n", "generated data need protocol.runs"),
         ('label = "Table 9"', "label = ", "Invalid value"),
@@ -300,7 +309,13 @@ def test_rows_are_scaled_as_the_paper_says(scaling):
     else:
         np.testing.assert_allclose(norms, 1)
         scaled_columns = 2 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1
-        direction = {"unit": X, "centred unit": X - X.mean(axis=0), "minmax unit": scaled_columns}[scaling]
+        directions = {
+            "unit": X,
+            "centred unit": X - X.mean(axis=0),
+            "minmax unit": scaled_columns,
+            "standard unit": (X - X.mean(axis=0)) / X.std(axis=0),
+        }
+        direction = directions[scaling]
         np.testing.assert_allclose(scaled, direction / np.linalg.norm(direction, axis=1, keepdims=True))
 
 
@@ -316,19 +331,19 @@ def test_draws_are_new_in_each_run_and_the_same_each_time():
     subject = Subject(
         "s", generator="make_sparse_shift", options={"n_informative": 5, "n_samples": 60, "n_features": 8}
     )
-    draws = Draws(subject, Protocol(runs=3, test_size=0.25, scaling="unit"), None)
+    draws = Draws(subject, "unit", Protocol(runs=3, test_size=0.25), None)
     X, y, support = make_sparse_shift(60, 8, n_informative=5, random_state=2)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     parts = train_test_split(X, y, test_size=0.25, stratify=y, random_state=1)
     for got, expected in zip(draws.split(1, {}), [parts[0], parts[2], parts[1], parts[3], support], strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-14)
     assert draws.split(0, {"ratio": 0.5}).y_train.mean() == pytest.approx(0.5, abs=0.02)
-    assert Draws(subject, Protocol(runs=3), 40).shape[:2] == (40, 8)
+    assert Draws(subject, "none", Protocol(runs=3), 40).shape[:2] == (40, 8)
 
 
 def test_gaussian_draws_share_their_moments_and_are_tested_on_clean_rows():
     options = {"name": "data3", "n_samples": 500, "n_features": 3, "outliers": 0.4}
-    draws = Draws(Subject("g", generator="make_gaussian", options=options), Protocol(runs=2), None)
+    draws = Draws(Subject("g", generator="make_gaussian", options=options), "none", Protocol(runs=2), None)
     first, second = draws.split(0, {}), draws.split(1, {})
     assert first.truth is second.truth
     assert not np.array_equal(first.X_train, second.X_train)
@@ -341,18 +356,18 @@ def test_gaussian_draws_share_their_moments_and_are_tested_on_clean_rows():
 @pytest.mark.parametrize(
     ("n_samples", "effort", "runs"),
     [
-        (1250, "standard", 20),
-        (2001, "standard", 4),
-        (1250, "quick", 2),
-        (2001, "full", 20),
+        (1000, "standard", 20),
+        (5001, "standard", 20),
+        (1000, "quick", 2),
+        (5001, "full", 20),
     ],
 )
-def test_small_data_have_all_their_draws(n_samples, effort, runs):
+def test_standard_runs_have_all_draws(n_samples, effort, runs):
     study = read_study("sht-table-2")
     subject = study.subjects["k* = 20"]._replace(options={"n_samples": n_samples})
     level = running.EFFORTS[effort]
-    sample, _ = running._open(study, subject, level, None, False)
-    assert running._setting(study, sample, subject.label, level, 0).runs == runs
+    samples, _ = running._open(study, subject, level, None, False)
+    assert running._setting(study, samples[""], subject.label, level, 0).runs == runs
 
 
 def test_too_few_rows_of_a_class_are_said():
@@ -538,16 +553,17 @@ def test_results_of_another_effort_are_not_mixed(write, cancer, tmp_path):
 
 
 def test_efforts_cap_rows_runs_and_candidates(write, cancer, tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "ONE_ROUND", 100)
     monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 400, 500, 99, 4, 2, 1, 1, 1, 399, 9_500))
     study = read_study(write(STUDY.replace("[0.01, 0.1]", '"2^[-9:-2]"')))
     results = run_study(study, tmp_path / "r.jsonl")
     setting = results.settings["cancer"]
     assert (setting.rows, setting.all_rows, setting.runs, setting.candidates) == (400, 569, 4, 1)
-    assert setting.tuning_rows == 9_500 // 30
+    assert setting.first_rows == 9_500 // 30
     assert len({record.parameters["eta0"] for record in results.records if record.method == "ours"}) == 1
     monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 400, 300, 99, 4, 2, 1, 1))
     results = run_study(study, tmp_path / "s.jsonl")
-    assert (results.settings["cancer"].runs, results.settings["cancer"].tuning_rows) == (2, 0)
+    assert (results.settings["cancer"].runs, results.settings["cancer"].first_rows) == (2, 0)
 
 
 def test_a_method_may_see_fewer_rows(write, cancer, tmp_path):
@@ -561,6 +577,18 @@ def test_a_method_may_see_fewer_rows(write, cancer, tmp_path):
     rows = train[sample_rows(len(train), 50, 3)]
     assert len(rows) == 50
     assert record.metrics["auc"] == pytest.approx(GaussianAUC().fit(X[rows], y[rows]).score(X[test], y[test]), abs=1e-6)
+
+
+def test_a_method_may_see_other_columns_and_fewer_candidates(write, cancer, tmp_path):
+    own = """method = "GaussianAUC"\nscaling = "unit"\ngrid = { alpha = [0.5, 1.0, 2.0] }\ncandidates = 1"""
+    study = read_study(write(STUDY.replace('method = "GaussianAUC"', own)))
+    found = {(r.method, r.run): r for r in run_study(study, tmp_path / "r", effort="full").records}
+    assert found["fast", 0].parameters == {"alpha": 1.0}, "of three candidates the middle one"
+    X, y = load_breast_cancer(return_X_y=True)
+    train, test = next(RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X, y))
+    X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    clf = GaussianAUC(alpha=1.0).fit(X[train], y[train])
+    assert found["fast", 0].metrics["auc"] == pytest.approx(clf.score(X[test], y[test]), abs=1e-6)
 
 
 def test_failures_and_data_that_cannot_be_had_are_kept(write, cancer, tmp_path):
@@ -635,7 +663,7 @@ def test_parameters_of_data_are_those_of_all_methods_there_and_part_of_the_recip
     plain = read_study(write(text))
     study = read_study(write(text.replace("[data.drawn]", "[data.drawn]\nparameters = { n_nonzero = 3 }")))
     for (subject, method), recipe in study.recipes().items():
-        assert ("parameters={'n_nonzero': 3}" in recipe) == bool(subject)
+        assert ("'parameters': {'n_nonzero': 3}" in recipe) == bool(subject)
         if method:
             assert recipe == plain.recipes()["", method]
     assert "parameters" not in plain.recipes()["drawn", ""], "results of before there were parameters stay valid"
@@ -762,6 +790,17 @@ def test_groupings_span_what_exact_fits_give(write, cancer, tmp_path):
     run_study(read_study(write(text)), tmp_path / "r.jsonl", effort="full")
     lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
     assert sum("grouping" in line for line in lines) == 1
+
+
+def test_the_grouping_that_matches_an_auc_is_found():
+    """Of four classes on a line, {0, 1} against {2, 3} is easy, {0, 3} is not linear, {0, 2} is between."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 4_000)
+    data = Dataset("line", labels[:, None] + rng.standard_normal((4_000, 1)), (labels == 1).astype(int), labels)
+    subject = Subject("line", grouping="halves")
+    assert match_grouping(subject, data, 0.95) == [2, 3]
+    assert match_grouping(subject, data, 0.5) == [1, 2]
+    assert match_grouping(subject, data, 0.65) == [1, 3]
 
 
 def test_classes_that_are_not_in_both_parts_do_not_count():

@@ -177,7 +177,7 @@ def choose(
 ) -> Mapping[str, Any]:
     """Return the candidate of highest mean AUC over folds, the first of equal ones; a single candidate is not tried.
 
-    With `first_rows` the search is one by successive halving, as in scikit-learn's `HalvingGridSearchCV`: all candidates
+    With `first_rows` this is successive halving, as in scikit-learn's `HalvingGridSearchCV`: all candidates
     are tried on a few rows, and the best of each round on four times as many, until the rows are all used. So a whole
     grid is searched, and the last choice is made on all rows: the best step of a stochastic algorithm depends on their
     number.

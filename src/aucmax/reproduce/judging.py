@@ -112,10 +112,24 @@ def find_reasons(study: Study, results: Results, cell: Cell, others: Sequence[Ce
 
 
 def _holds(reason: Reason, cell: Cell, others: Sequence[Cell]) -> bool:
-    """Return whether the witness of a reason differs by as much as the cell; a reason without one always holds."""
-    witnesses = [other.judgement for other in others if other.method == reason.witness]
+    """Return whether runs show a reason: its witness differs by as much as the cell, or its remedy does not differ."""
+    if reason.shown_by:
+        return True
+    named = [other for other in others if other.method == (reason.witness or reason.remedy)]
     own = cell.judgement
-    return not reason.witness or any(_differ_alike(own, witness) for witness in witnesses if own and witness)
+    if own is None or not named:
+        return False
+    if reason.witness:
+        return any(_differ_alike(own, witness) for witness in (other.judgement for other in named) if witness)
+    return any(_is_mended(cell, own, other) for other in named)
+
+
+def _is_mended(cell: Cell, own: Judgement, remedy: Cell) -> bool:
+    """Return whether the value of the remedy does not differ from the cell's published one as the cell does."""
+    if cell.published is None or remedy.measured is None:
+        return False
+    left = (remedy.measured.mean - cell.published.mean) * math.copysign(1, own.difference)
+    return left <= max(own.tolerance, own.margin) + ROUNDING
 
 
 def _differ_alike(first: Judgement, second: Judgement) -> bool:

@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
-from ..algorithms.method import full_name, plain_name
+from ..algorithms.method import Method, full_name, plain_name
 from ..compare.tuning import (
     FAILURES,
     TunedEstimator,
@@ -105,7 +105,7 @@ EFFORTS = {
             name="standard",
             max_rows=70_000,
             few_rows=5_000,
-            few_columns=1_000,
+            few_columns=10_000,
             runs_of_small=25,
             runs=5,
             draws=20,
@@ -118,7 +118,7 @@ EFFORTS = {
         Effort(name="full"),
     )
 }
-# However wide the rows are, the search for parameters begins with at least this many, and up to as many it has one round.
+# However wide the rows are, the search for parameters begins with at least so many. Up to ONE_ROUND rows it has one round.
 MIN_FIRST_ROWS = 300
 ONE_ROUND = 2_000
 # Methods that this process has fitted already: their fits import and compile nothing any more.
@@ -296,14 +296,22 @@ def _plan_fits(
     """Yield method, run and point of the curve of every fit on a data set."""
     own = [entry for entry in study.methods.values() if not entry.same_as]
     methods = [entry for entry in own if subject.generator or not entry.from_moments]
-    if subject.parameters:
-        methods = [entry._replace(method=entry.method.fix(**subject.parameters)) for entry in methods]
+    methods = [entry._replace(method=_fix(entry.method, subject.parameters)) for entry in methods]
     points: Sequence[float | None] = [None]
     if study.curve is not None:
         points = thin(study.curve.values, min(len(study.curve.values), effort.points or len(study.curve.values)))
     for run, entry in itertools.product(range(runs), methods):
         for x in [None] if entry.constant and study.curve and study.curve.of == "method" else points:
             yield entry, run, x
+
+
+def _fix(method: Method, parameters: Mapping[str, Any]) -> Method:
+    """Return the method with the parameters of a data set, without those that it chooses itself or does not have."""
+    if not parameters:
+        return method
+    known = {plain_name(name) for name in method().get_params()} - {plain_name(name) for name in method.grid}
+    own = {name: value for name, value in parameters.items() if name in known}
+    return method.fix(**own) if own else method
 
 
 def _measure_fit(

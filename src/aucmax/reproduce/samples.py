@@ -71,6 +71,7 @@ class Draws:
         self.generate = getattr(datasets, subject.generator)
         self.options, self.n_runs, self.test_size = dict(subject.options), protocol.runs, protocol.test_size
         self.scaling = scaling
+        self.latest: tuple[Any, Split | None] = (None, None)  # the methods of a run follow each other
         if max_rows is not None:
             self.options["n_samples"] = max_rows
         self.is_gaussian = "moments" in inspect.signature(self.generate).parameters
@@ -86,6 +87,13 @@ class Draws:
 
     def split(self, run: int, options: Mapping[str, Any]) -> Split:
         """Return the draw of a run; the test rows of Gaussian data are the last ones, which have no outliers."""
+        key, split = self.latest
+        if split is None or key != (run, dict(options)):
+            split = self._draw(run, options)
+            self.latest = (run, dict(options)), split
+        return split
+
+    def _draw(self, run: int, options: Mapping[str, Any]) -> Split:
         X, y, truth = self.generate(**{**self.options, **options}, random_state=run + 1)
         X = scale(X, self.scaling)
         if self.is_gaussian:
@@ -99,8 +107,8 @@ def scale(X: Any, scaling: str) -> Any:
     """Return the rows scaled as a paper says; sparse ones keep their zeros."""
     if scaling.startswith("minmax"):
         X = (MaxAbsScaler() if sparse.issparse(X) else MinMaxScaler((-1, 1))).fit_transform(X)
-    if scaling == "standard":
-        return StandardScaler(with_mean=not sparse.issparse(X)).fit_transform(X)
+    if scaling.startswith("standard"):
+        X = StandardScaler(with_mean=not sparse.issparse(X)).fit_transform(X)
     if scaling == "centred unit" and not sparse.issparse(X):
         X = X - X.mean(axis=0)
     return normalize(X) if scaling.endswith("unit") else X

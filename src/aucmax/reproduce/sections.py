@@ -134,7 +134,7 @@ def _cut_grids(table: Table) -> Iterator[str]:
         yield f"Parameters chosen on at most so many rows: {', '.join(capped)}."
     if any(setting.first_rows for setting in table.results.settings.values()):
         yield (
-            "Where parameters are *searched from* some rows on, all candidates are tried on these; the best quarter, but "
+            "Where parameters are *searched from* some rows on, all are tried on these; the best quarter, but "
             "at least three, on four times as many; and so on, until the rows are all used (successive halving)."
         )
 
@@ -193,7 +193,11 @@ def _tables(table: Table) -> Iterator[str]:
 
 def _explanation(reason: Reason) -> str:
     scope = ", ".join(map(escape, (*reason.data, *reason.methods)))
-    shown = reason.shown_by or f"{escape(reason.witness)}, which differs by as much on the same data."
+    shown = reason.shown_by or (
+        f"{escape(reason.witness)}, which differs by as much on the same data."
+        if reason.witness
+        else f"{escape(reason.remedy)}, which does not differ so on the same data."
+    )
     return f"*{reason.cause}*{f' ({scope})' if scope else ''}: {one_line(reason.text)} Shown by {one_line(shown)}"
 
 

@@ -13,6 +13,7 @@ SCALINGS = {
     "minmax": "columns scaled to [-1, 1] (sparse ones only divided: zeros stay zeros)",
     "standard": "columns scaled to mean 0 and variance 1",
     "unit": "rows scaled to length 1",
+    "standard unit": "columns scaled to mean 0 and variance 1, then rows to length 1",
     "centred unit": "columns centred, then rows scaled to length 1",
     "minmax unit": "columns scaled to [-1, 1] (sparse ones only divided: zeros stay zeros), then rows to length 1",
 }
@@ -109,7 +110,8 @@ class Subject(NamedTuple):
     missing : str
         Why the data cannot be had; "" if they can.
     parameters : mapping
-        Parameters that all methods have on these data, such as the number of true features.
+        Parameters of the methods on these data, such as the number of true features; a method that chooses such a
+        parameter from a grid, or has none of that name, is left as it is.
     """
 
     label: str
@@ -181,8 +183,11 @@ class Reason(NamedTuple):
     witness : str
         Another method of the study, usually an exact minimiser. The reason holds for a value only if that of the
         witness on the same data differs from what is published by as much.
+    remedy : str
+        Another method of the study, which lacks the cause. The reason holds for a value only if that of the remedy on
+        the same data does not differ from what is published in the same direction.
     shown_by : str
-        The run or table that shows it. A reason has this or a witness.
+        The run or table that shows it. A reason has this, a witness or a remedy.
     """
 
     cause: str
@@ -190,6 +195,7 @@ class Reason(NamedTuple):
     data: Sequence[str] = ()
     methods: Sequence[str] = ()
     witness: str = ""
+    remedy: str = ""
     shown_by: str = ""
 
 
@@ -279,13 +285,13 @@ class Study(NamedTuple):
     def recipes(self) -> dict[tuple[str, str], str]:
         """Return what the results depend on, as text, for each data set ("NAME", "") and each method ("", "NAME")."""
         of_data = f"{self.protocol!r}, {self.curve!r}, {self.metrics!r}"
-        texts = {}
-        for subject in self.subjects.values():
-            # Results of before there were parameters of data stay valid where there are none.
-            text = repr(subject._replace(label="", missing="")).replace(", parameters={}", "")
-            texts[subject.label, ""] = f"{text}, {of_data}"
-        for label, method, *how in self.methods.values():
-            texts["", label] = f"{method.name}, {dict(method.grid)!r}, {how!r}"
+        texts = {
+            (subject.label, ""): f"{_given(subject, 'label', 'missing')}, {of_data}"
+            for subject in self.subjects.values()
+        }
+        for entry in self.methods.values():
+            what = f"{entry.method.name}, {dict(entry.method.grid)!r}"
+            texts["", entry.label] = f"{what}, {_given(entry, 'label', 'method', 'same_as')}"
         return texts
 
     def reasons_for(self, data: str, method: str) -> list[Reason]:
@@ -296,3 +302,9 @@ class Study(NamedTuple):
             if (not reason.data or data in reason.data) and (not reason.methods or method in reason.methods)
         ]
         return sorted(applicable, key=lambda reason: bool(reason.data) + bool(reason.methods), reverse=True)
+
+
+def _given(fields: Any, *left_out: str) -> dict[str, Any]:
+    """Return the fields of a named tuple that differ from their defaults: a new field makes no results invalid."""
+    defaults = fields._field_defaults
+    return {k: v for k, v in fields._asdict().items() if k not in left_out and v != defaults.get(k)}

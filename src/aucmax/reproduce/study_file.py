@@ -273,16 +273,19 @@ def _check(study: Study) -> None:
     for entry in study.methods.values():
         if study.curve is not None and study.curve.of == "method" and not entry.constant:
             _check_parameter(entry, entry.parameter or study.curve.parameter, "to vary")
-        for subject in study.subjects.values():
-            for name in subject.parameters:
-                _check_parameter(entry, name, f"to set for {subject.label}")
+    for subject in study.subjects.values():
+        for name in subject.parameters:
+            if all(full_name(name, entry.method()) is None for entry in study.methods.values()):
+                raise ValueError(f"no method has a parameter {name!r} to set for {subject.label}.")
     for reason in study.reasons:
-        named = {*reason.methods, *([reason.witness] if reason.witness else [])}
+        named = {*reason.methods, *filter(None, (reason.witness, reason.remedy))}
         strangers = (set(reason.data) - set(study.subjects)) | (named - set(study.methods))
         if strangers:
             raise ValueError(f"a reason names {min(strangers)!r}, which is neither data nor method.")
-        if bool(reason.witness) == bool(reason.shown_by):
-            raise ValueError("a reason needs either a 'witness' or 'shown_by', the run or table that shows it.")
+        if sum(map(bool, (reason.witness, reason.remedy, reason.shown_by))) != 1:
+            raise ValueError(
+                "a reason needs one of 'witness', 'remedy' and 'shown_by': the run or table that shows it."
+            )
     if type(study.published_runs) is not int or study.published_runs == 1 or study.published_runs < 0:
         raise ValueError(
             f"published runs is {study.published_runs!r}; it is 2 or more, or 0 if the paper does not say."
