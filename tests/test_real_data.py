@@ -27,6 +27,7 @@ from aucmax import (
     support_f1,
 )
 from aucmax.datasets import make_sparse_shift
+from aucmax.reproduce.groupings import measure_groupings
 from aucmax.reproduce.study_file import read_study
 
 pytestmark = pytest.mark.data
@@ -236,3 +237,20 @@ def test_kernel_features_beat_linear_ones(name):
         ours, theirs = (kind[algorithm].fit(X, y).score(X_test, y_test) for kind in (kernel, linear))
         print(f"N{algorithm} on {name}: {ours:.4f}, linear {theirs:.4f}")
         assert ours > theirs + 0.005
+
+
+@pytest.mark.parametrize(
+    ("study", "data", "method"),
+    [
+        (name, fitted.data, fitted.method)
+        for name in ("opauc-table-3", "psam-table-2", "spdam-table-3")
+        for fitted in read_study(name).fitted
+    ],
+)
+def test_classes_are_grouped_so_that_an_exact_fit_has_the_published_auc(study, data, method):
+    subject = read_study(study).subjects[data]
+    name = subject.name or data
+    if not is_there(name):
+        pytest.skip(f"{name} is not among the data")
+    grouping = measure_groupings(subject, read(name, positive=tuple(subject.positive)), most=1)
+    assert grouping.here == pytest.approx(published(study, method, data), abs=0.004)

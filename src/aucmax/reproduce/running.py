@@ -118,7 +118,7 @@ EFFORTS = {
         Effort(name="full"),
     )
 }
-# However wide the rows are, the search for parameters begins with at least so many. Up to ONE_ROUND rows it has one round.
+# However wide the rows are, the search for parameters begins with this many. Up to ONE_ROUND rows it has one round.
 MIN_FIRST_ROWS = 300
 ONE_ROUND = 2_000
 # Methods that this process has fitted already: their fits import and compile nothing any more.
