@@ -135,7 +135,7 @@ class Sample:
     @cached_property
     def totals(self) -> np.ndarray:
         """The weight of each class."""
-        if self.weights is None:  # in a thirtieth of the time of bincount
+        if self.weights is None:  # in a tenth of the time of bincount
             n_positive = np.count_nonzero(self.positive)
             return np.array([len(self.positive) - n_positive, n_positive], dtype=np.float64)
         return np.bincount(self.positive, self.weights, 2)
