@@ -9,7 +9,7 @@ from scipy.special import expit, ndtr
 from aucmax.data.memory import MemorySpace
 from aucmax.data.protocol import Targets
 from aucmax.data.scores import ScoreGrid, ScoreHistogram
-from aucmax.selection.calibration import calibrate, calibrate_gaussian
+from aucmax.selection.calibration import calibrate, calibrate_gaussian, fit_line
 
 
 def make_scores(n=3000, seed=0):
@@ -44,6 +44,19 @@ def test_is_the_logistic_fit_with_platts_targets(weighted):
     assert_allclose(found.slope, slope, rtol=1e-4)
     assert_allclose(found.base_logit, np.log(totals[1] / totals[0]))
     assert_allclose(found.threshold, (found.base_logit - offset) / slope, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_line_is_a_stationary_point_up_to_rounding(seed):
+    """Close to the optimum the loss is flat: steps that only rounding makes look worse must be taken too."""
+    rng = np.random.default_rng(seed)
+    x, against = np.linspace(0, 1, 200), rng.poisson(20.0, 200) * np.linspace(2, 0.1, 200)
+    towards = rng.poisson(5.0, 200) * np.linspace(0.1, 2, 200) ** 2
+    slope, offset = fit_line(x, against, towards)
+    total, p = against + towards, expit(slope * x + offset)
+    z = x - np.average(x, weights=total * p * (1 - p))
+    newton = (total * p - towards) @ z / (total * p * (1 - p) @ z**2)
+    assert abs(newton) <= 1e-12 * slope
 
 
 def test_a_shift_and_a_scale_of_the_scores_pass_through():

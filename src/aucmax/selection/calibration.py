@@ -22,6 +22,8 @@ from scipy.special import logit
 
 from ..data.scores import N_BINS, ScoreHistogram
 
+SLACK = 1 + 1e-12  # rounding must not decide whether a step of Newton's method is halved
+
 _wanted = ContextVar("calibration is wanted", default=True)
 
 
@@ -102,22 +104,26 @@ def fit_line(x: np.ndarray, against: np.ndarray, towards: np.ndarray) -> tuple[f
     x, against, towards = x[used], against[used], towards[used]
     total = against + towards
     z = x - total @ x / total.sum()
-    shift = float(logit(towards.sum() / total.sum()))
-    line, loss, step = np.array([0.0, shift]), np.inf, np.zeros(2)
+    slope, offset = 0.0, float(logit(towards.sum() / total.sum()))
+    loss, step = np.inf, (0.0, 0.0)
     for _ in range(100):
-        t = (line - step)[0] * z + (line - step)[1]
+        t = (slope - step[0]) * z + (offset - step[1])
         small = np.exp(-np.abs(t))
         rest = np.log1p(small)  # log(1 + exp(t)) = max(t, 0) + rest
         new = float(against @ (np.maximum(t, 0) + rest) + towards @ (np.maximum(-t, 0) + rest))
-        if not new <= loss:
-            step = step / 2
+        if not new <= SLACK * loss:
+            step = step[0] / 2, step[1] / 2
             continue
-        line, loss = line - step, new
-        if 0 < np.abs(step).max() <= 1e-12 * np.abs(line).max():
-            break
+        slope, offset, loss = slope - step[0], offset - step[1], new
         p = np.where(t < 0, small, 1) / (1 + small)
         slopes, curvatures = total * p - towards, total * p * (1 - p)
-        cross, square = curvatures @ z, curvatures @ z**2
-        H = np.array([[square, cross], [cross, curvatures.sum()]])
-        step = np.linalg.solve(H + 1e-300 * np.eye(2), np.array([slopes @ z, slopes.sum()]))
-    return float(line[0]), float(line[1] - line[0] * (x[0] - z[0]))
+        # Around the mean of z under the curvatures, the Hessian is diagonal.
+        bend = float(curvatures.sum()) + 1e-300
+        center = float(curvatures @ z) / bend
+        around = z - center
+        rise = float(slopes @ around) / (float(curvatures @ around**2) + 1e-300)
+        step = rise, float(slopes.sum()) / bend - rise * center
+        if max(map(abs, step)) <= 1e-12 * max(abs(slope), abs(offset)):
+            slope, offset = slope - step[0], offset - step[1]
+            break
+    return slope, offset - slope * float(x[0] - z[0])

@@ -37,7 +37,7 @@ from sklearn.utils._param_validation import Interval
 
 from ..data.memory import MemoryRows, scores_of
 from ..data.protocol import Rows, Targets
-from ..data.scores import ScoreHistogram, ScoreMoments, check_scores
+from ..data.scores import ScoreMoments, check_scores
 from ..data.validation import check_labels, check_weights, find_classes, stream_classes
 from ..estimators.base import LinearAUCClassifier, all_or_nothing
 from ..estimators.variant import VariantMixin
@@ -335,7 +335,7 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         coef = loop.coefficients(progress["weights"])
         scores = rows.scores(coef)
         history = rows.reduce(ScoreHistory.of, scores, merge=ScoreHistory.merge)
-        self._set_fitted(fitted_attributes(coef, calibrate(lambda: ScoreHistogram.of(rows, scores, history.even))))
+        self._set_fitted(fitted_attributes(coef, calibrate(lambda: history.histogram(rows, scores))))
         self.state_ = progress["state"]
         self._stream = stream._replace(rng=progress["rng"], carry=progress["carry"]).watch(history)
         context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})

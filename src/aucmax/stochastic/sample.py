@@ -135,7 +135,10 @@ class Sample:
     @cached_property
     def totals(self) -> np.ndarray:
         """The weight of each class."""
-        return np.bincount(self.positive, self.weights, 2).astype(np.float64)
+        if self.weights is None:  # in a tenth of the time of bincount
+            n_positive = np.count_nonzero(self.positive)
+            return np.array([len(self.positive) - n_positive, n_positive], dtype=np.float64)
+        return np.bincount(self.positive, self.weights, 2)
 
     @cached_property
     def share(self) -> float:

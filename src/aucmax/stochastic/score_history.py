@@ -5,12 +5,14 @@ Importing this module imports Numba; see `jit`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data.kernels import bin_columns
 from ..data.protocol import Targets
-from ..data.scores import ScoreMoments
+from ..data.scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
 from ..jit import jit
 
 
@@ -35,11 +37,26 @@ class ScoreHistory(NamedTuple):
         add_scores(scores, targets.positive, targets.sample_weight, even, rising)
         return cls(ScoreMoments(*even), ScoreMoments(*rising))
 
+    def histogram(self, space: Any, scores: Any) -> ScoreHistogram:
+        """Return the histogram of a vector of scores whose history this is."""
+        check_scores(self.even)
+        means, variances = self.even.mean, self.even.variance
+        grid = ScoreGrid.around(means, variances)
+        return ScoreHistogram(grid, space.reduce(partial(bin_scores, grid), scores), means, variances)
+
     def merge(self, after: ScoreHistory) -> ScoreHistory:
         """Return the history of these rows and those that came after them."""
         n, (weight, mean, square) = self.even.weight.sum(), after.even
         again = ScoreMoments(n * weight, mean, n * square)
         return ScoreHistory(self.even.merge(after.even), self.rising.merge(after.rising).merge(again))
+
+
+def bin_scores(grid: ScoreGrid, targets: Targets, scores: np.ndarray) -> np.ndarray:
+    """Return what `grid.bin` does, up to rounding, in two thirds of its time: here Numba is imported already."""
+    mass = np.zeros((1, 2, N_BINS + 1))
+    low, scale = np.array([grid.low]), np.array([N_BINS / (grid.high - grid.low or 1)])
+    bin_columns(scores[:, None], targets.positive, targets.sample_weight, low, scale, mass)
+    return mass[0]
 
 
 @jit
