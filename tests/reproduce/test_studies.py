@@ -306,6 +306,8 @@ def test_rows_are_scaled_as_the_paper_says(scaling):
         np.testing.assert_allclose([scaled.mean(axis=0), scaled.std(axis=0)], [[0] * 4, [1] * 4], atol=1e-12)
     elif scaling == "none":
         assert scaled is X
+    elif scaling == "minmax constant":
+        np.testing.assert_array_equal(scaled, np.hstack([scale(X, "minmax"), np.ones((50, 1))]))
     else:
         np.testing.assert_allclose(norms, 1)
         scaled_columns = 2 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1
@@ -323,7 +325,7 @@ def test_rows_are_scaled_as_the_paper_says(scaling):
 def test_sparse_rows_keep_their_zeros(scaling):
     X = sparse.random_array((50, 20), density=0.2, format="csr", random_state=0)
     scaled = scale(X, scaling)
-    assert scaled.nnz == X.nnz
+    assert scaled.nnz == X.nnz + (50 if scaling == "minmax constant" else 0)
     assert np.abs(scaled.data).max() <= 1 or scaling == "standard"
 
 

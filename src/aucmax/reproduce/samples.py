@@ -111,4 +111,7 @@ def scale(X: Any, scaling: str) -> Any:
         X = StandardScaler(with_mean=not sparse.issparse(X)).fit_transform(X)
     if scaling == "centred unit" and not sparse.issparse(X):
         X = X - X.mean(axis=0)
+    if scaling.endswith("constant"):
+        ones = np.ones((X.shape[0], 1))
+        X = sparse.hstack([X, ones], format="csr") if sparse.issparse(X) else np.hstack([X, ones])
     return normalize(X) if scaling.endswith("unit") else X

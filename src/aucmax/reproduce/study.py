@@ -15,6 +15,7 @@ SCALINGS = {
     "unit": "rows scaled to length 1",
     "standard unit": "columns scaled to mean 0 and variance 1, then rows to length 1",
     "centred unit": "columns centred, then rows scaled to length 1",
+    "minmax constant": "columns scaled to [-1, 1] (sparse ones only divided: zeros stay zeros), and a column of ones",
     "minmax unit": "columns scaled to [-1, 1] (sparse ones only divided: zeros stay zeros), then rows to length 1",
 }
 # Why figures differ. A study file gives these but for the grouping, which is measured.
