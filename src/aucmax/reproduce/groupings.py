@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,13 +41,11 @@ def measure_groupings(subject: Subject, data: Dataset, *, most: int = 40, max_ro
     grouping : Grouping
         The lowest, middle and highest AUC.
     """
-    auc = _auc_by_group(data, max_rows)
-    here = np.unique(data.labels[data.y == 1])
-    with quiet_and_single_threaded():
-        aucs = np.array([auc(group) for group in _groups(np.unique(data.labels), subject.grouping, most)])
-        aucs = aucs[np.isfinite(aucs)]
-        lowest, median, highest = (round(float(q), 6) for q in np.quantile(aucs, [0, 0.5, 1]))
-        return Grouping(subject.label, len(aucs), lowest, median, highest, round(auc(here), 6))
+    here, *groups = [np.unique(data.labels[data.y == 1]), *_groups(np.unique(data.labels), subject.grouping, most)]
+    first, *others = _aucs([here, *groups], data, max_rows)
+    aucs = [auc for auc in others if np.isfinite(auc)]
+    lowest, median, highest = (round(float(q), 6) for q in np.quantile(aucs, [0, 0.5, 1]))
+    return Grouping(subject.label, len(aucs), lowest, median, highest, round(first, 6))
 
 
 def match_grouping(subject: Subject, data: Dataset, auc: float, *, most: int = 40, max_rows: int = 20_000) -> list[Any]:
@@ -58,51 +56,42 @@ def match_grouping(subject: Subject, data: Dataset, auc: float, *, most: int = 4
 
     Parameters
     ----------
-    subject : Subject
-        With a `grouping` of "halves" or "one".
-    data : Dataset
-        The data set, with the labels of its file.
+    subject, data, most, max_rows
+        As in `measure_groupings`.
     auc : float
         The published AUC.
-    most : int, default=40
-        The most choices.
-    max_rows : int, default=20_000
-        The most rows.
 
     Returns
     -------
     positive : list
         The positive classes, without the first class where halves are equal.
     """
-    measure, classes = _auc_by_group(data, max_rows), np.unique(data.labels)
+    classes = np.unique(data.labels)
     groups = _groups(classes, subject.grouping, most)
-    with quiet_and_single_threaded():
-        distances = [abs(measure(group) - auc) for group in groups]
-    nearest = groups[int(np.nanargmin(distances))]
+    nearest = groups[int(np.nanargmin(np.abs(np.subtract(_aucs(groups, data, max_rows), auc))))]
     if subject.grouping == "halves" and classes[0] in nearest:  # the AUC of the complement is the same
         nearest = tuple(c for c in classes if c not in nearest)
     return [c.item() for c in np.sort(nearest)]
 
 
-def _auc_by_group(data: Dataset, max_rows: int) -> Callable[[Sequence[Any] | np.ndarray], float]:
-    """Return a function that measures the mean test AUC of an exact fit for given positive classes, over five folds."""
+def _aucs(groups: Sequence[Any], data: Dataset, max_rows: int) -> list[float]:
+    """Return the mean test AUC over five folds of an exact fit for each choice of the positive classes."""
     rows = sample_rows(len(data.y), max_rows, 0)
     X, labels = data.features[rows], data.labels[rows]
-    folds = [
-        (X[train], labels[train], X[test], labels[test])
-        for train, test in KFold(5, shuffle=True, random_state=0).split(labels)
-    ]
+    totals = np.zeros(len(groups))
+    with quiet_and_single_threaded():
+        for train, test in KFold(5, shuffle=True, random_state=0).split(labels):
+            X_train, X_test = X[train], X[test]  # once for all choices
+            for k, group in enumerate(groups):
+                totals[k] += _auc(X_train, np.isin(labels[train], group), X_test, np.isin(labels[test], group))
+    return (totals / 5).tolist()
 
-    def auc(group: Sequence[Any] | np.ndarray) -> float:
-        aucs = []
-        for X_train, of_train, X_test, of_test in folds:
-            y, y_test = np.isin(of_train, group), np.isin(of_test, group)
-            if not (len({*y}) > 1 < len({*y_test})):  # one class is so rare that a part has none of it
-                return np.nan
-            aucs.append(AUCClassifier("squared", alpha=ALPHA).fit(X_train, y).score(X_test, y_test))
-        return float(np.mean(aucs))
 
-    return auc
+def _auc(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> float:
+    """Return the AUC of an exact fit; NaN if a class is so rare that a part has none of it."""
+    if not (len({*y}) > 1 < len({*y_test})):
+        return np.nan
+    return AUCClassifier("squared", alpha=ALPHA).fit(X, y).score(X_test, y_test)
 
 
 def _groups(classes: np.ndarray, grouping: str, most: int) -> list[tuple[Any, ...]]:

@@ -125,11 +125,11 @@ def _holds(reason: Reason, cell: Cell, others: Sequence[Cell]) -> bool:
 
 
 def _is_mended(cell: Cell, own: Judgement, remedy: Cell) -> bool:
-    """Return whether the value of the remedy does not differ from the cell's published one as the cell does."""
+    """Return whether the value of the remedy no longer differs as the cell does, or by a quarter of it at most."""
     if cell.published is None or remedy.measured is None:
         return False
     left = (remedy.measured.mean - cell.published.mean) * math.copysign(1, own.difference)
-    return left <= max(own.tolerance, own.margin) + ROUNDING
+    return left <= max(own.tolerance, own.margin, abs(own.difference) / 4) + ROUNDING
 
 
 def _differ_alike(first: Judgement, second: Judgement) -> bool:

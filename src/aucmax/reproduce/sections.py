@@ -196,7 +196,7 @@ def _explanation(reason: Reason) -> str:
     shown = reason.shown_by or (
         f"{escape(reason.witness)}, which differs by as much on the same data."
         if reason.witness
-        else f"{escape(reason.remedy)}, which does not differ so on the same data."
+        else f"{escape(reason.remedy)}, which makes up for it on the same data, or for three quarters of it at least."
     )
     return f"*{reason.cause}*{f' ({scope})' if scope else ''}: {one_line(reason.text)} Shown by {one_line(shown)}"
 
