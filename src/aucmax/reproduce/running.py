@@ -103,7 +103,6 @@ EFFORTS = {
         ),
         Effort(
             name="standard",
-            max_rows=70_000,
             few_rows=5_000,
             few_columns=10_000,
             runs_of_small=25,
