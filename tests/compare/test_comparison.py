@@ -267,9 +267,9 @@ def test_grids_are_cut_to_the_columns_and_thinned_evenly(data):
     assert list_candidates(grid, 6, None) == [{"n_blocks": n} for n in grid["n_blocks"]]
     thinned = list_candidates(METHODS["OPAUC"].grid, 1000, 30)
     steps, alphas = (sorted({math.log2(point[name]) for point in thinned}) for name in ("eta0", "alpha"))
-    assert steps == [-12, -8, -5, -1, 3, 6, 10]
-    assert alphas == [-10, -6, -2, 2]
-    assert len(thinned) == 28
+    assert steps == [-12, -10, -7, -5, -2, 0, 3, 5, 8, 10], "the step keeps the most values"
+    assert alphas == [-10, -4, 2]
+    assert len(thinned) == 30
     assert list_candidates({"a": [1, 2, 3, 4, 5, 6, 7], "loss": ["x", "y"]}, 9, 4) == [
         {"a": a, "loss": loss} for a in (1, 7) for loss in "xy"
     ]

@@ -55,8 +55,8 @@ class TunedEstimator(NamedTuple):
 def list_candidates(grid: Mapping[str, Sequence[Any]], n_features: int, most: int | None) -> list[dict[str, Any]]:
     """Return the candidates of a grid that data with `n_features` columns allow, at most `most` of them.
 
-    If there are more, the values of each parameter are thinned evenly, in proportion to their number, with both ends
-    kept.
+    If there are more, values are left out evenly, with both ends kept: first of the later parameters, down to three
+    each, then of the first one, which is the step of the stochastic algorithms.
     """
     allowed = {
         name: [value for value in values if plain_name(name) != "n_nonzero" or value <= n_features]
@@ -65,8 +65,10 @@ def list_candidates(grid: Mapping[str, Sequence[Any]], n_features: int, most: in
     axes = {name: values for name, values in allowed.items() if values}
     counts = {name: len(values) for name, values in axes.items()}
     while most is not None and math.prod(counts.values()) > most:
-        long = [name for name in counts if counts[name] > 2] or [name for name in counts if counts[name] > 1]
-        counts[max(long, key=lambda name: (counts[name] / len(axes[name]), counts[name]))] -= 1
+        first, *later = counts
+        long = [name for name in later if counts[name] > 3] or [name for name in counts if counts[name] > 2]
+        long = long or [name for name in counts if counts[name] > 1]
+        counts[max(long, key=lambda name: (counts[name], name == first))] -= 1
     return list(ParameterGrid({name: thin(values, counts[name]) for name, values in axes.items()}))
 
 

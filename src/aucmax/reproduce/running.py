@@ -274,6 +274,7 @@ def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, al
     is_small = rows <= effort.few_rows and columns <= effort.few_columns
     of_large = effort.draws if isinstance(sample, Draws) else effort.runs
     most = effort.runs_of_small if is_small else of_large
+    of_effort = effort.candidates if study.curve is None else effort.candidates_of_curves
     first = rows
     if effort.first_rows and effort.first_values and rows > ONE_ROUND:
         first = min(effort.first_rows, max(effort.first_values // width, MIN_FIRST_ROWS))
@@ -284,7 +285,7 @@ def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, al
         positive,
         all_rows or rows,
         min(sample.n_runs, most or sample.n_runs),
-        (effort.candidates if study.curve is None else effort.candidates_of_curves) or 0,
+        min(filter(None, (of_effort, study.subjects[label].candidates)), default=0),
         first if first < rows else 0,
     )
 

@@ -150,6 +150,8 @@ def _differences(table: Table, setting: Setting) -> str:
         if 0 < len(measured) < len(study.curve.values):
             parts.append(f"{len(measured)} of {len(study.curve.values)} points")
     own = [entry for entry in study.methods.values() if not entry.same_as]
+    if study.subjects[setting.data].candidates and setting.candidates:
+        parts.append(f"at most {setting.candidates} candidates of a grid")
     if setting.first_rows and any(len(_candidates(entry, study.curve, None)) > 1 for entry in own):
         parts.append(f"parameters searched from {setting.first_rows:,} rows on")
     if setting.data in table.results.groupings:

@@ -113,6 +113,8 @@ class Subject(NamedTuple):
     parameters : mapping
         Parameters of the methods on these data, such as the number of true features; a method that chooses such a
         parameter from a grid, or has none of that name, is left as it is.
+    candidates : int or None
+        The most candidates of a grid that are tried on these data, where fits are dear.
     """
 
     label: str
@@ -126,6 +128,7 @@ class Subject(NamedTuple):
     options: Mapping[str, Any] = {}
     missing: str = ""
     parameters: Mapping[str, Any] = {}
+    candidates: int | None = None
 
 
 class Curve(NamedTuple):
