@@ -7,7 +7,8 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
 
-from aucmax.compare.tuning import ENOUGH_TEST_ROWS, FACTOR, FEWEST, choose, round_sizes
+from aucmax.algorithms.method import Method
+from aucmax.compare.tuning import ENOUGH_TEST_ROWS, FACTOR, FEWEST, choose, rank, round_sizes, tune_and_fit
 
 
 class Noisy(BaseEstimator):
@@ -71,6 +72,28 @@ def test_folds_are_spared_where_one_has_rows_enough(rows):
 def test_candidates_that_fail_drop_out_and_none_left_is_an_error(rows):
     with pytest.raises(ValueError, match=r"^None of the 2 candidates could be fitted, the last because: it fails$"):
         search(rows, [0.0, 1.0], 200, fails=True)
+
+
+class FailsFrom(Noisy):
+    """Fails where there are many rows."""
+
+    def fit(self, X, y):
+        if len(y) >= 1_000 * (1 + self.noise):
+            raise ValueError("too many rows")
+        return super().fit(X, y)
+
+
+def test_candidates_that_fail_on_more_rows_give_way_to_the_next_best(rows):
+    """Those of least noise rank best, and fail on the most rows."""
+    noises = [0.0, 0.1, 0.2, 0.3, 2.0, 2.5, 3.0, 3.5]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    candidates = [{"noise": noise} for noise in noises]
+    ranked = rank(lambda c: FailsFrom(c["noise"], []), candidates, *rows, folds, first_rows=200)
+    assert [c["noise"] for c in ranked] == [0.3, 2.0, 2.5, 3.0, 3.5], "the three best of two rounds failed in the third"
+    tuned = tune_and_fit(
+        Method("x", FailsFrom, parameters={"log": [], "noise": 0.0}), candidates, *rows, folds, 0, first_rows=200
+    )
+    assert tuned.parameters["noise"] == 3.5, "the first that can be fitted to all 4,000 rows"
 
 
 def test_rounds_grow_by_the_factor():

@@ -117,7 +117,7 @@ def tune_and_fit(
     warm_up : bool, default=False
         Whether to fit once before the fit that is timed, so that its time holds no imports and no compilation.
     first_rows, last_rows : int, default=None
-        The rows of the first and of the last round of the search, see `choose`; by default it has one round, with all.
+        The rows of the first and of the last round of the search, see `rank`; by default it has one round, with all.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def tune_and_fit(
     start = time.perf_counter()
     rows = sample_rows(len(y), last_rows, seed)
     with no_calibration():
-        parameters = choose(
+        ranked = rank(
             lambda chosen: clone(estimator).set_params(**chosen),
             candidates,
             X[rows],
@@ -137,12 +137,18 @@ def tune_and_fit(
             first_rows=first_rows,
             seed=seed,
         )
-    estimator.set_params(**parameters)
     tuning_seconds = time.perf_counter() - start
-    if warm_up and len(candidates) == 1:  # otherwise tuning has imported and compiled everything
-        clone(estimator).fit(X, y)
-    start = time.perf_counter()
-    estimator.fit(X, y)
+    for parameters in ranked:
+        estimator.set_params(**parameters)
+        try:
+            if warm_up and len(candidates) == 1:  # otherwise tuning has imported and compiled everything
+                clone(estimator).fit(X, y)
+            start = time.perf_counter()
+            estimator.fit(X, y)
+            break
+        except FAILURES:  # steps may diverge on all rows that did not on those of the folds
+            if parameters is ranked[-1]:
+                raise
     seconds = time.perf_counter() - start
     plain = {plain_name(name): value for name, value in parameters.items()}
     return TunedEstimator(estimator, plain, seconds, tuning_seconds)
@@ -166,7 +172,12 @@ def seeded_estimator(method: Method, seed: int, is_sparse: bool) -> Any:
     return estimator
 
 
-def choose(
+def choose(*arguments: Any, **options: Any) -> Mapping[str, Any]:
+    """Return the best candidate by `rank`, which takes the same arguments."""
+    return rank(*arguments, **options)[0]
+
+
+def rank(
     make: Callable[[Mapping[str, Any]], Any],
     candidates: Sequence[Mapping[str, Any]],
     X: Any,
@@ -176,13 +187,12 @@ def choose(
     *,
     first_rows: int | None = None,
     seed: int = 0,
-) -> Mapping[str, Any]:
-    """Return the candidate of highest mean AUC over folds, the first of equal ones; a single candidate is not tried.
+) -> list[Mapping[str, Any]]:
+    """Return candidates by their mean AUC over folds, best first; equal ones stay in order, a single one is not tried.
 
-    With `first_rows` this is successive halving, as in scikit-learn's `HalvingGridSearchCV`: all candidates
-    are tried on a few rows, and the best of each round on four times as many, until the rows are all used. So a whole
-    grid is searched, and the last choice is made on all rows: the best step of a stochastic algorithm depends on their
-    number.
+    With `first_rows` this is successive halving, as in scikit-learn's `HalvingGridSearchCV`: all candidates are tried
+    on a few rows, and the best of each round on four times as many, until the rows are all used. So a whole grid is
+    searched, and the last choice is made on all rows: the best step of a stochastic algorithm depends on their number.
 
     Parameters
     ----------
@@ -205,19 +215,23 @@ def choose(
 
     Returns
     -------
-    candidate : mapping
-        One of the candidates. Raises a ValueError if none can be fitted.
+    ranked : list of mapping
+        The candidates that could be fitted in all their rounds; those of later rounds come first. Raises a ValueError
+        if there are none.
     """
-    left = list(candidates)
+    left, reason = list(candidates), ""
+    ranked: list[Mapping[str, Any]] = []
     for n_rows in round_sizes(first_rows or len(y), len(y)):
-        if len(left) == 1:
+        if len(left) < 2:
             break
         rows = sample_rows(len(y), n_rows, seed)
-        scores = _compare(make, left, X[rows], y[rows], folds, failures)
-        is_last = n_rows == len(y)
-        kept = np.argsort(-scores, kind="stable")[: 1 if is_last else max(FEWEST, math.ceil(len(left) / FACTOR))]
-        left = [left[k] for k in sorted(kept) if np.isfinite(scores[k])]
-    return left[0]
+        scores, reason = _compare(make, left, X[rows], y[rows], folds, failures)
+        best = [left[k] for k in np.argsort(-scores, kind="stable").tolist() if np.isfinite(scores[k])]
+        n_kept = len(best) if n_rows == len(y) else max(FEWEST, math.ceil(len(left) / FACTOR))
+        left, ranked = best[:n_kept], best[n_kept:] + ranked
+    if not left + ranked:
+        raise ValueError(f"None of the {len(candidates)} candidates could be fitted, the last because: {reason}")
+    return left + ranked
 
 
 def round_sizes(first: int, last: int) -> list[int]:
@@ -243,8 +257,8 @@ def _compare(
     y: np.ndarray,
     folds: StratifiedKFold,
     failures: tuple[type[Exception], ...],
-) -> np.ndarray:
-    """Return the mean AUC of each candidate over the folds, -inf if it cannot be fitted."""
+) -> tuple[np.ndarray, str]:
+    """Return the mean AUC of each candidate over the folds, -inf if it cannot be fitted, and why the last could not."""
     totals, reason = np.zeros(len(candidates)), ""
     n_folds = min(folds.get_n_splits(), math.ceil(ENOUGH_TEST_ROWS * folds.get_n_splits() / len(y)))
     for train, test in itertools.islice(folds.split(np.zeros(len(y)), y), n_folds):
@@ -254,9 +268,7 @@ def _compare(
                 totals[k] += auc_of(make(candidates[k]).fit(X_train, y_train), X_test, y_test) / n_folds
             except failures as error:
                 totals[k], reason = -np.inf, reason_of(error)
-    if not np.isfinite(totals).any():
-        raise ValueError(f"None of the {len(candidates)} candidates could be fitted, the last because: {reason}")
-    return totals
+    return totals, reason
 
 
 def auc_of(estimator: Any, X: Any, y: np.ndarray) -> float:

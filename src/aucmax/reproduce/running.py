@@ -55,7 +55,7 @@ class Effort(NamedTuple):
     candidates, candidates_of_curves : int or None
         The most candidates of a grid, in tables and at each point of a curve; larger grids are thinned evenly.
     first_rows, first_values : int or None
-        The most rows that the search for parameters begins with (see `aucmax.compare.tuning.choose`), and the most
+        The most rows that the search for parameters begins with (see `aucmax.compare.tuning.rank`), and the most
         nonzero values of these rows. Small data are searched in one round.
     points : int or None
         The most points of a curve.
