@@ -6,8 +6,8 @@
 2. The interval of the difference is d ± t sqrt(e_p^2 + e_m^2), where d is measured minus published, e_p and e_m are the
    standard errors of the two, and t is Student's quantile for 95% with the degrees of freedom of the fewer runs. Folds
    of one data set are not independent, so these are errors of splits, not of data sets.
-3. The tolerance is the same with e_p in place of e_m: it allows for a measurement that is as exact as the paper's. Our
-   own noise does not widen it.
+3. The tolerance is the same with e_p in place of e_m: it allows for a measurement that is as exact as the paper's. The
+   noise of our own methods does not widen it; the luck of a single split, which only our splits can tell, does.
 4. The spread is the median distance of the published figure from those of the other methods in its row. The median is
    chosen because it takes half of the other methods to change it: neither one twin nor one outlier does. The distance
    is measured from this figure, and not between all pairs: in a row of five equal methods and two outliers, the figures

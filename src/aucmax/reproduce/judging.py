@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from .cells import Cell
-from .criterion import AGREES, ROUNDING, Estimate, Judgement, estimate, find_spread, judge
+from .criterion import AGREES, ROUNDING, TOO_CLOSE, Estimate, Judgement, estimate, find_spread, judge
 from .store import Grouping, Results
 from .study import Reason, Study
 
@@ -19,6 +19,7 @@ FITTED = "our data were made to match it"
 NO_RUNS = "the paper does not say of how many runs its deviation is"
 NO_STD = "the paper gives no standard deviation"
 ONE_RUN = "there is one run here"
+ONE_SPLIT = "the paper's methods differ by less than the luck of its one split"
 
 
 def judge_row(study: Study, row: Sequence[Cell]) -> list[Cell]:
@@ -58,9 +59,10 @@ def _judge_cell(study: Study, cell: Cell, row: Sequence[Cell], luck: float) -> C
     decided = [substitute.verdict == AGREES for substitute in substitutes if substitute.decides]
     own = _measured(cell)
     assert own is not None  # a single run is not judged
-    return cell._replace(
-        judgement=judge(published, own, spread), substituted=sum(decided) / len(decided) if decided else None
-    )
+    judgement = judge(published, own, spread)
+    if luck and judgement.why == TOO_CLOSE:
+        judgement = judgement._replace(why=ONE_SPLIT)
+    return cell._replace(judgement=judgement, substituted=sum(decided) / len(decided) if decided else None)
 
 
 def _measured(cell: Cell) -> Estimate | None:
@@ -125,11 +127,11 @@ def _holds(reason: Reason, cell: Cell, others: Sequence[Cell]) -> bool:
 
 
 def _is_mended(cell: Cell, own: Judgement, remedy: Cell) -> bool:
-    """Return whether the value of the remedy no longer differs as the cell does, or by a quarter of it at most."""
+    """Return whether the value of the remedy agrees with the cell's published one, or differs by a quarter at most."""
     if cell.published is None or remedy.measured is None:
         return False
-    left = (remedy.measured.mean - cell.published.mean) * math.copysign(1, own.difference)
-    return left <= max(own.tolerance, own.margin, abs(own.difference) / 4) + ROUNDING
+    left = abs(remedy.measured.mean - cell.published.mean)
+    return left <= max(own.tolerance, abs(own.difference) / 4) + ROUNDING
 
 
 def _differ_alike(first: Judgement, second: Judgement) -> bool:

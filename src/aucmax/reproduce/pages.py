@@ -34,7 +34,7 @@ What the verdicts mean:
 - *Not decidable*: anything else. The methods differ by less than the noise, our runs are too few or scatter too much,
   the paper does not say of how many runs its deviations are, or our data were made to match the figure.
 
-Noise of our own can make a figure undecidable, but never makes one agree."""
+Noise of our own can make a figure undecidable, but does not make one agree."""
 
 
 def write_pages(folder: Path, results_folder: Path, studies: Sequence[Study]) -> list[Path]:

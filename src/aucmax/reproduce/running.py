@@ -145,7 +145,7 @@ def run_study(
         results are of the same effort.
     effort : {"quick", "standard", "full"}, default="standard"
         How much of the paper's protocol is done: all of it ("full"); on larger data one round of folds, some of the
-        candidates, and parameters chosen on some of the rows ("standard"); or just enough to see that everything works
+        candidates, and parameters searched by halving ("standard"); or just enough to see that everything works
         ("quick").
     data_dir : path, default=None
         The folder of the data sets.

@@ -132,10 +132,12 @@ def _cut_grids(table: Table) -> Iterator[str]:
     capped = [f"{escape(m.label)} {m.tuning_rows:,}" for m in table.study.methods.values() if m.tuning_rows]
     if capped:
         yield f"Parameters chosen on at most so many rows: {', '.join(capped)}."
-    if any(setting.first_rows for setting in table.results.settings.values()):
+    tunes = any(len(_candidates(entry, table.study.curve, None)) > 1 for entry in table.study.methods.values())
+    if tunes and any(setting.first_rows for setting in table.results.settings.values()):
         yield (
             "Where parameters are *searched from* some rows on, all are tried on these; the best quarter, but "
-            "at least three, on four times as many; and so on, until the rows are all used (successive halving)."
+            "at least three, on four times as many; and so on, until the rows are all used (successive halving). "
+            "A round uses only as many of the inner folds as it takes to test on 4,000 rows."
         )
 
 

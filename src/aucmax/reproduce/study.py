@@ -189,7 +189,7 @@ class Reason(NamedTuple):
         witness on the same data differs from what is published by as much.
     remedy : str
         Another method of the study, which lacks the cause. The reason holds for a value only if that of the remedy on
-        the same data does not differ from what is published in the same direction, or by a quarter as much at most.
+        the same data agrees with what is published, or differs from it by a quarter as much at most.
     shown_by : str
         The run or table that shows it. A reason has this, a witness or a remedy.
     """
