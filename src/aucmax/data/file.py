@@ -19,7 +19,7 @@ from ..files import Block, Source
 from ..files.labels import Classes, Labels
 from .blocks import BlockedRows, moments_memory, stack
 from .moments import ClassMoments, spread
-from .passes import Checkpoint, Passes, State, bytes_in
+from .passes import Checkpoint, Pass, Passes, State, bytes_in
 from .protocol import Round, Targets
 from .row_block import (
     CODES,
@@ -263,22 +263,15 @@ class FileRows(BlockedRows):
 
     # Later passes
 
-    def _read(
-        self,
-        name: str,
-        state: State,
-        step: Callable[[State, RowBlock], None],
-        again: Callable[[State], bool],
-        keep: bool,
-    ) -> State:
+    def _read(self, task: Pass) -> State:
         n_features, labels, totals, source = self.n_features, self.labels, self.totals, self.passes.source
 
         def taken(state: State, block: Block) -> None:
             positive = labels.mask(np.asarray(block.y), source.name)
             targets = Targets(positive, block.weight, totals, block.group)
-            step(state, RowBlock(widen(block.features, n_features), targets))
+            task.step(state, RowBlock(widen(block.features, n_features), targets))
 
-        return self.passes.run(name, state, taken, again, keep)
+        return self.passes.run(task.name, task.begin(0), taken, task.again, task.keep)
 
 
 def widen(X: Any, n_features: int) -> Any:
