@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .data.file import MEMORY, FileRows, rows_of
+from .data.blocks import MEMORY
+from .data.file import FileRows, rows_of
 from .files import open_source
 from .models.checkpoint import Checkpoint
 

@@ -17,13 +17,14 @@ from scipy import sparse
 
 from ..files import Block, Source
 from ..files.labels import Classes, Labels
-from .blocks import BlockedRows, moments_memory, stack
+from .blocks import KEPT_SHARE, MEMORY, BlockedRows, moments_memory, stack
 from .moments import ClassMoments, spread
 from .passes import Checkpoint, Pass, Passes, State, bytes_in
 from .protocol import Round, Targets
 from .row_block import (
     CODES,
     DealtFolds,
+    RareRows,
     RowBlock,
     Sizes,
     add_moments,
@@ -33,37 +34,12 @@ from .row_block import (
 )
 from .validation import check_class_weights
 
-MEMORY = 2 << 30
 # Bytes that Python, the libraries and the compiled loops take with hardly any rows: 320 MiB for logistic on CSV.
 INTERPRETER = 330 << 20
-KEPT_SHARE = 16  # one part in so many of the rest is for rows of the rarer class
 # A block of text becomes a table, an array, rows of a class: it takes up to so many times its size.
 BLOCK_SHARE, LARGEST_BLOCK, SMALLEST_BLOCK = 32, 32 << 20, 1 << 16
 # With more columns, the first pass does not gather class moments: solvers then iterate on the rows.
 MOST_COLUMNS, MOST_COLUMNS_SPARSE = 4096, 1024
-
-
-class RareRows(RowBlock):
-    """The rows of the rarer class, which are not consecutive.
-
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n, n_features)
-        The rows.
-    targets : Targets
-        Their classes and weights.
-    numbers : ndarray of shape (n,)
-        The numbers of the rows among all rows.
-    """
-
-    def __init__(self, X: Any, targets: Targets, numbers: np.ndarray) -> None:
-        super().__init__(X, targets)
-        self._numbers = numbers
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """The numbers of the rows among all rows."""
-        return self._numbers
 
 
 class Expected(NamedTuple):

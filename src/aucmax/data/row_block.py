@@ -77,6 +77,29 @@ class RowBlock:
         return RowBlock(self.X[rows], Targets(t.positive[rows], weights, t.totals, groups))
 
 
+class RareRows(RowBlock):
+    """The rows of the rarer class, which are not consecutive.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n, n_features)
+        The rows.
+    targets : Targets
+        Their classes and weights.
+    numbers : ndarray of shape (n,)
+        The numbers of the rows among all rows.
+    """
+
+    def __init__(self, X: Any, targets: Targets, numbers: np.ndarray) -> None:
+        super().__init__(X, targets)
+        self._numbers = numbers
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The numbers of the rows among all rows."""
+        return self._numbers
+
+
 class LazyVector:
     """A vector that is computed block by block.
 
