@@ -527,7 +527,9 @@ def test_iterate_takes_all_blocks_in_order_again_and_again(rows, problem):
         return len(calls) < 3
 
     if isinstance(rows, DaskRows):
-        with pytest.raises(ValueError, match=r"^The stochastic algorithms take one row after the other"):
+        with pytest.raises(
+            ValueError, match=r"^The stochastic algorithms and partial_fit take one row after the other"
+        ):
             rows.iterate("epochs", {}, prepare, step, again)
         return
     state = rows.iterate("epochs", {"X": [], "positive": [], "weights": []}, prepare, step, again)

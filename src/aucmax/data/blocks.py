@@ -39,13 +39,10 @@ from .row_block import (
     rows_before,
 )
 from .scores import ScoreHistogram, ScoreMoments
+from .validation import ONE_AFTER_THE_OTHER
 
 MEMORY = 2 << 30
 KEPT_SHARE = 16  # one part in so many of the memory is for rows of the rarer class
-ONE_AFTER_THE_OTHER = (
-    "The stochastic algorithms take one row after the other, and not the partitions of a Dask collection: use "
-    "AUCClassifier or another batch estimator, or compute() X and y first."
-)
 
 
 class BlockedRows(ABC):

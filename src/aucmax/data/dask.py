@@ -20,11 +20,19 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import _get_feature_names
 
-from .blocks import KEPT_SHARE, MEMORY, ONE_AFTER_THE_OTHER, BlockedRows, stack
+from .blocks import KEPT_SHARE, MEMORY, BlockedRows, stack
 from .passes import Pass, State
 from .protocol import Targets
 from .row_block import RareRows, RowBlock, Sizes, rows_before
-from .validation import canonical, check_class_weights, check_labels, check_weights, find_classes, is_dask
+from .validation import (
+    ONE_AFTER_THE_OTHER,
+    canonical,
+    check_class_weights,
+    check_labels,
+    check_weights,
+    find_classes,
+    is_dask,
+)
 
 ARITY = 8  # so many states are merged by one task
 
@@ -235,7 +243,8 @@ class FirstPass(NamedTuple):
         labels = [partition.labels for partition in found if partition.n_rows]
         if not labels:
             raise ValueError("X and y have no rows.")
-        classes = find_classes(np.concatenate(labels))
+        # Twice, since scikit-learn warns of labels that hardly ever repeat.
+        classes = find_classes(np.repeat(np.concatenate(labels), 2))
         partitions = [partition.by_class(classes, n_features) for partition in found]
         sizes = functools.reduce(Sizes.merge, partitions)
         check_class_weights(sizes.totals, classes)

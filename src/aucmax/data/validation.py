@@ -13,6 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 BLOCK = 1 << 16
+ONE_AFTER_THE_OTHER = (
+    "The stochastic algorithms and partial_fit take one row after the other, and not the partitions of a Dask "
+    "collection: use fit of AUCClassifier or of another batch estimator, or compute() X and y first."
+)
 INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and any two of them are classes
 
 
