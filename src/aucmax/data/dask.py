@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.validation import _get_feature_names
 
 from .blocks import KEPT_SHARE, MEMORY, BlockedRows, stack
 from .passes import Pass, State
 from .protocol import Targets
-from .row_block import RareRows, RowBlock, Sizes, rows_before
+from .row_block import LazyVector, RareRows, RowBlock, Sizes, rows_before
 from .validation import (
     ONE_AFTER_THE_OTHER,
     canonical,
@@ -177,6 +177,35 @@ class DaskRows(BlockedRows):
         return RareRows(stack(list(X)), targets, np.concatenate(numbers))
 
 
+class DaskScores(DaskRows):
+    """Scores in Dask collections, as rows whose columns are vectors of scores.
+
+    Parameters
+    ----------
+    y, sample_weight : Dask collection
+        See :class:`DaskRows`.
+    **scores : Dask array, series or dataframe of shape (n_rows,) or (n_rows, n_scores)
+        The scores, under the names that errors call them by.
+    """
+
+    def __init__(self, y: Any, sample_weight: Any = None, **scores: Any) -> None:
+        self.memory = MEMORY
+        columns = {name: as_columns(values) for name, values in scores.items()}
+        *blocks, labels, weights = align({**columns, "y": y, "sample_weight": sample_weight})
+        side_by_side = [[block for part in parts for block in part] for parts in zip(*blocks, strict=True)]
+        self._partitions = [(*part, None) for part in zip(side_by_side, labels, weights, strict=True)]
+
+    def column(self, k: int) -> LazyVector:
+        """Return a vector of scores, in float64; scores that are not finite are refused."""
+
+        def entries(block: RowBlock) -> np.ndarray:
+            column = np.ascontiguousarray(block.X[:, k], dtype=np.float64)
+            assert_all_finite(column, input_name="scores")
+            return column
+
+        return LazyVector(self, entries)
+
+
 class LabelSizes(NamedTuple):
     """The sizes of one partition for each of its labels, before it is known which classes there are.
 
@@ -259,22 +288,30 @@ def is_array(collection: Any) -> bool:
     return hasattr(collection, "numblocks")
 
 
+def as_columns(scores: Any) -> Any:
+    """Return a Dask array or series of one dimension as a single column."""
+    if not is_dask(scores) or scores.ndim > 1:
+        return scores
+    return scores[:, None] if is_array(scores) else scores.to_frame()
+
+
 def align(columns: dict[str, Any]) -> list[list[Any]]:
     """Return the partitions of collections, as tasks; None for each partition of a collection that is None."""
     found: list[list[Any]] = []
+    first = next(iter(columns))
     for name, collection in columns.items():
         if collection is None:
             found.append([None] * len(found[0]))
             continue
         if not is_dask(collection):
             raise ValueError(
-                f"{name} must be a Dask collection with the partitions of X, got {type(collection).__name__}."
+                f"{name} must be a Dask collection with the partitions of {first}, got {type(collection).__name__}."
             )
         # Arrays without optimisation, which would compute what X and y have in common once for each of them.
         parts = collection.to_delayed(optimize_graph=False) if is_array(collection) else collection.to_delayed()
         found.append(np.reshape(parts, (len(parts), -1)).tolist())
         if len(parts) != len(found[0]):
-            raise ValueError(f"{name} has {len(parts)} partitions, but X has {len(found[0])}.")
+            raise ValueError(f"{name} has {len(parts)} partitions, but {first} has {len(found[0])}.")
     return found
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.memory import MemoryRows, scores_of
 from ..data.protocol import Rows
+from ..data.ranking import auc_of_scores
 from ..data.validation import (
     ONE_AFTER_THE_OTHER,
     canonical,
@@ -167,7 +168,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -189,7 +190,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -206,7 +207,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -223,7 +224,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -244,7 +245,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
             Their classes.
@@ -257,6 +258,12 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Area under the ROC curve.
         """
         scores = self.decision_function(X)
+        if is_dask(X):
+            from ..data.dask import DaskScores
+
+            space = DaskScores(y, sample_weight, scores=scores)
+            check_labels(space.classes, self.classes_)
+            return auc_of_scores(space, space.column(0))
         y = column_or_1d(y, warn=True)
         check_labels(y, self.classes_)
         return float(roc_auc(y == self.classes_[1], scores, sample_weight))
@@ -298,8 +305,9 @@ class RowsClassifier(LinearAUCClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; float32, float64 and CSR are not copied.
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
+            Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
+            too, with the same partitions.
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None
