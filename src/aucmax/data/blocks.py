@@ -398,6 +398,10 @@ class RowsView(BlockedRows):
         self.is_sparse, self.memory = parent.is_sparse, parent.memory
         self._known: list[Sizes] | None = None  # of each partition
 
+    def __getstate__(self) -> State:
+        """Return what tasks know of these rows: of their sizes, only the sum."""
+        return {**vars(self), "_known": None if self._known is None else [self._sizes]}
+
     def _before(self) -> np.ndarray:
         return rows_before(self._known) if self._known is not None else 0 * self.parent._before()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -84,9 +85,9 @@ class DaskRows(BlockedRows):
         self._partitions = list(zip(*align(columns), strict=True))
 
     def __getstate__(self) -> State:
-        """Return what tasks know of these rows: the result of the first pass, and no rows."""
-        _ = self._first
-        return {name: value for name, value in vars(self).items() if name not in ("X", "y", "_partitions", "_rare")}
+        """Return what tasks know of these rows: the classes and the sizes of all rows together, and no rows."""
+        state = {name: value for name, value in vars(self).items() if name not in ("X", "y", "_partitions", "_rare")}
+        return {**state, "_first": self._first._replace(partitions=[])}
 
     # Sizes
 
@@ -435,6 +436,8 @@ def compute(tasks: Sequence[Any]) -> list[Any]:
 
     try:
         results = list(dask.compute(*tasks))
+    except CancelledError as error:
+        raise RuntimeError("Dask has cancelled a pass: the client was closed, or it has lost its scheduler.") from error
     except Exception as error:
         reason = (str(error).splitlines() or [""])[0]
         raise RuntimeError(f"Dask could not compute a partition: {type(error).__name__}: {reason}") from error
