@@ -297,9 +297,12 @@ def rows_of(
     """
     available = max(memory - INTERPRETER, memory / 8)
     n_bytes = int(np.clip(available / BLOCK_SHARE, SMALLEST_BLOCK, LARGEST_BLOCK))
+    paths = source.paths or [source.name]
     about = {
         "the file": os.path.realpath(source.name),
-        "the time of the file": os.stat(source.name).st_mtime_ns if os.path.exists(source.name) else None,
+        "the time of the file": max(
+            (os.stat(path).st_mtime_ns for path in paths if os.path.exists(path)), default=None
+        ),
         "the format": source.format,
         "the target": source.target,
         "the column of weights": source.weight,
