@@ -1,6 +1,5 @@
 """Fits on a real cluster of two worker processes: the weights of memory, even if a worker dies; clear errors if not."""
 
-import logging
 import os
 import signal
 import threading
@@ -10,7 +9,7 @@ from pathlib import Path
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 from numpy.testing import assert_allclose
 from problems import noisy_line
 
@@ -18,14 +17,6 @@ from aucmax import AUCClassifier, compare_auc, roc_auc
 from aucmax.data.dask import DaskRows
 
 N, CHUNKS = 200, (0, 70, 1, 129)
-
-
-@pytest.fixture(scope="session")
-def cluster():
-    quiet = {"silence_logs": logging.CRITICAL, "scheduler_kwargs": {"dashboard": False}}
-    free = {"host": "127.0.0.1", "dashboard_address": ":0"}  # any free port: other clusters may be running
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **free, **quiet) as cluster:
-        yield cluster
 
 
 @pytest.fixture

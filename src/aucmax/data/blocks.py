@@ -21,7 +21,7 @@ from scipy import sparse
 from .block_moments import subtract
 from .folds import SAMPLE, in_parts, permute
 from .memory import MemoryRows
-from .moments import ClassMoments
+from .moments import ClassMoments, spread
 from .passes import Pass, State
 from .protocol import FoldModels, Round, Rows, Targets
 from .row_block import (
@@ -275,6 +275,13 @@ class BlockedRows(ABC):
             empty = functools.partial(empty_statistics, self.n_features)
             state = self._pass("column statistics", empty, add_statistics, merge_statistics)
         return finish_statistics(state)
+
+    def spreads(self) -> np.ndarray:
+        """Return the standard deviation of each column, 1 for constant ones."""
+        means, variances = self.column_statistics()
+        share = self.totals / self.totals.sum()
+        std = spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
+        return np.where(std == 0, 1.0, std)
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
         """Return the inner products of all rows of X / scale; the rows are read into memory for it."""

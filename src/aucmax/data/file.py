@@ -18,7 +18,7 @@ from scipy import sparse
 from ..files import Block, Source
 from ..files.labels import Classes, Labels
 from .blocks import KEPT_SHARE, MEMORY, BlockedRows, moments_memory, stack
-from .moments import ClassMoments, spread
+from .moments import ClassMoments
 from .passes import Checkpoint, Pass, Passes, State, bytes_in
 from .protocol import Round, Targets
 from .row_block import (
@@ -31,6 +31,7 @@ from .row_block import (
     add_statistics,
     empty_statistics,
     finish_statistics,
+    widen,
 )
 from .validation import check_class_weights
 
@@ -202,12 +203,7 @@ class FileRows(BlockedRows):
 
     def spreads(self) -> np.ndarray:
         """Return the standard deviation of each column, 1 for constant ones."""
-        if self._first["parts"] is not None:
-            return self.moments().std()
-        means, variances = self.column_statistics()
-        share = self.totals / self.totals.sum()
-        std = spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
-        return np.where(std == 0, 1.0, std)
+        return super().spreads() if self._first["parts"] is None else self.moments().std()
 
     # What the first pass may have computed
 
@@ -248,13 +244,6 @@ class FileRows(BlockedRows):
             task.step(state, RowBlock(widen(block.features, n_features), targets))
 
         return self.passes.run(task.name, task.begin(0), taken, task.again, task.keep)
-
-
-def widen(X: Any, n_features: int) -> Any:
-    """Return the rows with columns of zeros appended, up to `n_features` columns."""
-    if X.shape[1] == n_features:
-        return X
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
 
 
 def bytes_of_rows(packed: list[Any]) -> int:

@@ -233,6 +233,13 @@ class Sizes(NamedTuple):
         )
 
 
+def widen(X: Any, n_features: int) -> Any:
+    """Return the rows with columns of zeros appended, up to `n_features` columns."""
+    if X.shape[1] == n_features:
+        return X
+    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+
+
 def rows_before(partitions: Sequence[Sizes]) -> np.ndarray:
     """Return how many rows come before each partition, and how many of each class with a weight above 0."""
     sizes = np.array([[sizes.n_rows, *sizes.counts] for sizes in partitions], dtype=np.int64).reshape(-1, 3)
