@@ -18,7 +18,16 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
-from aucmax import BAM, SOLAM, AUCClassifier, GaussianAUC, GaussianError, PairwiseDescent, load_model
+from aucmax import (
+    BAM,
+    SOLAM,
+    AUCClassifier,
+    GaussianAUC,
+    GaussianError,
+    PairwiseDescent,
+    cross_validate_path,
+    load_model,
+)
 
 N, D = 120, 4
 ALPHAS = (3.0, 0.3, 0.03)
@@ -118,6 +127,13 @@ def test_groups_are_kept_together(cv, data):
     clf = AUCClassifier("squared", cv=cv)
     expected = clone(clf).fit(X, y, weights, groups)
     assert_same_weights(clone(clf).fit(*map(lazy, (X, y, weights, groups))), expected, 1e-10)
+
+
+def test_a_path_is_cross_validated_as_in_memory(data):
+    X, y, weights = data
+    expected = cross_validate_path(X, y, sample_weight=weights, alphas=ALPHAS)
+    found = cross_validate_path(lazy(X), lazy(y), sample_weight=lazy(weights), alphas=ALPHAS)
+    assert_allclose(found.auc, expected.auc, rtol=0, atol=1e-14)
 
 
 def frames(X, y, npartitions=3):

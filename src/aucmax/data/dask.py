@@ -61,6 +61,12 @@ class DaskRows(BlockedRows):
     X, y : Dask collection
         The rows and their labels.
 
+    Notes
+    -----
+    A pass brings back a summary of all rows, with these exceptions: samples, on which candidates are compared; the rows
+    of the rarer class for held-out AUCs, if they take at most a sixteenth of the memory; the scores of the rarer class
+    for the hinges, which are refused if they take more than half of it; labels and groups for splits of your own.
+
     Examples
     --------
     >>> import dask.array as da

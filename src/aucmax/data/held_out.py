@@ -75,7 +75,7 @@ class BlockedHeldOut:
         def empty() -> State:
             return {
                 "bins": []
-                if rare is not None
+                if looked_up is not None  # not `rare`, which would be sent to the workers of a cluster
                 else [empty_bins(*pair, n_bins) for pair in zip(models, moments, strict=True)],
                 "wins": [np.zeros((len(model.round.splits), n_candidates, 2)) for model in models],
                 "mass": None if self.grids is None else np.zeros((n_candidates, 2, N_BINS + 1)),
