@@ -1,6 +1,7 @@
-"""Where kernels are cached, set before anything else is imported, and fixtures for commands."""
+"""Where kernels are cached, set before anything else is imported, and fixtures for commands and clusters."""
 
 import hashlib
+import logging
 import os
 import tempfile
 from pathlib import Path
@@ -50,3 +51,14 @@ def refused(run):
         return err.removeprefix("aucmax: ").rstrip("\n")
 
     return refused
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Return a Dask cluster of two worker processes."""
+    from distributed import LocalCluster
+
+    quiet = {"silence_logs": logging.CRITICAL, "scheduler_kwargs": {"dashboard": False}}
+    free = {"host": "127.0.0.1", "dashboard_address": ":0"}  # any free port: other clusters may be running
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **free, **quiet) as cluster:
+        yield cluster

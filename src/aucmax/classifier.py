@@ -270,8 +270,9 @@ class AUCClassifier(MomentClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; float32, float64 and CSR are not copied.
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
+            Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
+            too, with the same partitions.
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .data.file import MEMORY, FileRows, rows_of
+from .data.blocks import MEMORY
+from .data.file import FileRows, rows_of
 from .files import open_source
 from .models.checkpoint import Checkpoint
 
@@ -28,7 +29,7 @@ def open_rows(
     Parameters
     ----------
     path : path-like
-        The file: LIBSVM text, CSV, Parquet or ``.npz``.
+        The file: LIBSVM text, CSV, Parquet or ``.npz``; a pattern such as ``"part-*.csv"`` stands for several files.
     positive : str, default=None
         The positive label; all others are negative then. By default there must be two, and the larger is positive.
     memory : int, default=2 GiB

@@ -11,8 +11,11 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from .data.ranking import areas
-from .data.validation import check_class_weights, check_weights, find_classes
+from .data.memory import MemorySpace
+from .data.places import Places
+from .data.protocol import Targets
+from .data.ranking import areas, auc_of_scores
+from .data.validation import check_class_weights, check_weights, find_classes, is_dask
 
 
 class AUCInterval(NamedTuple):
@@ -67,13 +70,14 @@ def roc_auc(
 
     This is the probability that a random positive row scores higher than a random negative one, where a tie
     counts one half. The result is that of :func:`sklearn.metrics.roc_auc_score`. With many rows it is many times
-    faster, because it sorts the smaller class only.
+    faster, because it sorts the smaller class only. Of Dask arrays, only the scores of the smaller class are gathered,
+    and the result is bitwise that of the same arrays in memory.
 
     Parameters
     ----------
-    y : array-like of shape (n_samples,)
+    y : {array-like, Dask array or series} of shape (n_samples,)
         Labels of two classes. The larger of the two, in sorted order, is the positive one.
-    scores : array-like of shape (n_samples,) or (n_samples, n_scores)
+    scores : {array-like, Dask collection} of shape (n_samples,) or (n_samples, n_scores)
         Scores, compared in float64: a higher score means more likely positive. Each column gets an area of its own.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows. The weight of a pair is the product of the weights of its two rows.
@@ -101,6 +105,8 @@ def roc_auc(
     """
     if max_fpr is not None and not 0 < max_fpr <= 1:
         raise ValueError(f"max_fpr must be in (0, 1], got {max_fpr!r}.")
+    if is_dask(scores):
+        return _lazy_areas(y, scores, sample_weight, max_fpr)
     scores = _check_scores(scores, "scores", max_ndim=2)
     classes, positive = _check_labels(y, scores)
     weights = check_weights(sample_weight, scores)
@@ -122,9 +128,9 @@ def roc_auc_ci(y: ArrayLike, scores: ArrayLike, *, confidence_level: float = 0.9
 
     Parameters
     ----------
-    y : array-like of shape (n_samples,)
+    y : {array-like, Dask array or series} of shape (n_samples,)
         Labels of two classes, with at least two rows of each. The larger label is the positive one.
-    scores : array-like of shape (n_samples,)
+    scores : {array-like, Dask array or series} of shape (n_samples,)
         Scores of rows that were not used in training: a higher score means more likely positive.
     confidence_level : float in (0, 1), default=0.95
         Probability with which the interval should cover the AUC of the population.
@@ -152,10 +158,7 @@ def roc_auc_ci(y: ArrayLike, scores: ArrayLike, *, confidence_level: float = 0.9
     0.889 in [0.581, 1.000]
     """
     quantile = _normal_quantile(confidence_level)
-    scores = _check_scores(scores, "scores")
-    _, positive = _check_labels(y, scores)
-    auc, of_ones, of_zeros = _place(positive, scores)
-    error = _standard_error(of_ones, of_zeros)
+    (auc,), error = _delong(y, scores=scores)
     return AUCInterval(auc, max(auc - quantile * error, 0.0), min(auc + quantile * error, 1.0), error)
 
 
@@ -166,9 +169,9 @@ def compare_auc(
 
     Parameters
     ----------
-    y : array-like of shape (n_samples,)
+    y : {array-like, Dask array or series} of shape (n_samples,)
         Labels of two classes, with at least two rows of each. The larger label is the positive one.
-    scores_a, scores_b : array-like of shape (n_samples,)
+    scores_a, scores_b : {array-like, Dask array or series} of shape (n_samples,)
         Two scores of each row; the rows were not used in training. A higher score means more likely positive.
     confidence_level : float in (0, 1), default=0.95
         Probability with which the interval should cover the difference of the two AUCs of the population.
@@ -192,13 +195,8 @@ def compare_auc(
     difference 0.333, p = 0.221
     """
     quantile = _normal_quantile(confidence_level)
-    scores_a, scores_b = _check_scores(scores_a, "scores_a"), _check_scores(scores_b, "scores_b")
-    check_consistent_length(scores_a, scores_b)
-    _, positive = _check_labels(y, scores_a)
-    auc_a, of_ones_a, of_zeros_a = _place(positive, scores_a)
-    auc_b, of_ones_b, of_zeros_b = _place(positive, scores_b)
+    (auc_a, auc_b), error = _delong(y, scores_a=scores_a, scores_b=scores_b)
     difference = auc_a - auc_b
-    error = _standard_error(of_ones_a - of_ones_b, of_zeros_a - of_zeros_b)
     if error > 0:
         statistic = difference / error
     elif difference:
@@ -343,30 +341,38 @@ def _normal_quantile(confidence_level: float) -> float:
     return float(-ndtri(0.5 * (1 - confidence_level)))
 
 
-def _place(positive: np.ndarray, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return the AUC and the places of the positive and of the negative rows.
-
-    The place of a row is twice the number of rows of the other class below it, where a tie counts one half.
-    """
-    ones, zeros = scores[positive], scores[~positive]
-    if min(len(ones), len(zeros)) < 2:
-        raise ValueError(
-            "DeLong's variance needs at least two rows of each class, "
-            f"got {len(ones)} positive and {len(zeros)} negative."
-        )
-    places = []
-    for rows, others in ((ones, np.sort(zeros)), (zeros, np.sort(ones))):
-        places.append(np.searchsorted(others, rows, "left") + np.searchsorted(others, rows, "right"))
-    return places[0].sum().item() / (2 * len(ones) * len(zeros)), *places
-
-
-def _standard_error(places_of_ones: np.ndarray, places_of_zeros: np.ndarray) -> float:
-    """Return DeLong's standard error of an AUC from its places, or of a difference from the differences of the places.
+def _delong(y: Any, **scores: Any) -> tuple[list[float], float]:
+    """Return the AUCs, and DeLong's standard error of the AUC or of the difference of two.
 
     DeLong's structural component of a row is its place divided by twice the number of rows of the other class, or one
-    minus that. Places are integers, so their variance is exactly 0 if they are all equal; that of fractions may not be.
+    minus that.
     """
-    n_ones, n_zeros = len(places_of_ones), len(places_of_zeros)
-    variance_of_ones = np.var(places_of_ones, ddof=1) / (2 * n_zeros) ** 2
-    variance_of_zeros = np.var(places_of_zeros, ddof=1) / (2 * n_ones) ** 2
-    return math.sqrt(variance_of_ones / n_ones + variance_of_zeros / n_zeros)
+    if any(map(is_dask, scores.values())):
+        from .data.dask import DaskScores
+
+        space: Any = DaskScores(y, **scores)
+        vectors = [space.column(k) for k in range(len(scores))]
+    else:
+        vectors = [_check_scores(values, name) for name, values in scores.items()]
+        check_consistent_length(*vectors)
+        positive = _check_labels(y, vectors[0])[1]
+        space = MemorySpace(Targets(positive, None, np.bincount(positive, minlength=2).astype(np.float64)))
+    n_zeros, n_ones = space.counts.tolist()
+    if min(n_zeros, n_ones) < 2:
+        raise ValueError(
+            f"DeLong's variance needs at least two rows of each class, got {n_ones} positive and {n_zeros} negative."
+        )
+    aucs, ones, zeros = Places.of(space, *vectors)
+    variances = ones.variance / (2 * n_zeros) ** 2, zeros.variance / (2 * n_ones) ** 2
+    return aucs, math.sqrt(variances[0] / n_ones + variances[1] / n_zeros)
+
+
+def _lazy_areas(y: Any, scores: Any, sample_weight: Any, max_fpr: float | None) -> float | np.ndarray:
+    """Return the areas of scores in a Dask collection."""
+    if max_fpr is not None and max_fpr < 1:
+        raise ValueError(f"max_fpr={max_fpr!r} needs all scores in one place: compute() y and scores first.")
+    from .data.dask import DaskScores
+
+    space = DaskScores(y, sample_weight, scores=scores)
+    aucs = [auc_of_scores(space, space.column(k)) for k in range(space.n_features)]
+    return aucs[0] if scores.ndim == 1 else np.array(aucs)

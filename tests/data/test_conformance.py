@@ -8,6 +8,9 @@ import operator
 import tempfile
 from pathlib import Path
 
+import dask
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -16,6 +19,7 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from aucmax import ClassMoments, open_rows
+from aucmax.data.dask import DaskRows
 from aucmax.data.folds import deal_folds
 from aucmax.data.memory import MemoryRows
 from aucmax.data.protocol import FoldModels, Round, Split
@@ -46,12 +50,28 @@ def in_a_file(form, X, y, sample_weight=None, groups=None):
     return rows
 
 
+def in_dask(form, X, y, sample_weight=None, groups=None, dataframe=False):
+    """Cut the rows into partitions, some of them empty and some of one row."""
+    chunks = (0, 1, 40, 0, len(y) - 41)
+
+    def lazy(values):
+        return None if values is None else da.from_array(values, chunks=(chunks, *values.shape[1:]))
+
+    features = lazy(X).map_blocks(form)
+    if dataframe:
+        features = dd.from_dask_array(features, columns=list("abcd"))
+    return DaskRows(features, lazy(y), lazy(sample_weight), lazy(groups))
+
+
 # Each makes rows of X, y, weights and groups.
 FACTORIES = {
     "memory": functools.partial(in_memory, np.asarray),
     "memory, float32": functools.partial(in_memory, np.float32),
     "memory, CSR": functools.partial(in_memory, sparse.csr_array),
     "file": functools.partial(in_a_file, np.asarray),
+    "dask": functools.partial(in_dask, np.asarray),
+    "dask, CSR": functools.partial(in_dask, sparse.csr_array),
+    "dask, float32 dataframe": functools.partial(in_dask, np.float32, dataframe=True),
     "odd": OddRows.of,
     "odd, CSR": lambda X, *rest: OddRows.of(sparse.csr_array(X), *rest),
 }
@@ -108,7 +128,8 @@ def problem(request):
 
 @pytest.fixture(params=FACTORIES.values(), ids=FACTORIES)
 def make(request):
-    return request.param
+    with dask.config.set(scheduler="synchronous"):
+        yield request.param
 
 
 @pytest.fixture
@@ -505,6 +526,12 @@ def test_iterate_takes_all_blocks_in_order_again_and_again(rows, problem):
         calls.append(sum(map(len, state["X"])))
         return len(calls) < 3
 
+    if isinstance(rows, DaskRows):
+        with pytest.raises(
+            ValueError, match=r"^The stochastic algorithms and partial_fit take one row after the other"
+        ):
+            rows.iterate("epochs", {}, prepare, step, again)
+        return
     state = rows.iterate("epochs", {"X": [], "positive": [], "weights": []}, prepare, step, again)
     assert calls == [problem.n, 2 * problem.n, 3 * problem.n]
     assert_allclose(np.vstack(state["X"]), np.tile(problem.X, (3, 1)))

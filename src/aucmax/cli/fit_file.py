@@ -97,7 +97,7 @@ def fit_in_memory(
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     arguments = fit_arguments(estimator, rows)
     last.set_callbacks(*callbacks)
-    with naming(source.name):
+    with naming(source):
         estimator.fit(rows.features, mask, **arguments)
     last.set_callbacks()
     scores = estimator.decision_function(rows.features)
@@ -107,7 +107,7 @@ def fit_in_memory(
     spreads = None
     if hasattr(estimator, "coef_"):
         spreads = StandardScaler(with_mean=False).fit(rows.features, sample_weight=rows.weight).scale_
-    notes = _notes(source, classes, counts, rows.features.shape[1], spreads, by_blocks=False)
+    notes = describe_training(source, classes, counts, rows.features.shape[1], spreads, by_blocks=False)
     return TrainedModel(ModelFile(estimator, notes, versions()), scores, mask)
 
 
@@ -155,9 +155,9 @@ def open_blocks(
 def fit_by_blocks(estimator: Any, rows: FileRows) -> TrainedModel:
     """Fit an estimator to rows that are read by blocks."""
     source = rows.passes.source
-    with naming(source.name):
+    with naming(source):
         estimator.fit_rows(rows)
-    notes = _notes(source, rows.labels, rows.counts, rows.n_features, rows.spreads(), by_blocks=True)
+    notes = describe_training(source, rows.labels, rows.counts, rows.n_features, rows.spreads(), by_blocks=True)
     return TrainedModel(ModelFile(estimator, notes, versions()), None, None)
 
 
@@ -178,7 +178,7 @@ def describe(estimator: Any, classes: Classes, source: Source) -> None:
         first.feature_names_in_ = np.array(source.feature_names, dtype=object)
 
 
-def _notes(
+def describe_training(
     source: Source,
     classes: Classes,
     counts: np.ndarray,

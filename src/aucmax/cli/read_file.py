@@ -41,11 +41,11 @@ def find_classes(source: Source, rows: Block, positive: str | None) -> tuple[Cla
 
 
 @contextmanager
-def naming(name: str) -> Iterator[None]:
-    """Put the name of a file before errors about its rows that do not name it."""
+def naming(source: Source) -> Iterator[None]:
+    """Put the name of a file before errors about its rows that do not name it, nor one of several files."""
     try:
         yield
     except (ValueError, MemoryError) as error:
-        if name in str(error):
+        if any(name in str(error) for name in [source.name, *(source.paths or [])]):
             raise
-        raise ValueError(f"{name}: {error}") from error
+        raise ValueError(f"{source.name}: {error}") from error

@@ -68,7 +68,7 @@ def evaluate_file(
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray]]:
     """Return the evaluation of a model on a file, and the scores of its negatives and of its positives."""
     source = open_rows(console, file, path, with_target=True, **options)
-    with console.progress() as bar, naming(source.name):
+    with console.progress() as bar, naming(source):
         scores, positive = score_rows(file, source, on_block(bar, source))
         return evaluate_scores(scores, positive, max_fpr)
 

@@ -57,6 +57,10 @@ class AUCBins(NamedTuple):
         weights = np.ones(len(scores)) if sample_weight is None else sample_weight
         add_to_bins(np.ascontiguousarray(scores), positive, weights, self.center, self.scale, self.mass)
 
+    def merge(self, other: AUCBins) -> AUCBins:
+        """Return the bins of both sets of rows together."""
+        return self._replace(mass=self.mass + other.mass)
+
     def auc(self) -> np.ndarray:
         """Return the AUC of each model."""
         below = np.cumsum(self.mass[:, 0], axis=1) - 0.5 * self.mass[:, 0]

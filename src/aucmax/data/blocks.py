@@ -1,13 +1,15 @@
 """Rows that come block by block: the methods of the protocol, as passes over the blocks.
 
-A pass calls a step with each block, in the order of the rows. :class:`BlockedRows` builds every method of the protocol
-from such passes; its subclasses say where the blocks come from. A vector is a recipe (:class:`LazyVector`): nothing is
-kept for each row, so memory does not grow with the number of rows.
+A pass calls a step with each block, in the order of the rows. Rows in several partitions have a state for each, which
+begins empty, and these states are merged. :class:`BlockedRows` builds every method of the protocol from such
+passes; its subclasses say where the blocks come from. A vector is a recipe (:class:`LazyVector`): nothing is kept for
+each row, so memory does not grow with the number of rows.
 """
 
 from __future__ import annotations
 
 import copy
+import functools
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +21,8 @@ from scipy import sparse
 from .block_moments import subtract
 from .folds import SAMPLE, in_parts, permute
 from .memory import MemoryRows
-from .moments import ClassMoments
-from .passes import State
+from .moments import ClassMoments, spread
+from .passes import Pass, State
 from .protocol import FoldModels, Round, Rows, Targets
 from .row_block import (
     CODES,
@@ -33,8 +35,14 @@ from .row_block import (
     add_statistics,
     empty_statistics,
     finish_statistics,
+    merge_statistics,
+    rows_before,
 )
 from .scores import ScoreHistogram, ScoreMoments
+from .validation import ONE_AFTER_THE_OTHER
+
+MEMORY = 2 << 30
+KEPT_SHARE = 16  # one part in so many of the memory is for rows of the rarer class
 
 
 class BlockedRows(ABC):
@@ -92,37 +100,45 @@ class BlockedRows(ABC):
         return self._sizes.n_values / max(self.n_rows, 1)
 
     @abstractmethod
-    def _read(
-        self,
-        name: str,
-        state: State,
-        step: Callable[[State, RowBlock], None],
-        again: Callable[[State], bool],
-        keep: bool,
-    ) -> State:
-        """Update a state with all blocks, as :meth:`aucmax.data.passes.Passes.run` does."""
+    def _read(self, task: Pass) -> State:
+        """Make a pass, and return the state at its end."""
+
+    def _before(self) -> np.ndarray:
+        """Return how many rows come before each partition, see `rows_before`. By default there is one partition."""
+        return rows_before([Sizes.none()])
 
     def _pass(
         self,
         name: str,
-        state: State,
+        empty: Callable[[], State],
         step: Callable[[State, RowBlock], None],
+        merge: Callable[[State, State], State],
         again: Callable[[State], bool] = lambda state: False,
         keep: bool = True,
     ) -> State:
+        """Make a pass that begins with an empty state; see :class:`aucmax.data.passes.Pass`."""
+        return self._run(Pass(name, lambda number: empty(), step, merge, again, keep))
+
+    def _run(self, task: Pass) -> State:
         """Make a pass whose blocks know how many rows came before them."""
+        before = self._before()
+
+        def begin(number: int) -> State:
+            return {"state": task.begin(number), "start": int(before[number, 0]), "seen": before[number, 1:]}
 
         def counted(outer: State, block: RowBlock) -> None:
             block.start, block.seen = outer["start"], outer["seen"]
-            step(outer["state"], block)
+            task.step(outer["state"], block)
             outer["start"], outer["seen"] = block.start + len(block.targets.positive), block.seen + block.counts()
+
+        def merge(a: State, b: State) -> State:
+            return {**b, "state": task.merge(a["state"], b["state"])}
 
         def once_more(outer: State) -> bool:
             outer["start"], outer["seen"] = 0, np.zeros(2, dtype=np.int64)
-            return again(outer["state"])
+            return task.again(outer["state"])
 
-        start = {"state": state, "start": 0, "seen": np.zeros(2, dtype=np.int64)}
-        return self._read(name, start, counted, once_more, keep)["state"]
+        return self._read(Pass(task.name, begin, counted, merge, once_more, task.keep))["state"]
 
     def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
         """Do nothing: only a file that was not read yet can make use of it."""
@@ -141,11 +157,13 @@ class BlockedRows(ABC):
 
         def step(state: State, block: RowBlock) -> None:
             new = function(block.targets, *(block.value(vector) for vector in vectors))
-            state["merged"] = merge(state["merged"], new) if state["begun"] and new is not None else new
-            state["begun"] = True
+            state.update(joined(state, {"merged": new, "begun": True}))
+
+        def joined(a: State, b: State) -> State:
+            return {**b, "merged": merge(a["merged"], b["merged"])} if a["begun"] and b["merged"] is not None else b
 
         _ = self.totals  # computed before the pass, so that the targets of its blocks know it
-        return self._pass("scores", {"merged": None, "begun": False}, step, keep=False)["merged"]
+        return self._pass("scores", lambda: {"merged": None, "begun": False}, step, joined, keep=False)["merged"]
 
     def accumulate(
         self,
@@ -159,9 +177,12 @@ class BlockedRows(ABC):
         def step(state: State, block: RowBlock) -> None:
             add(state["summary"], block.targets, *(block.value(vector) for vector in vectors))
 
+        def joined(a: State, b: State) -> State:
+            return {"summary": merge(a["summary"], b["summary"])}
+
         _ = self.totals
         # A copy, since the caller may change it while a checkpoint holds it.
-        return copy.copy(self._pass("scores", {"summary": empty()}, step, keep=False)["summary"])
+        return copy.copy(self._pass("scores", lambda: {"summary": empty()}, step, joined, keep=False)["summary"])
 
     def map(self, function: Callable[..., Any], *vectors: LazyVector) -> LazyVector:
         """Return the vector whose entries are `function` of each block."""
@@ -182,8 +203,11 @@ class BlockedRows(ABC):
             if center is not None:
                 state["sum"] -= np.multiply.outer(center, entries.sum(axis=0))
 
+        def merge(a: State, b: State) -> State:
+            return {"sum": a["sum"] + b["sum"]}
+
         _ = self.totals
-        return self._pass("gradient", {"sum": np.zeros(())}, step, keep=False)["sum"]
+        return self._pass("gradient", lambda: {"sum": np.zeros(())}, step, merge, keep=False)["sum"]
 
     def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
         """Return the histogram of the scores X @ w, in one pass if their moments are known and in two if not."""
@@ -215,8 +239,15 @@ class BlockedRows(ABC):
             for parts, round in zip(state["parts"], rounds, strict=True):
                 add_moments(parts, block, block.value(round.parts))
 
-        empty = [[ClassMoments(self.n_features, CODES) for _ in range(round.n_parts)] for round in rounds]
-        state = self._pass("class moments", {"parts": empty}, step)
+        def empty() -> State:
+            return {"parts": [[ClassMoments(n_features, CODES) for _ in range(round.n_parts)] for round in rounds]}
+
+        def merge(a: State, b: State) -> State:
+            pairs = zip(a["parts"], b["parts"], strict=True)
+            return {"parts": [list(map(ClassMoments.merge, *pair)) for pair in pairs]}
+
+        n_features = self.n_features
+        state = self._pass("class moments", empty, step, merge)
         return [[part.relabelled(self.classes) for part in parts] for parts in state["parts"]]
 
     def check_moments(self, n_parts: int) -> None:
@@ -241,8 +272,16 @@ class BlockedRows(ABC):
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
         with np.errstate(over="ignore", invalid="ignore"):  # `finish_statistics` checks the result
-            state = self._pass("column statistics", empty_statistics(self.n_features), add_statistics)
+            empty = functools.partial(empty_statistics, self.n_features)
+            state = self._pass("column statistics", empty, add_statistics, merge_statistics)
         return finish_statistics(state)
+
+    def spreads(self) -> np.ndarray:
+        """Return the standard deviation of each column, 1 for constant ones."""
+        means, variances = self.column_statistics()
+        share = self.totals / self.totals.sum()
+        std = spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
+        return np.where(std == 0, 1.0, std)
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
         """Return the inner products of all rows of X / scale; the rows are read into memory for it."""
@@ -264,16 +303,21 @@ class BlockedRows(ABC):
         def step(state: State, block: RowBlock) -> None:
             state["blocks"].append(pack(choose(block)))
 
-        return unpack(self._pass("rows", {"blocks": []}, step)["blocks"], self.classes)
+        def merge(a: State, b: State) -> State:
+            return {"blocks": a["blocks"] + b["blocks"]}
+
+        return unpack(self._pass("rows", lambda: {"blocks": []}, step, merge)["blocks"], self.classes)
 
     # Cross-validation
 
     def deal(self, n_folds: int, number: int) -> LazyVector:
         """Return the fold of each row in round `number`."""
+        _ = self._sizes  # the numbers of the rows of a partition depend on those of the others
         return DealtFolds(self, n_folds, number)
 
     def label(self, parts: np.ndarray) -> LazyVector:
         """Return as a vector the part numbers of all rows, which are given in the order of the rows."""
+        _ = self._sizes
         return LazyVector(self, lambda block: parts[block.numbers])
 
     def held_out(self, models: Sequence[FoldModels]) -> Any:
@@ -334,7 +378,11 @@ class BlockedRows(ABC):
         again: Callable[[State], bool],
     ) -> State:
         """Update a state with one block after the other, in as many passes as `again` asks for."""
-        return self._pass(name, state, lambda state, block: step(state, prepare(block.X, block.targets)), again)
+
+        def one_block(state: State, block: RowBlock) -> None:
+            step(state, prepare(block.X, block.targets))
+
+        return self._pass(name, lambda: state, one_block, refuse_to_merge, again)
 
 
 class RowsView(BlockedRows):
@@ -355,23 +403,25 @@ class RowsView(BlockedRows):
     ) -> None:
         self.parent, self.change, self.width = parent, change, n_features
         self.is_sparse, self.memory = parent.is_sparse, parent.memory
-        self._known: Sizes | None = None
+        self._known: list[Sizes] | None = None  # of each partition
 
-    def _read(
-        self,
-        name: str,
-        state: State,
-        step: Callable[[State, RowBlock], None],
-        again: Callable[[State], bool],
-        keep: bool,
-    ) -> State:
+    def __getstate__(self) -> State:
+        """Return what tasks know of these rows: of their sizes, only the sum."""
+        return {**vars(self), "_known": None if self._known is None else [self._sizes]}
+
+    def _before(self) -> np.ndarray:
+        return rows_before(self._known) if self._known is not None else 0 * self.parent._before()
+
+    def _read(self, task: Pass) -> State:
+        totals = None if self._known is None else self.totals
+
         def changed(outer: State, block: RowBlock) -> None:
             new = self.change(block)
-            if self._known is not None:
-                new.targets.totals = self._known.totals
-            step(outer, new)
+            if totals is not None:
+                new.targets.totals = totals
+            task.step(outer, new)
 
-        return self.parent._pass(name, state, changed, again, keep)
+        return self.parent._run(task._replace(step=changed))
 
     @property
     def classes(self) -> np.ndarray:
@@ -386,11 +436,20 @@ class RowsView(BlockedRows):
     @property
     def _sizes(self) -> Sizes:
         def step(state: State, block: RowBlock) -> None:
-            state["sizes"] = list(Sizes(*state["sizes"]).add(block))
+            state["sizes"] = [list(Sizes(*state["sizes"][0]).add(block))]
+
+        def merge(a: State, b: State) -> State:
+            return {"sizes": a["sizes"] + b["sizes"]}
 
         if self._known is None:
-            self._known = Sizes(*self._pass("sizes", {"sizes": list(Sizes.none())}, step)["sizes"])
-        return self._known
+            found = self._pass("sizes", lambda: {"sizes": [list(Sizes.none())]}, step, merge)["sizes"]
+            self._known = [Sizes(*sizes) for sizes in found]
+        return functools.reduce(Sizes.merge, self._known)
+
+
+def refuse_to_merge(a: State, b: State) -> State:
+    """Raise a ValueError: a state that takes one row after the other cannot be made of two."""
+    raise ValueError(ONE_AFTER_THE_OTHER)
 
 
 def moments_memory(n_features: int, n_parts: int) -> int:

@@ -17,53 +17,30 @@ from scipy import sparse
 
 from ..files import Block, Source
 from ..files.labels import Classes, Labels
-from .blocks import BlockedRows, moments_memory, stack
-from .moments import ClassMoments, spread
-from .passes import Checkpoint, Passes, State, bytes_in
+from .blocks import KEPT_SHARE, MEMORY, BlockedRows, moments_memory, stack
+from .moments import ClassMoments
+from .passes import Checkpoint, Pass, Passes, State, bytes_in
 from .protocol import Round, Targets
 from .row_block import (
     CODES,
     DealtFolds,
+    RareRows,
     RowBlock,
     Sizes,
     add_moments,
     add_statistics,
     empty_statistics,
     finish_statistics,
+    widen,
 )
 from .validation import check_class_weights
 
-MEMORY = 2 << 30
 # Bytes that Python, the libraries and the compiled loops take with hardly any rows: 320 MiB for logistic on CSV.
 INTERPRETER = 330 << 20
-KEPT_SHARE = 16  # one part in so many of the rest is for rows of the rarer class
 # A block of text becomes a table, an array, rows of a class: it takes up to so many times its size.
 BLOCK_SHARE, LARGEST_BLOCK, SMALLEST_BLOCK = 32, 32 << 20, 1 << 16
 # With more columns, the first pass does not gather class moments: solvers then iterate on the rows.
 MOST_COLUMNS, MOST_COLUMNS_SPARSE = 4096, 1024
-
-
-class RareRows(RowBlock):
-    """The rows of the rarer class, which are not consecutive.
-
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n, n_features)
-        The rows.
-    targets : Targets
-        Their classes and weights.
-    numbers : ndarray of shape (n,)
-        The numbers of the rows among all rows.
-    """
-
-    def __init__(self, X: Any, targets: Targets, numbers: np.ndarray) -> None:
-        super().__init__(X, targets)
-        self._numbers = numbers
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """The numbers of the rows among all rows."""
-        return self._numbers
 
 
 class Expected(NamedTuple):
@@ -226,12 +203,7 @@ class FileRows(BlockedRows):
 
     def spreads(self) -> np.ndarray:
         """Return the standard deviation of each column, 1 for constant ones."""
-        if self._first["parts"] is not None:
-            return self.moments().std()
-        means, variances = self.column_statistics()
-        share = self.totals / self.totals.sum()
-        std = spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
-        return np.where(std == 0, 1.0, std)
+        return super().spreads() if self._first["parts"] is None else self.moments().std()
 
     # What the first pass may have computed
 
@@ -263,29 +235,15 @@ class FileRows(BlockedRows):
 
     # Later passes
 
-    def _read(
-        self,
-        name: str,
-        state: State,
-        step: Callable[[State, RowBlock], None],
-        again: Callable[[State], bool],
-        keep: bool,
-    ) -> State:
+    def _read(self, task: Pass) -> State:
         n_features, labels, totals, source = self.n_features, self.labels, self.totals, self.passes.source
 
         def taken(state: State, block: Block) -> None:
             positive = labels.mask(np.asarray(block.y), source.name)
             targets = Targets(positive, block.weight, totals, block.group)
-            step(state, RowBlock(widen(block.features, n_features), targets))
+            task.step(state, RowBlock(widen(block.features, n_features), targets))
 
-        return self.passes.run(name, state, taken, again, keep)
-
-
-def widen(X: Any, n_features: int) -> Any:
-    """Return the rows with columns of zeros appended, up to `n_features` columns."""
-    if X.shape[1] == n_features:
-        return X
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+        return self.passes.run(task.name, task.begin(0), taken, task.again, task.keep)
 
 
 def bytes_of_rows(packed: list[Any]) -> int:
@@ -328,9 +286,12 @@ def rows_of(
     """
     available = max(memory - INTERPRETER, memory / 8)
     n_bytes = int(np.clip(available / BLOCK_SHARE, SMALLEST_BLOCK, LARGEST_BLOCK))
+    paths = source.paths or [source.name]
     about = {
         "the file": os.path.realpath(source.name),
-        "the time of the file": os.stat(source.name).st_mtime_ns if os.path.exists(source.name) else None,
+        "the time of the file": max(
+            (os.stat(path).st_mtime_ns for path in paths if os.path.exists(path)), default=None
+        ),
         "the format": source.format,
         "the target": source.target,
         "the column of weights": source.weight,

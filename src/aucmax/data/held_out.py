@@ -72,15 +72,24 @@ class BlockedHeldOut:
                     if self.grids is not None:
                         self.grids.add(state["mass"], scores - model.midpoints[k], positive, weights)
 
-        start: State = {
-            "bins": []
-            if rare is not None
-            else [empty_bins(*pair, n_bins) for pair in zip(models, moments, strict=True)],
-            "wins": [np.zeros((len(model.round.splits), n_candidates, 2)) for model in models],
-            "mass": None if self.grids is None else np.zeros((n_candidates, 2, N_BINS + 1)),
-        }
+        def empty() -> State:
+            return {
+                "bins": []
+                if looked_up is not None  # not `rare`, which would be sent to the workers of a cluster
+                else [empty_bins(*pair, n_bins) for pair in zip(models, moments, strict=True)],
+                "wins": [np.zeros((len(model.round.splits), n_candidates, 2)) for model in models],
+                "mass": None if self.grids is None else np.zeros((n_candidates, 2, N_BINS + 1)),
+            }
+
+        def merge(a: State, b: State) -> State:
+            return {
+                "bins": [list(map(AUCBins.merge, *pair)) for pair in zip(a["bins"], b["bins"], strict=True)],
+                "wins": list(map(np.add, a["wins"], b["wins"])),
+                "mass": None if self.grids is None else a["mass"] + b["mass"],
+            }
+
         _ = rows.totals
-        state = rows._pass("held-out scores", start, step)
+        state = rows._pass("held-out scores", empty, step, merge)
         self.mass = state["mass"]
         if looked_up is None:
             self.auc = np.array([bins.auc() for of_round in state["bins"] for bins in of_round])
@@ -112,8 +121,15 @@ class BlockedHeldOut:
                 ]
 
         n_splits, n_candidates = model.midpoints.shape
-        empty = [[ScoreMoments(*np.zeros((3, 2))) for _ in range(n_candidates)] for _ in range(n_splits)]
-        return self.rows._pass("held-out scores", {"moments": empty}, step)["moments"]
+
+        def empty() -> State:
+            return {"moments": [[ScoreMoments(*np.zeros((3, 2)))] * n_candidates for _ in range(n_splits)]}
+
+        def merge(a: State, b: State) -> State:
+            pairs = zip(a["moments"], b["moments"], strict=True)
+            return {"moments": [list(map(ScoreMoments.merge, *pair)) for pair in pairs]}
+
+        return self.rows._pass("held-out scores", empty, step, merge)["moments"]
 
     def histogram(self, candidate: int) -> ScoreHistogram:
         """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""

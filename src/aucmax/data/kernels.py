@@ -1,8 +1,11 @@
 """The compiled loops of this folder: columns and outer products of rows, ranks among sorted scores, binned scores."""
 
+import math
+
 import numpy as np
 
 from ..jit import jit
+from .ranking import HALF, OFFSET
 
 ROWS = 256  # that are summed before their mean is merged with that of the rows before them
 
@@ -97,8 +100,10 @@ def csr_columns(data, indices, indptr, positive, weights, weight, means, squares
 
 
 @jit
-def sum_below(values, chosen, weights, knots, below):
+def sum_below(values, chosen, weights, knots, below, terms=None):
     """Return the sum over the chosen values of weight * (below[left] + below[right]), and of the weights.
+
+    If there is an array `terms`, it is filled with the terms of the first sum.
 
     left is the number of knots below a value, and right the number of knots not above it. The knots are distinct and
     increasing. There is one knot fewer than entries of `below`, and three infinities follow the last knot; everything
@@ -139,9 +144,22 @@ def sum_below(values, chosen, weights, knots, below):
                 left += (knots[left] < v) + (knots[left + 1] < v) + (knots[left + 2] < v)
             right = left + (knots[left] == v)
             w = 1 if weights is None else weights[i]
-            total += w * (below[left] + below[right])
+            term = w * (below[left] + below[right])
+            total += term
             weight += w
+            if terms is not None:
+                terms[i] = term
     return total, weight
+
+
+@jit
+def add_exactly(values, sums):
+    """Add the integers of the values to the sums of their exponents; see `ranking.exact_sum`."""
+    for i in range(values.shape[0]):
+        mantissa, exponent = math.frexp(values[i])
+        whole = np.int64(mantissa * 2.0**53)
+        sums[exponent + OFFSET, 0] += whole >> HALF
+        sums[exponent + OFFSET, 1] += whole & ((1 << HALF) - 1)
 
 
 @jit

@@ -8,7 +8,7 @@ Blocks are always cut at the same places, so a resumed fit gives bitwise the res
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..files.source import Block, Source
 
@@ -19,6 +19,36 @@ State = dict[str, Any]
 # A checkpoint is written often, so it does not hold larger results of finished passes: a resumed fit makes these passes
 # again.
 KEPT_BYTES = 1 << 18
+
+
+class Pass(NamedTuple):
+    """What one pass over all rows does, whether their blocks come one after the other or all at once.
+
+    Rows may be in several *partitions*. Each of these has a state of its own, and the states are merged in the end. The
+    blocks of a file are one partition.
+
+    Attributes
+    ----------
+    name : str
+        The name of the pass in progress bars.
+    begin : callable
+        Returns the state before the first block of a partition, given the number of the partition.
+    step : callable
+        Updates a state with a block, in place.
+    merge : callable
+        Returns the state of two neighbouring partitions together, and changes neither.
+    again : callable
+        Called with the final state. Returns whether to make another pass.
+    keep : bool
+        Whether checkpoints hold the result even if it is large.
+    """
+
+    name: str
+    begin: Callable[[int], State]
+    step: Callable[[State, Any], None]
+    merge: Callable[[State, State], State]
+    again: Callable[[State], bool]
+    keep: bool
 
 
 class Checkpoint(Protocol):

@@ -1,13 +1,14 @@
 """The door to the data: one protocol for rows, wherever they are stored.
 
 Solvers, cross-validation, calibration and the stochastic frame see rows through :class:`Rows` and never touch X. One
-class implements the protocol for each place that rows can be in: memory (`memory.py`) and a file (`file.py`).
+class implements the protocol for each place that rows can be in: memory (`memory.py`), a file (`file.py`) and Dask
+collections (`dask.py`).
 
 Conventions
 -----------
 - Class 0 is the negative class and class 1 the positive one.
 - A *vector* has one entry for each row: scores, gradients, part numbers. It stays where the rows are. In memory it is
-  an array; in a file it is a recipe that is evaluated block by block. All vectors can be added, subtracted, negated,
+  an array; elsewhere it is a recipe that is evaluated block by block. All vectors can be added, subtracted, negated,
   multiplied by a number, and have an inner product ``u @ v``.
 - A *summary* is a small object that describes some rows. Summaries of different rows can be merged, and the result
   does not depend, up to rounding, on how the rows were split into blocks. Class moments are one summary; `reduce`

@@ -1,6 +1,8 @@
 """The exact AUC: the scores of the rarer class are sorted, and those of the other class are looked up among them.
 
-Ties count one half. Without weights, all sums are integers and therefore exact.
+Ties count one half. Without weights, all sums are integers and therefore exact. With weights, the sums over the larger
+class are rounded once, at the end (`exact_sum`): the AUC does not depend on how these rows are split into blocks, not
+even in its last digit.
 """
 
 from __future__ import annotations
@@ -15,9 +17,15 @@ import numpy as np
 COMPILED_FROM = 1 << 15
 
 
+# A value is an integer of 53 bits times a power of 2. These integers are summed for each exponent, the HALF lower bits
+# and the rest apart; frexp has exponents from -1073 to 1024.
+HALF, OFFSET, N_EXPONENTS = 27, 1073, 2098
+
+
 def areas(positive: np.ndarray, columns: Iterable[np.ndarray], weights: np.ndarray | None) -> list[float]:
     """Return the AUC of each column of scores, from the ranks of the larger class among the smaller."""
-    few_are_positive = 2 * np.count_nonzero(positive) <= len(positive)
+    counted = positive if weights is None else positive[weights > 0]
+    few_are_positive = bool(2 * np.count_nonzero(counted) <= len(counted))
     few = positive if few_are_positive else ~positive
     many = ~few
     few_weights = None if weights is None else weights[few]
@@ -25,11 +33,15 @@ def areas(positive: np.ndarray, columns: Iterable[np.ndarray], weights: np.ndarr
     aucs = []
     for scores in columns:
         knots, below = sort_distinct(scores.compress(few), few_weights)  # in a third of the time of scores[few]
-        doubled_wins, many_weight = sum_below(scores, many, weights, knots, below)
-        doubled_pairs = 2 * below[-1].item() * many_weight
-        # Without weights, both are Python integers, so the difference is exact.
-        aucs.append((doubled_pairs - doubled_wins if few_are_positive else doubled_wins) / doubled_pairs)
+        aucs.append(area(sum_below(scores, many, weights, knots, below), below, few_are_positive))
     return aucs
+
+
+def area(sums: tuple[int, int], below: np.ndarray, few_are_positive: bool) -> float:
+    """Return the AUC from the sums of `sum_below` over the larger class."""
+    doubled_wins, weight = sums
+    doubled_pairs = 2 * int(below[-1]) * weight
+    return (doubled_pairs - doubled_wins if few_are_positive else doubled_wins) / doubled_pairs
 
 
 def auc_of_scores(space: Any, scores: Any) -> float:
@@ -45,19 +57,16 @@ def auc_of_scores(space: Any, scores: Any) -> float:
     few_are_positive = bool(space.counts[1] <= space.counts[0])
 
     def rare(targets: Any, s: np.ndarray) -> np.ndarray:
-        few = targets.positive == few_are_positive
-        weights = np.ones(len(s)) if targets.sample_weight is None else targets.sample_weight
-        return np.array([s.compress(few), weights.compress(few)])
+        columns = [s] if targets.sample_weight is None else [s, targets.sample_weight]
+        return np.array(columns).compress(targets.positive == few_are_positive, axis=1)
 
-    def wins(targets: Any, s: np.ndarray) -> np.ndarray:
-        many = targets.positive != few_are_positive
-        return np.array(sum_below(s, many, targets.sample_weight, knots, below), dtype=np.float64)
+    def wins(targets: Any, s: np.ndarray) -> tuple[int, int]:
+        return sum_below(s, targets.positive != few_are_positive, targets.sample_weight, knots, below)
 
-    values, weights = space.reduce(rare, scores, merge=lambda a, b: np.append(a, b, axis=1))
-    knots, below = sort_distinct(values, weights)
-    doubled_wins, weight = space.reduce(wins, scores)
-    share = doubled_wins / (2 * below[-1] * weight)
-    return float(1 - share if few_are_positive else share)
+    values, *weights = space.reduce(rare, scores, merge=lambda a, b: np.append(a, b, axis=1))
+    knots, below = sort_distinct(values, weights[0] if weights else None)
+    sums = space.reduce(wins, scores, merge=lambda a, b: (a[0] + b[0], a[1] + b[1]))
+    return area(sums, below, few_are_positive)
 
 
 def sort_distinct(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -83,15 +92,47 @@ def sort_distinct(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.nd
 
 def sum_below(
     values: np.ndarray, chosen: np.ndarray, weights: np.ndarray | None, knots: np.ndarray, below: np.ndarray
-) -> tuple[float, float]:
-    """Return the sum over the chosen values of weight times twice what lies below (a tie: half), and of the weights."""
+) -> tuple[int, int]:
+    """Return the sum over the chosen values of weight times twice what lies below (a tie: half), and of the weights.
+
+    With weights, both are in units of `exact_sum`.
+    """
     if len(values) >= COMPILED_FROM:
         from . import kernels
 
-        return kernels.sum_below(values, chosen, weights, knots, below)
+        if weights is None:
+            return kernels.sum_below(values, chosen, None, knots, below)
+        terms = np.zeros(len(values))
+        kernels.sum_below(values, chosen, weights, knots, below, terms)
+        return exact_sum(terms), exact_sum(weights[chosen])
     values = values[chosen]
     doubled = below[np.searchsorted(knots, values, "left")] + below[np.searchsorted(knots, values, "right")]
     if weights is None:
         return doubled.sum().item(), len(values)
-    weights = weights[chosen]  # summed in the same order as the products, so that a perfect ranking gets exactly 1.0
-    return (weights * doubled).sum().item(), weights.sum().item()
+    return exact_sum(weights[chosen] * doubled), exact_sum(weights[chosen])
+
+
+def exact_sum(values: np.ndarray) -> int:
+    """Return the sum of finite values, without rounding, in units of 2^-1126.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax.data.ranking import exact_sum
+    >>> values = np.array([1e100, 1.0, -1e100])
+    >>> float(values.sum()), exact_sum(values) == exact_sum(np.array([1.0]))
+    (0.0, True)
+    """
+    sums = np.zeros((N_EXPONENTS, 2), dtype=np.int64)
+    if len(values) >= COMPILED_FROM:
+        from .kernels import add_exactly
+
+        add_exactly(values, sums)
+    else:
+        mantissas, exponents = np.frexp(values)
+        whole = (mantissas * 2.0**53).astype(np.int64)
+        np.add.at(sums, exponents + OFFSET, np.column_stack([whole >> HALF, whole & ((1 << HALF) - 1)]))
+    return sum(
+        (int(high) << (HALF + k)) + (int(low) << k)
+        for k, (high, low) in zip(np.flatnonzero(sums.any(axis=1)).tolist(), sums[sums.any(axis=1)], strict=True)
+    )

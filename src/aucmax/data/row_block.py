@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -75,6 +75,29 @@ class RowBlock:
         weights = None if t.sample_weight is None else t.sample_weight[rows]
         groups = None if t.groups is None else t.groups[rows]
         return RowBlock(self.X[rows], Targets(t.positive[rows], weights, t.totals, groups))
+
+
+class RareRows(RowBlock):
+    """The rows of the rarer class, which are not consecutive.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n, n_features)
+        The rows.
+    targets : Targets
+        Their classes and weights.
+    numbers : ndarray of shape (n,)
+        The numbers of the rows among all rows.
+    """
+
+    def __init__(self, X: Any, targets: Targets, numbers: np.ndarray) -> None:
+        super().__init__(X, targets)
+        self._numbers = numbers
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The numbers of the rows among all rows."""
+        return self._numbers
 
 
 class LazyVector:
@@ -200,6 +223,28 @@ class Sizes(NamedTuple):
             self.n_values + n_values,
         )
 
+    def merge(self, other: Sizes) -> Sizes:
+        """Return the sizes of both sets of rows together."""
+        return Sizes(
+            self.n_rows + other.n_rows,
+            self.counts + other.counts,
+            self.totals + other.totals,
+            self.n_values + other.n_values,
+        )
+
+
+def widen(X: Any, n_features: int) -> Any:
+    """Return the rows with columns of zeros appended, up to `n_features` columns."""
+    if X.shape[1] == n_features:
+        return X
+    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+
+
+def rows_before(partitions: Sequence[Sizes]) -> np.ndarray:
+    """Return how many rows come before each partition, and how many of each class with a weight above 0."""
+    sizes = np.array([[sizes.n_rows, *sizes.counts] for sizes in partitions], dtype=np.int64).reshape(-1, 3)
+    return np.cumsum(sizes, axis=0) - sizes
+
 
 def add_moments(parts: list[ClassMoments], block: RowBlock, numbers: np.ndarray) -> None:
     """Add rows to the moments of their parts, in place."""
@@ -218,12 +263,20 @@ def empty_statistics(n_features: int) -> State:
 def add_statistics(state: State, block: RowBlock) -> None:
     """Add a block, which may have more columns than those before it, to the statistics of the columns."""
     X, t = block.X, block.targets
+    weight, means, squares = class_columns(X, t.positive, t.sample_weight)
     for name in ("means", "squares"):
         state[name] = np.pad(state[name], ((0, 0), (0, X.shape[1] - state[name].shape[1])))
-    for c, (more, mean, square) in enumerate(zip(*class_columns(X, t.positive, t.sample_weight), strict=True)):
-        state["weight"][c], state["means"][c], state["squares"][c] = chan_update(
-            state["weight"][c], state["means"][c], state["squares"][c], more, mean, square, np.multiply
-        )
+    state.update(merge_statistics(state, {"weight": weight, "means": means, "squares": squares}))
+
+
+def merge_statistics(a: State, b: State) -> State:
+    """Return the statistics of the columns of both sets of rows together."""
+    merged = []
+    for c in range(2):
+        before, more = ((state["weight"][c], state["means"][c], state["squares"][c].copy()) for state in (a, b))
+        merged.append(chan_update(*before, *more, np.multiply))
+    weight, means, squares = map(np.array, zip(*merged, strict=True))
+    return {"weight": weight, "means": means, "squares": squares}
 
 
 def finish_statistics(state: State) -> tuple[np.ndarray, np.ndarray]:

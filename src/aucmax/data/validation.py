@@ -3,6 +3,7 @@
 They are made in the public functions. The code below these trusts its arrays.
 """
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 BLOCK = 1 << 16
+ONE_AFTER_THE_OTHER = (
+    "The stochastic algorithms and partial_fit take one row after the other, and not the partitions of a Dask "
+    "collection: use fit of AUCClassifier or of another batch estimator, or compute() X and y first."
+)
 INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and any two of them are classes
+
+
+def is_dask(values: Any) -> bool:
+    """Return whether something is a Dask collection, without importing Dask."""
+    return "dask" in sys.modules and sys.modules["dask"].is_dask_collection(values)
 
 
 def check_rows(X: Any, y: Any) -> tuple[Any, np.ndarray]:

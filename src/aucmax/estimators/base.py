@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 from abc import abstractmethod
@@ -18,9 +19,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.memory import MemoryRows, scores_of
 from ..data.protocol import Rows
-from ..data.validation import canonical, check_groups, check_labels, check_weights, find_classes
+from ..data.ranking import auc_of_scores
+from ..data.validation import (
+    ONE_AFTER_THE_OTHER,
+    canonical,
+    check_groups,
+    check_labels,
+    check_weights,
+    find_classes,
+    is_dask,
+)
 from ..metrics import roc_auc
 from ..selection.calibration import Calibration, calibrate
+
+# The attributes that predictions need.
+PREDICTS = ("coef_", "intercept_", "classes_", "calibration_", "n_features_in_", "feature_names_in_")
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,6 +48,23 @@ def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+    return wrapper
+
+
+def lazy_on_dask(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a method of prediction: for a Dask collection it returns a lazy collection of the same kind."""
+
+    @functools.wraps(method)
+    def wrapper(self: Any, X: Any) -> Any:
+        if not is_dask(X):
+            return method(self, X)
+        from ..data.dask_predictions import predict_lazily
+
+        check_is_fitted(self, "coef_")
+        model = copy.copy(self)  # without what takes memory, such as class moments
+        model.__dict__ = {name: value for name, value in vars(self).items() if name in PREDICTS}
+        return predict_lazily(functools.partial(method, model), X, self.classes_)
 
     return wrapper
 
@@ -71,23 +101,35 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         parameters = {name: repr(value) for name, value in self.get_params().items()}
         rows.expect({"the estimator": type(self).__name__, **parameters}, **self._first_question())
         self._fit_rows(rows)
+        self._describe(rows)
+        return self
+
+    def _describe(self, rows: Rows) -> None:
+        """Set what a fit keeps of the labels and columns."""
         self.classes_, self.n_features_in_ = rows.classes, rows.n_features
         self.__dict__.pop("feature_names_in_", None)
         if rows.feature_names is not None:
             self.feature_names_in_ = np.array(rows.feature_names, dtype=object)
-        return self
 
     def _first_question(self) -> dict[str, Any]:
         """Return the arguments of :meth:`aucmax.data.protocol.Rows.expect`: what `_fit_rows` will ask first."""
         return {"columns": True}
 
-    def _enter(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> MemoryRows:
-        """Return the validated rows of a call of `fit`, and set `classes_`."""
+    def _enter(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+        """Return the rows of a call of `fit`, validated if they are in memory, and set `classes_`."""
+        if is_dask(X):
+            from ..data.dask import DaskRows
+
+            rows = DaskRows(X, y, sample_weight, groups)
+            self._describe(rows)
+            return rows
         X, y, sample_weight = self._validate_rows(X, y, sample_weight)
         self.classes_ = find_classes(y)
         return MemoryRows(X, y, self.classes_, sample_weight, check_groups(groups, X))
 
     def _validate_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Any, Any]:
+        if is_dask(X):
+            raise ValueError(ONE_AFTER_THE_OTHER)
         # Whether X is finite is checked in its moments, which saves a pass over the data.
         X, y = validate_data(
             self,
@@ -120,12 +162,13 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         yield
         task.call_on_fit_task_end(estimator=self)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    @lazy_on_dask
+    def decision_function(self, X: Any) -> Any:
         """Return the scores. A larger score means that the row is more likely positive.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -137,7 +180,8 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         return scores_of(X, self.coef_[0]) + self.intercept_[0]
 
-    def predict(self, X: Any) -> np.ndarray:
+    @lazy_on_dask
+    def predict(self, X: Any) -> Any:
         """Return the predicted class of each row.
 
         A row is predicted as positive if its probability is above the base rate of the training data. If the
@@ -146,7 +190,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -157,12 +201,13 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.intp)]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    @lazy_on_dask
+    def predict_proba(self, X: Any) -> Any:
         """Return the probabilities of the two classes, from a logistic curve fitted to the scores.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -173,12 +218,13 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         logits = self._logits(X)
         return np.column_stack([expit(-logits), expit(logits)])
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    @lazy_on_dask
+    def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities, without underflow.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -199,7 +245,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
             Their classes.
@@ -212,6 +258,12 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Area under the ROC curve.
         """
         scores = self.decision_function(X)
+        if is_dask(X):
+            from ..data.dask import DaskScores
+
+            space = DaskScores(y, sample_weight, scores=scores)
+            check_labels(space.classes, self.classes_)
+            return auc_of_scores(space, space.column(0))
         y = column_or_1d(y, warn=True)
         check_labels(y, self.classes_)
         return float(roc_auc(y == self.classes_[1], scores, sample_weight))
@@ -253,8 +305,9 @@ class RowsClassifier(LinearAUCClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; float32, float64 and CSR are not copied.
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
+            Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
+            too, with the same partitions.
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -12,6 +12,7 @@ from pathlib import PurePath
 
 from .lines import BOM, HEAD_BYTES, Lines
 from .paths import File, find_file
+from .several import SeveralFiles, matching_files
 from .source import Block, Encoding, Options, Source
 
 __all__ = ["FORMATS", "Block", "Encoding", "Source", "open_source"]
@@ -56,7 +57,8 @@ def open_source(
     Parameters
     ----------
     path : path-like or "-"
-        The file; "-" is standard input, which is first copied to a temporary file.
+        The file; "-" is standard input, which is first copied to a temporary file. A pattern such as
+        ``"part-*.parquet"`` stands for all files that match it, in the order of their names.
     format : {"libsvm", "csv", "parquet", "npz"}, default=None
         The format; by default, it is found from the name of the file and its first bytes.
     target : str, default=None
@@ -109,8 +111,21 @@ def open_source(
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
-    file = find_file(path)
     options = Options(target, weight, group, one_hot, header, zero_based, n_features, encoding, with_target)
+    found = matching_files(path)
+    if found is None:
+        return _open(path, format, options)
+
+    def open_next(path: str, encoding: Encoding | None, target: str | None) -> Source:
+        same = options._replace(encoding=encoding or options.encoding, target=target or options.target)
+        return _open(path, format, same)
+
+    return SeveralFiles(os.fspath(path), found, open_next, one_hot and encoding is None)
+
+
+def _open(path: str | os.PathLike[str], format: str | None, options: Options) -> Source:
+    """Open one file."""
+    file = find_file(path)
     lines = Lines(file)
     if not lines.head.strip():
         raise ValueError(f"{file.name} is empty.")

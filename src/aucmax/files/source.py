@@ -108,6 +108,8 @@ class Source(ABC):
         The column or array that holds the sample weights, and the one that holds the groups, where they are read.
     encoding : Encoding or None
         How columns become features, in formats that name columns.
+    paths : list of str or None
+        The files, if there are several.
 
     Examples
     --------
@@ -133,6 +135,7 @@ class Source(ABC):
     weight: str | None = None
     group: str | None = None
     encoding: Encoding | None = None
+    paths: list[str] | None = None
 
     @abstractmethod
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:

@@ -21,7 +21,7 @@ from ..data.moments import ClassMoments
 from ..data.protocol import FoldModels, HeldOut, Round, Rows, Split
 from ..data.scores import ScoreHistogram
 from ..data.threads import map_threads
-from ..data.validation import check_groups, check_rows, check_weights, find_classes
+from ..data.validation import check_groups, check_rows, check_weights, find_classes, is_dask
 from ..losses import FITTED
 from ..solvers.candidate import Candidate
 from ..solvers.problem import SQUARES, Objective, Problem
@@ -119,8 +119,8 @@ def cross_validate_path(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows.
+    X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
+        Rows. If it is a Dask collection, so are y, the weights and the groups, with the same partitions.
     y : array-like of shape (n_samples,)
         Labels of two classes; the larger is positive.
     loss : str, default="squared"
@@ -164,8 +164,14 @@ def cross_validate_path(
     >>> bool(path.auc.mean(axis=0).max() > 0.99)
     True
     """
-    X, y = check_rows(X, y)
-    rows = MemoryRows(X, y, find_classes(y), check_weights(sample_weight, X), check_groups(groups, X))
+    rows: Rows
+    if is_dask(X):
+        from ..data.dask import DaskRows
+
+        rows = DaskRows(X, y, sample_weight, groups)
+    else:
+        X, y = check_rows(X, y)
+        rows = MemoryRows(X, y, find_classes(y), check_weights(sample_weight, X), check_groups(groups, X))
     if loss not in FITTED:
         raise ValueError(f"loss must be one of {', '.join(FITTED)}, got {loss!r}.")
     if solver not in SOLVERS:

@@ -71,7 +71,7 @@ def compare(
     layout: dict[str, Any] = {"format": format, "header": header, "zero_based": zero_based}
     for path in data:
         source = open_source(path, target=target, one_hot=one_hot, with_target=True, **layout)
-        with console.progress() as bar, naming(source.name):
+        with console.progress() as bar, naming(source):
             rows = read_rows(source, on_block(bar, source))
             _, mask = find_classes(source, rows, positive)
             found.append(

@@ -118,6 +118,14 @@ def fit(
         float,
         typer.Option(min=0, metavar="SECONDS", help="Time between two checkpoints.", rich_help_panel=options.DATA),
     ] = 30.0,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Fit on a Dask cluster: the address of its scheduler, or local; each file is a partition.",
+            rich_help_panel=options.DATA,
+        ),
+    ] = None,
     report: options.ReportPath = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -144,13 +152,17 @@ def fit(
 
     if checkpoint is not None and train == "-":
         raise ValueError("--checkpoint needs a file that can be read again, not standard input.")
+    if cluster is not None and (checkpoint is not None or train == "-"):
+        raise ValueError(
+            "--cluster needs files that workers can open, and no --checkpoint: a lost worker costs no pass."
+        )
     how = BlockReading(default_memory() if memory is None else parse_bytes(memory), checkpoint, checkpoint_every)
     layout: dict[str, Any] = {"header": header, "zero_based": zero_based}
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "one_hot": one_hot}
     source = open_source(train, format=format, with_target=True, **columns, **layout)
     if test is not None:  # its faults are better found before a long fit than after it
         open_source(test, encoding=source.encoding, target=source.target, with_target=True, **layout)
-    by_blocks = must_read_by_blocks(source, how)
+    by_blocks = cluster is not None or must_read_by_blocks(source, how)
     estimator = make_estimator(
         algorithm,
         random_state,
@@ -166,7 +178,13 @@ def fit(
     )
     begun, rows = time.perf_counter(), None
     with console.progress() as bar:
-        if by_blocks:
+        if cluster is not None:
+            from ..fit_cluster import connect, fit_on_cluster
+
+            with connect(cluster) as n_workers:
+                console.note(f"{source.name}: {format_bytes(source.size)}, read by {n_workers} workers")
+                trained = fit_on_cluster(estimator, source, positive, how.memory)
+        elif by_blocks:
             rows = open_blocks(
                 estimator, source, positive, how, on_block(bar, source), {**layout, "output": output, "report": report}
             )

@@ -1,0 +1,311 @@
+"""Fits to Dask collections: the weights of memory, whatever the partitions, and nothing computed beyond the passes."""
+
+import pickle
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from dask.callbacks import Callback
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from problems import noisy_line
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+
+from aucmax import (
+    BAM,
+    SOLAM,
+    AUCClassifier,
+    GaussianAUC,
+    GaussianError,
+    PairwiseDescent,
+    cross_validate_path,
+    load_model,
+)
+
+N, D = 120, 4
+ALPHAS = (3.0, 0.3, 0.03)
+ESTIMATORS = (
+    AUCClassifier(),
+    AUCClassifier(selection="best", standardize=False),
+    AUCClassifier(alphas=ALPHAS, cv=StratifiedKFold(3)),
+    AUCClassifier("pooled", alphas=ALPHAS, cv=3),
+    AUCClassifier("squared", solver="cg", alpha=0.1, tol=1e-10),
+    AUCClassifier("squared_hinge", alphas=ALPHAS, cv=3, tol=1e-10),
+    AUCClassifier("hinge", alpha=0.3, tol=1e-2),
+    AUCClassifier("logistic", alphas=ALPHAS, cv=StratifiedKFold(3), tol=1e-10),
+    AUCClassifier("exponential", alpha=0.1, tol=1e-10),
+    AUCClassifier("sigmoid", alpha=1.0),
+    AUCClassifier("balanced_logistic", alphas=ALPHAS, cv=3, tol=1e-10),
+    AUCClassifier("smooth_auc", alpha=0.1),
+    AUCClassifier(penalty="l1"),
+    AUCClassifier(penalty="elasticnet", alphas=ALPHAS, cv=3),
+    AUCClassifier(n_nonzero=[1, 3], alphas=ALPHAS, cv=3),
+    AUCClassifier(n_nonzero=2, alpha=0.1, solver="cg"),
+    BAM(tol=1e-9),
+    GaussianAUC(),
+    GaussianError(),
+    PairwiseDescent("logistic", alpha=0.1),
+)
+
+
+@pytest.fixture(autouse=True)
+def in_this_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Rows and labels, and weights, some of them 0."""
+    X, y = noisy_line(n=N, d=D)
+    return X, y, np.random.default_rng(1).integers(0, 3, N).astype(float)
+
+
+def lazy(values, chunks=(0, 1, 40, 0, N - 41)):
+    return da.from_array(values, chunks=(chunks, *values.shape[1:]))
+
+
+def assert_same_weights(found, expected, tolerance):
+    assert_allclose(found.coef_, expected.coef_, rtol=0, atol=tolerance * np.abs(expected.coef_).max())
+    assert_allclose(found.intercept_, expected.intercept_, rtol=tolerance, atol=tolerance)
+    assert_allclose(found.calibration_, expected.calibration_, rtol=1e-8)
+    assert_array_equal(found.classes_, expected.classes_)
+    assert found.n_features_in_ == expected.n_features_in_
+
+
+@st.composite
+def partitions(draw, n=N):
+    """Sizes of partitions, many of them 0 or so small that they lack a class."""
+    edges = sorted(draw(st.lists(st.integers(0, n), max_size=12)))
+    return tuple(np.diff([0, *edges, n]).tolist())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "tolerance"),
+    [
+        (AUCClassifier("squared", alpha=0.1), 1e-10),
+        (AUCClassifier("squared", alphas=ALPHAS, cv=3), 1e-10),
+        (AUCClassifier("squared_hinge", alpha=0.1, tol=1e-10), 1e-8),
+        (AUCClassifier("logistic", alpha=0.1, tol=1e-10), 1e-8),
+    ],
+    ids=repr,
+)
+def test_any_partitions_give_the_weights_of_memory(estimator, tolerance, data):
+    X, y, weights = data
+    expected = clone(estimator).fit(X, y, weights)
+
+    @settings(max_examples=6, deadline=None, derandomize=True)
+    @given(partitions())
+    def check(chunks):
+        found = clone(estimator).fit(*(lazy(values, chunks) for values in (X, y, weights)))
+        assert_same_weights(found, expected, tolerance)
+
+    check()
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_every_batch_estimator(estimator, data):
+    expected = clone(estimator).fit(*data)
+    found = clone(estimator).fit(*map(lazy, data))
+    assert_same_weights(found, expected, 1e-8)
+    if hasattr(expected, "cv_results_"):
+        assert_allclose(found.alphas_, expected.alphas_, rtol=1e-12)
+        assert_allclose(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], atol=1e-14)
+
+
+@pytest.mark.parametrize("cv", [3, GroupKFold(4)], ids=repr)
+def test_groups_are_kept_together(cv, data):
+    X, y, weights = data
+    groups = np.random.default_rng(2).integers(0, 30, N)
+    clf = AUCClassifier("squared", cv=cv)
+    expected = clone(clf).fit(X, y, weights, groups)
+    assert_same_weights(clone(clf).fit(*map(lazy, (X, y, weights, groups))), expected, 1e-10)
+
+
+def test_a_path_is_cross_validated_as_in_memory(data):
+    X, y, weights = data
+    expected = cross_validate_path(X, y, sample_weight=weights, alphas=ALPHAS)
+    found = cross_validate_path(lazy(X), lazy(y), sample_weight=lazy(weights), alphas=ALPHAS)
+    assert_allclose(found.auc, expected.auc, rtol=0, atol=1e-14)
+
+
+def frames(X, y, npartitions=3):
+    """Return the rows and labels as dataframes with an index of their own."""
+    names, index = [f"x{j}" for j in range(X.shape[1])], np.arange(len(y)) * 10
+    together = pd.DataFrame(X, columns=names, index=index).assign(label=np.where(y == 1, "yes", "no"))
+    return together, dd.from_pandas(together, npartitions=npartitions)
+
+
+def collections(X, y):
+    """Return the same rows and labels in collections of several kinds, and as memory has them."""
+    together, frame = frames(X, y)
+    names = list(together.columns[:-1])
+    unknown = frame[names].to_dask_array()
+    assert np.isnan(unknown.shape[0])
+    thin = X * (np.random.default_rng(3).random(X.shape) < 0.4)
+    labels = lazy(y)
+    return {
+        "array": (lazy(X), labels, X, y),
+        "columns cut too": (da.from_array(X, chunks=((50, N - 50), (1, D - 1))), lazy(y, (50, N - 50)), X, y),
+        "float32": (lazy(X.astype(np.float32)), labels, X.astype(np.float32), y),
+        "CSR": (lazy(thin).map_blocks(sparse.csr_array), labels, sparse.csr_array(thin), y),
+        "dataframe": (frame[names], frame["label"], together[names], together["label"]),
+        "unknown sizes": (unknown, frame["label"], X, together["label"]),
+        "whole numbers": (lazy(np.arange(N)[:, None]), labels, np.arange(N)[:, None], y),
+    }
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("kind", collections(*noisy_line(n=N, d=D)))
+def test_every_kind_of_collection(kind, loss, data):
+    X, y, rows, labels = collections(*data[:2])[kind]
+    clf = AUCClassifier(loss, alpha=0.1, tol=1e-10)
+    found, expected = clone(clf).fit(X, y), clone(clf).fit(rows, labels)
+    assert_same_weights(found, expected, 1e-10 if loss == "squared" else 1e-8)
+    assert_array_equal(getattr(found, "feature_names_in_", []), getattr(expected, "feature_names_in_", []))
+    for name in ("decision_function", "predict", "predict_proba", "predict_log_proba"):
+        lazily, at_once = getattr(found, name)(X), getattr(found, name)(rows)
+        assert lazily.ndim == at_once.ndim
+        computed = lazily.compute()
+        if kind == "dataframe":
+            assert isinstance(lazily, dd.Series if at_once.ndim == 1 else dd.DataFrame)
+            assert_array_equal(computed.index, rows.index)
+            assert at_once.ndim == 1 or list(computed.columns) == ["no", "yes"]
+        else:
+            assert isinstance(lazily, da.Array)
+            assert (lazily.dtype, lazily.shape[1:]) == (at_once.dtype, at_once.shape[1:])
+        if name == "predict":
+            assert_array_equal(computed, at_once)
+        else:
+            assert_allclose(computed, at_once, rtol=1e-9, atol=1e-9)
+
+
+def test_predictions_of_no_rows(data):
+    _, frame = frames(*data[:2])
+    X = frame[["x0", "x1", "x2", "x3"]]
+    clf = AUCClassifier(alpha=0.1).fit(X, frame["label"])
+    nothing = X[X.x0 > np.inf]
+    assert clf.predict_proba(nothing).compute().shape == (0, 2)
+    assert clf.predict(nothing).compute().dtype == clf.predict(X).compute().dtype
+
+
+def test_the_fitted_estimator_is_an_ordinary_one(data, tmp_path):
+    X, y, _ = data
+    clf = AUCClassifier().fit(lazy(X), lazy(y))
+    expected = clf.decision_function(X)
+    assert_array_equal(pickle.loads(pickle.dumps(clf)).decision_function(X), expected)
+    clf.save(tmp_path / "model.safetensors")
+    assert_array_equal(load_model(tmp_path / "model.safetensors").decision_function(X), expected)
+    names = clf.fit(*(frames(X, y)[1][columns] for columns in (["x0", "x1"], "label"))).feature_names_in_
+    assert_array_equal(names, ["x0", "x1"])
+    assert not hasattr(clf.fit(lazy(X), lazy(y)), "feature_names_in_")
+
+
+class Graphs(Callback):
+    """Counts the graphs that are computed, and the tasks of each whose name begins with `prefix`."""
+
+    def __init__(self, prefix):
+        super().__init__()
+        self.prefix, self.counts = prefix, []
+
+    def _start(self, graph):
+        keys = (key if isinstance(key, str) else key[0] for key in graph)
+        self.counts.append(sum(key.startswith(self.prefix) for key in keys))
+
+
+def test_a_pass_is_one_graph_and_the_first_one_reads_labels(data):
+    X, y, _ = data
+    chunks = (10,) * 12
+
+    def features(block):
+        return block
+
+    rows = lazy(X, chunks).map_blocks(features, dtype=float)
+    with Graphs("features") as graphs:
+        AUCClassifier("squared", alpha=0.1).fit(rows, lazy(y, chunks))
+    assert graphs.counts == [1, 12, 12]  # the first pass, the moments, the histogram
+    with Graphs("features") as graphs:
+        AUCClassifier("squared", alpha=0.1).fit(rows, lazy(y, chunks)).predict_proba(rows)
+    assert len(graphs.counts) == 3  # predictions are lazy
+
+
+def test_what_rows_and_labels_share_is_computed_once(data):
+    calls = []
+
+    def read(block):
+        calls.append(len(block))
+        return block
+
+    together = lazy(np.column_stack(data[:2]), (30, 90)).map_blocks(read, meta=np.zeros((0, 0)))
+    GaussianAUC().fit(together[:, :-1], together[:, -1])
+    assert sorted(calls) == [30, 30, 90, 90]  # two passes
+
+
+def test_threads_give_the_same_weights_bit_by_bit(data):
+    with dask.config.set(scheduler="threads", num_workers=4):
+        threads = AUCClassifier("logistic", alpha=0.1).fit(*map(lazy, data))
+    assert_array_equal(threads.coef_, AUCClassifier("logistic", alpha=0.1).fit(*map(lazy, data)).coef_)
+
+
+# What is refused, in one sentence
+
+
+def test_collections_that_do_not_fit_together(data):
+    X, y, weights = data
+    clf = AUCClassifier(alpha=0.1)
+    halves, others = (60, 60), (50, 70)
+    rows, labels = lazy(X, halves), lazy(y, halves)
+    for message, arguments in {
+        r"^y must be a Dask collection with the partitions of X, got ndarray\.$": (rows, y),
+        r"^y has 5 partitions, but X has 2\.$": (rows, lazy(y)),
+        r"^sample_weight has 5 partitions, but X has 2\.$": (rows, labels, lazy(weights)),
+        r"^Partition 0 of X has 60 rows, but that of y has 50\.$": (rows, lazy(y, others)),
+        r"^Partition 0 of sample_weight has 50 rows, but that of y has 60\.$": (rows, labels, lazy(weights, others)),
+        r"^Partition 0 of groups has 50 rows, but that of y has 60\.$": (rows, labels, None, lazy(y, others)),
+        r"^AUC needs two classes, but y holds only one class: 0\.$": (rows, 0 * labels),
+        r"^Only binary classification is supported\.": (rows, lazy(np.arange(N), halves)),
+        r"^X and y have no rows\.$": (rows[:0], labels[:0]),
+        r"^Input X contains NaN\.$": (rows * np.nan, labels),
+        r"^Negative values in data passed to `sample_weight`\.$": (rows, labels, lazy(-weights, halves)),
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            clf.fit(*arguments)
+
+
+def test_a_partition_that_raises(data):
+    X, y, _ = data
+
+    def broken(block):
+        raise OSError("the disk\nis full")
+
+    rows = lazy(X).map_blocks(broken, dtype=float, meta=np.zeros((0, 0)))
+    clf = AUCClassifier(alpha=0.1).fit(X, y)
+    before = clf.coef_
+    with pytest.raises(RuntimeError, match=r"^Dask could not compute a partition: OSError: the disk$"):
+        clf.fit(rows, lazy(y))
+    assert clf.coef_ is before
+
+
+def test_the_stochastic_algorithms_stay_local(data):
+    X, y = map(lazy, data[:2])
+    for call in (SOLAM().fit, SOLAM().partial_fit, AUCClassifier().partial_fit):
+        with pytest.raises(
+            ValueError, match=r"^The stochastic algorithms and partial_fit take one row after the other"
+        ):
+            call(X, y)
+
+
+def test_predictions_are_refused_at_once(data):
+    X, y, _ = data
+    with pytest.raises(NotFittedError):
+        AUCClassifier().predict(lazy(X))
+    clf = AUCClassifier(alpha=0.1).fit(X, y)
+    with pytest.raises(ValueError, match=r"^X has 3 features, but AUCClassifier is expecting 4 features as input\.$"):
+        clf.predict(lazy(X[:, 1:]))

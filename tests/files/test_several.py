@@ -1,0 +1,103 @@
+"""Patterns of file names: several files are read as the one that they are parts of."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_array_equal
+from problems import noisy_line
+from sklearn.datasets import dump_svmlight_file
+
+from aucmax import AUCClassifier, open_rows
+from aucmax.files import open_source
+
+WRITERS = {
+    "csv": lambda path, X, y: np.savetxt(
+        path, np.column_stack([X, y]), delimiter=",", header="a,b,c,label", comments="", fmt="%.17g"
+    ),
+    "libsvm": lambda path, X, y: dump_svmlight_file(X, y, str(path), zero_based=False),
+    "parquet": lambda path, X, y: pq.write_table(pa.table([*X.T, y], names=["a", "b", "c", "label"]), path),
+    "npz": lambda path, X, y: np.savez(path, X=X, y=y),
+}
+
+
+@pytest.fixture(params=WRITERS)
+def written(request, tmp_path):
+    """Return a pattern, the file that has all rows, and the rows."""
+    X, y = noisy_line(n=90, d=3)
+    X = np.round(X, 3)
+    X[:30, 2] = 0  # a LIBSVM file with fewer columns than the others
+    for number, rows in enumerate(np.split(np.arange(90), [30, 75])):
+        WRITERS[request.param](tmp_path / f"part-{number}.{request.param}", X[rows], y[rows])
+    WRITERS[request.param](tmp_path / f"all.{request.param}", X, y)
+    return tmp_path / f"part-*.{request.param}", tmp_path / f"all.{request.param}", X, y
+
+
+def dense(features):
+    return features if isinstance(features, np.ndarray) else features.toarray()
+
+
+def test_the_rows_are_those_of_all_files(written):
+    pattern, _, X, y = written
+    source = open_source(pattern)
+    rows = source.read()
+    assert_array_equal(dense(rows.features), X)
+    assert_array_equal(rows.y, y)
+    assert source.name == str(pattern)
+    assert rows.n_read == source.size == sum(path.stat().st_size for path in pattern.parent.glob(pattern.name))
+
+
+def test_blocks_can_be_resumed_after_each_of_them(written):
+    source = open_source(written[0])
+    blocks = list(source.blocks(n_bytes=200))
+    assert len(blocks) > 6
+    read = [block.n_read for block in blocks]
+    assert read == sorted(read)
+    for k, block in enumerate(blocks):
+        rest = list(source.blocks(n_bytes=200, start=block.position))
+        assert [other.position for other in rest] == [other.position for other in blocks[k + 1 :]]
+        for other, same in zip(rest, blocks[k + 1 :], strict=True):
+            assert_array_equal(dense(other.features), dense(same.features))
+            assert_array_equal(other.y, same.y)
+
+
+def test_a_fit_gives_the_weights_of_one_file(written):
+    pattern, whole, _, _ = written
+    found, expected = (AUCClassifier("squared").fit_rows(open_rows(path)).coef_ for path in (pattern, whole))
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_commands_take_patterns(tmp_path, run):
+    X, y = noisy_line(n=90, d=3)
+    for number, rows in enumerate(np.split(np.arange(90), [30, 75])):
+        WRITERS["csv"](tmp_path / f"part-{number}.csv", X[rows], y[rows])
+    pattern, model = tmp_path / "part-*.csv", tmp_path / "model.safetensors"
+    assert run("fit", pattern, "--output", model, "--alpha", "0.1", "--quiet")[0] == 0
+    status, out, _ = run("predict", model, pattern)
+    assert status == 0
+    assert len(out.splitlines()) == 91
+
+
+def test_what_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=rf"^No file matches {re.escape(str(tmp_path))}/x-\*\.csv\.$"):
+        open_source(tmp_path / "x-*.csv")
+    (tmp_path / "x-1.csv").write_text("a,label\nred,0\nblue,1\n")
+    (tmp_path / "x-2.csv").write_text("a,label\ngreen,0\nblue,1\n")
+    with pytest.raises(ValueError, match=r"x-\*\.csv: one_hot= finds the categories of one file, but there are 2"):
+        open_source(tmp_path / "x-*.csv", one_hot=True)
+    (tmp_path / "y-1.csv").write_text("a,label\n1,0\n")
+    (tmp_path / "y-2.csv").write_text("b,label\n1,0\n")
+    with pytest.raises(ValueError, match=r"y-2\.csv"):
+        open_source(tmp_path / "y-*.csv")
+    (tmp_path / "y-2.csv").unlink()
+    (tmp_path / "y-2.libsvm").write_text("1 1:1\n")
+    with pytest.raises(ValueError, match=r"y-2\.libsvm is libsvm, but .*y-1\.csv is csv\.$"):
+        open_source(tmp_path / "y-*")
+
+
+def test_a_file_whose_name_looks_like_a_pattern(tmp_path):
+    path = tmp_path / "rows[1].csv"
+    path.write_text("a,label\n1,0\n2,1\n")
+    assert open_source(path).read().features.shape == (2, 1)

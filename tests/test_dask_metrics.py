@@ -1,0 +1,118 @@
+"""The AUC of scores in Dask collections: bitwise that of memory, whatever the partitions."""
+
+import pickle
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from dask.callbacks import Callback
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from problems import noisy_line
+
+from aucmax import AUCClassifier, compare_auc, roc_auc, roc_auc_ci
+from aucmax.data import ranking
+
+
+@pytest.fixture(autouse=True)
+def in_this_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def lazy(values, chunks):
+    return da.from_array(values, chunks=(chunks, *values.shape[1:]))
+
+
+@st.composite
+def problems(draw):
+    """Labels, two scores with ties, weights of any size (some 0), and the sizes of the partitions."""
+    n = draw(st.integers(4, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    y = rng.random(n) < draw(st.sampled_from([0.1, 0.5, 0.9]))
+    y[:4] = [True, False, True, False]
+    rng.shuffle(y)
+    scores = rng.integers(0, draw(st.sampled_from([3, 1000])), (n, 2)) / 7
+    weights = rng.random(n) ** 8 * rng.integers(0, 3, n)
+    weights[[np.argmax(y), np.argmin(y)]] = 1 / 3
+    edges = sorted(draw(st.lists(st.integers(0, n), max_size=6)))
+    return y, scores, weights, tuple(np.diff([0, *edges, n]).tolist())
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(problems())
+def test_any_partitions_give_the_bits_of_memory(problem):
+    y, scores, weights, chunks = problem
+    labels, both, lazy_weights = (lazy(values, chunks) for values in (y, scores, weights))
+    first, second = both[:, 0], both[:, 1]
+    assert roc_auc(labels, first) == roc_auc(y, scores[:, 0])
+    assert roc_auc(labels, first, lazy_weights) == roc_auc(y, scores[:, 0], weights)
+    assert_array_equal(roc_auc(labels, both, lazy_weights), roc_auc(y, scores, weights))
+    assert roc_auc_ci(labels, first) == roc_auc_ci(y, scores[:, 0])
+    assert compare_auc(labels, first, second) == compare_auc(y, *scores.T)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compiled_and_small_blocks_agree(weighted):
+    rng = np.random.default_rng(0)
+    n = 2 * ranking.COMPILED_FROM
+    y, scores, weights = rng.random(n) < 0.2, rng.integers(0, 5000, n) / 7, rng.random(n) ** 9
+    chunks = (n // 2 + 10, 1000, n // 2 - 1010)  # the first is looked up by compiled code
+    given = (lazy(weights, chunks),) if weighted else ()
+    assert roc_auc(lazy(y, chunks), lazy(scores, chunks), *given) == roc_auc(y, scores, weights if weighted else None)
+
+
+def test_the_larger_class_is_not_gathered():
+    """No task returns more than the rarer class."""
+    rng = np.random.default_rng(0)
+    n, chunks = 4000, (1000,) * 4
+    y = np.zeros(n, dtype=bool)
+    y[::400] = True
+    scores, sizes = rng.random(n), []
+
+    class Sizes(Callback):
+        def _posttask(self, key, result, graph, state, worker_id):
+            if "run_partition" in str(key) or "merge_states" in str(key):
+                sizes.append(len(pickle.dumps(result)))
+
+    with Sizes():
+        compare_auc(lazy(y, chunks), lazy(scores, chunks), lazy(scores**2, chunks))
+    assert 0 < max(sizes) < n
+
+
+def test_score_is_that_of_memory():
+    X, y = noisy_line(n=90, d=3)
+    labels = np.where(y == 1, "yes", "no")
+    weights = np.random.default_rng(1).integers(0, 3, 90) / 7
+    clf = AUCClassifier(alpha=0.1).fit(X, labels)
+    chunks = (0, 50, 40)
+    found = clf.score(*(lazy(values, chunks) for values in (X, labels, weights)))
+    assert isinstance(found, float)
+    assert found == pytest.approx(clf.score(X, labels, weights), abs=1e-12)
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abc")).assign(label=labels), npartitions=2)
+    named = AUCClassifier(alpha=0.1).fit(frame[["a", "b", "c"]], frame["label"])
+    assert named.score(frame[["a", "b", "c"]], frame["label"]) == pytest.approx(clf.score(X, labels), abs=1e-12)
+    assert roc_auc(frame["label"], frame["a"]) == roc_auc(labels, X[:, 0])
+    with pytest.raises(ValueError, match=r"^y holds 'maybe', but the classes are \['no', 'yes'\]\.$"):
+        clf.score(lazy(X, chunks), lazy(np.where(y == 1, "yes", "maybe"), chunks))
+
+
+def test_what_is_refused():
+    y, scores = lazy(np.array([0, 1, 0, 1]), (2, 2)), lazy(np.arange(4.0), (2, 2))
+    for message, call in {
+        r"^max_fpr=0\.1 needs all scores in one place: compute\(\) y and scores first\.$": lambda: roc_auc(
+            y, scores, max_fpr=0.1
+        ),
+        r"^y must be a Dask collection with the partitions of scores, got list\.$": lambda: roc_auc([0, 1], scores),
+        r"^scores_b has 1 partitions, but scores_a has 2\.$": lambda: compare_auc(y, scores, scores.rechunk(4)),
+        r"^Input scores contains NaN\.$": lambda: roc_auc(y, scores * np.nan),
+        r"^DeLong's variance needs at least two rows of each class, got 1 positive and 3 negative\.$": lambda: (
+            roc_auc_ci(y * (scores > 2), scores)
+        ),
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            call()
