@@ -404,7 +404,7 @@ def test_a_page_begins_with_what_was_reproduced(folder, table_study, pages):
 
 def test_what_was_measured_otherwise_is_said(pages):
     page = text_of(pages, "opauc.md")
-    expected = "4,000 of 5,000 rows, 1 x 5 folds, parameters chosen on 1,065 rows"
+    expected = "4,000 of 5,000 rows, 1 x 5 folds, parameters searched from 1,065 rows on"
     assert f"| diabetes | 4,000 | 8 | 0.350 | {expected} |" in page
     scaling = "Columns scaled to [-1, 1] (sparse ones only divided: zeros stay zeros)"
     assert f"{scaling}; 5 x 5 stratified folds; parameters chosen by 5 inner folds." in page
