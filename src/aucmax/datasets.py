@@ -205,8 +205,8 @@ def make_gaussian(
     --------
     >>> from aucmax.datasets import make_gaussian
     >>> X, y, moments = make_gaussian("data3", n_features=10, random_state=0)
-    >>> X.shape, y.mean(), moments.mean.shape
-    ((5000, 10), np.float64(0.5), (2, 10))
+    >>> X.shape, round(float(y.mean()), 2), moments.mean.shape
+    ((5000, 10), 0.5, (2, 10))
     >>> X, y, _ = make_gaussian("data3", moments=moments, random_state=1)  # new rows of the same classes
     """
     given: dict[str, Any] = {"n_features": n_features, "n_samples": n_samples, "ratio": ratio, "outliers": outliers}

@@ -142,7 +142,7 @@ class GaussianAUC(VariantMixin, MomentClassifier):
     >>> X, y, moments = make_gaussian("data1", n_samples=1000, n_features=20, random_state=0)
     >>> clf = GaussianAUC().fit(X[:800], y[:800])
     >>> round(clf.score(X[800:], y[800:]), 2)
-    1.0
+    0.99
     >>> round(GaussianAUC().fit_moments(moments).expected_auc_, 4)
     0.9965
     """
@@ -321,7 +321,7 @@ class GaussianError(VariantMixin, MomentClassifier):
     >>> X, y, moments = make_gaussian("data3", n_samples=1000, n_features=20, random_state=0)
     >>> clf = GaussianError().fit(X[:800], y[:800])
     >>> float((clf.predict(X[800:]) == y[800:]).mean())
-    0.955
+    0.98
     >>> round(1 - GaussianError().fit_moments(moments).expected_error_, 3)
     0.974
     """
