@@ -55,6 +55,40 @@ def test_all_candidates_start_and_few_see_all_rows(rows):
     assert sum(n == 640 for _, n in log) == 9 * 5, "every fold counts where rows are few"
 
 
+class NeedsRows(Noisy):
+    """The fewer the rows, the more noise a short step has; on all 3,200 of a fold the shortest is best."""
+
+    def __init__(self, step, penalty, log):
+        self.step, self.penalty, self.log = step, penalty, log
+
+    def fit(self, X, y):
+        self.log.append((self.step, self.penalty, len(y)))
+        self.noise = abs(np.log2(self.step * len(y) / 25)) + self.penalty
+        return self
+
+
+def test_every_step_stays_to_the_end_with_the_best_penalty_found_so_far(rows):
+    log, steps, penalties = [], [2.0**-k for k in range(8)][::-1], [0.2, 0.0, 0.1]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    candidates = [{"penalty": p, "step": s} for p in penalties for s in steps]
+
+    def tried_on_all_rows(every):
+        log.clear()
+        best = rank(lambda c: NeedsRows(**c, log=log), candidates, *rows, folds, first_rows=200, every=every)[0]
+        return best, {(step, penalty) for step, penalty, n in log if n == 3_200}
+
+    best, last = tried_on_all_rows("step")
+    assert best == {"step": 2.0**-7, "penalty": 0.0}
+    assert last == {(step, 0.0) for step in steps}
+    best, last = tried_on_all_rows(None)
+    assert best["step"] > 2.0**-7, "halving gave up the step that is best on all rows"
+    assert len(last) == FEWEST
+    grid = {"step": steps, "penalty": penalties}
+    method = Method("x", NeedsRows, grid, parameters={"log": [], "step": 1.0, "penalty": 0.0})
+    tuned = tune_and_fit(method, candidates, *rows, folds, 0, first_rows=200)
+    assert tuned.parameters == {"step": 2.0**-7, "penalty": 0.0}, "the first parameter of the grid is the step"
+
+
 def test_one_round_has_all_rows_and_the_first_of_equal_candidates_wins(rows):
     best, log = search(rows, [1.0, 0.0, 0.0], None)
     assert best == 0

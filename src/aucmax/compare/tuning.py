@@ -118,6 +118,7 @@ def tune_and_fit(
         Whether to fit once before the fit that is timed, so that its time holds no imports and no compilation.
     first_rows, last_rows : int, default=None
         The rows of the first and of the last round of the search, see `rank`; by default it has one round, with all.
+        Every value of the grid's first parameter, which is the step of the stochastic algorithms, is in all rounds.
 
     Returns
     -------
@@ -135,6 +136,7 @@ def tune_and_fit(
             y[rows],
             inner_folds,
             first_rows=first_rows,
+            every=next(iter(method.grid), None),
             seed=seed,
         )
     tuning_seconds = time.perf_counter() - start
@@ -186,13 +188,15 @@ def rank(
     failures: tuple[type[Exception], ...] = FAILURES,
     *,
     first_rows: int | None = None,
+    every: str | None = None,
     seed: int = 0,
 ) -> list[Mapping[str, Any]]:
     """Return candidates by their mean AUC over folds, best first; equal ones stay in order, a single one is not tried.
 
     With `first_rows` this is successive halving, as in scikit-learn's `HalvingGridSearchCV`: all candidates are tried
     on a few rows, and the best of each round on four times as many, until the rows are all used. So a whole grid is
-    searched, and the last choice is made on all rows: the best step of a stochastic algorithm depends on their number.
+    searched, and the last choice is made on all rows. A short step looks poor on few rows and may be the best on many.
+    So `every` names a parameter of which each value stays to the end, with the best of its candidates.
 
     Parameters
     ----------
@@ -210,6 +214,8 @@ def rank(
         The exceptions that rule out one candidate; any other exception is raised.
     first_rows : int, default=None
         Number of rows of the first round; None for a single round with all rows.
+    every : str, default=None
+        The parameter of which no value is given up; None if halving may give up any.
     seed : int, default=0
         Seed of the samples of rows.
 
@@ -228,10 +234,20 @@ def rank(
         scores, reason = _compare(make, left, X[rows], y[rows], folds, failures)
         best = [left[k] for k in np.argsort(-scores, kind="stable").tolist() if np.isfinite(scores[k])]
         n_kept = len(best) if n_rows == len(y) else max(FEWEST, math.ceil(len(left) / FACTOR))
-        left, ranked = best[:n_kept], best[n_kept:] + ranked
+        left, given_up = _keep(best, n_kept, every)
+        ranked = given_up + ranked
     if not left + ranked:
         raise ValueError(f"None of the {len(candidates)} candidates could be fitted, the last because: {reason}")
     return left + ranked
+
+
+def _keep(
+    best: Sequence[Mapping[str, Any]], count: int, every: str | None
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Return the first candidates and the first with each value of the parameter `every`, and those given up."""
+    values = [candidate.get(every) for candidate in best] if every else []
+    kept = set(range(count)) | {values.index(value) for value in values}
+    return [c for k, c in enumerate(best) if k in kept], [c for k, c in enumerate(best) if k not in kept]
 
 
 def round_sizes(first: int, last: int) -> list[int]:
