@@ -15,7 +15,8 @@ from numpy.testing import assert_array_equal
 from problems import noisy_line
 
 from aucmax import AUCClassifier, compare_auc, roc_auc, roc_auc_ci
-from aucmax.data import ranking
+from aucmax.data import dask_places, ranking
+from aucmax.data.dask import DaskScores
 
 
 @pytest.fixture(autouse=True)
@@ -116,3 +117,38 @@ def test_what_is_refused():
     }.items():
         with pytest.raises(ValueError, match=message):
             call()
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(problems(), st.integers(1, 12))
+def test_two_large_classes_are_cut_into_buckets_with_the_same_bits(problem, bucket):
+    y, scores, weights, chunks = problem
+    labels, both = lazy(y, chunks), lazy(scores, chunks)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dask_places, "BUCKET", bucket)
+        patch.setattr(dask_places, "PICKED", max(bucket // 3, 1))
+        patch.setattr(DaskScores, "memory", property(lambda self: 0.0, lambda self, value: None), raising=False)
+        assert DaskScores(labels, scores=both)._both_are_large
+        assert_array_equal(roc_auc(labels, both), roc_auc(y, scores))
+        assert roc_auc_ci(labels, both[:, 1]) == roc_auc_ci(y, scores[:, 1])
+        assert compare_auc(labels, both[:, 0], both[:, 1]) == compare_auc(y, *scores.T)
+        assert roc_auc(labels, both[:, 0], lazy(weights, chunks)) == roc_auc(y, scores[:, 0], weights)
+
+
+def test_no_task_holds_more_than_a_bucket_or_a_partition(monkeypatch):
+    rng = np.random.default_rng(0)
+    n, chunks, lengths = 8000, (1000,) * 8, []
+    monkeypatch.setattr(dask_places, "BUCKET", 512)
+    monkeypatch.setattr(DaskScores, "memory", property(lambda self: 0.0, lambda self, value: None), raising=False)
+    y, scores = rng.random(n) < 0.5, rng.standard_normal(n)
+
+    class Sizes(Callback):
+        def _posttask(self, key, result, graph, state, worker_id):
+            if isinstance(result, dask_places.BucketPlaces):
+                lengths.append(int(result.counts.sum()))
+
+    with Sizes():
+        assert roc_auc(lazy(y, chunks), lazy(scores, chunks)) == roc_auc(y, scores)
+    assert sum(lengths) == n
+    assert len(lengths) > n / 512 / 2
+    assert max(lengths) < 3 * 512

@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from .data.memory import MemorySpace
 from .data.places import Places
 from .data.protocol import Targets
-from .data.ranking import areas, auc_of_scores
+from .data.ranking import areas
 from .data.validation import check_class_weights, check_weights, find_classes, is_dask
 
 
@@ -71,7 +71,7 @@ def roc_auc(
     This is the probability that a random positive row scores higher than a random negative one, where a tie
     counts one half. The result is that of :func:`sklearn.metrics.roc_auc_score`. With many rows it is many times
     faster, because it sorts the smaller class only. Of Dask arrays, only the scores of the smaller class are gathered,
-    and the result is bitwise that of the same arrays in memory.
+    and not even these if they are many and have no weights; the result is bitwise that of the same arrays in memory.
 
     Parameters
     ----------
@@ -347,11 +347,11 @@ def _delong(y: Any, **scores: Any) -> tuple[list[float], float]:
     DeLong's structural component of a row is its place divided by twice the number of rows of the other class, or one
     minus that.
     """
-    if any(map(is_dask, scores.values())):
+    lazy = any(map(is_dask, scores.values()))
+    if lazy:
         from .data.dask import DaskScores
 
         space: Any = DaskScores(y, **scores)
-        vectors = [space.column(k) for k in range(len(scores))]
     else:
         vectors = [_check_scores(values, name) for name, values in scores.items()]
         check_consistent_length(*vectors)
@@ -362,7 +362,7 @@ def _delong(y: Any, **scores: Any) -> tuple[list[float], float]:
         raise ValueError(
             f"DeLong's variance needs at least two rows of each class, got {n_ones} positive and {n_zeros} negative."
         )
-    aucs, ones, zeros = Places.of(space, *vectors)
+    aucs, ones, zeros = space.places(*range(len(scores))) if lazy else Places.of(space, *vectors)
     variances = ones.variance / (2 * n_zeros) ** 2, zeros.variance / (2 * n_ones) ** 2
     return aucs, math.sqrt(variances[0] / n_ones + variances[1] / n_zeros)
 
@@ -374,5 +374,5 @@ def _lazy_areas(y: Any, scores: Any, sample_weight: Any, max_fpr: float | None) 
     from .data.dask import DaskScores
 
     space = DaskScores(y, sample_weight, scores=scores)
-    aucs = [auc_of_scores(space, space.column(k)) for k in range(space.n_features)]
+    aucs = [space.auc(k) for k in range(space.n_features)]
     return aucs[0] if scores.ndim == 1 else np.array(aucs)

@@ -28,6 +28,8 @@ from aucmax import (
     cross_validate_path,
     load_model,
 )
+from aucmax.data.dask import DaskRows
+from aucmax.losses.hinges import BYTES_PER_KNOT
 
 N, D = 120, 4
 ALPHAS = (3.0, 0.3, 0.03)
@@ -118,6 +120,22 @@ def test_every_batch_estimator(estimator, data):
     if hasattr(expected, "cv_results_"):
         assert_allclose(found.alphas_, expected.alphas_, rtol=1e-12)
         assert_allclose(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], atol=1e-14)
+
+
+def test_a_hinge_says_that_it_gathers_scores_and_is_refused_where_they_are_too_many(data):
+    X, y, weights = map(lazy, data)
+    rare = min(np.bincount(data[1][data[2] > 0] == data[1].max()))
+
+    def fit(memory, loss="squared_hinge"):
+        return AUCClassifier(loss, alpha=0.1).fit_rows(DaskRows(X, y, weights, memory=memory))
+
+    with pytest.warns(UserWarning, match=rf"^A hinge on {rare:,} rows of the rarer class gathers their scores") as told:
+        fit(50 * BYTES_PER_KNOT * rare)
+    assert len(told) == 1, "once for a fit, not for a pass"
+    with pytest.raises(ValueError, match="more than half of the"):
+        fit(1.9 * BYTES_PER_KNOT * rare)
+    fit(200 * BYTES_PER_KNOT * rare)
+    fit(50 * BYTES_PER_KNOT * rare, "logistic")
 
 
 @pytest.mark.parametrize("cv", [3, GroupKFold(4)], ids=repr)

@@ -11,6 +11,7 @@ partitions, on which the folds of later passes depend.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from functools import cached_property
@@ -22,8 +23,11 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.validation import _get_feature_names
 
 from .blocks import KEPT_SHARE, MEMORY, BlockedRows, stack
+from .dask_places import find_splitters, pick, places_by_buckets
 from .passes import Pass, State
+from .places import Places
 from .protocol import Targets
+from .ranking import auc_of_scores
 from .row_block import LazyVector, RareRows, RowBlock, Sizes, rows_before
 from .validation import (
     ONE_AFTER_THE_OTHER,
@@ -36,6 +40,7 @@ from .validation import (
 )
 
 ARITY = 8  # so many states are merged by one task
+WORTH_A_WORD = 100  # what is gathered in this process is announced if it takes a larger share of the memory
 
 
 class DaskRows(BlockedRows):
@@ -65,7 +70,8 @@ class DaskRows(BlockedRows):
     -----
     A pass brings back a summary of all rows, with these exceptions: samples, on which candidates are compared; the rows
     of the rarer class for held-out AUCs, if they take at most a sixteenth of the memory; the scores of the rarer class
-    for the hinges, which are refused if they take more than half of it; labels and groups for splits of your own.
+    for the hinges, which are announced if they take more than a hundredth of it and refused if they take more than
+    half; labels and groups for splits of your own.
 
     Examples
     --------
@@ -81,6 +87,8 @@ class DaskRows(BlockedRows):
     array([[2.66666667, 3.66666667],
            [6.        , 7.        ]])
     """
+
+    _warned = False
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, memory: float = MEMORY) -> None:
         self.X, self.y, self.memory = X, y, memory
@@ -148,17 +156,31 @@ class DaskRows(BlockedRows):
     def _read(self, task: Pass) -> State:
         import dask
 
-        job = Job(task, self.classes, self.n_features, self.totals, np.geterr())
-        sent = dask.delayed(job, pure=False, traverse=False)
+        sent = dask.delayed(self._job(task), pure=False, traverse=False)
         run, merge = dask.delayed(run_partition, pure=False), dask.delayed(merge_states, pure=False)
         states = [run(sent, number, *part) for number, part in enumerate(self._partitions)]
         while len(states) > 1:
             states = [merge(sent, states[k : k + ARITY]) for k in range(0, len(states), ARITY)]
         return compute(states)[0]
 
+    def _job(self, task: Pass | None) -> Job:
+        return Job(task, self.classes, self.n_features, self.totals, np.geterr())
+
     def iterate(self, *arguments: Any, **options: Any) -> State:
         """Raise a ValueError: partitions are not read one after the other."""
         raise ValueError(ONE_AFTER_THE_OTHER)
+
+    def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
+        """Raise a ValueError if something would take more than half of the memory; warn once if it takes much."""
+        super().check_memory(what, n_bytes, advice)
+        if n_bytes > self.memory / WORTH_A_WORD and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{what} gathers their scores in this process in every pass, about {n_bytes / 1e6:,.0f} MB: to avoid "
+                f"it, {advice}.",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def rare_rows(self) -> RowBlock | None:
         """Return the rows of the rarer class with a weight above 0 if they fit into memory, else None."""
@@ -201,6 +223,7 @@ class DaskScores(DaskRows):
         *blocks, labels, weights = align({**columns, "y": y, "sample_weight": sample_weight})
         side_by_side = [[block for part in parts for block in part] for parts in zip(*blocks, strict=True)]
         self._partitions = [(*part, None) for part in zip(side_by_side, labels, weights, strict=True)]
+        self._weighted = sample_weight is not None
 
     def column(self, k: int) -> LazyVector:
         """Return a vector of scores, in float64; scores that are not finite are refused."""
@@ -211,6 +234,27 @@ class DaskScores(DaskRows):
             return column
 
         return LazyVector(self, entries)
+
+    def auc(self, k: int) -> float:
+        """Return the AUC of a vector of scores; with weights, the rarer class is gathered even if it is large."""
+        if self._weighted or not self._both_are_large:
+            return auc_of_scores(self, self.column(k))
+        return self._places_by_buckets(k).aucs[0]
+
+    def places(self, *columns: int) -> Places:
+        """Return the places of one or two vectors of scores."""
+        if self._both_are_large:
+            return self._places_by_buckets(*columns)
+        return Places.of(self, *map(self.column, columns))
+
+    @property
+    def _both_are_large(self) -> bool:
+        return float(8 * self.counts.min()) > self.memory / KEPT_SHARE
+
+    def _places_by_buckets(self, *columns: int) -> Places:
+        picked = {k: self.reduce(lambda targets, s: pick(s), self.column(k), merge=np.append) for k in columns}
+        splitters = {k: find_splitters(scores) for k, scores in picked.items()}
+        return places_by_buckets(self._partitions, splitters, self._job(None))
 
 
 class LabelSizes(NamedTuple):
@@ -363,15 +407,15 @@ class Job(NamedTuple):
 
     Attributes
     ----------
-    task : Pass
-        The pass.
+    task : Pass or None
+        The pass, if there is one.
     classes, n_features, totals
         Those of the rows.
     errors : dict
         How the caller treats floating-point errors; the threads of tasks do not know.
     """
 
-    task: Pass
+    task: Pass | None
     classes: np.ndarray
     n_features: int
     totals: np.ndarray
@@ -394,6 +438,7 @@ class Job(NamedTuple):
 
     def state(self, number: int, *partition: Any) -> State:
         """Return the state of one partition."""
+        assert self.task is not None
         with np.errstate(**self.errors):
             state = self.task.begin(number)
             self.task.step(state, self.block(number, *partition))
@@ -401,6 +446,7 @@ class Job(NamedTuple):
 
     def merged(self, states: list[State]) -> State:
         """Return the state of neighbouring partitions together."""
+        assert self.task is not None
         with np.errstate(**self.errors):
             return functools.reduce(self.task.merge, states)
 

@@ -1,0 +1,159 @@
+"""Places of the rows of two large classes, neither of which is gathered: all scores are cut at common splitters.
+
+1. A first pass takes evenly spaced scores of each partition. Every so many of them, sorted, is a splitter.
+2. Each partition cuts its scores into buckets between the splitters. Equal scores are in one bucket.
+3. Each bucket brings together its scores of all partitions, on some worker, and finds the place of each row in it. To
+   the place among all rows it lacks twice the number of rows of the other class in lower buckets.
+4. The places go back to their partitions, where they are summed. All sums are integers.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .places import Places, PlaceSums, compared, places_among
+
+BUCKET = 1 << 22  # about so many rows of one bucket
+PICKED = 64  # scores of each bucket among which a splitter is chosen
+
+
+class Pieces(NamedTuple):
+    """The scores of a partition, cut into buckets.
+
+    Attributes
+    ----------
+    positive : ndarray of bool, shape (n_rows,)
+        Which rows are positive.
+    orders : list of ndarray of shape (n_rows,)
+        For each vector of scores, the numbers of the rows in the order of their buckets.
+    buckets : list of list of (ndarray, ndarray)
+        For each vector and each bucket, the scores and which of them are those of positives.
+    """
+
+    positive: np.ndarray
+    orders: list[np.ndarray]
+    buckets: list[list[tuple[np.ndarray, np.ndarray]]]
+
+
+class BucketPlaces(NamedTuple):
+    """The places of the rows of a bucket among each other.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (2,)
+        Number of negatives and of positives.
+    places : list of ndarray
+        The places, for each partition.
+    """
+
+    counts: np.ndarray
+    places: list[np.ndarray]
+
+
+def places_by_buckets(partitions: Sequence[Any], splitters: Mapping[int, np.ndarray], job: Any) -> Places:
+    """Return the places of one or two vectors of scores.
+
+    Parameters
+    ----------
+    partitions : sequence of tuple
+        The partitions of the scores, as the tasks that `job.block` takes; the vectors are columns of its X.
+    splitters : mapping of int to ndarray
+        The numbers of the columns, and the splitters of each, increasing.
+    job : Job
+        Makes the block of a partition.
+
+    Returns
+    -------
+    places : Places
+        The AUCs, and the sums over both classes.
+    """
+    import dask
+
+    from .dask import ARITY, compute
+
+    sent = dask.delayed(job, pure=False, traverse=False)
+    cuts = [dask.delayed(cut, pure=False)(sent, splitters, number, *part) for number, part in enumerate(partitions)]
+    local = [
+        [dask.delayed(bucket_places, pure=False)([take(piece, c, k) for piece in cuts]) for k in range(len(edges) + 1)]
+        for c, edges in enumerate(splitters.values())
+    ]
+    counts = [[dask.delayed(operator.itemgetter(0), pure=False)(bucket) for bucket in buckets] for buckets in local]
+    sums = [
+        dask.delayed(join, pure=False)(piece, [[bucket.places[p] for bucket in buckets] for buckets in local], counts)
+        for p, piece in enumerate(cuts)
+    ]
+    while len(sums) > 1:
+        sums = [dask.delayed(merge, pure=False)(sums[k : k + ARITY]) for k in range(0, len(sums), ARITY)]
+    totals, positives, negatives = compute(sums)[0]
+    return Places([total / (2 * positives.n * negatives.n) for total in totals], positives, negatives)
+
+
+def take(pieces: Any, vector: int, bucket: int) -> Any:
+    """Return the task that takes one bucket out of the pieces of a partition."""
+    return pieces.buckets[vector][bucket]
+
+
+def pick(scores: np.ndarray) -> np.ndarray:
+    """Return evenly spaced scores of a partition."""
+    return np.sort(scores)[:: max(BUCKET // PICKED, 1)]
+
+
+def find_splitters(picked: np.ndarray) -> np.ndarray:
+    """Return the splitters, from what `pick` returned for all partitions."""
+    return np.unique(np.sort(picked)[PICKED::PICKED])
+
+
+def cut(job: Any, splitters: Mapping[int, np.ndarray], number: int, *partition: Any) -> Pieces:
+    """Return the pieces of a partition."""
+    block = job.block(number, *partition)
+    positive, orders, buckets = block.targets.positive, [], []
+    for column, edges in splitters.items():
+        scores = np.asarray(block.X[:, column], dtype=np.float64)
+        bucket = np.searchsorted(edges, scores, "right")
+        order = np.argsort(bucket, kind="stable")
+        bounds = np.searchsorted(bucket[order], np.arange(1, len(edges) + 1))
+        rows = np.split(order, bounds)
+        orders.append(order)
+        buckets.append([(scores[members], positive[members]) for members in rows])
+    return Pieces(positive, orders, buckets)
+
+
+def bucket_places(pieces: Sequence[tuple[np.ndarray, np.ndarray]]) -> BucketPlaces:
+    """Return the places of the rows of a bucket, given by the pieces of all partitions."""
+    scores, positive = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    places = np.empty(len(scores), dtype=np.int64)
+    for side in (positive, ~positive):
+        places[side] = places_among(np.sort(scores[~side]), scores[side])
+    n_positive = np.count_nonzero(positive)
+    bounds = np.cumsum([len(part) for part, _ in pieces])[:-1]
+    return BucketPlaces(np.array([len(scores) - n_positive, n_positive]), np.split(places, bounds))
+
+
+def join(
+    pieces: Pieces, local: list[list[np.ndarray]], counts: list[list[np.ndarray]]
+) -> tuple[list[int], PlaceSums, PlaceSums]:
+    """Return the sums of a partition: of the positives' places by each vector, and the `PlaceSums` of both classes."""
+    places = []
+    for order, buckets, of_bucket in zip(pieces.orders, local, counts, strict=True):
+        lower = np.cumsum([np.zeros(2, dtype=np.int64), *of_bucket[:-1]], axis=0)
+        bucket = np.repeat(np.arange(len(buckets)), [len(part) for part in buckets])
+        other = np.where(pieces.positive[order], 0, 1)
+        of_rows = np.empty(len(order), dtype=np.int64)
+        of_rows[order] = np.concatenate(buckets) + 2 * lower[bucket, other]
+        places.append(of_rows)
+    totals = [of_rows[pieces.positive].sum().item() for of_rows in places]
+    difference = compared(places)
+    return totals, PlaceSums.of(difference[pieces.positive]), PlaceSums.of(difference[~pieces.positive])
+
+
+def merge(parts: Sequence[tuple[list[int], PlaceSums, PlaceSums]]) -> tuple[list[int], PlaceSums, PlaceSums]:
+    """Return the sums of several partitions."""
+    totals, positives, negatives = parts[0]
+    for other in parts[1:]:
+        totals = [a + b for a, b in zip(totals, other[0], strict=True)]
+        positives, negatives = positives.merge(other[1]), negatives.merge(other[2])
+    return totals, positives, negatives
