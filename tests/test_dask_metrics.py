@@ -15,8 +15,8 @@ from numpy.testing import assert_array_equal
 from problems import noisy_line
 
 from aucmax import AUCClassifier, compare_auc, roc_auc, roc_auc_ci
+from aucmax.data import dask as dask_rows
 from aucmax.data import dask_places, ranking
-from aucmax.data.dask import DaskScores
 
 
 @pytest.fixture(autouse=True)
@@ -127,8 +127,8 @@ def test_two_large_classes_are_cut_into_buckets_with_the_same_bits(problem, buck
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dask_places, "BUCKET", bucket)
         patch.setattr(dask_places, "PICKED", max(bucket // 3, 1))
-        patch.setattr(DaskScores, "memory", property(lambda self: 0.0, lambda self, value: None), raising=False)
-        assert DaskScores(labels, scores=both)._both_are_large
+        patch.setattr(dask_rows, "KEPT_SHARE", np.inf)
+        assert dask_rows.DaskScores(labels, scores=both)._both_are_large
         assert_array_equal(roc_auc(labels, both), roc_auc(y, scores))
         assert roc_auc_ci(labels, both[:, 1]) == roc_auc_ci(y, scores[:, 1])
         assert compare_auc(labels, both[:, 0], both[:, 1]) == compare_auc(y, *scores.T)
@@ -139,7 +139,7 @@ def test_no_task_holds_more_than_a_bucket_or_a_partition(monkeypatch):
     rng = np.random.default_rng(0)
     n, chunks, lengths = 8000, (1000,) * 8, []
     monkeypatch.setattr(dask_places, "BUCKET", 512)
-    monkeypatch.setattr(DaskScores, "memory", property(lambda self: 0.0, lambda self, value: None), raising=False)
+    monkeypatch.setattr(dask_rows, "KEPT_SHARE", np.inf)
     y, scores = rng.random(n) < 0.5, rng.standard_normal(n)
 
     class Sizes(Callback):

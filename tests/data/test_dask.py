@@ -138,6 +138,19 @@ def test_a_hinge_says_that_it_gathers_scores_and_is_refused_where_they_are_too_m
     fit(50 * BYTES_PER_KNOT * rare, "logistic")
 
 
+def test_columns_of_one_frame_of_parquet_files(data, tmp_path):
+    """Dask joins partitions of a single column, which are small, when it optimises."""
+    X, y, _ = data
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(label=y)
+    for k, rows in enumerate(np.array_split(np.arange(N), 5)):
+        frame.iloc[rows].to_parquet(tmp_path / f"{k}.parquet")
+    lazy_frame = dd.read_parquet(tmp_path / "*.parquet")
+    found = AUCClassifier("squared", alpha=0.1).fit(lazy_frame.drop(columns="label"), lazy_frame["label"])
+    assert_same_weights(found, AUCClassifier("squared", alpha=0.1).fit(X, y), 1e-10)
+    assert found.feature_names_in_.tolist() == list("abcd")
+    assert found.score(lazy_frame[list("abcd")], lazy_frame["label"]) == found.score(frame[list("abcd")], y)
+
+
 @pytest.mark.parametrize("cv", [3, GroupKFold(4)], ids=repr)
 def test_groups_are_kept_together(cv, data):
     X, y, weights = data

@@ -6,6 +6,7 @@ import threading
 import time
 from pathlib import Path
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from numpy.testing import assert_allclose
 from problems import noisy_line
 
 from aucmax import AUCClassifier, compare_auc, roc_auc
+from aucmax.data import dask as dask_rows
+from aucmax.data import dask_places
 from aucmax.data.dask import DaskRows
 
 N, CHUNKS = 200, (0, 70, 1, 129)
@@ -77,9 +80,12 @@ def test_workers_give_the_weights_of_memory(parameters, data, client):
     assert_allclose(found, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
 
 
-def test_workers_give_the_bits_of_memory(data, client):
+def test_workers_give_the_bits_of_memory(data, client, monkeypatch):
     X, y, weights = data
     assert roc_auc(*map(lazy, (y, X[:, 0], weights / 7))) == roc_auc(y, X[:, 0], weights / 7)
+    assert compare_auc(*map(lazy, (y, X[:, 0], X[:, 1]))) == compare_auc(y, X[:, 0], X[:, 1])
+    monkeypatch.setattr(dask_rows, "KEPT_SHARE", np.inf)  # as if both classes were large
+    monkeypatch.setattr(dask_places, "BUCKET", 2 * dask_places.PICKED)
     assert compare_auc(*map(lazy, (y, X[:, 0], X[:, 1]))) == compare_auc(y, X[:, 0], X[:, 1])
 
 
@@ -104,6 +110,13 @@ def test_a_worker_that_dies_during_a_pass(data, client, tmp_path):
     found = clf.fit(changed(X, killed_once, str(tmp_path)), lazy(y), lazy(weights)).coef_
     assert len(os.listdir(tmp_path)) == 3  # moments; the histogram, in which the worker died; the histogram again
     assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_large_summaries_are_sent_without_a_warning(data, client):
+    X, y, _ = data
+    with dask.config.set({dask_rows.GRAPH_LIMIT: "12kB"}):
+        clf = AUCClassifier("squared", cv=3).fit(client.persist(lazy(X)), client.persist(lazy(y)))
+    assert clf.coef_.shape == (1, 4)
 
 
 def test_a_partition_that_raises(data, client):

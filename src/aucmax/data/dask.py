@@ -40,6 +40,7 @@ from .validation import (
 )
 
 ARITY = 8  # so many states are merged by one task
+GRAPH_LIMIT = "distributed.admin.large-graph-warning-threshold"
 WORTH_A_WORD = 100  # what is gathered in this process is announced if it takes a larger share of the memory
 
 
@@ -161,7 +162,10 @@ class DaskRows(BlockedRows):
         states = [run(sent, number, *part) for number, part in enumerate(self._partitions)]
         while len(states) > 1:
             states = [merge(sent, states[k : k + ARITY]) for k in range(0, len(states), ARITY)]
-        return compute(states)[0]
+        # The graph has what all tasks need, for held-out AUCs the rows of the rarer class. If these were sent to the
+        # workers beforehand, they would be lost with the workers.
+        with dask.config.set({GRAPH_LIMIT: self.memory}):
+            return compute(states)[0]
 
     def _job(self, task: Pass | None) -> Job:
         return Job(task, self.classes, self.n_features, self.totals, np.geterr())
@@ -358,8 +362,11 @@ def align(columns: dict[str, Any]) -> list[list[Any]]:
             raise ValueError(
                 f"{name} must be a Dask collection with the partitions of {first}, got {type(collection).__name__}."
             )
-        # Arrays without optimisation, which would compute what X and y have in common once for each of them.
-        parts = collection.to_delayed(optimize_graph=False) if is_array(collection) else collection.to_delayed()
+        # Arrays without optimisation, which would compute what X and y have in common once for each of them. Dataframes
+        # are simplified, so that only the columns that are used are read, but no more: the next stage would join
+        # partitions of the labels, which are small.
+        simple = collection if is_array(collection) else collection.simplify()
+        parts = simple.to_delayed(optimize_graph=False)
         found.append(np.reshape(parts, (len(parts), -1)).tolist())
         if len(parts) != len(found[0]):
             raise ValueError(f"{name} has {len(parts)} partitions, but {first} has {len(found[0])}.")
