@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
+from ..data.arrays import on_device
 from ..data.memory import MemoryRows
 from ..data.moments import ClassMoments
 from ..data.protocol import FoldModels, HeldOut, Round, Rows, Split
@@ -169,6 +170,10 @@ def cross_validate_path(
         from ..data.dask import DaskRows
 
         rows = DaskRows(X, y, sample_weight, groups)
+    elif on_device(X):
+        from ..data.device import DeviceRows
+
+        rows = DeviceRows.of(X, y, sample_weight, groups)
     else:
         X, y = check_rows(X, y)
         rows = MemoryRows(X, y, find_classes(y), check_weights(sample_weight, X), check_groups(groups, X))
