@@ -8,6 +8,7 @@ import operator
 import tempfile
 from pathlib import Path
 
+import array_api_strict as xp
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -20,6 +21,7 @@ from sklearn.metrics import roc_auc_score
 
 from aucmax import ClassMoments, open_rows
 from aucmax.data.dask import DaskRows
+from aucmax.data.device import DeviceRows
 from aucmax.data.folds import deal_folds
 from aucmax.data.memory import MemoryRows
 from aucmax.data.protocol import FoldModels, Round, Split
@@ -63,6 +65,11 @@ def in_dask(form, X, y, sample_weight=None, groups=None, dataframe=False):
     return DaskRows(features, lazy(y), lazy(sample_weight), lazy(groups))
 
 
+def on_a_device(dtype, X, y, sample_weight=None, groups=None):
+    """Hand the rows over as arrays of the strictest implementation of the array API standard."""
+    return DeviceRows.of(xp.asarray(X, dtype=dtype), y, sample_weight, groups)
+
+
 # Each makes rows of X, y, weights and groups.
 FACTORIES = {
     "memory": functools.partial(in_memory, np.asarray),
@@ -72,6 +79,8 @@ FACTORIES = {
     "dask": functools.partial(in_dask, np.asarray),
     "dask, CSR": functools.partial(in_dask, sparse.csr_array),
     "dask, float32 dataframe": functools.partial(in_dask, np.float32, dataframe=True),
+    "device": functools.partial(on_a_device, xp.float64),
+    "device, float32": functools.partial(on_a_device, xp.float32),
     "odd": OddRows.of,
     "odd, CSR": lambda X, *rest: OddRows.of(sparse.csr_array(X), *rest),
 }
@@ -144,7 +153,13 @@ def entries(rows, vector):
 
 def vector_of(rows, values):
     """Return an array as a vector."""
-    return rows.map(lambda targets, numbers: values[numbers], rows.label(np.arange(len(values))))
+    return rows.label(values)
+
+
+def skip_without_numpy(rows):
+    """Skip a test whose functions of a block are those of NumPy."""
+    if isinstance(rows, DeviceRows):
+        pytest.skip("the blocks are arrays of another namespace")
 
 
 def assert_same_moments(found, expected):
@@ -237,6 +252,7 @@ def test_vectors_have_the_arithmetic_of_arrays(rows, problem):
 
 
 def test_accumulate_adds_every_block_once(rows, problem):
+    skip_without_numpy(rows)
     numbers = vector_of(rows, np.arange(problem.n))
 
     def add(counts, targets, numbers):
@@ -251,6 +267,7 @@ def test_accumulate_adds_every_block_once(rows, problem):
 def test_reduce_merges_in_the_order_of_the_rows(rows, problem):
     numbers = rows.label(np.arange(problem.n))
     assert_array_equal(entries(rows, numbers), np.arange(problem.n))
+    skip_without_numpy(rows)
     assert rows.reduce(lambda targets, i: list(i), numbers, merge=operator.add) == list(range(problem.n))
     assert rows.reduce(lambda targets, i: i.sum(), numbers) == problem.n * (problem.n - 1) // 2  # by default they add
     both = rows.reduce(lambda targets, i, j: i @ j, numbers, numbers)
@@ -260,6 +277,7 @@ def test_reduce_merges_in_the_order_of_the_rows(rows, problem):
 
 
 def test_map_makes_vectors_and_other_things_of_a_block(rows, problem):
+    skip_without_numpy(rows)
     a, b = problem.rng.standard_normal((2, problem.n))
     u, v = vector_of(rows, a), vector_of(rows, b)
     mixed = rows.map(lambda targets, x, y: np.where(targets.positive, x, y), u, v)
@@ -526,7 +544,7 @@ def test_iterate_takes_all_blocks_in_order_again_and_again(rows, problem):
         calls.append(sum(map(len, state["X"])))
         return len(calls) < 3
 
-    if isinstance(rows, DaskRows):
+    if isinstance(rows, DaskRows | DeviceRows):
         with pytest.raises(
             ValueError, match=r"^The stochastic algorithms and partial_fit take one row after the other"
         ):

@@ -284,6 +284,7 @@ class DeviceRows(DeviceSpace):
             side = side if parts is None else side & (parts == part)
             yield self._numbers(side if self._parts[1] is None else side & (self._parts[1] > 0))
 
+    @np.errstate(over="ignore", invalid="ignore")  # the result is checked
     def _part_moments(self, parts: Any, n_parts: int) -> list[ClassMoments]:
         found = []
         for part in range(n_parts):
@@ -328,6 +329,7 @@ class DeviceRows(DeviceSpace):
         far = means**2 > FAR**2 * variances
         return self.xp.where(far, means, self.xp.zeros_like(means)) if bool(self.xp.any(far)) else None
 
+    @np.errstate(over="ignore", invalid="ignore")  # the result is checked
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
         means, variances = np.zeros((2, self.n_features)), np.zeros((2, self.n_features))

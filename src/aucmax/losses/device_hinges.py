@@ -2,8 +2,8 @@
 
 Conventions
 -----------
-Let x = s - margin for the positives and x = s for the negatives, minus the mean of all. A pair is active if the x of
-its negative row is above that of its positive row, and margin - t is their difference. A negative row forms active
+Let x = s - margin/2 for the positives and s + margin/2 for the negatives. A pair is active if the x of its negative row
+is above that of its positive row, and margin - t is their difference; a shift of all x changes nothing. A negative row forms active
 pairs with the positives up to its place among them, and a positive row with the negatives from its place on. With the
 prefix sums A of the pair weights c and B of c x, the sum of c (x - x_i) over the active pairs of a negative row is
 x A - B. `hinges.py` computes the same block by block, without a difference of sums.
@@ -47,8 +47,7 @@ class ActivePairs:
         xp = namespace(scores)
         positive = targets.positive
         self.xp, self.positive, self.weights = xp, positive, targets.pair_weights
-        x = scores - margin * xp.astype(positive, scores.dtype)
-        self.x = x - xp.mean(x)
+        self.x = scores + margin * (0.5 - xp.astype(positive, scores.dtype))
         self.signs = xp.where(positive, -self.weights, self.weights)
         # The rows of each class, sorted, and the place of each row of the other class among them.
         self.order = [self._sorted(side) for side in (~positive, positive)]
@@ -56,6 +55,7 @@ class ActivePairs:
         self.places = xp.where(
             positive, xp.searchsorted(below, self.x, side="right"), xp.searchsorted(above, self.x, side="left")
         )
+        self.x = self.x - xp.mean(self.x)  # less is lost in differences of sums
         self.masses = self.sums_of(None)
 
     def _sorted(self, side: Any) -> Any:
