@@ -3,10 +3,10 @@
 Conventions
 -----------
 Let x = s - margin/2 for the positives and s + margin/2 for the negatives. A pair is active if the x of its negative row
-is above that of its positive row, and margin - t is their difference; a shift of all x changes nothing. A negative row forms active
-pairs with the positives up to its place among them, and a positive row with the negatives from its place on. With the
-prefix sums A of the pair weights c and B of c x, the sum of c (x - x_i) over the active pairs of a negative row is
-x A - B. `hinges.py` computes the same block by block, without a difference of sums.
+is above that of its positive row, and margin - t is their difference; a shift of all x changes nothing. A negative row
+forms active pairs with the positives up to its place among them, and a positive row with the negatives from its place
+on. With the prefix sums A of the pair weights c and B of c x, the sum of c (x - x_i) over the active pairs of a
+negative row is x A - B. `hinges.py` computes the same block by block, without a difference of sums.
 """
 
 from __future__ import annotations
