@@ -25,6 +25,7 @@ from aucmax import (
     AUCClassifier,
     GaussianAUC,
     GaussianError,
+    KMeansNystroem,
     PairwiseDescent,
     compare_auc,
     cross_validate_path,
@@ -34,6 +35,7 @@ from aucmax import (
     roc_auc_ci,
 )
 from aucmax.data.arrays import Bins, namespace, on_device, to_numpy
+from aucmax.data.device import self_product
 
 N, D = 120, 4
 ALPHAS = (3.0, 0.3, 0.03)
@@ -197,6 +199,56 @@ def test_the_fitted_estimator_is_an_ordinary_one(put, data, tmp_path):
     assert_array_equal(pickle.loads(pickle.dumps(clf)).decision_function(X), expected)
     clf.save(tmp_path / "model.safetensors")
     assert_array_equal(load_model(tmp_path / "model.safetensors").decision_function(X), expected)
+
+
+def test_large_matrices_are_factored_on_the_device(put, data, monkeypatch):
+    expected = [clone(clf).fit(*data) for clf in SQUARES[:2]]
+    monkeypatch.setattr("aucmax.solvers.square.DEVICE_ORDER", 1)
+    monkeypatch.setattr("scipy.linalg.solve", None)
+    monkeypatch.setattr("aucmax.solvers.square.one_blas_thread", None)
+    for clf, in_memory in zip(SQUARES, expected, strict=False):
+        found = clone(clf).fit(*map(put, data))
+        assert_same_weights(found, in_memory, 1e-10)
+        assert pickle.loads(pickle.dumps(found)).moments_.beside is None
+    monkeypatch.undo()
+
+
+# Kernel features
+
+
+def test_kernel_features_are_those_of_memory(put, data, monkeypatch):
+    X = data[0]
+    monkeypatch.setattr("aucmax.nystroem.DEVICE_BLOCK", 50)
+    kernel = KMeansNystroem(20, random_state=0).fit(X)
+    on = KMeansNystroem(20, random_state=0).fit(put(X))
+    assert on.gamma_ == kernel.gamma_
+    assert_allclose(on.components_, kernel.components_, rtol=1e-12)
+    for rows in (X, X.astype(np.float32)):
+        found = kernel.transform(put(rows))
+        assert namespace(found) is namespace(put(X))
+        assert_allclose(to_numpy(found), kernel.transform(rows), rtol=1e-9, atol=1e-9)
+    inner, expected = (features @ features.T for features in (to_numpy(on.transform(put(X))), kernel.transform(X)))
+    assert_allclose(inner, expected, rtol=1e-7, atol=1e-9)  # eigenvectors have no sign
+
+
+@pytest.mark.parametrize(
+    "estimator", [AUCClassifier("squared", alpha=0.1), AUCClassifier("squared", alphas=ALPHAS, cv=3)], ids=repr
+)
+def test_features_that_are_never_all_made(put, estimator, data, monkeypatch):
+    X, y, weights = data
+    monkeypatch.setattr("aucmax.data.device.BLOCK_VALUES", 1000)
+    kernel = KMeansNystroem(8, random_state=0).fit(X)
+    expected = clone(estimator).fit(kernel.transform(X), y, weights)
+    for rows in (kernel.rows(put(X), put(y), put(weights)), kernel.rows(X, y, weights)):
+        assert_same_weights(clone(estimator).fit_rows(rows), expected, 1e-9)
+    with pytest.raises(ValueError, match=r"^X has 3 features, but KMeansNystroem is expecting 4 features as input\.$"):
+        kernel.rows(put(X[:, 1:]), put(y))
+
+
+def test_wide_moments_are_made_of_panels(put, data, monkeypatch):
+    monkeypatch.setattr("aucmax.data.device.PANEL", 2)
+    Z = data[0][:, [0, 1, 2, 3, 0]]
+    assert_allclose(to_numpy(self_product(put(Z))), Z.T @ Z, rtol=1e-12)
 
 
 # Measures of scores

@@ -20,6 +20,7 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from aucmax import ClassMoments, open_rows
+from aucmax.data.blocks import SlicedRows
 from aucmax.data.dask import DaskRows
 from aucmax.data.device import DeviceRows
 from aucmax.data.folds import deal_folds
@@ -33,6 +34,10 @@ D = 4
 
 def in_memory(form, X, y, sample_weight=None, groups=None):
     return MemoryRows(form(X), y, CLASSES, sample_weight, groups)
+
+
+def in_slices(form, X, y, sample_weight=None, groups=None):
+    return SlicedRows(in_memory(form, X, y, sample_weight, groups), step=20)
 
 
 def in_a_file(form, X, y, sample_weight=None, groups=None):
@@ -75,6 +80,8 @@ FACTORIES = {
     "memory": functools.partial(in_memory, np.asarray),
     "memory, float32": functools.partial(in_memory, np.float32),
     "memory, CSR": functools.partial(in_memory, sparse.csr_array),
+    "slices": functools.partial(in_slices, np.asarray),
+    "slices, CSR": functools.partial(in_slices, sparse.csr_array),
     "file": functools.partial(in_a_file, np.asarray),
     "dask": functools.partial(in_dask, np.asarray),
     "dask, CSR": functools.partial(in_dask, sparse.csr_array),

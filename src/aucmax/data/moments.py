@@ -55,6 +55,8 @@ class ClassMoments:
         Class means.
     scatter : ndarray of shape (2, n_features, n_features)
         Weighted sums of the centred outer products: the covariance times the weight.
+    beside : array or None
+        An array on the device that the rows are on: large matrices are factored there. Copies and files do not know it.
 
     Examples
     --------
@@ -75,6 +77,10 @@ class ClassMoments:
         self.weight = np.zeros(2)
         self.mean = np.zeros((2, n_features))
         self.scatter = np.zeros((2, n_features, n_features))
+        self.beside: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "beside": None}
 
     @property
     def n_features(self) -> int:
@@ -145,6 +151,7 @@ class ClassMoments:
     def _with(self, weight: np.ndarray, mean: np.ndarray, scatter: np.ndarray) -> ClassMoments:
         new = ClassMoments.__new__(ClassMoments)
         new.classes, new.weight, new.mean, new.scatter = self.classes, weight, mean, scatter
+        new.beside = self.beside
         return new
 
     def widened(self, n_features: int) -> ClassMoments:

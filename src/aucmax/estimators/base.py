@@ -17,6 +17,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
 from ..data.arrays import by_class, expit, namespace, on_device, softplus, to_numpy
+from ..data.elsewhere import rows_elsewhere
 from ..data.memory import MemoryRows, scores_of
 from ..data.protocol import Rows
 from ..data.ranking import auc_of_scores
@@ -120,18 +121,10 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _enter(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Return the rows of a call of `fit`, validated if they are in memory, and set `classes_`."""
-        if is_dask(X):
-            from ..data.dask import DaskRows
-
-            rows: Any = DaskRows(X, y, sample_weight, groups)
-            self._describe(rows)
-            return rows
-        if on_device(X):
-            from ..data.device import DeviceRows
-
-            if not self.__sklearn_tags__().array_api_support:
-                raise ValueError(STAYS_ON_DEVICE)
-            rows = DeviceRows.of(X, y, sample_weight, groups)
+        if on_device(X) and not self.__sklearn_tags__().array_api_support:
+            raise ValueError(STAYS_ON_DEVICE)
+        rows = rows_elsewhere(X, y, sample_weight, groups)
+        if rows is not None:
             self._describe(rows)
             return rows
         X, y, sample_weight = self._validate_rows(X, y, sample_weight)
