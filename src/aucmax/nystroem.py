@@ -374,6 +374,14 @@ class DeviceFeatures:
 
     def __call__(self, rows: Any) -> Any:
         """Return the features of a block."""
+        return self.kernel(rows) @ self.normalization
+
+    def products(self, rows: Any, w: Any) -> Any:
+        """Return the features of a block times w, without the product of the kernel with a matrix."""
+        return self.kernel(rows) @ (self.normalization @ w)
+
+    def kernel(self, rows: Any) -> Any:
+        """Return the kernel between a block and the landmarks."""
         xp = namespace(rows)
         Z = (xp.astype(rows, self.center.dtype, copy=False) - self.center) * self.unit
         K = Z @ self.slopes
@@ -381,7 +389,7 @@ class DeviceFeatures:
         K -= xp.sum(Z * Z, axis=1)[:, None]
         # NaN where the square of a distant row overflows; `clip` keeps it.
         K = xp.clip(xp.where(xp.isnan(K), xp.full_like(K, self.least), K), self.least, 0.0)
-        return xp.exp(K) @ self.normalization
+        return xp.exp(K)
 
 
 def default_gamma(X: Any) -> float:

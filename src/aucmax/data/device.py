@@ -131,7 +131,8 @@ class DeviceRows(DeviceSpace):
     groups : ndarray of shape (n_rows,), default=None
         Groups of rows that cross-validation keeps together, if its folds are made by group.
     changes : tuple of callables, default=()
-        Each returns other columns for a block of rows in float64. The rows are those after all changes.
+        Each returns other columns for a block of rows in float64. The rows are those after all changes. If the last one
+        has a method `products`, that makes the products of its columns with weights.
     n_features : int, default=None
         Number of columns after the changes; by default that of X.
 
@@ -196,8 +197,11 @@ class DeviceRows(DeviceSpace):
         """Return the rows with other columns, which are made block by block whenever they are needed."""
         return self._with(changes=(*self.changes, change), n_features=n_features)
 
-    def _blocks(self, numbers: Any = None) -> Iterator[tuple[slice, Any]]:
-        """Yield blocks of rows, all or those of the given numbers, as float64 arrays, with their places."""
+    def _blocks(self, numbers: Any = None, n_changes: int | None = None) -> Iterator[tuple[slice, Any]]:
+        """Yield blocks of rows, all or those of the given numbers, as float64 arrays, with their places.
+
+        They are those after the first `n_changes` changes, by default after all.
+        """
         n_rows = self.X.shape[0] if numbers is None else numbers.shape[0]
         width = max(self.n_features, self.X.shape[1])
         step = max(BLOCK_VALUES // width, width // 2, 1)
@@ -208,7 +212,7 @@ class DeviceRows(DeviceSpace):
             else:
                 block = self.X[part, ...] if numbers is None else self.xp.take(self.X, numbers[part], axis=0)
             block = self.xp.astype(block, self.xp.float64, copy=False)
-            for change in self.changes:
+            for change in self.changes[:n_changes]:
                 block = change(block)
             yield part, block
 
@@ -249,7 +253,11 @@ class DeviceRows(DeviceSpace):
         w = self._beside(w, self.xp.float64)
         if self.is_sparse and not self.changes:
             return (self.X if numbers is None else self.X[numbers]) @ w
-        products = [block @ w for _, block in self._blocks(numbers)]
+        if self.changes and hasattr(self.changes[-1], "products"):
+            blocks = self._blocks(numbers, len(self.changes) - 1)
+            products = [self.changes[-1].products(block, w) for _, block in blocks]
+        else:
+            products = [block @ w for _, block in self._blocks(numbers)]
         return products[0] if len(products) == 1 else self.xp.concat(products)
 
     def pullback(self, g: DeviceVector, center: np.ndarray | None = None) -> np.ndarray:
@@ -384,12 +392,11 @@ class DeviceRows(DeviceSpace):
         folds: Any = None
         for side, count in zip((~positive, positive), self.counts.tolist(), strict=True):
             members = side & usable
-            ranks = self.xp.cumulative_sum(self.xp.astype(members, self.xp.int64)) - 1
             if number:  # integers of 64 bits without a sign, which few devices have, permute the ranks
-                table = self._beside(deal(np.arange(max(count, 1)), count, n_folds, number))
-                mine = self.xp.take(table, self.xp.clip(ranks, 0, None))
+                table = self._beside(deal(np.arange(count), count, n_folds, number))
+                mine = self.xp.take(table, ranks_in(members))
             else:
-                mine = deal(self.xp.clip(ranks, 0, None), count, n_folds, number)
+                mine = deal(ranks_in(members), count, n_folds, number)
             folds = self.xp.where(members, mine, self.xp.zeros_like(mine) if folds is None else folds)
         return DeviceVector(folds)
 
@@ -494,9 +501,9 @@ class DeviceHeldOut:
         xp = self.rows.xp
         totals = times = self.rows._beside(np.zeros(self.rows.n_rows))
         for test, W, midpoints in self._splits():
-            held = xp.astype(test, xp.float64)
-            totals = totals + held * (self.rows._products(W[candidate]) - float(midpoints[candidate]))
-            times = times + held
+            scores = self.rows._products(W[candidate], self.rows._numbers(test)) - float(midpoints[candidate])
+            totals = xp.where(test, totals + xp.take(scores, ranks_in(test)), totals)
+            times = times + xp.astype(test, xp.float64)
         unknown = xp.full_like(totals, float("nan"))
         means = xp.where(times > 0, totals / xp.where(times > 0, times, xp.ones_like(times)), unknown)
         return ScoreHistogram.of(self.rows, DeviceVector(means))
@@ -612,6 +619,12 @@ def check_finite(values: Any, name: str) -> None:
     if bool(xp.any(xp.isnan(values))):
         raise ValueError(f"Input {name} contains NaN.")
     raise ValueError(f"Input {name} contains infinity or a value too large for {values.dtype!r}.")
+
+
+def ranks_in(mask: Any) -> Any:
+    """Return the rank of each chosen row among the chosen ones; for the other rows, some rank."""
+    xp = namespace(mask)
+    return xp.clip(xp.cumulative_sum(xp.astype(mask, xp.int64)) - 1, 0, None)
 
 
 def outer(a: Any, b: Any) -> Any:
