@@ -6,7 +6,7 @@ import gpu
 import pytest
 import sklearn
 
-TINY = ["--moments", "300", "4", "--fit", "400", "3", "--scores", "500", "--kernel", "1100", "5", "--landmarks", "8"]
+TINY = ["--moments", "300", "4", "--fit", "400", "3", "--scores", "500", "--kernel", "2200", "5", "--landmarks", "40"]
 
 
 @pytest.mark.filterwarnings("ignore:The cross-validated AUC is highest")
