@@ -9,8 +9,9 @@ medians of calls after one that compiles, and include all copies to the host.
 
 - **moments**: the class moments of both classes, beside X'X by one call of the library, and beside the covariances of
   both classes by PyTorch.
-- **fit**: `AUCClassifier()` with its defaults, beside PyTorch minimising the balanced logistic loss by L-BFGS; and the
-  largest difference of the weights from those of the processor, relative to the largest weight.
+- **fit**: `AUCClassifier()` with its defaults, which compares dozens of candidates and calibrates probabilities, beside
+  a single fit by PyTorch: the balanced logistic loss without a penalty, by L-BFGS. Also the largest difference of the
+  weights from those of the processor, relative to the largest weight.
 - **scores**: the AUC and the logistic loss of all pairs, value and gradient. PyTorch sorts all scores for the AUC. For
   the pairs it computes the loss of 10^8 pairs, and the time for all of them is extrapolated from that.
 - **kernel**: `AUCClassifier("squared")` on features of a Gaussian kernel that are never all in memory, with alpha
@@ -30,6 +31,7 @@ from typing import Any
 
 import numpy as np
 from markdown import replace_between
+from sklearn.base import clone
 
 from aucmax import AUCClassifier, KMeansNystroem, pairwise_loss, roc_auc
 from aucmax.data.arrays import to_numpy
@@ -127,6 +129,7 @@ def measure_moments(library: Library, n: int, d: int, repeats: int, processor: b
         result["torch"] = library.seconds(covariances, repeats)
     if processor:
         host = MemoryRows(to_numpy(X), to_numpy(y), np.array([False, True]))
+        host.take(np.arange(d)).moments()  # wakes the threads
         result["processor"], expected = timed(host.moments)
         found = rows.moments().scatter
         result["difference"] = float(np.abs(found - expected.scatter).max() / np.abs(expected.scatter).max())
@@ -166,6 +169,7 @@ def measure_fit(library: Library, n: int, d: int, repeats: int, processor: bool)
             result["torch_auc"] = roc_auc(y, X @ logistic_by_torch(X, y))
         if host is not None:
             weights = estimator.coef_
+            clone(estimator).fit(*(values[: min(n, 20_000)] for values in host))  # compiles
             result["processor"], fitted = timed(lambda e=estimator, host=host: e.fit(*host))
             size = np.abs(fitted.coef_).max()
             result["difference"] = float(np.abs(weights - fitted.coef_).max() / size)
@@ -237,27 +241,26 @@ def measure_kernel(library: Library, n: int, d: int, landmarks: int, processor: 
     return [result]
 
 
-def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Measure everything, print each result, and return all."""
-    found: list[dict[str, Any]] = []
-    for name in arguments.library:
-        library = Library(name)
-        processor = name == arguments.library[0] and not arguments.no_processor
-        measures = [
-            lambda: measure_moments(library, *arguments.moments, arguments.repeats, processor),  # noqa: B023
-            lambda: measure_fit(library, *arguments.fit, arguments.repeats, processor),  # noqa: B023
-            lambda: measure_scores(library, arguments.scores, arguments.repeats, processor),  # noqa: B023
-            *[
-                lambda m=m: measure_kernel(library, *arguments.kernel, m, processor and m == arguments.landmarks[0])  # noqa: B023
-                for m in (arguments.landmarks if name == arguments.library[0] else [])
-            ],
-        ]
-        for one in measures:
-            for result in one():
-                found.append({"library": name, **result})
-                print(json.dumps(found[-1]), flush=True)
-            library.free()
-    return {"machine": machine(arguments.library[0]), "date": time.strftime("%Y-%m-%d"), "results": found}
+def measure(arguments: argparse.Namespace) -> None:
+    """Measure everything; print and save each result as soon as it is there."""
+    saved = {"machine": machine(arguments.library[0]), "date": time.strftime("%Y-%m-%d"), "results": []}
+
+    def keep(library: Library, results: list[dict[str, Any]]) -> None:
+        for result in results:
+            saved["results"].append({"library": library.name, **result})
+            print(json.dumps(saved["results"][-1]), flush=True)
+        arguments.results.write_text(json.dumps(saved, indent=1) + "\n")
+        library.free()
+
+    libraries = [Library(name) for name in arguments.library]
+    for library in libraries:
+        how = arguments.repeats, library is libraries[0] and not arguments.no_processor
+        keep(library, measure_moments(library, *arguments.moments, *how))
+        keep(library, measure_fit(library, *arguments.fit, *how))
+        keep(library, measure_scores(library, arguments.scores, *how))
+    for landmarks in arguments.landmarks:
+        processor = landmarks == arguments.landmarks[0] and not arguments.no_processor
+        keep(libraries[0], measure_kernel(libraries[0], *arguments.kernel, landmarks, processor))
 
 
 def machine(name: str) -> str:
@@ -338,14 +341,14 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--fit", type=int, nargs=2, default=[10_000_000, 50], help="rows and columns")
     parser.add_argument("--scores", type=int, default=10**8, help="number of scores")
     parser.add_argument("--kernel", type=int, nargs=2, default=[10_200_000, 28], help="rows and columns")
-    parser.add_argument("--landmarks", type=int, nargs="*", default=[4000, 10_000], help="numbers of landmarks")
+    parser.add_argument("--landmarks", type=int, nargs="*", default=[4000, 8000], help="numbers of landmarks")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--no-processor", action="store_true", help="measure nothing in memory")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where results are saved")
     parser.add_argument("--write", type=Path, help="the page to write the saved results into")
     arguments = parser.parse_args(argv)
     if arguments.measure:
-        arguments.results.write_text(json.dumps(measure(arguments), indent=1) + "\n")
+        measure(arguments)
     if arguments.write:
         write(arguments.write, json.loads(arguments.results.read_text()))
 

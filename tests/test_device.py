@@ -184,6 +184,16 @@ def test_predictions_live_where_their_input_does(put, data):
         assert clf.score(put(rows), put(y), put(weights)) == pytest.approx(clf.score(rows, y, weights), abs=1e-15)
 
 
+@pytest.mark.parametrize("estimator", SQUARES[:-1], ids=repr)
+def test_sparse_rows_of_cupy(estimator, data):
+    cupyx = pytest.importorskip("cupyx.scipy.sparse")
+    X, y, weights = data
+    thin = sparse.csr_matrix(X * (np.random.default_rng(3).random(X.shape) < 0.4))
+    expected, found = clone(estimator).fit(thin, y, weights), clone(estimator).fit(cupyx.csr_matrix(thin), y, weights)
+    assert_same_weights(found, expected, 1e-10)
+    assert_allclose(to_numpy(found.predict_proba(cupyx.csr_matrix(thin))), expected.predict_proba(thin), rtol=1e-9)
+
+
 def test_labels_that_a_device_cannot_hold(put, data):
     X, y, _ = data
     names = np.array(["no", "yes"])[y]
@@ -227,6 +237,9 @@ def test_kernel_features_are_those_of_memory(put, data, monkeypatch):
         found = kernel.transform(put(rows))
         assert namespace(found) is namespace(put(X))
         assert_allclose(to_numpy(found), kernel.transform(rows), rtol=1e-9, atol=1e-9)
+    far = X.copy()
+    far[0] = 1e200
+    assert_allclose(to_numpy(kernel.transform(put(far))), kernel.transform(far), rtol=1e-9, atol=1e-9)
     inner, expected = (features @ features.T for features in (to_numpy(on.transform(put(X))), kernel.transform(X)))
     assert_allclose(inner, expected, rtol=1e-7, atol=1e-9)  # eigenvectors have no sign
 
@@ -247,6 +260,7 @@ def test_features_that_are_never_all_made(put, estimator, data, monkeypatch):
 
 def test_wide_moments_are_made_of_panels(put, data, monkeypatch):
     monkeypatch.setattr("aucmax.data.device.PANEL", 2)
+    monkeypatch.setattr("aucmax.data.device.N_PANELS", 3)
     Z = data[0][:, [0, 1, 2, 3, 0]]
     assert_allclose(to_numpy(self_product(put(Z))), Z.T @ Z, rtol=1e-12)
 

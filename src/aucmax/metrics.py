@@ -72,7 +72,7 @@ def roc_auc(
     This is the probability that a random positive row scores higher than a random negative one, where a tie
     counts one half. The result is that of :func:`sklearn.metrics.roc_auc_score`. With many rows it is many times
     faster, because it sorts the smaller class only. Of Dask arrays, only the scores of the smaller class are gathered,
-    and the result is bitwise that of the same arrays in memory.
+    and the result is bitwise that of the same arrays in memory. Scores on a GPU are sorted there.
 
     Parameters
     ----------

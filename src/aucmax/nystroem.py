@@ -384,12 +384,13 @@ class DeviceFeatures:
         """Return the kernel between a block and the landmarks."""
         xp = namespace(rows)
         Z = (xp.astype(rows, self.center.dtype, copy=False) - self.center) * self.unit
+        norms = xp.sum(Z * Z, axis=1)
+        near = xp.isfinite(norms)  # the square of a distant row overflows, and its kernel is 0
+        Z = xp.where(near[:, None], Z, xp.zeros_like(Z))
         K = Z @ self.slopes
         K -= self.norms
-        K -= xp.sum(Z * Z, axis=1)[:, None]
-        # NaN where the square of a distant row overflows; `clip` keeps it.
-        K = xp.clip(xp.where(xp.isnan(K), xp.full_like(K, self.least), K), self.least, 0.0)
-        return xp.exp(K)
+        K -= xp.where(near, norms, xp.full_like(norms, -2 * self.least))[:, None]
+        return xp.exp(xp.clip(K, self.least, 0.0))
 
 
 def default_gamma(X: Any) -> float:

@@ -180,7 +180,8 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            ``X @ coef_[0] + intercept_``; rows with a score above zero are predicted as positive.
+            ``X @ coef_[0] + intercept_``; rows with a score above zero are predicted as positive. As all predictions,
+            they are on the device of X.
         """
         check_is_fitted(self, "coef_")
         if on_device(X):
@@ -325,7 +326,7 @@ class RowsClassifier(LinearAUCClassifier):
         ----------
         X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
-            too, with the same partitions.
+            too, with the same partitions. CuPy arrays and tensors on a GPU are used there.
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None

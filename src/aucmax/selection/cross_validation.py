@@ -121,7 +121,8 @@ def cross_validate_path(
     Parameters
     ----------
     X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-        Rows. If it is a Dask collection, so are y, the weights and the groups, with the same partitions.
+        Rows. If it is a Dask collection, so are y, the weights and the groups, with the same partitions. CuPy arrays
+        and tensors on a GPU are used there.
     y : array-like of shape (n_samples,)
         Labels of two classes; the larger is positive.
     loss : str, default="squared"
