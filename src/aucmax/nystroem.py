@@ -380,6 +380,7 @@ class DeviceFeatures:
         """Return the features of a block times w, without the product of the kernel with a matrix."""
         return self.kernel(rows) @ (self.normalization @ w)
 
+    @np.errstate(over="ignore")
     def kernel(self, rows: Any) -> Any:
         """Return the kernel between a block and the landmarks."""
         xp = namespace(rows)
