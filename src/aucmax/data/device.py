@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.externals.array_api_compat import device as device_of
-from sklearn.externals.array_api_compat import is_array_api_obj
+from sklearn.externals.array_api_compat import is_array_api_obj, is_cupy_namespace
 from sklearn.utils import check_consistent_length
 
 from .arrays import by_class, namespace, place_beside, to_numpy
@@ -37,7 +37,8 @@ FAR = 100.0
 FIRST_ROWS = 4096  # tell which columns are far from zero
 # Products of a matrix with itself are made of up to N_PANELS panels of at least PANEL columns: below the diagonal they
 # are those above it, transposed. With 512 columns that takes 80% of the time of the whole product, with 8,192 half.
-PANEL, N_PANELS = 256, 8
+# CuPy copies a panel before a product, which pays only for wide ones.
+PANEL, CUPY_PANEL, N_PANELS = 256, 1024, 8
 Change = Callable[[Any], Any]
 
 
@@ -344,8 +345,9 @@ class DeviceRows(DeviceSpace):
     def _far_means(self, block: Any) -> Any:
         """Return the means of the columns that are far from zero, 0 for the others; None if there are none."""
         first = block[: min(FIRST_ROWS, block.shape[0]), ...]
-        means = self.xp.mean(first, axis=0)
-        variances = self.xp.mean((first - means) ** 2, axis=0)
+        share = self.xp.full(first.shape[0], 1 / first.shape[0], dtype=first.dtype, device=device_of(first))
+        means = share @ first
+        variances = share @ (first - means) ** 2
         far = means**2 > FAR**2 * variances
         return self.xp.where(far, means, self.xp.zeros_like(means)) if bool(self.xp.any(far)) else None
 
@@ -638,7 +640,7 @@ def outer(a: Any, b: Any) -> Any:
 def self_product(Z: Any) -> Any:
     """Return Z.T @ Z."""
     xp, n_columns = namespace(Z), Z.shape[1]
-    width = max(PANEL, -(-n_columns // N_PANELS))
+    width = max(CUPY_PANEL if is_cupy_namespace(xp) else PANEL, -(-n_columns // N_PANELS))
     product = xp.empty((n_columns, n_columns), dtype=Z.dtype, device=device_of(Z))
     for start in range(0, n_columns, width):
         stop = min(start + width, n_columns)

@@ -78,12 +78,12 @@ class Places(NamedTuple):
             return [chosen(s, targets.positive == rare) for s in scores]
 
         few = space.reduce(gather, *scores, merge=lambda a, b: list(map(np.append, a, b)))
-        ordered = [namespace(s).sort(s) for s in few]
+        ordered = [namespace(s).sort(s, stable=False) for s in few]
 
         def look_up(targets: Any, *scores: Any) -> tuple[list[Any], PlaceSums]:
             many = [chosen(s, targets.positive != rare) for s in scores]
             of_many = [places_among(*pair) for pair in zip(ordered, many, strict=True)]
-            of_few = [places_among(namespace(s).sort(s), mine) for s, mine in zip(many, few, strict=True)]
+            of_few = [places_among(namespace(s).sort(s, stable=False), mine) for s, mine in zip(many, few, strict=True)]
             return of_few, PlaceSums.of(compared(of_many))
 
         of_few, of_many = space.reduce(
