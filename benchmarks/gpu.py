@@ -3,9 +3,10 @@
     python benchmarks/gpu.py --measure [--library torch cupy] [--results benchmarks/results/gpu.json]
     python benchmarks/gpu.py --write docs/scale.md
 
-The first command measures and saves the results; it takes about eight minutes on an H200. The second one writes the
+The first command measures and saves the results; it takes about five minutes on an H200. The second one writes the
 saved results into a page, and needs no GPU. All data are made on the device, from fixed seeds, in float64. Times are
-medians of calls after one that compiles, and include all copies to the host; those of the processor are of one call.
+medians of calls after one that compiles, and include all copies to the host; those of the processor and of the
+kernel rankings are of one call.
 
 - **moments**: the class moments of both classes, beside X'X by one call of the library, and beside the covariances of
   both classes by PyTorch.
