@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers scaling constraints clean
+.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers scaling gpu constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -80,6 +80,10 @@ peers: $(VENV)/.installed
 # Measures what benchmarks/results/scaling.json lacks of time and memory as data grow, and writes docs/scaling.md.
 scaling: $(VENV)/.installed
 	$(BIN)/python benchmarks/scaling.py --write docs/scaling.md
+
+# Measures fits on a GPU, where PyTorch or CuPy and a GPU are there; writes docs/scale.md from benchmarks/results/gpu.json.
+gpu: $(VENV)/.installed
+	$(BIN)/python benchmarks/gpu.py --measure --write docs/scale.md
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -6,7 +6,11 @@ from pathlib import Path
 
 def replace_block(path: Path, command: str, text: str) -> None:
     """Replace the text between the marks of `command` in a page."""
-    begin, end = f"<!-- made by `{command}` -->", "<!-- end -->"
+    replace_between(path, f"<!-- made by `{command}` -->", "<!-- end -->", text)
+
+
+def replace_between(path: Path, begin: str, end: str, text: str) -> None:
+    """Replace the text between two marks in a page."""
     page = path.read_text()
     block = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if len(block.findall(page)) != 1:

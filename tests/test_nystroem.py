@@ -238,9 +238,14 @@ def test_k_means_sees_a_sample(monkeypatch, X):
     assert set(map(tuple, seen[0])) <= set(map(tuple, X))
     assert np.array_equal(seen[0], seen[1])
     assert not np.array_equal(seen[0], seen[2])
-    for rows, expected in ((1, 3), (50, 50), (300, 300), (10_000, 300)):  # never fewer rows than landmarks
+    for rows, expected in ((50, 50), (300, 300), (10_000, 300)):
         KMeansNystroem(3, kmeans_rows=rows, random_state=0).fit(X)
         assert len(seen[-1]) == expected
+    n_calls = len(seen)
+    landmarks = KMeansNystroem(3, kmeans_rows=1, random_state=0).fit(X).components_  # never fewer rows than landmarks
+    assert landmarks.shape == (3, 4)
+    assert set(map(tuple, landmarks)) <= set(map(tuple, X))
+    assert len(seen) == n_calls
 
 
 def test_more_iterations_of_k_means_bring_the_landmarks_nearer_to_the_rows(X):

@@ -272,7 +272,7 @@ class AUCClassifier(MomentClassifier):
         ----------
         X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
-            too, with the same partitions.
+            too, with the same partitions. CuPy arrays and tensors on a GPU are used there.
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None

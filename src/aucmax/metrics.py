@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+from .data.arrays import on_device, to_numpy
 from .data.memory import MemorySpace
 from .data.places import Places
 from .data.protocol import Targets
@@ -72,6 +73,7 @@ def roc_auc(
     counts one half. The result is that of :func:`sklearn.metrics.roc_auc_score`. With many rows it is many times
     faster, because it sorts the smaller class only. Of Dask arrays, only the scores of the smaller class are gathered,
     and not even these if they are many and have no weights; the result is bitwise that of the same arrays in memory.
+    Scores on a GPU are sorted there.
 
     Parameters
     ----------
@@ -107,6 +109,8 @@ def roc_auc(
         raise ValueError(f"max_fpr must be in (0, 1], got {max_fpr!r}.")
     if is_dask(scores):
         return _lazy_areas(y, scores, sample_weight, max_fpr)
+    if on_device(scores):
+        return _areas_on_device(y, scores, sample_weight, max_fpr)
     scores = _check_scores(scores, "scores", max_ndim=2)
     classes, positive = _check_labels(y, scores)
     weights = check_weights(sample_weight, scores)
@@ -352,6 +356,11 @@ def _delong(y: Any, **scores: Any) -> tuple[list[float], float]:
         from .data.dask import DaskScores
 
         space: Any = DaskScores(y, **scores)
+    elif on_device(next(iter(scores.values()))):
+        from .data.device import DeviceScores
+
+        space = DeviceScores(y, **scores)
+        vectors = [space.column(k) for k in range(len(scores))]
     else:
         vectors = [_check_scores(values, name) for name, values in scores.items()]
         check_consistent_length(*vectors)
@@ -365,6 +374,17 @@ def _delong(y: Any, **scores: Any) -> tuple[list[float], float]:
     aucs, ones, zeros = space.places(*range(len(scores))) if lazy else Places.of(space, *vectors)
     variances = ones.variance / (2 * n_zeros) ** 2, zeros.variance / (2 * n_ones) ** 2
     return aucs, math.sqrt(variances[0] / n_ones + variances[1] / n_zeros)
+
+
+def _areas_on_device(y: Any, scores: Any, sample_weight: Any, max_fpr: float | None) -> float | np.ndarray:
+    """Return the areas of scores on a device; partial ones are computed in memory."""
+    if max_fpr is not None and max_fpr < 1:
+        weights = None if sample_weight is None else to_numpy(sample_weight)
+        return roc_auc(to_numpy(y), to_numpy(scores), weights, max_fpr=max_fpr)
+    from .data.device import DeviceScores
+
+    aucs = DeviceScores(y, sample_weight, scores=scores).areas()
+    return aucs[0] if scores.ndim == 1 else np.array(aucs)
 
 
 def _lazy_areas(y: Any, scores: Any, sample_weight: Any, max_fpr: float | None) -> float | np.ndarray:

@@ -33,11 +33,16 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
+from .data.arrays import namespace, on_device, place_beside, to_numpy
+from .data.blocks import MEMORY, SlicedRows
+from .data.device import DeviceRows, check_finite, check_matrix
+from .data.elsewhere import rows_elsewhere
+from .data.memory import MemoryRows
 from .data.moments import check_no_overflow, spread
 from .data.threads import map_threads, one_blas_thread
-from .data.validation import canonical
+from .data.validation import canonical, check_groups, check_rows, check_weights, find_classes
 from .estimators.base import all_or_nothing
 
 # The default bandwidth is computed from this many rows, as published.
@@ -48,6 +53,7 @@ SAMPLE_ROWS_EACH = 10
 # Number of rows transformed at a time: enough for BLAS to be fast, and few enough for the kernel between them and the
 # landmarks to stay in the cache.
 BLOCK = 512
+DEVICE_BLOCK = 1 << 16  # on a device
 
 
 class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -69,7 +75,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     kmeans_rows : int, default=None
         Number of rows, drawn at random, whose k-means centres are the landmarks; at least `n_components`. None is
         10,000, or ten for each landmark if that is more. The papers do not say how many they use; a number of all rows
-        or more uses all.
+        or more uses all. With `n_components` the landmarks are the rows themselves, which takes no k-means.
 
     kmeans_iter : int, default=5
         Iterations of k-means. The papers give no number.
@@ -162,6 +168,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self : KMeansNystroem
             The fitted transformer.
         """
+        beside = X if on_device(X) else None
         X = self._validate_rows(X, reset=True)
         n_components = self.n_components
         if n_components > X.shape[0]:
@@ -171,13 +178,14 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "as a landmark.",
                 stacklevel=4,
             )
-        gamma = default_gamma(X[:BANDWIDTH_ROWS])  # always computed, since it raises an error if squares overflow
+        # Always computed, since it raises an error if squares overflow.
+        gamma = default_gamma(in_memory(X[: min(BANDWIDTH_ROWS, X.shape[0]), :]))
         self.gamma_ = gamma if self.gamma is None else float(self.gamma)
         self.components_ = self._find_landmarks(X, n_components, check_random_state(self.random_state))
-        self.normalization_ = normalize(self.components_, self.gamma_)
+        self.normalization_ = normalize(self.components_, self.gamma_, beside)
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> Any:
         """Return the features of rows.
 
         Beside the result, only a block of rows for each thread is in memory.
@@ -190,10 +198,15 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Returns
         -------
         features : ndarray of shape (n_samples, n_features_out)
-            The features, as float32 if these rows and those of `fit` are float32, else as float64.
+            The features, as float32 if these rows and those of `fit` are float32, else as float64. They are on the
+            device of X.
         """
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
+        if on_device(X):
+            single = X.dtype == namespace(X).float32 and self.components_.dtype == np.float32
+            of_block = DeviceFeatures(self, X, np.float32 if single else np.float64)
+            return namespace(X).concat([of_block(X[part, :]) for part in blocks_of(X, DEVICE_BLOCK)])
         dtype = np.result_type(X.dtype, self.components_.dtype)
         kernel = GaussianKernel(self.components_, self.gamma_, dtype, centered=not sparse.issparse(X))
         normalization = self.normalization_.astype(dtype, copy=False)
@@ -206,14 +219,69 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             pass
         return features
 
+    def rows(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, *, memory: float = MEMORY
+    ) -> Any:
+        """Return the features of rows for `fit_rows`: they are made block by block and never all in memory.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features), or rows
+            The rows, which may be on a device. Those of :func:`aucmax.open_rows` have labels and weights of their own.
+        y : array-like of shape (n_samples,), default=None
+            Labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of rows that cross-validation keeps together.
+        memory : float, default=2 GiB
+            For rows in memory, about how many bytes may be used beside them; class moments take 48 times the squared
+            number of features, for each part of a cross-validation.
+
+        Returns
+        -------
+        rows : Rows
+            The features, as :meth:`aucmax.AUCClassifier.fit_rows` takes them. With more than 4,096 of them, give
+            ``solver="moments"``: conjugate gradients would make the features again for each iteration.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_circles
+        >>> from aucmax import AUCClassifier, KMeansNystroem
+        >>> X, y = make_circles(200, noise=0.1, factor=0.5, random_state=0)
+        >>> kernel = KMeansNystroem(20, random_state=0).fit(X)
+        >>> clf = AUCClassifier("squared").fit_rows(kernel.rows(X, y))
+        >>> bool(clf.score(kernel.transform(X), y) > 0.99)
+        True
+        """
+        check_is_fitted(self)
+        if y is not None:
+            X = rows_elsewhere(X, y, sample_weight, groups) or self._sliced(X, y, sample_weight, groups, memory)
+        if X.n_features != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                "as input."
+            )
+        features = DeviceFeatures(self, X.targets.positive, np.float64) if isinstance(X, DeviceRows) else self.transform
+        return X.mapped(features, self._n_features_out)
+
+    def _sliced(self, X: Any, y: Any, sample_weight: Any, groups: Any, memory: float) -> SlicedRows:
+        X, y = check_rows(X, y)
+        rows = MemoryRows(X, y, find_classes(y), check_weights(sample_weight, X), check_groups(groups, X))
+        return SlicedRows(rows, memory)
+
     def _find_landmarks(self, X: Any, n_components: int, rng: np.random.RandomState) -> np.ndarray:
         """Return the k-means centres of a sample of the rows, or all rows if there are only `n_components`."""
         n_rows = X.shape[0]
         if n_components == n_rows:
-            return X.toarray() if sparse.issparse(X) else X.copy()
+            return in_memory(X).toarray() if sparse.issparse(X) else in_memory(X).copy()
         n_sample = max(self.kmeans_rows or max(SAMPLE_ROWS, SAMPLE_ROWS_EACH * n_components), n_components)
         if n_rows > n_sample:
-            X = X[np.sort(sample_without_replacement(n_rows, n_sample, random_state=rng))]
+            numbers = np.sort(sample_without_replacement(n_rows, n_sample, random_state=rng))
+            X = namespace(X).take(X, place_beside(numbers, X), axis=0) if on_device(X) else X[numbers]
+        X = in_memory(X)
+        if X.shape[0] == n_components:  # each is a centre
+            return X.toarray() if sparse.issparse(X) else X
         sample = X.astype(np.float64)  # in float64 no square overflows
         if sparse.issparse(X):  # KMeans needs 32-bit indices
             sample.indices, sample.indptr = sample.indices.astype(np.int32), sample.indptr.astype(np.int32)
@@ -223,6 +291,11 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return kmeans.fit(sample).cluster_centers_.astype(X.dtype)
 
     def _validate_rows(self, X: Any, reset: bool) -> Any:
+        if on_device(X):
+            X = check_matrix(X, sparse=False)
+            check_finite(X, "X")
+            _check_n_features(self, X, reset=reset)
+            return X
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         return canonical(X)
 
@@ -233,6 +306,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -279,6 +353,47 @@ class GaussianKernel:
         return (rows if self.center is None else rows - self.center) * self.unit
 
 
+class DeviceFeatures:
+    """The features of blocks of rows on a device, as :class:`GaussianKernel` and `transform` compute them in memory.
+
+    Parameters
+    ----------
+    nystroem : KMeansNystroem
+        The fitted transformer.
+    beside : array
+        An array on the device.
+    dtype : dtype
+        The type of the result, float32 or float64.
+    """
+
+    def __init__(self, nystroem: KMeansNystroem, beside: Any, dtype: Any) -> None:
+        kernel = GaussianKernel(nystroem.components_, nystroem.gamma_, np.dtype(dtype), centered=True)
+        constants = kernel.center, kernel.slopes, kernel.norms, nystroem.normalization_.astype(dtype, copy=False)
+        self.center, self.slopes, self.norms, self.normalization = (place_beside(c, beside) for c in constants)
+        self.unit, self.least = float(kernel.unit), float(kernel.least)
+
+    def __call__(self, rows: Any) -> Any:
+        """Return the features of a block."""
+        return self.kernel(rows) @ self.normalization
+
+    def products(self, rows: Any, w: Any) -> Any:
+        """Return the features of a block times w, without the product of the kernel with a matrix."""
+        return self.kernel(rows) @ (self.normalization @ w)
+
+    @np.errstate(over="ignore")
+    def kernel(self, rows: Any) -> Any:
+        """Return the kernel between a block and the landmarks."""
+        xp = namespace(rows)
+        Z = (xp.astype(rows, self.center.dtype, copy=False) - self.center) * self.unit
+        norms = xp.sum(Z * Z, axis=1)
+        near = xp.isfinite(norms)  # the square of a distant row overflows, and its kernel is 0
+        Z = xp.where(near[:, None], Z, xp.zeros_like(Z))
+        K = Z @ self.slopes
+        K -= self.norms
+        K -= xp.where(near, norms, xp.full_like(norms, -2 * self.least))[:, None]
+        return xp.exp(xp.clip(K, self.least, 0.0))
+
+
 def default_gamma(X: Any) -> float:
     """Return 1 divided by the mean squared distance of the rows to their mean; 1 if all rows are equal."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -292,12 +407,18 @@ def default_gamma(X: Any) -> float:
     return 1 / float(distance) if distance >= np.finfo(np.float64).tiny else 1.0
 
 
-def normalize(landmarks: np.ndarray, gamma: float) -> np.ndarray:
-    """Return V diag(e)^-1/2 of the landmarks, largest eigenvalues first, without those within rounding of 0."""
+def normalize(landmarks: np.ndarray, gamma: float, beside: Any = None) -> np.ndarray:
+    """Return V diag(e)^-1/2 of the landmarks, largest eigenvalues first, without those within rounding of 0.
+
+    The eigenvalues are computed on the device of `beside`, if that is given.
+    """
     double = np.dtype(np.float64)
     with one_blas_thread():
         K = GaussianKernel(landmarks, gamma, double, centered=True)(landmarks)
-        e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
+        if beside is None:
+            e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
+        else:
+            e, V = map(to_numpy, namespace(beside).linalg.eigh(place_beside(K, beside)))
     # The size of a feature is about sqrt(e / m), and its error from rounding of the kernel about eps / sqrt(e): one per
     # cent or less at e = eps m (measured). The eigenvalues have an error of up to 13 eps m in float64.
     least = len(e) * max(np.finfo(landmarks.dtype).eps, 100 * np.finfo(double).eps)
@@ -305,6 +426,11 @@ def normalize(landmarks: np.ndarray, gamma: float) -> np.ndarray:
     return np.ascontiguousarray(V[:, kept] / np.sqrt(e[kept]), dtype=landmarks.dtype)
 
 
-def blocks_of(X: Any) -> list[slice]:
+def in_memory(X: Any) -> Any:
+    """Return rows of a device as a NumPy array, and others as they are."""
+    return to_numpy(X) if on_device(X) else X
+
+
+def blocks_of(X: Any, step: int = BLOCK) -> list[slice]:
     """Return slices that cover the rows."""
-    return [slice(start, start + BLOCK) for start in range(0, X.shape[0], BLOCK)]
+    return [slice(start, min(start + step, X.shape[0])) for start in range(0, X.shape[0], step)]

@@ -8,6 +8,7 @@ import operator
 import tempfile
 from pathlib import Path
 
+import array_api_strict as xp
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -19,7 +20,9 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from aucmax import ClassMoments, open_rows
+from aucmax.data.blocks import SlicedRows
 from aucmax.data.dask import DaskRows
+from aucmax.data.device import DeviceRows
 from aucmax.data.folds import deal_folds
 from aucmax.data.memory import MemoryRows
 from aucmax.data.protocol import FoldModels, Round, Split
@@ -31,6 +34,10 @@ D = 4
 
 def in_memory(form, X, y, sample_weight=None, groups=None):
     return MemoryRows(form(X), y, CLASSES, sample_weight, groups)
+
+
+def in_slices(form, X, y, sample_weight=None, groups=None):
+    return SlicedRows(in_memory(form, X, y, sample_weight, groups), step=20)
 
 
 def in_a_file(form, X, y, sample_weight=None, groups=None):
@@ -63,15 +70,24 @@ def in_dask(form, X, y, sample_weight=None, groups=None, dataframe=False):
     return DaskRows(features, lazy(y), lazy(sample_weight), lazy(groups))
 
 
+def on_a_device(dtype, X, y, sample_weight=None, groups=None):
+    """Hand the rows over as arrays of the strictest implementation of the array API standard."""
+    return DeviceRows.of(xp.asarray(X, dtype=dtype), y, sample_weight, groups)
+
+
 # Each makes rows of X, y, weights and groups.
 FACTORIES = {
     "memory": functools.partial(in_memory, np.asarray),
     "memory, float32": functools.partial(in_memory, np.float32),
     "memory, CSR": functools.partial(in_memory, sparse.csr_array),
+    "slices": functools.partial(in_slices, np.asarray),
+    "slices, CSR": functools.partial(in_slices, sparse.csr_array),
     "file": functools.partial(in_a_file, np.asarray),
     "dask": functools.partial(in_dask, np.asarray),
     "dask, CSR": functools.partial(in_dask, sparse.csr_array),
     "dask, float32 dataframe": functools.partial(in_dask, np.float32, dataframe=True),
+    "device": functools.partial(on_a_device, xp.float64),
+    "device, float32": functools.partial(on_a_device, xp.float32),
     "odd": OddRows.of,
     "odd, CSR": lambda X, *rest: OddRows.of(sparse.csr_array(X), *rest),
 }
@@ -144,7 +160,13 @@ def entries(rows, vector):
 
 def vector_of(rows, values):
     """Return an array as a vector."""
-    return rows.map(lambda targets, numbers: values[numbers], rows.label(np.arange(len(values))))
+    return rows.label(values)
+
+
+def skip_without_numpy(rows):
+    """Skip a test whose functions of a block are those of NumPy."""
+    if isinstance(rows, DeviceRows):
+        pytest.skip("the blocks are arrays of another namespace")
 
 
 def assert_same_moments(found, expected):
@@ -237,6 +259,7 @@ def test_vectors_have_the_arithmetic_of_arrays(rows, problem):
 
 
 def test_accumulate_adds_every_block_once(rows, problem):
+    skip_without_numpy(rows)
     numbers = vector_of(rows, np.arange(problem.n))
 
     def add(counts, targets, numbers):
@@ -251,6 +274,7 @@ def test_accumulate_adds_every_block_once(rows, problem):
 def test_reduce_merges_in_the_order_of_the_rows(rows, problem):
     numbers = rows.label(np.arange(problem.n))
     assert_array_equal(entries(rows, numbers), np.arange(problem.n))
+    skip_without_numpy(rows)
     assert rows.reduce(lambda targets, i: list(i), numbers, merge=operator.add) == list(range(problem.n))
     assert rows.reduce(lambda targets, i: i.sum(), numbers) == problem.n * (problem.n - 1) // 2  # by default they add
     both = rows.reduce(lambda targets, i, j: i @ j, numbers, numbers)
@@ -260,6 +284,7 @@ def test_reduce_merges_in_the_order_of_the_rows(rows, problem):
 
 
 def test_map_makes_vectors_and_other_things_of_a_block(rows, problem):
+    skip_without_numpy(rows)
     a, b = problem.rng.standard_normal((2, problem.n))
     u, v = vector_of(rows, a), vector_of(rows, b)
     mixed = rows.map(lambda targets, x, y: np.where(targets.positive, x, y), u, v)
@@ -526,7 +551,7 @@ def test_iterate_takes_all_blocks_in_order_again_and_again(rows, problem):
         calls.append(sum(map(len, state["X"])))
         return len(calls) < 3
 
-    if isinstance(rows, DaskRows):
+    if isinstance(rows, DaskRows | DeviceRows):
         with pytest.raises(
             ValueError, match=r"^The stochastic algorithms and partial_fit take one row after the other"
         ):

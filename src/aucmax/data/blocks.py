@@ -42,6 +42,7 @@ from .scores import ScoreHistogram, ScoreMoments
 from .validation import ONE_AFTER_THE_OTHER
 
 MEMORY = 2 << 30
+SLICE = 8192  # rows in a block of rows in memory
 KEPT_SHARE = 16  # one part in so many of the memory is for rows of the rarer class
 
 
@@ -332,6 +333,12 @@ class BlockedRows(ABC):
         """Return the rows of the chosen parts."""
         return RowsView(self, lambda block: block.take(np.flatnonzero(in_parts(block.value(parts), chosen))))
 
+    def mapped(self, change: Callable[[Any], np.ndarray], n_features: int) -> BlockedRows:
+        """Return the rows with other columns, dense ones, which are made block by block in every pass."""
+        view = RowsView(self, lambda block: RowBlock(change(block.X), block.targets), n_features)
+        view.is_sparse = False
+        return view
+
     def columns(self, columns: np.ndarray) -> BlockedRows:
         """Return the same rows with some of their columns."""
         return RowsView(self, lambda block: RowBlock(block.X[:, columns], block.targets), len(columns))
@@ -445,6 +452,46 @@ class RowsView(BlockedRows):
             found = self._pass("sizes", lambda: {"sizes": [list(Sizes.none())]}, step, merge)["sizes"]
             self._known = [Sizes(*sizes) for sizes in found]
         return functools.reduce(Sizes.merge, self._known)
+
+
+class SlicedRows(BlockedRows):
+    """Rows in memory that come block by block, for columns that are made of them and would not fit.
+
+    Parameters
+    ----------
+    rows : MemoryRows
+        The rows.
+    memory : float, default=2 GiB
+        About how many bytes may be used beside the rows.
+    step : int, default=8192
+        Number of rows in a block.
+    """
+
+    def __init__(self, rows: MemoryRows, memory: float = MEMORY, step: int = SLICE) -> None:
+        self.rows, self.memory, self.step = rows, memory, step
+        self.is_sparse, self.has_groups = rows.is_sparse, rows.has_groups
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The negative and the positive label."""
+        return self.rows.classes
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.rows.n_features
+
+    @property
+    def _sizes(self) -> Sizes:
+        return Sizes.none().add(RowBlock(self.rows.X, self.rows.targets))
+
+    def _read(self, task: Pass) -> State:
+        state, all_rows = task.begin(0), RowBlock(self.rows.X, self.rows.targets)
+        while True:
+            for start in range(0, self.rows.n_rows, self.step):
+                task.step(state, all_rows.take(slice(start, start + self.step)))
+            if not task.again(state):
+                return state
 
 
 def refuse_to_merge(a: State, b: State) -> State:

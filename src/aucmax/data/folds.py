@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+
+from .arrays import namespace
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 SAMPLE = 1000  # the number of the permutation that draws samples; no round of folds uses it
@@ -19,7 +24,7 @@ def deal_folds(positive: np.ndarray, usable: np.ndarray, n_folds: int, number: i
     return folds
 
 
-def deal(ranks: np.ndarray, count: int, n_folds: int, number: int) -> np.ndarray:
+def deal(ranks: Any, count: int, n_folds: int, number: int) -> Any:
     """Return the folds of rows with these ranks in a class of `count` rows.
 
     Every n_folds consecutive rows are dealt out to the folds in turn, one row to each. The fold that gets the first of
@@ -32,8 +37,10 @@ def deal(ranks: np.ndarray, count: int, n_folds: int, number: int) -> np.ndarray
     """
     if number:
         ranks = permute(ranks, count, number)
-    start = np.floor(n_folds * (GOLDEN_RATIO * (ranks // n_folds) % 1)).astype(np.int64)
-    return ((ranks + start) % n_folds).astype(np.int16)
+    xp = namespace(ranks)
+    turns = xp.astype(ranks // n_folds, xp.float64)
+    start = xp.astype(xp.floor(n_folds * (GOLDEN_RATIO * turns % 1)), xp.int64)
+    return xp.astype((ranks + start) % n_folds, xp.int16)
 
 
 def permute(ranks: np.ndarray, count: int, number: int) -> np.ndarray:
@@ -42,12 +49,26 @@ def permute(ranks: np.ndarray, count: int, number: int) -> np.ndarray:
     A Feistel network permutes the integers of an even number of bits. It is applied again to each result that is not
     below `count`. No table of the permutation is needed.
     """
+    return _walk(ranks, count, range(4 * number, 4 * number + 4), inverse=False)
+
+
+def preimages(places: np.ndarray, count: int, number: int) -> np.ndarray:
+    """Return the ranks that `permute` moves to these places."""
+    return _walk(places, count, range(4 * number + 3, 4 * number - 1, -1), inverse=True)
+
+
+def _walk(ranks: np.ndarray, count: int, keys: range, inverse: bool) -> np.ndarray:
+    """Apply a Feistel network with these keys until all results are below `count`."""
     half = max(1, -(-int(count - 1).bit_length() // 2))
+    low = np.uint64((1 << half) - 1)
     places, outside = ranks.astype(np.uint64), np.ones(len(ranks), dtype=bool)
     while outside.any():
-        left, right = places[outside] >> np.uint64(half), places[outside] & np.uint64((1 << half) - 1)
-        for key in range(4 * number, 4 * number + 4):
-            left, right = right, left ^ (_scramble(right, key) & np.uint64((1 << half) - 1))
+        left, right = places[outside] >> np.uint64(half), places[outside] & low
+        for key in keys:
+            if inverse:
+                left, right = right ^ (_scramble(left, key) & low), left
+            else:
+                left, right = right, left ^ (_scramble(right, key) & low)
         places[outside] = (left << np.uint64(half)) | right
         outside = places >= count
     return places.astype(np.int64)
@@ -61,6 +82,6 @@ def _scramble(keys: np.ndarray, number: int) -> np.ndarray:
     return z ^ (z >> np.uint64(31))
 
 
-def in_parts(parts: np.ndarray, chosen: Sequence[int]) -> np.ndarray:
-    """Return the mask of the rows of the chosen parts; for a single part, in a fraction of the time of np.isin."""
-    return parts == chosen[0] if len(chosen) == 1 else np.isin(parts, chosen)
+def in_parts(parts: Any, chosen: Sequence[int]) -> Any:
+    """Return the mask of the rows of the chosen parts, in a fraction of the time of np.isin."""
+    return functools.reduce(operator.or_, [parts == part for part in chosen])

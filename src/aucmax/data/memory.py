@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from .block_moments import BLOCK, class_columns, shift_full_columns, subtract
-from .folds import SAMPLE, deal_folds, in_parts, permute
+from .folds import SAMPLE, deal_folds, in_parts, preimages
 from .moments import DENSE_FROM, ClassMoments, check_no_overflow, grouped_moments, warn_of_underflow
 from .protocol import FoldModels, Round, Targets
 from .ranking import areas
@@ -272,7 +272,7 @@ class MemoryRows(MemorySpace):
         chosen = np.zeros(self.n_rows, dtype=bool)
         for side, count in zip((~self.targets.positive, self.targets.positive), self.counts, strict=True):
             members = np.flatnonzero(self.targets.usable & side)
-            chosen[members[permute(np.arange(count), int(count), SAMPLE) < n_each]] = True
+            chosen[members[preimages(np.arange(min(count, n_each)), int(count), SAMPLE)]] = True
         return self.take(np.flatnonzero(chosen))
 
     def columns(self, columns: np.ndarray) -> MemoryRows:

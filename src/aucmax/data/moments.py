@@ -55,6 +55,8 @@ class ClassMoments:
         Class means.
     scatter : ndarray of shape (2, n_features, n_features)
         Weighted sums of the centred outer products: the covariance times the weight.
+    beside : array or None
+        An array on the device that the rows are on: large matrices are factored there. Copies and files do not know it.
 
     Examples
     --------
@@ -69,12 +71,17 @@ class ClassMoments:
     array([2., 2.])
     """
 
+    beside: Any = None
+
     def __init__(self, n_features: int, classes: Any = (0, 1)) -> None:
         self.classes = check_classes(classes)
         check_memory(n_features)
         self.weight = np.zeros(2)
         self.mean = np.zeros((2, n_features))
         self.scatter = np.zeros((2, n_features, n_features))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "beside"}
 
     @property
     def n_features(self) -> int:
@@ -145,6 +152,8 @@ class ClassMoments:
     def _with(self, weight: np.ndarray, mean: np.ndarray, scatter: np.ndarray) -> ClassMoments:
         new = ClassMoments.__new__(ClassMoments)
         new.classes, new.weight, new.mean, new.scatter = self.classes, weight, mean, scatter
+        if self.beside is not None:
+            new.beside = self.beside
         return new
 
     def widened(self, n_features: int) -> ClassMoments:

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arrays import namespace
+
 LOW_BITS = 17  # places are cut there before they are squared: the sum of 2^29 squares of either half is below 2^63
 
 
@@ -34,12 +36,13 @@ class PlaceSums(NamedTuple):
     square: int
 
     @classmethod
-    def of(cls, places: np.ndarray) -> PlaceSums:
+    def of(cls, places: Any) -> PlaceSums:
         """Return the sums of some rows."""
+        xp = namespace(places)
         high, low = places >> LOW_BITS, places & ((1 << LOW_BITS) - 1)
-        squares = [(high @ high).item(), (high @ low).item(), (low @ low).item()]
+        squares = [int(xp.sum(a * b)) for a, b in ((high, high), (high, low), (low, low))]
         square = (squares[0] << 2 * LOW_BITS) + (squares[1] << LOW_BITS + 1) + squares[2]
-        return cls(len(places), places.sum().item(), square)
+        return cls(places.shape[0], int(xp.sum(places)), square)
 
     def merge(self, other: PlaceSums) -> PlaceSums:
         """Return the sums of both sets of rows."""
@@ -71,31 +74,39 @@ class Places(NamedTuple):
         """Return the places of one or two vectors of a score space."""
         rare = bool(space.counts[1] <= space.counts[0])
 
-        def gather(targets: Any, *scores: np.ndarray) -> np.ndarray:
-            return np.array([s.compress(targets.positive == rare) for s in scores])
+        def gather(targets: Any, *scores: Any) -> list[Any]:
+            return [chosen(s, targets.positive == rare) for s in scores]
 
-        few = space.reduce(gather, *scores, merge=lambda a, b: np.append(a, b, axis=1))
-        ordered = np.sort(few, axis=1)
+        few = space.reduce(gather, *scores, merge=lambda a, b: list(map(np.append, a, b)))
+        ordered = [namespace(s).sort(s, stable=False) for s in few]
 
-        def look_up(targets: Any, *scores: np.ndarray) -> tuple[np.ndarray, PlaceSums]:
-            many = [s.compress(targets.positive != rare) for s in scores]
+        def look_up(targets: Any, *scores: Any) -> tuple[list[Any], PlaceSums]:
+            many = [chosen(s, targets.positive != rare) for s in scores]
             of_many = [places_among(*pair) for pair in zip(ordered, many, strict=True)]
-            of_few = [places_among(np.sort(s), mine) for s, mine in zip(many, few, strict=True)]
-            return np.array(of_few), PlaceSums.of(compared(of_many))
+            of_few = [places_among(namespace(s).sort(s, stable=False), mine) for s, mine in zip(many, few, strict=True)]
+            return of_few, PlaceSums.of(compared(of_many))
 
-        of_few, of_many = space.reduce(look_up, *scores, merge=lambda a, b: (a[0] + b[0], a[1].merge(b[1])))
+        of_few, of_many = space.reduce(
+            look_up, *scores, merge=lambda a, b: (list(map(np.add, a[0], b[0])), a[1].merge(b[1]))
+        )
         sums = PlaceSums.of(compared(of_few)), of_many
         pairs = 2 * sums[0].n * sums[1].n
-        totals = [places.sum().item() for places in of_few]
+        totals = [int(namespace(places).sum(places)) for places in of_few]
         aucs = [(total if rare else pairs - total) / pairs for total in totals]
         return cls(aucs, *(sums if rare else sums[::-1]))
 
 
-def places_among(others: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def chosen(scores: Any, mask: Any) -> Any:
+    """Return some of the scores."""
+    return scores.compress(mask) if isinstance(scores, np.ndarray) else scores[mask]
+
+
+def places_among(others: Any, scores: Any) -> Any:
     """Return the places of scores among the sorted scores of the other class."""
-    return np.searchsorted(others, scores, "left") + np.searchsorted(others, scores, "right")
+    xp = namespace(scores)
+    return xp.searchsorted(others, scores, side="left") + xp.searchsorted(others, scores, side="right")
 
 
-def compared(places: Any) -> np.ndarray:
+def compared(places: Any) -> Any:
     """Return the places, or the differences of two."""
     return places[0] if len(places) == 1 else places[0] - places[1]

@@ -1,15 +1,15 @@
 """The door to the data: one protocol for rows, wherever they are stored.
 
 Solvers, cross-validation, calibration and the stochastic frame see rows through :class:`Rows` and never touch X. One
-class implements the protocol for each place that rows can be in: memory (`memory.py`), a file (`file.py`) and Dask
-collections (`dask.py`).
+class implements the protocol for each place that rows can be in: memory (`memory.py`), a file (`file.py`), Dask
+collections (`dask.py`) and an accelerator (`device.py`).
 
 Conventions
 -----------
 - Class 0 is the negative class and class 1 the positive one.
 - A *vector* has one entry for each row: scores, gradients, part numbers. It stays where the rows are. In memory it is
-  an array; elsewhere it is a recipe that is evaluated block by block. All vectors can be added, subtracted, negated,
-  multiplied by a number, and have an inner product ``u @ v``.
+  an array, on an accelerator an array there; elsewhere it is a recipe that is evaluated block by block. All vectors
+  can be added, subtracted, negated, multiplied by a number, and have an inner product ``u @ v``.
 - A *summary* is a small object that describes some rows. Summaries of different rows can be merged, and the result
   does not depend, up to rounding, on how the rows were split into blocks. Class moments are one summary; `reduce`
   computes the others.
@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from .arrays import by_class, namespace
 from .moments import ClassMoments
 from .scores import ScoreHistogram, ScoreMoments
 
@@ -59,18 +60,20 @@ class Targets:
     @cached_property
     def pair_weights(self) -> np.ndarray:
         """The sample weights divided by the total of their class; a pair's weight is the product of two of them."""
-        scaled = (1 / self.totals)[self.positive.astype(np.intp)]
+        scaled = by_class(1 / self.totals, self.positive)
         return scaled if self.sample_weight is None else self.sample_weight * scaled
 
     @cached_property
     def signed_weights(self) -> np.ndarray:
         """The pair weights, with a minus sign for the negatives."""
-        return np.where(self.positive, self.pair_weights, -self.pair_weights)
+        return namespace(self.positive).where(self.positive, self.pair_weights, -self.pair_weights)
 
     @property
     def usable(self) -> np.ndarray:
         """The mask of the rows with a weight above 0."""
-        return np.ones(len(self.positive), dtype=bool) if self.sample_weight is None else self.sample_weight > 0
+        if self.sample_weight is None:
+            return namespace(self.positive).ones_like(self.positive)
+        return self.sample_weight > 0
 
 
 class Split(NamedTuple):

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import namespace, prefix_sums
+
 # The compiled loop is faster from 1,000 rows on, but importing Numba and loading the loop takes half a second once.
 # Below this number of rows np.searchsorted takes less than 5 ms, so even a hundred calls take less than that.
 COMPILED_FROM = 1 << 15
@@ -22,8 +24,10 @@ COMPILED_FROM = 1 << 15
 HALF, OFFSET, N_EXPONENTS = 27, 1073, 2098
 
 
-def areas(positive: np.ndarray, columns: Iterable[np.ndarray], weights: np.ndarray | None) -> list[float]:
+def areas(positive: Any, columns: Iterable[Any], weights: Any) -> list[float]:
     """Return the AUC of each column of scores, from the ranks of the larger class among the smaller."""
+    if not isinstance(positive, np.ndarray):
+        return [device_area(positive, scores, weights) for scores in columns]
     counted = positive if weights is None else positive[weights > 0]
     few_are_positive = bool(2 * np.count_nonzero(counted) <= len(counted))
     few = positive if few_are_positive else ~positive
@@ -44,6 +48,26 @@ def area(sums: tuple[int, int], below: np.ndarray, few_are_positive: bool) -> fl
     return (doubled_pairs - doubled_wins if few_are_positive else doubled_wins) / doubled_pairs
 
 
+def device_area(positive: Any, scores: Any, weights: Any) -> float:
+    """Return the AUC of scores on a device: the sorted negatives are looked up among the sorted positives.
+
+    Without weights all sums are integers. With weights they are rounded as sums of float64 are.
+    """
+    xp = namespace(scores)
+    ranks = xp.argsort(scores)
+    scores, positive = xp.take(scores, ranks), xp.take(positive, ranks)
+    upper, lower = (xp.take(scores, xp.nonzero(side)[0]) for side in (positive, ~positive))
+    sides = [xp.searchsorted(upper, lower, side=side) for side in ("left", "right")]
+    if weights is None:
+        places, pairs = int(xp.sum(sides[0])) + int(xp.sum(sides[1])), 2 * upper.shape[0] * lower.shape[0]
+        return (pairs - places) / pairs
+    weights = xp.take(weights, ranks)
+    below = prefix_sums(xp.take(weights, xp.nonzero(positive)[0]))
+    own = xp.take(weights, xp.nonzero(~positive)[0])
+    doubled = float(own @ (xp.take(below, sides[0]) + xp.take(below, sides[1])))
+    return 1 - doubled / (2 * float(below[-1]) * float(xp.sum(own)))
+
+
 def auc_of_scores(space: Any, scores: Any) -> float:
     """Return the AUC of a vector of scores. The rarer class is gathered, the other is looked up block by block.
 
@@ -54,6 +78,10 @@ def auc_of_scores(space: Any, scores: Any) -> float:
     scores : vector
         The scores.
     """
+    from .memory import MemorySpace
+
+    if isinstance(space, MemorySpace):  # all rows are one block
+        return space.reduce(lambda targets, s: areas(targets.positive, [s], targets.sample_weight)[0], scores)
     few_are_positive = bool(space.counts[1] <= space.counts[0])
 
     def rare(targets: Any, s: np.ndarray) -> np.ndarray:

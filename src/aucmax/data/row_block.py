@@ -69,7 +69,7 @@ class RowBlock:
             ranks[members] = start + np.arange(np.count_nonzero(members))
         return ranks
 
-    def take(self, rows: np.ndarray) -> RowBlock:
+    def take(self, rows: np.ndarray | slice) -> RowBlock:
         """Return some of the rows."""
         t = self.targets
         weights = None if t.sample_weight is None else t.sample_weight[rows]

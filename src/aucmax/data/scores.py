@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arrays import Bins, namespace
 from .moments import ClassMoments, chan_update
 
 N_BINS = 1024
@@ -30,8 +31,10 @@ class ScoreMoments(NamedTuple):
     square: np.ndarray
 
     @classmethod
-    def of(cls, targets: Any, scores: np.ndarray) -> ScoreMoments:
+    def of(cls, targets: Any, scores: Any) -> ScoreMoments:
         """Return the moments of a block; rows whose score is NaN do not count."""
+        if not isinstance(scores, np.ndarray):
+            return cls._on_device(targets, scores)
         positive, weights = targets.positive, targets.sample_weight
         known = ~np.isnan(scores)
         out = np.zeros((3, 2))
@@ -41,6 +44,21 @@ class ScoreMoments(NamedTuple):
             if total > 0:
                 mean = np.average(s, weights=w)
                 out[:, c] = total, mean, total * np.average((s - mean) ** 2, weights=w)
+        return cls(*out)
+
+    @classmethod
+    def _on_device(cls, targets: Any, scores: Any) -> ScoreMoments:
+        xp = namespace(scores)
+        known, out = ~xp.isnan(scores), np.zeros((3, 2))
+        zero = xp.zeros_like(scores)
+        scores = xp.where(known, scores, zero)
+        weights = xp.ones_like(scores) if targets.sample_weight is None else targets.sample_weight
+        for c, side in enumerate((~targets.positive, targets.positive)):
+            w = xp.where(known & side, weights, zero)
+            total = float(xp.sum(w))
+            if total > 0:
+                mean = float(w @ scores) / total
+                out[:, c] = total, mean, float(w @ (scores - mean) ** 2)
         return cls(*out)
 
     @classmethod
@@ -88,9 +106,11 @@ class ScoreGrid(NamedTuple):
         reach = REACH * np.sqrt(variances)
         return cls(float(np.min(means - reach)), float(np.max(means + reach)))
 
-    def bin(self, targets: Any, scores: np.ndarray) -> np.ndarray:
+    def bin(self, targets: Any, scores: Any) -> np.ndarray:
         """Return the weight of each class at each point of the grid, shape (2, N_BINS + 1); NaN scores do not count."""
         positive, sample_weight = targets.positive, targets.sample_weight
+        if not isinstance(scores, np.ndarray):
+            return self._bin_on_device(positive, sample_weight, scores)
         if np.isnan(scores.sum()):
             known = ~np.isnan(scores)
             scores, positive = scores[known], positive[known]
@@ -105,6 +125,22 @@ class ScoreGrid(NamedTuple):
         cell += (N_BINS + 1) * positive
         mass = np.bincount(cell, left, 2 * N_BINS + 2)
         mass += np.bincount(cell + 1, right, 2 * N_BINS + 2)
+        return mass.reshape(2, -1)
+
+    def _bin_on_device(self, positive: Any, sample_weight: Any, scores: Any) -> np.ndarray:
+        xp = namespace(scores)
+        known = ~xp.isnan(scores)
+        place = (xp.where(known, scores, xp.full_like(scores, self.low)) - self.low) * (
+            N_BINS / (self.high - self.low or 1)
+        )
+        place = xp.clip(place, 0, N_BINS * (1 - 1e-15))
+        cell = xp.astype(place, xp.int64)
+        right = place - xp.astype(cell, xp.float64)
+        weights = xp.astype(known, xp.float64)
+        weights = weights if sample_weight is None else weights * sample_weight
+        bins = Bins(cell + (N_BINS + 1) * xp.astype(positive, xp.int64), 2 * N_BINS + 2)
+        mass = bins.sums(weights * (1 - right))
+        mass[1:] += bins.sums(weights * right)[:-1]
         return mass.reshape(2, -1)
 
 

@@ -17,6 +17,10 @@ ONE_AFTER_THE_OTHER = (
     "The stochastic algorithms and partial_fit take one row after the other, and not the partitions of a Dask "
     "collection: use fit of AUCClassifier or of another batch estimator, or compute() X and y first."
 )
+STAYS_ON_DEVICE = (
+    "The stochastic algorithms and partial_fit take one row after the other in memory, and not rows on a device: use "
+    "fit of AUCClassifier or of another batch estimator, or copy X and y to NumPy arrays first."
+)
 INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and any two of them are classes
 
 

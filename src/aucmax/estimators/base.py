@@ -11,17 +11,19 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
+from ..data.arrays import by_class, expit, namespace, on_device, softplus, to_numpy
+from ..data.elsewhere import rows_elsewhere
 from ..data.memory import MemoryRows, scores_of
 from ..data.protocol import Rows
 from ..data.ranking import auc_of_scores
 from ..data.validation import (
     ONE_AFTER_THE_OTHER,
+    STAYS_ON_DEVICE,
     canonical,
     check_groups,
     check_labels,
@@ -34,6 +36,8 @@ from ..selection.calibration import Calibration, calibrate
 
 # The attributes that predictions need.
 PREDICTS = ("coef_", "intercept_", "classes_", "calibration_", "n_features_in_", "feature_names_in_")
+
+NUMBERS = "biuf"  # kinds of labels that arrays on a device can hold
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,10 +121,10 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _enter(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Return the rows of a call of `fit`, validated if they are in memory, and set `classes_`."""
-        if is_dask(X):
-            from ..data.dask import DaskRows
-
-            rows = DaskRows(X, y, sample_weight, groups)
+        if on_device(X) and not self.__sklearn_tags__().array_api_support:
+            raise ValueError(STAYS_ON_DEVICE)
+        rows = rows_elsewhere(X, y, sample_weight, groups)
+        if rows is not None:
             self._describe(rows)
             return rows
         X, y, sample_weight = self._validate_rows(X, y, sample_weight)
@@ -130,6 +134,8 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _validate_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Any, Any]:
         if is_dask(X):
             raise ValueError(ONE_AFTER_THE_OTHER)
+        if on_device(X):
+            raise ValueError(STAYS_ON_DEVICE)
         # Whether X is finite is checked in its moments, which saves a pass over the data.
         X, y = validate_data(
             self,
@@ -174,9 +180,15 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            ``X @ coef_[0] + intercept_``; rows with a score above zero are predicted as positive.
+            ``X @ coef_[0] + intercept_``; rows with a score above zero are predicted as positive. As all predictions,
+            they are on the device of X.
         """
         check_is_fitted(self, "coef_")
+        if on_device(X):
+            from ..data.device import device_scores
+
+            _check_n_features(self, X, reset=False)
+            return device_scores(X, self.coef_[0]) + float(self.intercept_[0])
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         return scores_of(X, self.coef_[0]) + self.intercept_[0]
 
@@ -199,7 +211,9 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             The predicted classes, each one of `classes_`.
         """
         scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(np.intp)]
+        if self.classes_.dtype.kind not in NUMBERS:  # a device has no strings
+            scores = to_numpy(scores)
+        return by_class(self.classes_, scores > 0)
 
     @lazy_on_dask
     def predict_proba(self, X: Any) -> Any:
@@ -216,7 +230,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             In the order of `classes_`.
         """
         logits = self._logits(X)
-        return np.column_stack([expit(-logits), expit(logits)])
+        return namespace(logits).stack([expit(-logits), expit(logits)], axis=1)
 
     @lazy_on_dask
     def predict_log_proba(self, X: Any) -> Any:
@@ -233,11 +247,11 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             In the order of `classes_`.
         """
         logits = self._logits(X)
-        return -np.column_stack([np.logaddexp(0, logits), np.logaddexp(0, -logits)])
+        return -namespace(logits).stack([softplus(logits), softplus(-logits)], axis=1)
 
     def _logits(self, X: Any) -> np.ndarray:
         scores = self.decision_function(X)
-        slope, base_logit = self.calibration_
+        slope, base_logit = self.calibration_.tolist()
         return slope * scores + base_logit
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -264,6 +278,10 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             space = DaskScores(y, sample_weight, scores=scores)
             check_labels(space.classes, self.classes_)
             return auc_of_scores(space, space.column(0))
+        if on_device(scores):
+            from ..data.device import DeviceScores
+
+            return DeviceScores(y, sample_weight, classes=self.classes_, scores=scores).areas()[0]
         y = column_or_1d(y, warn=True)
         check_labels(y, self.classes_)
         return float(roc_auc(y == self.classes_[1], scores, sample_weight))
@@ -284,6 +302,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
+        tags.array_api_support = True
         return tags
 
 
@@ -307,7 +326,7 @@ class RowsClassifier(LinearAUCClassifier):
         ----------
         X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
-            too, with the same partitions.
+            too, with the same partitions. CuPy arrays and tensors on a GPU are used there.
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None

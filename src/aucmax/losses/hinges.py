@@ -27,8 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data.device import DeviceVector
 from ..data.protocol import ScoreSpace, Targets, Vector
 from ..jit import jit
+from .device_hinges import hinge_on_device
 from .squared import Point
 
 CROWDED = 32  # with more knots in the cell of a knot, on average, sorting by comparisons is faster
@@ -54,6 +56,8 @@ class SquaredHinge:
 
     def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
         """Return the loss at these scores."""
+        if isinstance(scores, DeviceVector):
+            return hinge_on_device(space, scores, self.margin, squared=True)
         knots = Knots.of(space, scores, self.margin)
         slots = space.map(knots.slots, scores)
         table = space.accumulate(lambda: np.zeros((knots.n_knots + 1, 4)), knots.add_sums, scores, slots)
@@ -109,6 +113,8 @@ class Hinge:
 
     def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
         """Return the loss at these scores."""
+        if isinstance(scores, DeviceVector):
+            return hinge_on_device(space, scores, 1.0, squared=False)
         knots = Knots.of(space, scores, 1.0)
         slots = space.map(knots.slots, scores)
         table = space.accumulate(lambda: np.zeros((knots.n_knots + 1, 4)), knots.add_sums, scores, slots)

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
+from ..data.arrays import by_class, namespace, on_device
+from ..data.device import DeviceScores, DeviceVector
 from ..data.memory import MemorySpace
 from ..data.protocol import ScoreSpace, Targets, Vector
 from ..data.validation import check_class_weights, check_weights, find_classes
@@ -46,11 +48,17 @@ def pairwise_loss(y: Any, scores: Any, loss: str = "squared_hinge", sample_weigh
     >>> point.value, point.gradient
     (0.25, array([ 0. ,  0.5, -0.5]))
     """
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
+    if on_device(scores):
+        space = DeviceScores(y, sample_weight, scores=scores)
+        point = find_loss(loss)(space, space.column(0))
+        return point._replace(
+            gradient=point.gradient.array, hessian_product=lambda v: point.hessian_product(DeviceVector(v)).array
+        )
     scores = check_array(scores, ensure_2d=False, dtype=np.float64, input_name="scores")
     if scores.ndim != 1:
         raise ValueError(f"scores must have one dimension, got the shape {scores.shape}.")
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     check_consistent_length(y, scores)
     classes = find_classes(y)
@@ -78,13 +86,14 @@ class ExponentialSums(NamedTuple):
     @classmethod
     def of(cls, targets: Targets, scores: np.ndarray) -> ExponentialSums:
         """Return the sums of a block."""
-        signed = np.where(targets.positive, -scores, scores)
+        xp = namespace(scores)
+        signed = xp.where(targets.positive, -scores, scores)
         tops, sums = np.full(2, -np.inf), np.zeros(2)
         for c, side in enumerate((~targets.positive, targets.positive)):
             members = side & (targets.pair_weights > 0)
-            if members.any():
-                tops[c] = signed[members].max()
-                sums[c] = targets.pair_weights[members] @ np.exp(signed[members] - tops[c])
+            if bool(xp.any(members)):
+                tops[c] = float(xp.max(signed[members]))
+                sums[c] = float(targets.pair_weights[members] @ xp.exp(signed[members] - float(tops[c])))
         return cls(tops, sums)
 
     def merge(self, other: ExponentialSums) -> ExponentialSums:
@@ -104,24 +113,25 @@ class Exponential:
         with np.errstate(over="ignore"):
             value = float(np.exp(tops[0] + tops[1]) * sums[0] * sums[1])
         if not np.isfinite(value):
-            return Point(np.inf, space.map(lambda targets, s: np.full(len(s), np.nan), scores), lambda v: 0 * v)
+            return Point(np.inf, space.map(lambda targets, s: s * np.nan, scores), lambda v: 0 * v)
 
         def local(targets: Targets, s: np.ndarray) -> np.ndarray:
-            own = targets.positive.astype(np.intp)
-            signed = np.where(targets.positive, -s, s)
-            return targets.pair_weights * np.exp(signed - tops[own]) / sums[own]
+            xp = namespace(s)
+            signed = xp.where(targets.positive, -s, s)
+            exponents = signed - by_class(tops, targets.positive)
+            return targets.pair_weights * xp.exp(exponents) / by_class(sums, targets.positive)
 
         shares = space.map(local, scores)  # they sum to 1 in each class
-        gradient = space.map(lambda targets, p: value * np.where(targets.positive, -p, p), shares)
+        gradient = space.map(lambda targets, p: value * namespace(p).where(targets.positive, -p, p), shares)
 
         def class_means(targets: Targets, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return np.array([p[side] @ v[side] for side in (~targets.positive, targets.positive)])
+            return np.array([float(p[side] @ v[side]) for side in (~targets.positive, targets.positive)])
 
         def hessian_product(v: Vector) -> Vector:
             lower, upper = space.reduce(class_means, shares, v)
 
             def product(targets: Targets, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-                return value * p * (v - np.where(targets.positive, lower, upper))
+                return value * p * (v - by_class(np.array([upper, lower]), targets.positive))
 
             return space.map(product, shares, v)
 

@@ -10,8 +10,8 @@ scores are shifted, and its gradient sums to 0. It is a sum over rows: value and
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
 
+from ..data.arrays import expit, namespace, softplus
 from ..data.protocol import ScoreSpace, Targets, Vector
 from .squared import Point, class_sums
 
@@ -35,18 +35,18 @@ class BalancedLogistic:
         self.shift = offset + middle
 
         def losses(targets: Targets, s: np.ndarray) -> float:
-            t = np.where(targets.positive, s + offset, -s - offset)
-            return float(targets.pair_weights @ np.logaddexp(0, -t)) / 2
+            t = namespace(s).where(targets.positive, s + offset, -s - offset)
+            return float(targets.pair_weights @ softplus(-t)) / 2
 
         def slope(targets: Targets, s: np.ndarray) -> np.ndarray:
-            return targets.pair_weights / 2 * (expit(s + offset) - targets.positive)
+            return targets.pair_weights / 2 * (expit(s + offset) - namespace(s).astype(targets.positive, s.dtype))
 
         def curvature(targets: Targets, s: np.ndarray) -> np.ndarray:
             p = expit(s + offset)
             return targets.pair_weights / 2 * p * (1 - p)
 
         curvatures = space.map(curvature, scores)
-        mass = float(space.reduce(lambda targets, D: D.sum(), curvatures))
+        mass = float(space.reduce(lambda targets, D: namespace(D).sum(D), curvatures))
 
         def hessian_product(v: Vector) -> Vector:
             mean = curvatures @ v / mass if mass > 0 else 0.0
@@ -61,12 +61,12 @@ def best_offset(space: ScoreSpace, scores: Vector, offset: float) -> float:
 
     def derivatives(targets: Targets, s: np.ndarray) -> np.ndarray:
         p = expit(s + offset)
-        c = targets.pair_weights
-        return np.array([c @ (p - targets.positive), c @ (p * (1 - p))])
+        c, y = targets.pair_weights, namespace(s).astype(targets.positive, s.dtype)
+        return np.array([float(c @ (p - y)), float(c @ (p * (1 - p)))])
 
     longest = LONGEST_STEP
     for _ in range(MAX_STEPS):
-        slope, curvature = space.reduce(derivatives, scores)
+        slope, curvature = space.reduce(derivatives, scores).tolist()
         if slope == 0:
             break
         low, high = (low, offset) if slope > 0 else (offset, high)

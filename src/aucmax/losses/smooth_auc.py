@@ -13,11 +13,12 @@ Importing this module imports Numba; see `jit`.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
+from ..data.arrays import Bins, namespace, place_beside
 from ..data.protocol import ScoreSpace, Targets, Vector
 from ..data.scores import ScoreMoments
 from ..jit import FAST, jit
@@ -45,11 +46,28 @@ class SmoothAUC:
         """The loss of two points at each distance, from -(N_POINTS - 1) to N_POINTS - 1 steps."""
         return expit(-SLOPE * self.step * np.arange(1 - N_POINTS, N_POINTS))
 
-    def masses(self, targets: Targets, scores: np.ndarray) -> np.ndarray:
+    def masses(self, targets: Targets, scores: Any) -> np.ndarray:
         """Return the pair weights of a block at each point, shape (2, N_POINTS)."""
+        if not isinstance(scores, np.ndarray):
+            return self._masses_on_device(targets, scores)
         masses = np.zeros((2, N_POINTS))
         add_masses(scores, targets.positive, targets.pair_weights, self.low, 1 / self.step, masses)
         return masses
+
+    def _places(self, scores: Any) -> tuple[Any, Any]:
+        """Return the point before each score on a device, and the share of the point after it."""
+        xp = namespace(scores)
+        x = xp.clip((scores - self.low) / self.step, 0.0, N_POINTS - 1.000001)
+        k = xp.astype(x, xp.int64)
+        return k, x - xp.astype(k, xp.float64)
+
+    def _masses_on_device(self, targets: Targets, scores: Any) -> np.ndarray:
+        k, right = self._places(scores)
+        xp = namespace(k)
+        bins = Bins(k + N_POINTS * xp.astype(targets.positive, xp.int64), 2 * N_POINTS)
+        masses = bins.sums(targets.pair_weights * (1 - right))
+        masses[1:] += bins.sums(targets.pair_weights * right)[:-1]
+        return masses.reshape(2, N_POINTS)
 
     def value(self, space: ScoreSpace, scores: Vector) -> float:
         """Return the loss at these scores."""
@@ -60,7 +78,11 @@ class SmoothAUC:
         """Return the derivative of the loss with respect to each score."""
         slopes = field_slopes(space.reduce(self.masses, scores), self.kernel) / self.step
 
-        def local(targets: Targets, s: np.ndarray) -> np.ndarray:
+        def local(targets: Targets, s: Any) -> Any:
+            if not isinstance(s, np.ndarray):
+                xp, k = namespace(s), self._places(s)[0]
+                own = k + N_POINTS * xp.astype(targets.positive, xp.int64)
+                return targets.pair_weights * xp.take(place_beside(slopes.ravel(), s), own)
             out = np.empty(len(s))
             fill_slopes(s, targets.positive, targets.pair_weights, self.low, 1 / self.step, slopes, out)
             return out

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..data.arrays import by_class, namespace
 from ..data.moments import covariance_shares
 from ..data.protocol import ScoreSpace, Targets, Vector
 from ..data.scores import ScoreMoments
@@ -59,8 +60,10 @@ class Squared:
         value = float(shares @ moments.variance + (1 - gap) ** 2) / 2
 
         def gradient(targets: Targets, s: np.ndarray) -> np.ndarray:
-            own = targets.positive.astype(np.intp)
-            return targets.pair_weights * (shares[own] * (s - moments.mean[own]) + np.array([1 - gap, gap - 1])[own])
+            share, mean, step = (
+                by_class(values, targets.positive) for values in (shares, moments.mean, np.array([1 - gap, gap - 1]))
+            )
+            return targets.pair_weights * (share * (s - mean) + step)
 
         return Point(value, space.map(gradient, scores), lambda v: square_curvature(space, v, shares))
 
@@ -78,13 +81,17 @@ def square_curvature(space: ScoreSpace, v: Vector, shares: np.ndarray) -> Vector
     gap = means[1] - means[0]
 
     def product(targets: Targets, v: np.ndarray) -> np.ndarray:
-        own = targets.positive.astype(np.intp)
-        return targets.pair_weights * (shares[own] * (v - means[own]) + np.array([-gap, gap])[own])
+        share, mean, step = (by_class(values, targets.positive) for values in (shares, means, np.array([-gap, gap])))
+        return targets.pair_weights * (share * (v - mean) + step)
 
     return space.map(product, v)
 
 
-def class_sums(targets: Targets, v: np.ndarray) -> np.ndarray:
+def class_sums(targets: Targets, v: Any) -> np.ndarray:
     """Return the sums of pair weight times v in the two classes; over all rows these are the class means of v."""
     weighted = targets.pair_weights * v
+    if not isinstance(v, np.ndarray):
+        xp = namespace(v)
+        upper, total = float(xp.sum(weighted * xp.astype(targets.positive, v.dtype))), float(xp.sum(weighted))
+        return np.array([total - upper, upper])
     return np.array([np.sum(weighted, where=~targets.positive), np.sum(weighted, where=targets.positive)])

@@ -154,7 +154,7 @@ class _Encoder:
             parts = self.encode([value.data, value.indices, value.indptr], where)
             return {"csr": name, "n_columns": value.shape[1], "parts": parts}
         if name := name_of(kind, "moments"):
-            return {"moments": name, "attributes": self._each(vars(value), "attribute", owner)}
+            return {"moments": name, "attributes": self._each(value.__getstate__(), "attribute", owner)}
         if kind is functools.partial and not value.args and (name := name_of(value.func, "partial")):
             return {"partial": name, "keywords": self._each(value.keywords, "parameter", name)}
         if name := name_of(kind, "estimator"):

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
+from ..data.elsewhere import rows_elsewhere
 from ..data.memory import MemoryRows
 from ..data.moments import ClassMoments
 from ..data.protocol import FoldModels, HeldOut, Round, Rows, Split
 from ..data.scores import ScoreHistogram
 from ..data.threads import map_threads
-from ..data.validation import check_groups, check_rows, check_weights, find_classes, is_dask
+from ..data.validation import check_groups, check_rows, check_weights, find_classes
 from ..losses import FITTED
 from ..solvers.candidate import Candidate
 from ..solvers.problem import SQUARES, Objective, Problem
@@ -120,7 +121,8 @@ def cross_validate_path(
     Parameters
     ----------
     X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-        Rows. If it is a Dask collection, so are y, the weights and the groups, with the same partitions.
+        Rows. If it is a Dask collection, so are y, the weights and the groups, with the same partitions. CuPy arrays
+        and tensors on a GPU are used there.
     y : array-like of shape (n_samples,)
         Labels of two classes; the larger is positive.
     loss : str, default="squared"
@@ -164,12 +166,8 @@ def cross_validate_path(
     >>> bool(path.auc.mean(axis=0).max() > 0.99)
     True
     """
-    rows: Rows
-    if is_dask(X):
-        from ..data.dask import DaskRows
-
-        rows = DaskRows(X, y, sample_weight, groups)
-    else:
+    rows: Rows | None = rows_elsewhere(X, y, sample_weight, groups)
+    if rows is None:
         X, y = check_rows(X, y)
         rows = MemoryRows(X, y, find_classes(y), check_weights(sample_weight, X), check_groups(groups, X))
     if loss not in FITTED:

@@ -34,6 +34,7 @@ from scipy import linalg
 from scipy.optimize import bisect
 from sklearn.exceptions import ConvergenceWarning
 
+from ..data.arrays import by_class, namespace
 from ..data.memory import MemorySpace
 from ..data.moments import ClassMoments
 from ..data.protocol import Rows, Targets, Vector
@@ -312,8 +313,8 @@ class NewtonProblem:
 
     def curvature(self, point: Point) -> Vector:
         """Return the curvature of the loss in the score of each row."""
-        positives = self.rows.map(lambda targets: targets.positive.astype(np.float64))
-        return self.rows.map(lambda targets, h: np.abs(h), point.hessian_product(positives))
+        positives = self.rows.map(lambda targets: by_class(np.array([0.0, 1.0]), targets.positive))
+        return self.rows.map(lambda targets, h: abs(h), point.hessian_product(positives))
 
     def is_wide(self, alpha: float) -> bool:
         """Return whether Newton steps are computed in score space; see `solvers/row_space.py`."""
@@ -494,7 +495,7 @@ class HingeProblem(NewtonProblem):
 
     def lower_bound(self, at: Iterate, alpha: float) -> float:
         """Return the lower bound from the slopes at an iterate, times the factor in [0, 1] that maximises it."""
-        mean = float(self.rows.reduce(lambda targets, g: g[~targets.positive].sum(), at.point.gradient))
+        mean = float(self.rows.reduce(lambda targets, g: namespace(g).sum(g[~targets.positive]), at.point.gradient))
         G = self.pullback(at.point.gradient)
         square = float(G @ G) / alpha
         factor = min(mean / square, 1.0) if square > 0 else 1.0

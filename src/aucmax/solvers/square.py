@@ -35,12 +35,13 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
+from ..data.arrays import namespace, place_beside, to_numpy
 from ..data.moments import ClassMoments, covariance_shares, spread
 from ..data.protocol import Rows, Vector
 from ..data.scores import ScoreMoments
@@ -57,6 +58,7 @@ SOLVERS = ("auto", "moments", "dual", "cg")
 # from a smaller order on (3,314 x 54,877 with 0.4% nonzeros: 0.2 s for a path, 6 s for the eigendecomposition).
 MAX_ORDER = 4096
 MAX_ORDER_SPARSE = 1024
+DEVICE_ORDER = 1024  # from which on the matrix of rows on a device is factored there
 
 
 def choose_solver(rows: Rows) -> str:
@@ -163,7 +165,10 @@ class MomentProblem(SquareProblem):
     def solutions(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
         """Return the minimisers for X / scale; they are exact, so `tol` is not used."""
         M, delta = self.scaled.pair_scatter(), self.delta
-        return solve(M, delta, float(alphas[0]))[None] if len(alphas) == 1 else eigen_solve(M, delta, alphas)
+        beside = self.scaled.beside if len(M) >= DEVICE_ORDER else None
+        if len(alphas) == 1:
+            return solve(M, delta, float(alphas[0]), beside)[None]
+        return eigen_solve(M, delta, alphas, beside)
 
     def curvature(self, v: np.ndarray, scores: Vector) -> float:
         """Return v'Mv, for weights v of X / scale and their scores."""
@@ -302,17 +307,23 @@ def shrinkage_ridge(C: np.ndarray, n: float) -> float:
 # The linear algebra
 
 
-def solve(M: np.ndarray, delta: np.ndarray, alpha: float) -> np.ndarray:
-    """Return the solution of (M + alpha I) w = delta, that of least norm if there are many. M is overwritten."""
+def solve(M: np.ndarray, delta: np.ndarray, alpha: float, beside: Any = None) -> np.ndarray:
+    """Return the solution of (M + alpha I) w = delta, that of least norm if there are many. M is overwritten.
+
+    It is computed on the device of `beside`, if that is given.
+    """
     if alpha <= EPS * len(M) * np.trace(M):  # Cholesky may succeed on a singular matrix and return noise
-        return eigen_solve(M, delta, np.array([alpha]))[0]
+        return eigen_solve(M, delta, np.array([alpha]), beside)[0]
     M.flat[:: len(M) + 1] += alpha
+    if beside is not None:
+        M, delta = place_beside(M, beside), place_beside(delta[:, None], beside)
+        return to_numpy(namespace(M).linalg.solve(M, delta))[:, 0]
     return linalg.solve(M, delta, assume_a="pos", overwrite_a=True, check_finite=False)
 
 
-def eigen_solve(M: np.ndarray, delta: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+def eigen_solve(M: np.ndarray, delta: np.ndarray, alphas: np.ndarray, beside: Any = None) -> np.ndarray:
     """Return the solutions of (M + alpha I) w = delta for all alphas, from one eigendecomposition of M."""
-    values, U = eigh(M)
+    values, U = eigh(M, beside)
     return _shifted_inverse(values, alphas) * (delta @ U) @ U.T
 
 
@@ -337,8 +348,14 @@ def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, center: np.ndar
     return (rows.pullback(rows.label(pulled), center) / scale[:, None]).T
 
 
-def eigh(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues, increasing, and eigenvectors; by NumPy, since SciPy holds the interpreter lock."""
+def eigh(M: np.ndarray, beside: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues, increasing, and eigenvectors; by NumPy, since SciPy holds the interpreter lock.
+
+    They are computed on the device of `beside`, if that is given.
+    """
+    if beside is not None:
+        values, U = namespace(beside).linalg.eigh(place_beside(M, beside))
+        return to_numpy(values), to_numpy(U)
     with one_blas_thread():
         return np.linalg.eigh(M)
 

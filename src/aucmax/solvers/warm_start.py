@@ -72,4 +72,4 @@ def mix(c: np.ndarray, scores: Sequence[Vector]) -> Vector:
 
 def products(targets: Targets, u: np.ndarray, *others: np.ndarray) -> np.ndarray:
     """Return the inner products of a block of one vector with those of others."""
-    return np.array([u @ other for other in others])
+    return np.array([float(u @ other) for other in others])

@@ -340,6 +340,11 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         self._stream = stream._replace(rng=progress["rng"], carry=progress["carry"]).watch(history)
         context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False  # kernels take one row after the other
+        return tags
+
     def _scaling(self, totals: np.ndarray, means: np.ndarray, variances: np.ndarray) -> Scaling:
         """Return how `fit` scales the columns, see the head of this file."""
         standardize = self._chosen("standardize")

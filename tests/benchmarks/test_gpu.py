@@ -1,0 +1,34 @@
+"""The benchmark of rows on a device: a tiny run in memory, and the page made from its results. No time is asserted."""
+
+import json
+
+import gpu
+import pytest
+import sklearn
+
+TINY = ["--moments", "300", "4", "--fit", "400", "3", "--scores", "500", "--kernel", "2200", "5", "--landmarks", "40"]
+
+
+@pytest.mark.filterwarnings("ignore:The cross-validated AUC is highest")
+def test_a_tiny_run_measures_everything_and_writes_the_page(tmp_path, monkeypatch):
+    pytest.importorskip("array_api_strict")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    results, page = tmp_path / "gpu.json", tmp_path / "scale.md"
+    with sklearn.config_context(array_api_dispatch=True):
+        gpu.main(["--measure", "--library", "array_api_strict", *TINY, "--repeats", "1", "--results", str(results)])
+    found = json.loads(results.read_text())["results"]
+    assert len(found) == 7
+    for result in found:
+        assert result["seconds"] > 0
+        assert result["processor"] > 0
+        assert result.get("difference", 0) < (1e-6 if "AUCClassifier()" in result["what"] else 1e-10)
+    kernel = found[-1]
+    assert kernel["auc"] > kernel["linear_auc"] + 0.1
+    page.write_text("before\n<!-- gpu -->\nold\n<!-- end gpu -->\nafter\n")
+    for _ in range(2):
+        gpu.main(["--results", str(results), "--write", str(page)])
+    text = page.read_text()
+    assert text.startswith("before\n<!-- gpu -->\n\n")
+    assert text.endswith("<!-- end gpu -->\nafter\n")
+    assert "old" not in text
+    assert all(text.count(f"| {result['what']} |") == 1 for result in found)

@@ -1,0 +1,367 @@
+"""Fits to arrays on a device: the weights of memory, and results where their input is.
+
+The namespaces are the strictest implementation of the array API standard, and PyTorch, CuPy and CUDA where they are
+installed.
+"""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from problems import noisy_line
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+
+from aucmax import (
+    BAM,
+    PSAM,
+    SOLAM,
+    AUCClassifier,
+    GaussianAUC,
+    GaussianError,
+    KMeansNystroem,
+    PairwiseDescent,
+    compare_auc,
+    cross_validate_path,
+    load_model,
+    pairwise_loss,
+    roc_auc,
+    roc_auc_ci,
+)
+from aucmax.data.arrays import Bins, namespace, on_device, to_numpy
+from aucmax.data.device import self_product
+
+N, D = 120, 4
+ALPHAS = (3.0, 0.3, 0.03)
+SQUARES = (
+    AUCClassifier("squared", alpha=0.1),
+    AUCClassifier("squared"),
+    AUCClassifier("pooled", alphas=ALPHAS, cv=StratifiedKFold(3)),
+    AUCClassifier("squared", solver="dual", alpha=0.1),
+    AUCClassifier("squared", solver="cg", alpha=0.1, tol=1e-12),
+    AUCClassifier(n_nonzero=[1, 3], alphas=ALPHAS, cv=3),
+    GaussianAUC(),
+)
+OTHERS = (
+    AUCClassifier(),
+    AUCClassifier(alphas=ALPHAS, cv=StratifiedKFold(3)),
+    AUCClassifier("squared_hinge", alphas=ALPHAS, cv=3, tol=1e-10),
+    AUCClassifier("hinge", alpha=0.3, tol=1e-2),
+    AUCClassifier("logistic", alphas=ALPHAS, cv=3, tol=1e-10),
+    AUCClassifier("logistic", alpha=0.1, solver="cg", tol=1e-10),
+    AUCClassifier("exponential", alpha=0.1, tol=1e-10),
+    AUCClassifier("sigmoid", alpha=1.0),
+    AUCClassifier("balanced_logistic", alpha=0.1, tol=1e-10),
+    AUCClassifier("smooth_auc", alpha=0.1),
+    AUCClassifier(penalty="elasticnet", alphas=ALPHAS, cv=3),
+    AUCClassifier(n_nonzero=2, alpha=0.1, solver="cg"),
+    BAM(tol=1e-9),
+    GaussianError(),
+    PairwiseDescent("logistic", alpha=0.1),
+)
+
+
+def strict():
+    return pytest.importorskip("array_api_strict").asarray
+
+
+def torch_tensor():
+    return pytest.importorskip("torch").asarray
+
+
+def cuda_tensor():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    return lambda values: torch.asarray(values, device="cuda")
+
+
+def cupy_array():
+    return pytest.importorskip("cupy").asarray
+
+
+KINDS = {"array_api_strict": strict, "torch": torch_tensor, "torch on CUDA": cuda_tensor, "cupy": cupy_array}
+
+
+@pytest.fixture(params=KINDS.values(), ids=KINDS)
+def put(request, monkeypatch):
+    """Return the function that puts a NumPy array on a device."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    move = request.param()
+    with sklearn.config_context(array_api_dispatch=True):
+        yield move
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Rows and labels, and weights, some of them 0."""
+    X, y = noisy_line(n=N, d=D)
+    return X, y, np.random.default_rng(1).integers(0, 3, N).astype(float)
+
+
+def assert_same_weights(found, expected, tolerance):
+    for name in ("coef_", "intercept_", "calibration_"):
+        assert type(getattr(found, name)) is np.ndarray
+    assert_allclose(found.coef_, expected.coef_, rtol=0, atol=tolerance * np.abs(expected.coef_).max())
+    assert_allclose(found.intercept_, expected.intercept_, rtol=tolerance, atol=tolerance)
+    assert_allclose(found.calibration_, expected.calibration_, rtol=1e-8)
+    assert_array_equal(found.classes_, expected.classes_)
+    assert found.n_features_in_ == expected.n_features_in_
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("estimator", SQUARES, ids=repr)
+def test_square_losses_have_the_weights_of_memory(put, estimator, weighted, data):
+    arguments = data if weighted else data[:2]
+    expected = clone(estimator).fit(*arguments)
+    assert_same_weights(clone(estimator).fit(*map(put, arguments)), expected, 1e-10)
+
+
+@pytest.mark.parametrize("estimator", OTHERS, ids=repr)
+def test_other_losses_have_the_weights_of_memory(put, estimator, data):
+    expected = clone(estimator).fit(*data)
+    found = clone(estimator).fit(*map(put, data))
+    assert_same_weights(found, expected, 1e-8)
+    if hasattr(expected, "cv_results_"):
+        assert_allclose(found.alphas_, expected.alphas_, rtol=1e-12)
+        assert_allclose(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], atol=1e-14)
+
+
+def test_a_blend_of_a_sample(put):
+    """More rows than candidates are compared on, and far from zero."""
+    X, y = noisy_line(n=9000, d=3)
+    X += [0.0, 1e4, -1e7]
+    expected, found = AUCClassifier().fit(X, y), AUCClassifier().fit(put(X), put(y))
+    assert_same_weights(found, expected, 1e-8)
+    assert found.blend_auc_ == pytest.approx(expected.blend_auc_, abs=1e-14)
+
+
+@pytest.mark.parametrize("cv", [3, GroupKFold(4)], ids=repr)
+def test_groups_are_kept_together(put, cv, data):
+    X, y, weights = data
+    groups = np.random.default_rng(2).integers(0, 30, N)
+    expected = AUCClassifier("squared", cv=cv).fit(X, y, weights, groups)
+    for move in (put, np.asarray):
+        found = AUCClassifier("squared", cv=cv).fit(put(X), put(y), put(weights), move(groups))
+        assert_same_weights(found, expected, 1e-10)
+
+
+def test_a_path_is_cross_validated_as_in_memory(put, data):
+    X, y, weights = data
+    expected = cross_validate_path(X, y, sample_weight=weights, alphas=ALPHAS)
+    found = cross_validate_path(put(X), put(y), sample_weight=put(weights), alphas=ALPHAS)
+    assert_allclose(found.auc, expected.auc, rtol=0, atol=1e-14)
+
+
+def test_other_numbers_and_constant_columns(put, data):
+    X, y, _ = data
+    constant = np.column_stack([X, np.full(N, 0.1)])
+    clf = AUCClassifier("squared", alpha=0.1)
+    for rows in (X.astype(np.float32), np.round(X).astype(np.int64), constant, X[:3], np.tile(X[:20], 9)):
+        labels = y[: len(rows)].copy()
+        labels[:2] = 0, 1
+        assert_same_weights(clone(clf).fit(put(rows), put(labels)), clone(clf).fit(rows, labels), 1e-10)
+    assert clone(clf).fit(put(constant), put(y)).coef_[0, -1] == 0
+
+
+def test_predictions_live_where_their_input_does(put, data):
+    X, y, weights = data
+    clf = AUCClassifier("squared", alpha=0.1).fit(X, y)
+    for rows in (X, X.astype(np.float32)):
+        for name in ("decision_function", "predict", "predict_proba", "predict_log_proba"):
+            expected, found = getattr(clf, name)(rows), getattr(clf, name)(put(rows))
+            assert namespace(found) is namespace(put(X))
+            assert found.device == put(X).device
+            assert_allclose(to_numpy(found), expected, rtol=1e-12, atol=1e-12)
+        for labels in (y, put(y)):
+            assert clf.score(put(rows), labels) == clf.score(rows, y)
+        assert clf.score(put(rows), put(y), put(weights)) == pytest.approx(clf.score(rows, y, weights), abs=1e-15)
+
+
+@pytest.mark.parametrize("estimator", SQUARES[:-1], ids=repr)
+def test_sparse_rows_of_cupy(estimator, data):
+    cupyx = pytest.importorskip("cupyx.scipy.sparse")
+    X, y, weights = data
+    thin = sparse.csr_matrix(X * (np.random.default_rng(3).random(X.shape) < 0.4))
+    expected, found = clone(estimator).fit(thin, y, weights), clone(estimator).fit(cupyx.csr_matrix(thin), y, weights)
+    assert_same_weights(found, expected, 1e-10)
+    assert_allclose(to_numpy(found.predict_proba(cupyx.csr_matrix(thin))), expected.predict_proba(thin), rtol=1e-9)
+
+
+def test_labels_that_a_device_cannot_hold(put, data):
+    X, y, _ = data
+    names = np.array(["no", "yes"])[y]
+    clf = AUCClassifier("squared", alpha=0.1).fit(put(X), names)
+    assert_array_equal(clf.predict(put(X)), clf.predict(X))
+    assert clf.score(put(X), names) == clf.score(X, names)
+
+
+def test_the_fitted_estimator_is_an_ordinary_one(put, data, tmp_path):
+    X, y, _ = data
+    clf = AUCClassifier().fit(put(X), put(y))
+    expected = clf.decision_function(X)
+    assert_array_equal(pickle.loads(pickle.dumps(clf)).decision_function(X), expected)
+    clf.save(tmp_path / "model.safetensors")
+    assert_array_equal(load_model(tmp_path / "model.safetensors").decision_function(X), expected)
+
+
+def test_large_matrices_are_factored_on_the_device(put, data, monkeypatch):
+    expected = [clone(clf).fit(*data) for clf in SQUARES[:2]]
+    monkeypatch.setattr("aucmax.solvers.square.DEVICE_ORDER", 1)
+    monkeypatch.setattr("scipy.linalg.solve", None)
+    monkeypatch.setattr("aucmax.solvers.square.one_blas_thread", None)
+    for clf, in_memory in zip(SQUARES, expected, strict=False):
+        found = clone(clf).fit(*map(put, data))
+        assert_same_weights(found, in_memory, 1e-10)
+        assert pickle.loads(pickle.dumps(found)).moments_.beside is None
+    monkeypatch.undo()
+
+
+# Kernel features
+
+
+def test_kernel_features_are_those_of_memory(put, data, monkeypatch):
+    X = data[0]
+    monkeypatch.setattr("aucmax.nystroem.DEVICE_BLOCK", 50)
+    kernel = KMeansNystroem(20, random_state=0).fit(X)
+    on = KMeansNystroem(20, random_state=0).fit(put(X))
+    assert on.gamma_ == kernel.gamma_
+    assert_allclose(on.components_, kernel.components_, rtol=1e-12)
+    for rows in (X, X.astype(np.float32)):
+        found = kernel.transform(put(rows))
+        assert namespace(found) is namespace(put(X))
+        assert_allclose(to_numpy(found), kernel.transform(rows), rtol=1e-9, atol=1e-9)
+    far = X.copy()
+    far[0] = 1e200
+    assert_allclose(to_numpy(kernel.transform(put(far))), kernel.transform(far), rtol=1e-9, atol=1e-9)
+    inner, expected = (features @ features.T for features in (to_numpy(on.transform(put(X))), kernel.transform(X)))
+    assert_allclose(inner, expected, rtol=1e-7, atol=1e-9)  # eigenvectors have no sign
+
+
+@pytest.mark.parametrize(
+    "estimator", [AUCClassifier("squared", alpha=0.1), AUCClassifier("squared", alphas=ALPHAS, cv=3)], ids=repr
+)
+def test_features_that_are_never_all_made(put, estimator, data, monkeypatch):
+    X, y, weights = data
+    monkeypatch.setattr("aucmax.data.device.BLOCK_VALUES", 1000)
+    kernel = KMeansNystroem(8, random_state=0).fit(X)
+    expected = clone(estimator).fit(kernel.transform(X), y, weights)
+    for rows in (kernel.rows(put(X), put(y), put(weights)), kernel.rows(X, y, weights)):
+        assert_same_weights(clone(estimator).fit_rows(rows), expected, 1e-9)
+    with pytest.raises(ValueError, match=r"^X has 3 features, but KMeansNystroem is expecting 4 features as input\.$"):
+        kernel.rows(put(X[:, 1:]), put(y))
+
+
+def test_wide_moments_are_made_of_panels(put, data, monkeypatch):
+    monkeypatch.setattr("aucmax.data.device.PANEL", 2)
+    monkeypatch.setattr("aucmax.data.device.N_PANELS", 3)
+    Z = data[0][:, [0, 1, 2, 3, 0]]
+    assert_allclose(to_numpy(self_product(put(Z))), Z.T @ Z, rtol=1e-12)
+
+
+# Measures of scores
+
+
+def test_areas_and_their_intervals(put):
+    rng = np.random.default_rng(0)
+    y, weights = rng.random(500) < 0.7, rng.integers(0, 4, 500).astype(float)
+    a, b = rng.integers(0, 40, (2, 500)) + 5.0 * y  # many ties
+    assert roc_auc(put(y), put(a)) == roc_auc(y, a)
+    assert roc_auc(y, put(a.astype(np.float32))) == roc_auc(y, a)
+    assert_array_equal(roc_auc(put(y), put(np.column_stack([a, b]))), roc_auc(y, np.column_stack([a, b])))
+    assert roc_auc(put(y), put(a), put(weights)) == pytest.approx(roc_auc(y, a, weights), abs=1e-15)
+    assert roc_auc(put(y), put(a), put(weights), max_fpr=0.2) == roc_auc(y, a, weights, max_fpr=0.2)
+    assert roc_auc_ci(put(y), put(a)) == roc_auc_ci(y, a)
+    assert compare_auc(put(y), put(a), put(b)) == compare_auc(y, a, b)
+
+
+@pytest.mark.parametrize(
+    "loss", ["squared", "pooled", "squared_hinge", "hinge", "logistic", "exponential", "sigmoid", "balanced_logistic"]
+)
+def test_losses_and_their_derivatives(put, loss):
+    rng = np.random.default_rng(1)
+    y, weights = rng.random(200) < 0.3, rng.integers(0, 3, 200).astype(float)
+    scores, v = np.round(3 * rng.standard_normal((2, 200)), 1)  # some margins are 1 exactly
+    if loss in ("logistic", "sigmoid"):
+        scores[:2] += [-300, 500]  # boxes far apart
+    expected = pairwise_loss(y, scores, loss, weights)
+    found = pairwise_loss(put(y), put(scores), loss, put(weights))
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+    size = np.abs(expected.gradient).max()
+    assert_allclose(to_numpy(found.gradient), expected.gradient, rtol=1e-11, atol=1e-12 * size)
+    curved = expected.hessian_product(v)
+    assert_allclose(to_numpy(found.hessian_product(put(v))), curved, rtol=1e-10, atol=1e-11 * np.abs(curved).max())
+
+
+def test_sums_over_bins(put):
+    slots, weights = np.random.default_rng(2).integers(0, 7, 50), np.arange(50.0)
+    assert_allclose(Bins(put(slots), 9).sums(put(weights)), np.bincount(slots, weights, 9), rtol=1e-14)
+
+
+# What stays in memory, and what is refused
+
+
+def test_numpy_never_counts_as_a_device(put, data):
+    for values in (data[0], data[0].tolist(), sparse.csr_array(data[0])):
+        assert not on_device(values)
+    assert on_device(put(data[0]))
+
+
+def test_tensors_in_memory_are_used_there_without_dispatch(data):
+    torch = pytest.importorskip("torch")
+    X, y, _ = data
+    assert not on_device(torch.asarray(X))
+    clf = AUCClassifier("squared", alpha=0.1).fit(torch.asarray(X), torch.asarray(y))
+    assert type(clf.decision_function(torch.asarray(X))) is np.ndarray
+
+
+def test_import_loads_no_library_of_a_device():
+    code = "import sys, aucmax; aucmax.AUCClassifier; print({'cupy', 'torch', 'array_api_strict'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_the_tags_tell_who_takes_devices(put, data):
+    X, y = map(put, data[:2])
+    assert AUCClassifier().__sklearn_tags__().array_api_support
+    for call in (SOLAM().fit, PSAM().fit, SOLAM().partial_fit, AUCClassifier().partial_fit):
+        with pytest.raises(
+            ValueError, match=r"^The stochastic algorithms and partial_fit take one row after the other"
+        ):
+            call(X, y)
+    assert not SOLAM().__sklearn_tags__().array_api_support
+
+
+def test_arguments_that_do_not_fit_together(put, data):
+    X, y, weights = data
+    clf = AUCClassifier("squared", alpha=0.1)
+    far = X.copy()
+    far[3, 1] = np.inf
+    for message, arguments in {
+        r"^X must have rows and columns, got an array of shape \(120,\)\.$": (put(X[:, 0]), y),
+        r"^Found input variables with inconsistent numbers of samples: \[120, 100\]$": (put(X), put(y[:100])),
+        r"^y must have one dimension, got an array of shape \(120, 2\)\.$": (put(X), put(np.column_stack([y, y]))),
+        r"^AUC needs two classes, but y holds only one class: 0\.$": (put(X), put(0 * y)),
+        r"^Only binary classification is supported\.": (put(X), put(np.arange(N))),
+        r"^Input X contains NaN\.$": (put(X * np.nan), put(y)),
+        r"^Input X contains infinity or a value too large for": (put(far), put(y)),
+        r"^The squares of the values of X overflow": (put(X * 1e200), put(y)),
+        r"^sample_weight must have the shape \(120,\), got \(3,\)\.$": (put(X), put(y), put(weights[:3])),
+        r"^Input sample_weight contains NaN\.$": (put(X), put(y), put(weights * np.nan)),
+        r"^Negative values in data passed to `sample_weight`\.$": (put(X), put(y), put(-weights)),
+        r"^AUC needs two classes, but class 1 has no row with a weight above 0\.$": (put(X), put(y), put(1.0 - y)),
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            clf.fit(*arguments)
+    with pytest.raises(NotFittedError):
+        clf.predict(put(X))
+    clf.fit(X, y)
+    with pytest.raises(ValueError, match=r"^X has 3 features, but AUCClassifier is expecting 4 features as input\.$"):
+        clf.predict(put(X[:, 1:]))
+    with pytest.raises(ValueError, match=r"^y holds 2, but the classes are \[0, 1\]\.$"):
+        clf.score(put(X), put(2 * y))
