@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers scaling gpu constraints clean
+.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers scale scaling gpu constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -78,6 +78,10 @@ peers: $(VENV)/.installed
 	$(BIN)/python benchmarks/peers.py --write docs/peers.md --readme README.md
 
 # Measures what benchmarks/results/scaling.json lacks of time and memory as data grow, and writes docs/scaling.md.
+# Fits on a Dask cluster of two processes, for docs/scale.md.
+scale: $(VENV)/.installed
+	$(BIN)/python benchmarks/scale.py --write docs/scale.md
+
 scaling: $(VENV)/.installed
 	$(BIN)/python benchmarks/scaling.py --write docs/scaling.md
 

@@ -1,5 +1,6 @@
 """The code of the README and of the guide to the command line runs."""
 
+import importlib.util
 import re
 import shlex
 import subprocess
@@ -21,6 +22,19 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README + GUIDE, re.DOTALL)
 def test_python_block(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "README.md", "exec"), {})
+
+
+def test_the_examples_of_each_place_of_rows_give_the_same_weights(tmp_path, monkeypatch):
+    """The blocks of the page follow each other; the last one, on a device, needs PyTorch."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "where.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    known = {}
+    for block in blocks:
+        if "import torch" not in block or importlib.util.find_spec("torch"):
+            exec(compile(block, "where.md", "exec"), known)
+    assert {"in_memory", "from_files", "on_dask"} <= set(known)
+    assert ["import torch" in block for block in blocks] == [False, False, False, True]
 
 
 @pytest.mark.parametrize("page", [README, GUIDE], ids=["README", "guide"])
