@@ -3,8 +3,11 @@
 import pickle
 import tracemalloc
 
+import dask.array as da
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from problems import noisy_line
 from scipy import linalg, sparse
 from sklearn.base import clone
 from sklearn.datasets import make_circles
@@ -12,7 +15,7 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from aucmax import AUCClassifier, KMeansNystroem, nystroem
+from aucmax import AUCClassifier, KMeansNystroem, nystroem, open_rows
 from aucmax.algorithms import ALGORITHMS
 
 PIPELINES = ("NSOLAM", "NASAM", "NPSAM", "NBAM")
@@ -321,3 +324,18 @@ def test_pipelines_pass_parameters_on(name):
         published = ALGORITHMS[name](n_components=7, variant="paper")  # the papers take columns as distributed
         assert published["scale"] == "passthrough"
         assert published[-1].variant == "paper"
+
+
+def test_features_of_files_and_of_dask_arrays_are_made_block_by_block(tmp_path):
+    X, y = noisy_line(n=300, d=3)
+    kernel = KMeansNystroem(12, random_state=0).fit(X)
+    estimator = AUCClassifier("squared", alphas=(1.0, 0.01), cv=3)
+    expected = clone(estimator).fit(kernel.transform(X), y)
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header="a,b,c,label", comments="", fmt="%.17g")
+    chunks = (100, 1, 0, 199)
+    lazy = [da.from_array(values, chunks=(chunks, *values.shape[1:])) for values in (X, y)]
+    for rows in (kernel.rows(open_rows(path, target="label")), kernel.rows(*lazy)):
+        found = clone(estimator).fit_rows(rows)
+        assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-9 * np.abs(expected.coef_).max())
+        assert found.alpha_ == expected.alpha_

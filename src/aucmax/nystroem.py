@@ -262,8 +262,13 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"X has {X.n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
                 "as input."
             )
-        features = DeviceFeatures(self, X.targets.positive, np.float64) if isinstance(X, DeviceRows) else self.transform
+        on_its_device = isinstance(X, DeviceRows)
+        features = DeviceFeatures(self, X.targets.positive, np.float64) if on_its_device else self._features_of_block
         return X.mapped(features, self._n_features_out)
+
+    def _features_of_block(self, X: Any) -> np.ndarray:
+        """Return the features of a block, which may have no rows."""
+        return self.transform(X) if X.shape[0] else np.zeros((0, self._n_features_out))
 
     def _sliced(self, X: Any, y: Any, sample_weight: Any, groups: Any, memory: float) -> SlicedRows:
         X, y = check_rows(X, y)
