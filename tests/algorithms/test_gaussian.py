@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from checks import what_is_expected
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import approx_fprime, minimize
@@ -33,7 +34,8 @@ every_estimator = pytest.mark.parametrize("estimator", ALL, ids=str)
 @slow_descent
 @parametrize_with_checks([GaussianAUC("gradient"), GaussianError("gradient")])  # the rest: test_estimator_checks.py
 def test_estimator_check(estimator, check):
-    check(estimator)
+    with what_is_expected(check):
+        check(estimator)
 
 
 def make_rows(n=300, d=4, seed=0, ratio=0.3):

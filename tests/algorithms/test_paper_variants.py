@@ -274,6 +274,19 @@ def test_the_gaussian_descents_are_those_of_algorithm_1(max_iter, kind):
     assert abs(threshold) < 1e-10
 
 
+@both_kinds
+@pytest.mark.parametrize("max_iter", [1, 2, 5, 20, 250])
+def test_the_threshold_of_the_gaussian_error_is_the_weight_of_a_constant_column(max_iter, kind):
+    X, y = make_rows()
+    X *= 10  # shorter ones end after a step, with every row called negative
+    error = aucmax.GaussianError(variant="paper", fit_intercept=True, max_iter=max_iter).fit(kind(X), y)
+    iterates = gaussian.gaussian_error(np.column_stack([X, np.ones(len(y))]), y)
+    assert len(iterates) > 10
+    found, expected = np.append(error.coef_, error.intercept_), iterates[: max_iter + 1][-1]
+    assert abs(expected[-1]) > 0.01
+    np.testing.assert_allclose(found / np.linalg.norm(found), expected / np.linalg.norm(expected), rtol=0, atol=1e-10)
+
+
 # What holds for every case, without an oracle
 
 every_case = pytest.mark.parametrize("name", CASES)

@@ -1,8 +1,7 @@
 """scikit-learn's own contract, in full, for every public estimator."""
 
-from contextlib import nullcontext
-
 import pytest
+from checks import what_is_expected
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -66,16 +65,3 @@ def failed_checks(estimator):
 def test_estimator_check(estimator, check):
     with what_is_expected(check):
         check(estimator)
-
-
-def what_is_expected(check):
-    """Return the context of a check: those of arrays on a device find that fitted attributes are NumPy arrays.
-
-    That is a decision: an estimator that was fitted on a device can be used and saved anywhere. The rest of what they
-    ask for is checked by tests/test_device.
-    """
-    given = getattr(check, "keywords", {})
-    namespace = given["X_ns_and_device"].xp if "X_ns_and_device" in given else given.get("array_namespace", "numpy")
-    if namespace == "numpy":
-        return nullcontext()
-    return pytest.raises(AssertionError, match=r"attribute is in wrong namespace|did not raise when called with a diff")

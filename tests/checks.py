@@ -1,0 +1,18 @@
+"""What scikit-learn's checks of an estimator are expected to find."""
+
+from contextlib import nullcontext
+
+import pytest
+
+
+def what_is_expected(check):
+    """Return the context of a check: those of arrays on a device find that fitted attributes are NumPy arrays.
+
+    That is a decision: an estimator that was fitted on a device can be used and saved anywhere. The rest of what they
+    ask for is checked by tests/test_device.
+    """
+    given = getattr(check, "keywords", {})
+    namespace = given["X_ns_and_device"].xp if "X_ns_and_device" in given else given.get("array_namespace", "numpy")
+    if namespace == "numpy":
+        return nullcontext()
+    return pytest.raises(AssertionError, match=r"attribute is in wrong namespace|did not raise when called with a diff")
