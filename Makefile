@@ -77,11 +77,11 @@ peers: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	$(BIN)/python benchmarks/peers.py --write docs/peers.md --readme README.md
 
-# Measures what benchmarks/results/scaling.json lacks of time and memory as data grow, and writes docs/scaling.md.
 # Fits on a Dask cluster of two processes, for docs/scale.md.
 scale: $(VENV)/.installed
 	$(BIN)/python benchmarks/scale.py --write docs/scale.md
 
+# Measures what benchmarks/results/scaling.json lacks of time and memory as data grow, and writes docs/scaling.md.
 scaling: $(VENV)/.installed
 	$(BIN)/python benchmarks/scaling.py --write docs/scaling.md
 

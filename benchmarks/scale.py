@@ -9,7 +9,7 @@ cluster's after one that is not counted. Bytes are those that the workers have s
 (`transfer_outgoing_bytes_total`), and passes are graphs that a fit has computed.
 
 The last table computes what larger data would take from rates measured here: rows read and summed by a worker in a
-second, tasks that the scheduler starts in a second, and bytes that a worker sends in a second.
+second, the tasks of a partition, and tasks that the scheduler starts in a second. The speed of the network is assumed.
 """
 
 from __future__ import annotations
@@ -162,20 +162,22 @@ def extrapolate(fits: dict[tuple[int, int], ClusterFit], n_rows: int, n_columns:
     """Yield what larger data would take on many workers, from the rates of the fits."""
     few, many = fits[1, PARTITIONS[0]], fits[1, PARTITIONS[-1]]
     rows_a_second = n_rows * few.passes / few.seconds
-    tasks_a_second = (many.tasks - few.tasks) / max(many.seconds - few.seconds, 1e-9)
+    tasks_each = (many.tasks - few.tasks) / (PARTITIONS[-1] - PARTITIONS[0])
+    tasks_a_second = (many.tasks - few.tasks) / max(many.seconds - few.seconds, 1e-3)
     state = FOLDS * 2 * n_columns * (n_columns + 1) * 8
     bandwidth = 1e8
     yield (
-        f"A worker reads and sums {rows_a_second:,.0f} rows a second (all passes counted); each further task costs "
-        f"{1e3 / tasks_a_second:.1f} ms. A state, the moments of {FOLDS} folds, has {state / 1e6:.2f} MB; it is taken "
-        f"to be sent at {bandwidth / 1e6:.0f} MB a second, which is a slow network. On {LARGE_WORKERS} workers with "
+        f"A worker reads and sums {rows_a_second:,.0f} rows a second (all passes counted); a partition makes "
+        f"{tasks_each:.0f} tasks, and each costs {1e3 / tasks_a_second:.1f} ms. A state, the moments of {FOLDS} folds, "
+        f"has {state / 1e6:.2f} MB; it is taken to be sent at {bandwidth / 1e6:.0f} MB a second, as by a slow network. "
+        f"On {LARGE_WORKERS} workers with "
         f"partitions of {LARGE_PARTITION:,} rows, {few.passes} passes would take, in seconds:"
     )
     header = ["rows", "reading and summing", "merging", "scheduling", "bottleneck"]
     lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for rows in LARGE:
         n_parts = rows // LARGE_PARTITION
-        tasks = few.passes * n_parts * (1 + 1 / (ARITY - 1))
+        tasks = tasks_each * n_parts
         depth = math.ceil(math.log(n_parts, ARITY))
         parts = {
             "reading and summing": few.passes * rows / rows_a_second / LARGE_WORKERS,

@@ -150,5 +150,9 @@ def test_no_task_holds_more_than_a_bucket_or_a_partition(monkeypatch):
     with Sizes():
         assert roc_auc(lazy(y, chunks), lazy(scores, chunks)) == roc_auc(y, scores)
     assert sum(lengths) == n
+    clf = AUCClassifier("squared", alpha=1.0).fit(scores[:, None], y)
+    with Sizes():
+        assert clf.score(lazy(scores[:, None], chunks), lazy(y, chunks)) == clf.score(scores[:, None], y)
+    assert sum(lengths) == 2 * n, "score too"
     assert len(lengths) > n / 512 / 2
     assert max(lengths) < 3 * 512

@@ -335,6 +335,8 @@ def test_features_of_files_and_of_dask_arrays_are_made_block_by_block(tmp_path):
     np.savetxt(path, np.column_stack([X, y]), delimiter=",", header="a,b,c,label", comments="", fmt="%.17g")
     chunks = (100, 1, 0, 199)
     lazy = [da.from_array(values, chunks=(chunks, *values.shape[1:])) for values in (X, y)]
+    with pytest.raises(ValueError, match=r"^KMeansNystroem takes no Dask collections: .*kernel\.rows\(X, y\)"):
+        kernel.transform(lazy[0])
     for rows in (kernel.rows(open_rows(path, target="label")), kernel.rows(*lazy)):
         found = clone(estimator).fit_rows(rows)
         assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-9 * np.abs(expected.coef_).max())

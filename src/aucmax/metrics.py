@@ -356,7 +356,7 @@ def _delong(y: Any, **scores: Any) -> tuple[list[float], float]:
         from .data.dask import DaskScores
 
         space: Any = DaskScores(y, **scores)
-    elif on_device(next(iter(scores.values()))):
+    elif any(map(on_device, scores.values())):
         from .data.device import DeviceScores
 
         space = DeviceScores(y, **scores)

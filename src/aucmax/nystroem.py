@@ -42,7 +42,7 @@ from .data.elsewhere import rows_elsewhere
 from .data.memory import MemoryRows
 from .data.moments import check_no_overflow, spread
 from .data.threads import map_threads, one_blas_thread
-from .data.validation import canonical, check_groups, check_rows, check_weights, find_classes
+from .data.validation import canonical, check_groups, check_rows, check_weights, find_classes, is_dask
 from .estimators.base import all_or_nothing
 
 # The default bandwidth is computed from this many rows, as published.
@@ -296,6 +296,11 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return kmeans.fit(sample).cluster_centers_.astype(X.dtype)
 
     def _validate_rows(self, X: Any, reset: bool) -> Any:
+        if is_dask(X):
+            raise ValueError(
+                "KMeansNystroem takes no Dask collections: fit it to rows in memory. Then fit_rows(kernel.rows(X, y)) "
+                "of a classifier makes the features of a collection block by block."
+            )
         if on_device(X):
             X = check_matrix(X, sparse=False)
             check_finite(X, "X")
@@ -424,6 +429,8 @@ def normalize(landmarks: np.ndarray, gamma: float, beside: Any = None) -> np.nda
             e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
         else:
             e, V = map(to_numpy, namespace(beside).linalg.eigh(place_beside(K, beside)))
+    # An eigenvector has no sign. With its largest entry positive, the features are the same on every machine.
+    V = V * np.where(V[np.argmax(np.abs(V), axis=0), np.arange(V.shape[1])] < 0, -1.0, 1.0)
     # The size of a feature is about sqrt(e / m), and its error from rounding of the kernel about eps / sqrt(e): one per
     # cent or less at e = eps m (measured). The eigenvalues have an error of up to 13 eps m in float64.
     least = len(e) * max(np.finfo(landmarks.dtype).eps, 100 * np.finfo(double).eps)

@@ -20,7 +20,7 @@ from sklearn.externals.array_api_compat import device as device_of
 from sklearn.externals.array_api_compat import is_array_api_obj, is_cupy_namespace
 from sklearn.utils import check_consistent_length
 
-from .arrays import by_class, namespace, place_beside, to_numpy
+from .arrays import by_class, namespace, on_device, place_beside, to_numpy
 from .folds import SAMPLE, deal, in_parts, preimages
 from .memory import MemoryRows, MemorySpace
 from .moments import ClassMoments, chan_update, check_no_overflow, warn_of_underflow
@@ -524,11 +524,11 @@ class DeviceScores(DeviceSpace):
     classes : ndarray of shape (2,), default=None
         The classes, if they are known.
     **scores : array of shape (n_rows,) or (n_rows, n_scores)
-        The scores, under the names that errors call them by. The first one is on a device.
+        The scores, under the names that errors call them by. At least one is on a device, which all are moved to.
     """
 
     def __init__(self, y: Any, sample_weight: Any = None, classes: np.ndarray | None = None, **scores: Any) -> None:
-        beside = next(iter(scores.values()))
+        beside = next(filter(on_device, scores.values()), next(iter(scores.values())))
         xp = namespace(beside)
         self.columns = []
         for name, values in scores.items():
@@ -560,6 +560,8 @@ def is_csr(X: Any) -> bool:
 
 def check_matrix(X: Any, sparse: bool = True) -> Any:
     """Return X as float32 or float64, dense or, if `sparse` allows it, CSR."""
+    if str(getattr(X, "layout", "torch.strided")) != "torch.strided":
+        raise ValueError("X on a device must be dense, got a sparse tensor: use its to_dense().")
     if len(X.shape) != 2 or 0 in X.shape:
         raise ValueError(f"X must have rows and columns, got an array of shape {tuple(X.shape)}.")
     if type(X).__module__.startswith("cupyx"):
@@ -571,6 +573,9 @@ def check_matrix(X: Any, sparse: bool = True) -> Any:
             X.sum_duplicates()
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     xp = namespace(X)
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError("Complex data not supported: X has complex values.")
+    X = X.detach() if getattr(X, "requires_grad", False) else X
     return X if X.dtype in (xp.float32, xp.float64) else xp.astype(X, xp.float64)
 
 

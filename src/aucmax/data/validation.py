@@ -12,6 +12,8 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from .arrays import on_device, to_numpy
+
 BLOCK = 1 << 16
 ONE_AFTER_THE_OTHER = (
     "The stochastic algorithms and partial_fit take one row after the other, and not the partitions of a Dask "
@@ -32,7 +34,7 @@ def is_dask(values: Any) -> bool:
 def check_rows(X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X as float32 or float64, dense or canonical CSR, and y. Whether X is finite is checked in its moments."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
-    y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"))
+    y = column_or_1d(check_array(to_numpy(y) if on_device(y) else y, ensure_2d=False, dtype=None, input_name="y"))
     check_consistent_length(X, y)
     return canonical(X), y
 

@@ -20,7 +20,6 @@ from ..data.arrays import by_class, expit, namespace, on_device, softplus, to_nu
 from ..data.elsewhere import rows_elsewhere
 from ..data.memory import MemoryRows, scores_of
 from ..data.protocol import Rows
-from ..data.ranking import auc_of_scores
 from ..data.validation import (
     ONE_AFTER_THE_OTHER,
     STAYS_ON_DEVICE,
@@ -140,7 +139,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X, y = validate_data(
             self,
             X,
-            y,
+            to_numpy(y) if on_device(y) else y,
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
@@ -277,7 +276,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
             space = DaskScores(y, sample_weight, scores=scores)
             check_labels(space.classes, self.classes_)
-            return auc_of_scores(space, space.column(0))
+            return space.auc(0)
         if on_device(scores):
             from ..data.device import DeviceScores
 
