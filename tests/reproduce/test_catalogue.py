@@ -215,6 +215,15 @@ def german(tmp_path):
     return tmp_path
 
 
+def test_a_part_of_a_file_by_the_value_of_a_column(tmp_path):
+    (tmp_path / "vowel").write_text("6 1:1 4:7\n2 1:0 4:8\n7 1:0 4:9\n1 1:1 4:10\n")
+    assert load("vowel", data_dir=tmp_path, positive=[6, 7]).features[:, 3].tolist() == [7, 8, 9, 10]
+    part = load("vowel-train", data_dir=tmp_path, positive=[6], drop_columns=[0, 1, 2])
+    assert part.features[:, 0].tolist() == [7, 10]
+    assert part.y.tolist() == [1, 0]
+    assert part.labels.tolist() == [6, 1]
+
+
 def test_dropped_columns(german):
     whole = load("german", data_dir=german)
     data = load("german", data_dir=german, drop_columns=[0, 2])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from aucmax.reproduce.cells import LAG
 from aucmax.reproduce.counts import (
     GLANCE,
     count_at_a_glance,
@@ -329,6 +330,31 @@ def test_a_remedy_must_make_up_for_most_of_the_difference(tmp_path):
     assert verdict(study, runs("a", "one", 0.76, 0.01)).cause == "unexplained", "the remedy was not measured"
 
 
+def test_the_same_method_on_other_data_may_be_the_remedy(tmp_path):
+    study = read(tmp_path, STUDY + REASON + 'data = ["a"]\nremedy_data = "b"\n')
+    for mean, cause in ((0.80, "data"), (0.791, "data"), (0.78, "unexplained"), (0.85, "unexplained")):
+        cell = verdict(study, runs("a", "one", 0.76, 0.01) + runs("b", "one", mean, 0.01))
+        assert (cell.verdict, cell.cause) == (WORSE, cause)
+    other = runs("a", "one", 0.76, 0.01) + runs("b", "two", 0.80, 0.01)
+    assert verdict(study, other).cause == "unexplained", "another method on the other data is none"
+    with pytest.raises(ValueError, match="names 'a, clean', which is neither"):
+        read(tmp_path, STUDY + REASON + 'data = ["a"]\nremedy_data = "{data}, clean"\n')
+
+
+def test_a_shortfall_that_noise_hides_is_found_and_may_have_a_reason(tmp_path):
+    study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nremedy = "ours"\n')
+    hidden = runs("a", "one", 0.78, 0.1)
+    cell = verdict(study, hidden)
+    assert (cell.verdict, cell.lags, cell.cause) == (UNDECIDABLE, True, "unexplained")
+    assert verdict(study, hidden + runs("a", "ours", 0.80, 0.01)).cause == "data"
+    assert verdict(study, hidden + runs("a", "ours", 0.786, 0.01)).cause == "unexplained", (
+        "far less than what is missing"
+    )
+    assert not verdict(study, runs("a", "one", 0.80 - 0.5 * LAG, 0.1)).lags
+    assert not verdict(study, runs("a", "one", 0.76, 0.01)).lags, "this one is worse"
+    assert not verdict(study, runs("a", "one", 0.82, 0.1)).lags
+
+
 def test_a_figure_of_one_data_set_may_be_fitted(tmp_path):
     study = read(tmp_path, STUDY.replace("runs = 25", "runs = 25\nfitted = [{ method = 'one', data = 'b' }]"))
     assert verdict(study, right()).judgement is not None
@@ -358,14 +384,26 @@ def test_a_method_is_no_witness_of_itself(tmp_path):
 
 
 def test_the_most_particular_reason_that_holds_is_taken(tmp_path):
-    general = REASON.replace("data", "protocol") + 'shown_by = "a run."\n'
+    general = REASON.replace("data", "protocol") + 'remedy = "ours"\n'
     study = read(tmp_path, STUDY + general + REASON + 'data = ["a"]\nwitness = "two"\n')
-    assert verdict(study, right(shift=-0.04)).cause == "data"
-    assert verdict(study, runs("a", "one", 0.76, 0.01) + runs("a", "two", 0.85, 0.01)).cause == "protocol"
+    mended = runs("a", "ours", 0.80, 0.01)
+    assert verdict(study, right(shift=-0.04) + mended).cause == "data"
+    assert verdict(study, runs("a", "one", 0.76, 0.01) + runs("a", "two", 0.85, 0.01) + mended).cause == "protocol"
+
+
+def test_a_study_may_say_why_nothing_is_judged(tmp_path):
+    study = read(tmp_path, STUDY.replace("runs = 25", "runs = 25\nunjudged = 'other methods'"))
+    cell = verdict(study, runs("a", "one", 0.76, 0.01))
+    assert (cell.verdict, cell.why_undecidable, cell.lags) == (UNDECIDABLE, "other methods", True)
+
+
+def test_only_a_run_shows_a_reason(tmp_path):
+    with pytest.raises(ValueError, match="the run that shows it"):
+        read(tmp_path, STUDY + REASON + 'shown_by = "a sentence."\n')
 
 
 def test_a_given_reason_does_not_suppress_the_check_of_the_grouping(tmp_path):
-    study = read(tmp_path, STUDY + REASON + 'shown_by = "a run."\n')
+    study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nwitness = "two"\n')
     cell = verdict(study, right(shift=-0.04), data="b", b=GROUPING)
     assert [reason.cause for reason in cell.reasons] == ["data", "grouping"]
     assert "0.6000 to 0.9000" in cell.reasons[1].shown_by
@@ -381,7 +419,7 @@ def test_a_grouping_explains_what_other_choices_of_the_classes_differ_by(study, 
 
 
 def test_what_agrees_or_is_undecidable_has_no_cause(tmp_path):
-    study = read(tmp_path, STUDY + REASON + 'shown_by = "a run."\n')
+    study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nwitness = "two"\n')
     for records in (right(), right(std=0.3)):
         cell = verdict(study, records, data="b", b=GROUPING)
         assert (cell.reasons, cell.cause) == ((), "")

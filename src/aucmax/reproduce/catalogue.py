@@ -51,6 +51,8 @@ class Entry(NamedTuple):
         The number on OpenML.
     spellings : tuple of mappings
         Labels of other copies and what they are called here. One is applied to a copy that has exactly these labels.
+    only : tuple of (int, float), or ()
+        A column and its value in the rows that belong to the data set, if the files have others.
     note : str
         What users of the data set should know.
     """
@@ -62,6 +64,7 @@ class Entry(NamedTuple):
     libsvm: tuple[str, ...] = ()
     openml: int | None = None
     spellings: tuple[Mapping[str, int], ...] = ()
+    only: tuple[int, float] | tuple[()] = ()
     note: str = ""
 
 
@@ -173,8 +176,12 @@ def load(
     files = find_files(entry, folder)
     parts = [_read(file, entry) for file in files] if files else _download(name, entry, folder, download)
     labels = _spell(name, np.concatenate([y for _, y in parts]), entry.spellings)
+    X = stack([X for X, _ in parts]) if len(parts) > 1 else parts[0][0]
+    if entry.only:
+        column, value = entry.only
+        X, labels = X[X[:, column] == value], labels[X[:, column] == value]
     y = _binary(name, labels, entry.positive if positive is None else positive)
-    X = _without(name, stack([X for X, _ in parts]) if len(parts) > 1 else parts[0][0], drop_columns)
+    X = _without(name, X, drop_columns)
     if max_rows is not None and len(y) > max_rows:
         rows = np.sort(np.random.default_rng(seed).permutation(len(y))[:max_rows])
         X, y, labels = X[rows], y[rows], labels[rows]

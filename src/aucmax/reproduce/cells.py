@@ -9,6 +9,8 @@ from .study import Reason, Value
 
 # Why a published value was not measured.
 ABSENT = ("no data", "failed", "not run")
+# A value that is lower than published by more than this needs a reason, even where noise hides whether it is worse.
+LAG = 0.01
 
 
 class Cell(NamedTuple):
@@ -81,9 +83,14 @@ class Cell(NamedTuple):
         return self.verdict in (BETTER, WORSE)
 
     @property
+    def lags(self) -> bool:
+        """Whether the value is lower than published by more than `LAG`, though noise does not let us call it worse."""
+        return self.verdict == UNDECIDABLE and (self.difference or 0.0) < -LAG
+
+    @property
     def cause(self) -> str:
-        """The kind of the first reason for a value that differs, "unexplained" without one; "" for other values."""
-        if not self.differs:
+        """The kind of the first reason for a value that differs or lags, "unexplained" without one; else ""."""
+        if not (self.differs or self.lags):
             return ""
         return self.reasons[0].cause if self.reasons else "unexplained"
 

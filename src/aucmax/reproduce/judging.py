@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from .cells import Cell
 from .criterion import AGREES, ROUNDING, TOO_CLOSE, Estimate, Judgement, estimate, find_spread, judge
@@ -75,6 +75,8 @@ def _why_unjudged(study: Study, cell: Cell) -> str:
     """Return why two values cannot be compared; "" if they can."""
     assert cell.published is not None
     assert cell.measured is not None
+    if study.unjudged:
+        return study.unjudged
     if any(fitted.method == cell.method and fitted.data in ("", cell.data) for fitted in study.fitted):
         return FITTED
     if not study.published_runs:
@@ -88,7 +90,9 @@ def _why_unjudged(study: Study, cell: Cell) -> str:
 # Reasons
 
 
-def find_reasons(study: Study, results: Results, cell: Cell, others: Sequence[Cell]) -> Iterator[Reason]:
+def find_reasons(
+    study: Study, results: Results, cell: Cell, cells: Mapping[tuple[str, str, str], Cell]
+) -> Iterator[Reason]:
     """Yield the reasons for a difference that runs show: the first such of the study, and the choice of the classes.
 
     Parameters
@@ -98,40 +102,40 @@ def find_reasons(study: Study, results: Results, cell: Cell, others: Sequence[Ce
     results : Results
         What was measured of it.
     cell : Cell
-        A judged cell; one that is neither better nor worse has no reasons.
-    others : sequence of Cell
-        The judged cells of the other methods, by the same metric on the same data: the witnesses.
+        A judged cell; one that is neither better nor worse and does not lag has no reasons.
+    cells : mapping of (str, str, str) to Cell
+        All judged cells of the study by data, method and metric: witnesses and remedies are among them.
 
     Yields
     ------
     reason : Reason
         The reasons.
     """
-    if cell.differs:
-        given = (reason for reason in study.reasons_for(cell.data, cell.method) if _holds(reason, cell, others))
+    if cell.differs or cell.lags:
+        given = (reason for reason in study.reasons_for(cell.data, cell.method) if _holds(reason, cell, cells))
         yield from itertools.islice(given, 1)
         yield from _choice_of_classes(study, results, cell)
 
 
-def _holds(reason: Reason, cell: Cell, others: Sequence[Cell]) -> bool:
+def _holds(reason: Reason, cell: Cell, cells: Mapping[tuple[str, str, str], Cell]) -> bool:
     """Return whether runs show a reason: its witness differs by as much as the cell, or its remedy does not differ."""
     if reason.shown_by:
         return True
-    named = [other for other in others if other.method == (reason.witness or reason.remedy)]
+    data = reason.remedy_data.format(data=cell.data) or cell.data
+    other = cells.get((data, reason.witness or reason.remedy or cell.method, cell.metric))
     own = cell.judgement
-    if own is None or not named:
+    if own is None or other is None or other is cell:
         return False
     if reason.witness:
-        return any(_differ_alike(own, witness) for witness in (other.judgement for other in named) if witness)
-    return any(_is_mended(cell, own, other) for other in named)
+        return other.judgement is not None and _differ_alike(own, other.judgement)
+    return _is_mended(cell, own, other)
 
 
 def _is_mended(cell: Cell, own: Judgement, remedy: Cell) -> bool:
-    """Return whether the value of the remedy agrees with the cell's published one, or differs by a quarter at most."""
+    """Return whether the value of the remedy differs from the cell's published one by a quarter as much at most."""
     if cell.published is None or remedy.measured is None:
         return False
-    left = abs(remedy.measured.mean - cell.published.mean)
-    return left <= max(own.tolerance, abs(own.difference) / 4) + ROUNDING
+    return abs(remedy.measured.mean - cell.published.mean) <= abs(own.difference) / 4 + ROUNDING
 
 
 def _differ_alike(first: Judgement, second: Judgement) -> bool:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from ..algorithms import PAPERS
 from ..files.atomic_write import write_atomically
-from .cells import ABSENT
+from .cells import ABSENT, LAG, Cell
 from .counts import GLANCE, count_at_a_glance, count_causes, count_verdicts, counted_cells, measure_agreement
 from .criterion import BETTER, OUTCOMES, UNDECIDABLE, WORSE
-from .markdown import escape, fold, join_parts, markdown_table, number_text, share_text
+from .markdown import NONE, escape, fold, join_parts, markdown_table, number_text, share_text
 from .plots import draw
 from .sections import quick_warning, write_section
 from .store import Record, Session, gather_results
@@ -109,10 +109,12 @@ def _index(tables: Sequence[Table]) -> str:
             markdown_table(["study", "fits", "published", "measured", *OUTCOMES, *ABSENT], rows),
             "Counts of published figures, without times; a figure that two tables have is counted once.",
             WORDS,
+            *_own_methods(tables),
             *_power(tables),
             *_causes(tables),
             *_undecidable(tables),
             *_unexplained(tables),
+            *_lagging(tables),
             *_sessions(tables),
         ]
     )
@@ -128,6 +130,30 @@ def _counts(tables: Sequence[Table]) -> list[str]:
 
 def _numbers(counts: Sequence[int]) -> list[str]:
     return [f"{count:,}" if count else "" for count in counts]
+
+
+def _own_methods(tables: Sequence[Table]) -> Iterator[str]:
+    """Yield a table of the papers' own methods, each the first of its study: how far below the print they are."""
+    rows = []
+    for table in tables:
+        first = next(iter(table.study.methods))
+        cells = [cell for cell in counted_cells([table]) if cell.method == first and cell.measured]
+        if cells:
+            low = [cell for cell in cells if (cell.difference or 0.0) < -LAG]
+            shown = sum(bool(cell.reasons) for cell in low)
+            rows.append([_link(table), escape(first), *_numbers([len(cells), *_tally(cells), len(low), shown])])
+    if rows:
+        yield "## The papers' own methods"
+        yield (
+            f"How often each is lower than published by more than {LAG:g}, decidable or not, and for how many of these "
+            "a run shows why."
+        )
+        yield markdown_table(["study", "method", "measured", *OUTCOMES, "lower", "a run shows why"], rows)
+
+
+def _tally(cells: Sequence[Cell]) -> list[int]:
+    verdicts = Counter(cell.verdict for cell in cells)
+    return [verdicts[outcome] for outcome in OUTCOMES]
 
 
 def _power(tables: Sequence[Table]) -> Iterator[str]:
@@ -189,6 +215,26 @@ def _unexplained(tables: Sequence[Table]) -> Iterator[str]:
         ]
         text = markdown_table(["study", "data", "method", "metric", "difference"], rows)
         yield fold("Worse and unexplained, the largest differences first", text)
+
+
+def _lagging(tables: Sequence[Table]) -> Iterator[str]:
+    """Yield a list of the figures that are lower than published but not decidable, the largest difference first."""
+    found = [(cell.difference or 0.0, table, cell) for table in tables for cell in counted_cells([table]) if cell.lags]
+    if found:
+        rows = [
+            [
+                _link(table),
+                escape(cell.data),
+                escape(cell.method),
+                cell.metric,
+                number_text(difference, cell.metric),
+                NONE if cell.judgement is None else number_text(cell.judgement.margin, cell.metric),
+                cell.cause,
+            ]
+            for difference, table, cell in sorted(found, key=lambda item: item[0])
+        ]
+        text = markdown_table(["study", "data", "method", "metric", "difference", "±", "reason"], rows)
+        yield fold(f"Lower than published by more than {LAG:g}, but not decidable, the largest differences first", text)
 
 
 def _own_records(table: Table) -> list[Record]:

@@ -274,6 +274,8 @@ def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, al
     is_small = rows <= effort.few_rows and columns <= effort.few_columns
     of_large = effort.draws if isinstance(sample, Draws) else effort.runs
     most = effort.runs_of_small if is_small else of_large
+    if effort.name == "standard":
+        most = study.subjects[label].runs or most
     of_effort = effort.candidates if study.curve is None else effort.candidates_of_curves
     first = rows
     if effort.first_rows and effort.first_values and rows > ONE_ROUND:
@@ -296,13 +298,19 @@ def _plan_fits(
     """Yield method, run and point of the curve of every fit on a data set."""
     own = [entry for entry in study.methods.values() if not entry.same_as]
     methods = [entry for entry in own if subject.generator or not entry.from_moments]
-    methods = [entry._replace(method=_fix(entry.method, subject.parameters)) for entry in methods]
+    methods = [entry._replace(method=_fix(_regrid(entry.method, subject), subject.parameters)) for entry in methods]
     points: Sequence[float | None] = [None]
     if study.curve is not None:
         points = thin(study.curve.values, min(len(study.curve.values), effort.points or len(study.curve.values)))
     for run, entry in itertools.product(range(runs), methods):
         for x in [None] if entry.constant and study.curve and study.curve.of == "method" else points:
             yield entry, run, x
+
+
+def _regrid(method: Method, subject: Subject) -> Method:
+    """Return the method with the grid of a data set."""
+    grid = {name: subject.grid.get(plain_name(name), values) for name, values in method.grid.items()}
+    return method._replace(grid=grid) if subject.grid else method
 
 
 def _fix(method: Method, parameters: Mapping[str, Any]) -> Method:

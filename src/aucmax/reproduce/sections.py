@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -197,11 +198,15 @@ def _tables(table: Table) -> Iterator[str]:
 
 def _explanation(reason: Reason) -> str:
     scope = ", ".join(map(escape, (*reason.data, *reason.methods)))
-    shown = reason.shown_by or (
-        f"{escape(reason.witness)}, which differs by as much on the same data."
-        if reason.witness
-        else f"{escape(reason.remedy)}, which makes up for it on the same data, or for three quarters of it at least."
-    )
+    mended = "which makes up for three quarters of the difference or more"
+    if reason.witness:
+        shown = f"{escape(reason.witness)}, which differs by as much on the same data."
+    elif reason.remedy:
+        shown = f"{escape(reason.remedy)} on the same data, {mended}."
+    elif reason.remedy_data:
+        shown = f"the same method on *{escape(reason.remedy_data.format(data='data'))}*, {mended}."
+    else:
+        shown = reason.shown_by
     return f"*{reason.cause}*{f' ({scope})' if scope else ''}: {one_line(reason.text)} Shown by {one_line(shown)}"
 
 
@@ -260,14 +265,14 @@ def _machines(sessions: Sequence[Session]) -> str:
 def _note(study: Study, cell: Cell, notes: dict[Reason, int]) -> str:
     """Return the verdict on a cell and why; a reason is given by its number in the list below."""
     parts = []
+    keys = [reason._replace(data=tuple(reason.data), methods=tuple(reason.methods)) for reason in cell.reasons]
+    causes = [f"{key.cause} ({notes.setdefault(key, len(notes) + 1)})" for key in keys]
     if cell.differs:
-        keys = [reason._replace(data=tuple(reason.data), methods=tuple(reason.methods)) for reason in cell.reasons]
-        causes = [f"{key.cause} ({notes.setdefault(key, len(notes) + 1)})" for key in keys]
         parts.append(f"**{cell.verdict}**, {', '.join(causes) or 'unexplained'}")
     elif cell.verdict == AGREES:
         parts.append(AGREES)
     elif cell.verdict == UNDECIDABLE:
-        parts.append(f"{UNDECIDABLE}: {cell.why_undecidable}")
+        parts.append(f"{UNDECIDABLE}: {cell.why_undecidable}{f'; lower by {causes[0]}' if causes else ''}")
     if cell.repeated:
         parts.append(f"counted in {study.methods[cell.method].same_as[0]}")
     if cell.printed:
@@ -300,6 +305,11 @@ def _contrasts(table: Table) -> Iterator[str]:
         if rows:
             yield f"{escape(first)} minus {escape(second)}, with the paired interval at 95%:"
             yield markdown_table(["data", "published", "measured", "sign"], rows)
+            signs = Counter(row[-1] for row in rows)
+            yield (
+                f"The published sign on {signs['same']} of {len(rows)} data sets, the opposite one on "
+                f"{signs['opposite']}; on {signs['not shown']} the interval has both."
+            )
 
 
 def _signed(difference: float) -> str:

@@ -115,6 +115,10 @@ class Subject(NamedTuple):
         parameter from a grid, or has none of that name, is left as it is.
     candidates : int or None
         The most candidates of a grid that are tried on these data, where fits are dear.
+    grid : mapping
+        Values to choose parameters from on these data, in place of those of the methods that choose these parameters.
+    runs : int or None
+        The most splits or draws in a standard run, where fits are cheaper or dearer than on other data of this size.
     """
 
     label: str
@@ -129,6 +133,8 @@ class Subject(NamedTuple):
     missing: str = ""
     parameters: Mapping[str, Any] = {}
     candidates: int | None = None
+    grid: Mapping[str, Sequence[Any]] = {}
+    runs: int | None = None
 
 
 class Curve(NamedTuple):
@@ -189,9 +195,12 @@ class Reason(NamedTuple):
         witness on the same data differs from what is published by as much.
     remedy : str
         Another method of the study, which lacks the cause. The reason holds for a value only if that of the remedy on
-        the same data agrees with what is published, or differs from it by a quarter as much at most.
+        the same data differs from what is published by a quarter as much at most.
+    remedy_data : str
+        Other data of the study that lack the cause: the same method on them is the remedy. "{data}" in it stands for
+        the label of the data.
     shown_by : str
-        The run or table that shows it. A reason has this, a witness or a remedy.
+        What shows the reasons that are found without a study file: the choice of the classes.
     """
 
     cause: str
@@ -200,6 +209,7 @@ class Reason(NamedTuple):
     methods: Sequence[str] = ()
     witness: str = ""
     remedy: str = ""
+    remedy_data: str = ""
     shown_by: str = ""
 
 
@@ -263,6 +273,8 @@ class Study(NamedTuple):
         Labels of the methods whose published accuracy is one minus half the error.
     reasons : list of Reason
         Why measured values are better or worse than the published ones.
+    unjudged : str
+        Why no value is judged, if that is so.
     """
 
     name: str
@@ -285,12 +297,13 @@ class Study(NamedTuple):
     win_tie_loss: Mapping[str, str]
     doubled_error: Sequence[str]
     reasons: Sequence[Reason]
+    unjudged: str = ""
 
     def recipes(self) -> dict[tuple[str, str], str]:
         """Return what the results depend on, as text, for each data set ("NAME", "") and each method ("", "NAME")."""
         of_data = f"{self.protocol!r}, {self.curve!r}, {self.metrics!r}"
         texts = {
-            (subject.label, ""): f"{_given(subject, 'label', 'missing')}, {of_data}"
+            (subject.label, ""): f"{_given(subject, 'label', 'missing', 'runs')}, {of_data}"
             for subject in self.subjects.values()
         }
         for entry in self.methods.values():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..algorithms import PAPERS
-from ..algorithms.method import full_name
+from ..algorithms.method import full_name, plain_name
 from ..compare.methods import find_method
 from .study import CAUSES, METRICS, SCALINGS, Curve, Fitted, Protocol, Reason, Study, StudyMethod, Subject, Value
 
@@ -104,10 +104,11 @@ def _parse(name: str, table: dict[str, Any]) -> Study:
         if not isinstance(table.get(key, kind()), kind):
             raise ValueError(f"{key} is {table[key]!r}, which is no {kind.__name__}.")
     methods = {label: _study_method(label, dict(keys)) for label, keys in table["methods"].items()}
-    subjects = {label: _build(Subject, label=label, **keys) for label, keys in table["data"].items()}
+    subjects = {label: _subject(label, dict(keys)) for label, keys in table["data"].items()}
     published = dict(table.get("published", {}))
     wins, doubled = published.pop("win_tie_loss", {}), published.pop("doubled_error", [])
     runs, one_split, fitted, contrasts = (published.pop(key, empty) for key, empty in _ABOUT_RUNS)
+    unjudged = published.pop("unjudged", "")
     scale = 0.01 if published.pop("percent", False) else 1.0
     values = {
         metric: _values(text, metric, subjects, methods, 1.0 if metric == "seconds" else scale)
@@ -135,6 +136,7 @@ def _parse(name: str, table: dict[str, Any]) -> Study:
         wins,
         doubled,
         [_build(Reason, **reason) for reason in table.get("reasons", [])],
+        unjudged,
     )
     _check(study)
     return study
@@ -158,6 +160,12 @@ def _build(kind: Any, **keys: Any) -> Any:
         if wanted and (not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool)):
             raise ValueError(f"{name} is {value!r}, which is no {annotation}.")
     return kind(**keys)
+
+
+def _subject(label: str, keys: dict[str, Any]) -> Subject:
+    grid = {name: read_values(values) for name, values in keys.pop("grid", {}).items()}
+    subject: Subject = _build(Subject, label=label, **keys)
+    return subject._replace(grid=grid) if grid else subject
 
 
 def _study_method(label: str, keys: dict[str, Any]) -> StudyMethod:
@@ -277,15 +285,18 @@ def _check(study: Study) -> None:
         for name in subject.parameters:
             if all(full_name(name, entry.method()) is None for entry in study.methods.values()):
                 raise ValueError(f"no method has a parameter {name!r} to set for {subject.label}.")
+        chosen = {plain_name(name) for entry in study.methods.values() for name in entry.method.grid}
+        strange = set(subject.grid) - chosen
+        if strange:
+            raise ValueError(f"no method chooses {min(strange)!r}, for which {subject.label} has a grid.")
     for reason in study.reasons:
         named = {*reason.methods, *filter(None, (reason.witness, reason.remedy))}
-        strangers = (set(reason.data) - set(study.subjects)) | (named - set(study.methods))
+        of_data = {reason.remedy_data.format(data=data) for data in reason.data or study.subjects} - {""}
+        strangers = ((set(reason.data) | of_data) - set(study.subjects)) | (named - set(study.methods))
         if strangers:
             raise ValueError(f"a reason names {min(strangers)!r}, which is neither data nor method.")
-        if sum(map(bool, (reason.witness, reason.remedy, reason.shown_by))) != 1:
-            raise ValueError(
-                "a reason needs one of 'witness', 'remedy' and 'shown_by': the run or table that shows it."
-            )
+        if reason.shown_by or sum(map(bool, (reason.witness, reason.remedy, reason.remedy_data))) != 1:
+            raise ValueError("a reason needs one of 'witness', 'remedy' and 'remedy_data': the run that shows it.")
     if type(study.published_runs) is not int or study.published_runs == 1 or study.published_runs < 0:
         raise ValueError(
             f"published runs is {study.published_runs!r}; it is 2 or more, or 0 if the paper does not say."

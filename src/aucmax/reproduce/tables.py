@@ -161,9 +161,9 @@ def tabulate(study: Study, results: Results) -> Table:
                     curves[key] = _measured_curve(along, metric)
     for row in _rows(study, cells):
         cells.update({(cell.data, cell.method, cell.metric): cell for cell in judge_row(study, row)})
-    for (data, method, metric), cell in cells.items():
-        others = [cells[data, other, metric] for other in study.methods if other != method]
-        cells[data, method, metric] = cell._replace(reasons=tuple(find_reasons(study, results, cell, others)))
+    judged = dict(cells)
+    for key, cell in judged.items():
+        cells[key] = cell._replace(reasons=tuple(find_reasons(study, results, cell, judged)))
     return Table(study, results, cells, curves)
 
 
