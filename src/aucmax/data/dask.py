@@ -160,8 +160,7 @@ class DaskRows(BlockedRows):
         sent = dask.delayed(self._job(task), pure=False, traverse=False)
         run, merge = dask.delayed(run_partition, pure=False), dask.delayed(merge_states, pure=False)
         states = [run(sent, number, *part) for number, part in enumerate(self._partitions)]
-        while len(states) > 1:
-            states = [merge(sent, states[k : k + ARITY]) for k in range(0, len(states), ARITY)]
+        states = merge_by_tree(functools.partial(merge, sent), states)
         # The graph has what all tasks need, for held-out AUCs the rows of the rarer class. If these were sent to the
         # workers beforehand, they would be lost with the workers.
         with dask.config.set({GRAPH_LIMIT: self.memory}):
@@ -487,6 +486,13 @@ def merge_states(job: Job, states: list[State | Failure]) -> State | Failure:
     """Return the state of neighbouring partitions together, or the first Failure."""
     failures = [state for state in states if isinstance(state, Failure)]
     return failures[0] if failures else attempt(job.merged, states)
+
+
+def merge_by_tree(merge: Callable[[list[Any]], Any], tasks: list[Any]) -> list[Any]:
+    """Return the one task that is left when neighbours are merged, ARITY at a time; an empty list stays empty."""
+    while len(tasks) > 1:
+        tasks = [merge(tasks[k : k + ARITY]) for k in range(0, len(tasks), ARITY)]
+    return tasks
 
 
 def compute(tasks: Sequence[Any]) -> list[Any]:

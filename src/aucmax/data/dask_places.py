@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -73,28 +72,24 @@ def places_by_buckets(partitions: Sequence[Any], splitters: Mapping[int, np.ndar
     """
     import dask
 
-    from .dask import ARITY, compute
+    from .dask import compute, merge_by_tree
 
     sent = dask.delayed(job, pure=False, traverse=False)
     cuts = [dask.delayed(cut, pure=False)(sent, splitters, number, *part) for number, part in enumerate(partitions)]
     local = [
-        [dask.delayed(bucket_places, pure=False)([take(piece, c, k) for piece in cuts]) for k in range(len(edges) + 1)]
+        [
+            dask.delayed(bucket_places, pure=False)([piece.buckets[c][k] for piece in cuts])
+            for k in range(len(edges) + 1)
+        ]
         for c, edges in enumerate(splitters.values())
     ]
-    counts = [[dask.delayed(operator.itemgetter(0), pure=False)(bucket) for bucket in buckets] for buckets in local]
+    counts = [[bucket.counts for bucket in buckets] for buckets in local]
     sums = [
         dask.delayed(join, pure=False)(piece, [[bucket.places[p] for bucket in buckets] for buckets in local], counts)
         for p, piece in enumerate(cuts)
     ]
-    while len(sums) > 1:
-        sums = [dask.delayed(merge, pure=False)(sums[k : k + ARITY]) for k in range(0, len(sums), ARITY)]
-    totals, positives, negatives = compute(sums)[0]
+    totals, positives, negatives = compute(merge_by_tree(dask.delayed(merge, pure=False), sums))[0]
     return Places([total / (2 * positives.n * negatives.n) for total in totals], positives, negatives)
-
-
-def take(pieces: Any, vector: int, bucket: int) -> Any:
-    """Return the task that takes one bucket out of the pieces of a partition."""
-    return pieces.buckets[vector][bucket]
 
 
 def pick(scores: np.ndarray) -> np.ndarray:
