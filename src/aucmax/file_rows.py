@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from .data.blocks import MEMORY
 from .data.file import FileRows, rows_of
-from .files import open_source
+from .files import Path, open_source
 from .models.checkpoint import Checkpoint
 
 
 def open_rows(
-    path: str | os.PathLike[str],
+    path: Path | Sequence[Path],
     *,
     positive: str | None = None,
     memory: int = MEMORY,
@@ -28,8 +29,9 @@ def open_rows(
 
     Parameters
     ----------
-    path : path-like
-        The file: LIBSVM text, CSV, Parquet or ``.npz``; a pattern such as ``"part-*.csv"`` stands for several files.
+    path : path-like or list of paths
+        The file: LIBSVM text, CSV, Parquet or ``.npz``; or several with the same columns, which a pattern such as
+        ``"part-*.csv"`` may stand for.
     positive : str, default=None
         The positive label; all others are negative then. By default there must be two, and the larger is positive.
     memory : int, default=2 GiB

@@ -1,5 +1,6 @@
 """Patterns of file names: several files are read as the one that they are parts of."""
 
+import json
 import re
 
 import numpy as np
@@ -12,6 +13,8 @@ from sklearn.datasets import dump_svmlight_file
 
 from aucmax import AUCClassifier, open_rows
 from aucmax.files import open_source
+from aucmax.metrics import roc_auc
+from aucmax.models.model_file import read_model
 
 WRITERS = {
     "csv": lambda path, X, y: np.savetxt(
@@ -80,7 +83,48 @@ def test_commands_take_patterns(tmp_path, run):
     assert len(out.splitlines()) == 91
 
 
+def test_lists_of_files_are_read_in_their_order(written):
+    pattern, whole, X, y = written
+    first, second, third = sorted(pattern.parent.glob(pattern.name))
+    source = open_source([third, str(first), second])
+    order = np.r_[75:90, 0:75]
+    rows = source.read()
+    assert_array_equal(dense(rows.features), X[order])
+    assert_array_equal(rows.y, y[order])
+    assert source.name == f"{third} and 2 more"
+    assert open_source([whole]).name == str(whole)
+    mixed = open_source([third, str(pattern.parent / f"part-[01]{pattern.suffix}")])
+    assert_array_equal(mixed.read().y, y[order])
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(first))} is given twice\.$"):
+        open_source([first, pattern])
+
+
+def test_commands_take_several_files(tmp_path, run, refused):
+    X, y = noisy_line(n=90, d=3)
+    parts = [tmp_path / f"part-{number}.csv" for number in range(3)]
+    for part, rows in zip(parts, np.split(np.arange(90), [30, 75]), strict=True):
+        WRITERS["csv"](part, X[rows], y[rows])
+    WRITERS["csv"](tmp_path / "all.csv", X, y)
+    models = [tmp_path / "several.safetensors", tmp_path / "one.safetensors"]
+    given = [[*parts, "--test", parts[0], "--test", parts[2]], [tmp_path / "all.csv"]]
+    for model, files in zip(models, given, strict=True):
+        assert run("fit", *files, "--output", model, "--alpha", "0.1", "--quiet")[0] == 0
+    several, one = (run("predict", model, *parts)[1] for model in models)
+    assert several == one
+    assert len(one.splitlines()) == 91
+    values = json.loads(run("evaluate", models[0], parts[0], parts[2], "--json")[1])
+    rows = np.r_[0:30, 75:90]
+    scores = np.array(one.splitlines()[1:], float)[rows]
+    assert values["auc"]["auc"] == pytest.approx(roc_auc(y[rows], scores))
+    assert values["data"] == f"{parts[0]} and 1 more"
+    assert read_model(models[0]).notes["test"]["AUC"] == values["auc"]["auc"]
+    assert "part-1.csv is read by this command" in refused("fit", tmp_path / "part-*.csv", "-o", parts[1], "--force")
+    assert "cannot be one of several" in refused("predict", models[0], parts[0], "-")
+
+
 def test_what_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="there must be a file to read"):
+        open_source([])
     with pytest.raises(ValueError, match=rf"^No file matches {re.escape(str(tmp_path))}/x-\*\.csv\.$"):
         open_source(tmp_path / "x-*.csv")
     (tmp_path / "x-1.csv").write_text("a,label\nred,0\nblue,1\n")

@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 import typer
 
 DATA, MODEL, OUTPUT = "Data", "Model", "Output"
-Data = Annotated[str, typer.Argument(metavar="DATA", help="Rows; - is standard input.")]
+Data = Annotated[
+    list[str], typer.Argument(metavar="DATA...", help="Rows, in one file or in several; - is standard input.")
+]
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `aucmax fit` wrote.")]
 Format = Annotated[
     Literal["libsvm", "csv", "parquet", "npz"] | None,

@@ -22,13 +22,16 @@ def check_outputs(
     force : bool
         Whether files that exist are replaced.
     inputs : sequence of str, path or None
-        The files to read.
+        The files to read, or patterns that stand for them.
     checkpoint : path, default=None
         The checkpoint, which may exist.
     """
+    from ..files import list_files
+
     if sum(path is not None and str(path) == "-" for path in inputs) > 1:
         raise ValueError("standard input (-) can be read only once.")
-    taken = {os.path.realpath(path): f"{path} is read by this command" for path in inputs if path is not None}
+    read = [name for path in inputs if path is not None for name in list_files(path)]
+    taken = {os.path.realpath(name): f"{name} is read by this command" for name in read}
     for name, path in {"--checkpoint": checkpoint, **outputs}.items():
         if path is None:
             continue

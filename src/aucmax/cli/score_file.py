@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,8 +17,10 @@ from .console import Console, on_block
 from .read_file import OnBlock, ignore, naming
 
 
-def open_rows(console: Console, file: ModelFile, path: str, *, target: str | None = None, **options: Any) -> Source:
-    """Open a file of rows for a model: its columns, in its order. A note says where names cannot be compared."""
+def open_rows(
+    console: Console, file: ModelFile, path: Sequence[str], *, target: str | None = None, **options: Any
+) -> Source:
+    """Open files of rows for a model: its columns, in its order. A note says where names cannot be compared."""
     encoding = file.notes.get("encoding")
     source = open_source(
         path,
@@ -64,7 +66,7 @@ def score_rows(file: ModelFile, source: Source, on_block: OnBlock = ignore) -> t
 
 
 def evaluate_file(
-    console: Console, file: ModelFile, path: str, max_fpr: float = 0.1, **options: Any
+    console: Console, file: ModelFile, path: Sequence[str], max_fpr: float = 0.1, **options: Any
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray]]:
     """Return the evaluation of a model on a file, and the scores of its negatives and of its positives."""
     source = open_rows(console, file, path, with_target=True, **options)

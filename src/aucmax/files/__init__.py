@@ -6,16 +6,16 @@ its name and the line or row.
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from .lines import BOM, HEAD_BYTES, Lines
 from .paths import File, find_file
-from .several import SeveralFiles, matching_files
+from .several import Path, SeveralFiles, describe_paths, list_files
 from .source import Block, Encoding, Options, Source
 
-__all__ = ["FORMATS", "Block", "Encoding", "Source", "open_source"]
+__all__ = ["FORMATS", "Block", "Encoding", "Path", "Source", "describe_paths", "list_files", "open_source"]
 
 FORMATS = ("libsvm", "csv", "parquet", "npz")
 SUFFIXES = {
@@ -39,7 +39,7 @@ _NUMBER_LINE = re.compile(rb"\s*[-+.\d][-+.\deE]*\s*$")
 
 
 def open_source(
-    path: str | os.PathLike[str],
+    path: Path | Sequence[Path],
     *,
     format: str | None = None,
     target: str | None = None,
@@ -56,9 +56,10 @@ def open_source(
 
     Parameters
     ----------
-    path : path-like or "-"
-        The file; "-" is standard input, which is first copied to a temporary file. A pattern such as
-        ``"part-*.parquet"`` stands for all files that match it, in the order of their names.
+    path : path-like, "-" or a list of paths
+        The file, or several with the same columns, which are read as one. "-" is standard input, which is first copied
+        to a temporary file. A pattern such as ``"part-*.parquet"`` stands for all files that match it, in the order of
+        their names.
     format : {"libsvm", "csv", "parquet", "npz"}, default=None
         The format; by default, it is found from the name of the file and its first bytes.
     target : str, default=None
@@ -112,18 +113,18 @@ def open_source(
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
     options = Options(target, weight, group, one_hot, header, zero_based, n_features, encoding, with_target)
-    found = matching_files(path)
-    if found is None:
-        return _open(path, format, options)
+    found = list_files(path)
+    if len(found) == 1:
+        return _open(found[0], format, options)
 
     def open_next(path: str, encoding: Encoding | None, target: str | None) -> Source:
         same = options._replace(encoding=encoding or options.encoding, target=target or options.target)
         return _open(path, format, same)
 
-    return SeveralFiles(os.fspath(path), found, open_next, one_hot and encoding is None)
+    return SeveralFiles(describe_paths(path), found, open_next, one_hot and encoding is None)
 
 
-def _open(path: str | os.PathLike[str], format: str | None, options: Options) -> Source:
+def _open(path: str, format: str | None, options: Options) -> Source:
     """Open one file."""
     file = find_file(path)
     lines = Lines(file)

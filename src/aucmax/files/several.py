@@ -4,22 +4,46 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
 from .source import BLOCK_BYTES, Block, Encoding, Source
 
 FILE_BITS = 48  # a position is that in a file, below 2^48, plus the number of the file times 2^48
 
 
-def matching_files(path: str | os.PathLike[str]) -> list[str] | None:
-    """Return the files that match a pattern, sorted by name; None if `path` is no pattern, or a file is called so."""
-    pattern = os.fspath(path)
+Path = str | os.PathLike[str]
+
+
+def list_files(paths: Path | Sequence[Path]) -> list[str]:
+    """Return the files that a path, a pattern or a list of these stands for; those of a pattern sorted by name."""
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not given:
+        raise ValueError("there must be a file to read.")
+    found = [name for path in given for name in _matching_files(os.fspath(path))]
+    if len(found) > 1 and "-" in found:
+        raise ValueError("standard input (-) cannot be one of several files.")
+    twice = next((name for name, count in Counter(map(os.path.realpath, found)).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(f"{next(name for name in found if os.path.realpath(name) == twice)} is given twice.")
+    return found
+
+
+def _matching_files(pattern: str) -> list[str]:
     if not glob.has_magic(pattern) or os.path.exists(pattern):
-        return None
+        return [pattern]
     found = sorted(name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name))
     if not found:
         raise ValueError(f"No file matches {pattern}.")
     return found
+
+
+def describe_paths(paths: Path | Sequence[Path]) -> str:
+    """Return what messages call the files: the path or pattern, or the first of a list and how many more there are."""
+    if isinstance(paths, str | os.PathLike):
+        return os.fspath(paths)
+    first, *others = [os.fspath(path) for path in paths]
+    return f"{first} and {len(others)} more" if others else first
 
 
 class SeveralFiles(Source):
@@ -28,7 +52,7 @@ class SeveralFiles(Source):
     Parameters
     ----------
     name : str
-        The pattern that the files match.
+        What messages call them: the pattern that they match, or the first and how many more there are.
     paths : list of str
         The files.
     open_file : callable

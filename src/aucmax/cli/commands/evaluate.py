@@ -28,7 +28,8 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold."""
     console = Console(quiet, as_json)
-    check_outputs({"--report": report}, force, [model, data])
+    check_outputs({"--report": report}, force, [model, *data])
+    from ...files import describe_paths
     from ...models.model_file import read_model
     from ...report.html import write_report
     from ..score_file import evaluate_file
@@ -38,6 +39,6 @@ def evaluate(
         console, file, data, max_fpr, format=format, target=target, header=header, zero_based=zero_based
     )
     if report is not None:
-        write_report(report, fit_report(file, data, evaluation, scores, ""))
-    values = {"model": str(model), "data": data, **evaluation.to_dict()}
+        write_report(report, fit_report(file, describe_paths(data), evaluation, scores, ""))
+    values = {"model": str(model), "data": describe_paths(data), **evaluation.to_dict()}
     console.result(values, *show_evaluation(file, evaluation), *wrote(report))

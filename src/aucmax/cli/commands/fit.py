@@ -24,12 +24,20 @@ else:  # what Typer sees
 
 
 def fit(
-    train: Annotated[str, typer.Argument(metavar="TRAIN", help="Training rows; - is standard input.")],
+    train: Annotated[
+        list[str],
+        typer.Argument(metavar="TRAIN...", help="Training rows, in one file or in several; - is standard input."),
+    ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The model file to write.", rich_help_panel=options.OUTPUT)
     ] = Path("model.safetensors"),
     test: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Rows to evaluate the model on.", rich_help_panel=options.DATA)
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rows to evaluate the model on; given more than once, in several files.",
+            rich_help_panel=options.DATA,
+        ),
     ] = None,
     algorithm: Annotated[
         str | None,
@@ -132,11 +140,11 @@ def fit(
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Fit a model to a file and write it."""
+    """Fit a model to the rows of a file, or of several, and write it."""
     console = Console(quiet, as_json)
     resumed = checkpoint is not None and checkpoint.exists()
-    check_outputs({"the model": output, "--report": report}, force or resumed, [train, test], checkpoint)
-    from ...files import open_source
+    check_outputs({"the model": output, "--report": report}, force or resumed, [*train, *(test or [])], checkpoint)
+    from ...files import describe_paths, open_source
     from ...models.model_file import save_model
     from ...report.html import write_report
     from ..fit_file import (
@@ -150,9 +158,9 @@ def fit(
     )
     from ..score_file import evaluate_file, evaluate_scores
 
-    if checkpoint is not None and train == "-":
+    if checkpoint is not None and train == ["-"]:
         raise ValueError("--checkpoint needs a file that can be read again, not standard input.")
-    if cluster is not None and (checkpoint is not None or train == "-"):
+    if cluster is not None and (checkpoint is not None or train == ["-"]):
         raise ValueError(
             "--cluster needs files that workers can open, and no --checkpoint: a lost worker costs no pass."
         )
@@ -160,7 +168,7 @@ def fit(
     layout: dict[str, Any] = {"header": header, "zero_based": zero_based}
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "one_hot": one_hot}
     source = open_source(train, format=format, with_target=True, **columns, **layout)
-    if test is not None:  # its faults are better found before a long fit than after it
+    if test:  # its faults are better found before a long fit than after it
         open_source(test, encoding=source.encoding, target=source.target, with_target=True, **layout)
     by_blocks = cluster is not None or must_read_by_blocks(source, how)
     estimator = make_estimator(
@@ -196,15 +204,17 @@ def fit(
     file, evaluation, scores = trained.file, None, None
     save_model(file.model, output, **file.notes)
     with after_writing(output):
-        if test is not None:
+        if test:
             evaluation, scores = evaluate_file(console, file, test, target=target, **layout)
-            file.notes["test"] = {"file": test, **headline(evaluation)}
+            file.notes["test"] = {"file": describe_paths(test), **headline(evaluation)}
             save_model(file.model, output, **file.notes)
         elif report is not None and trained.scores is not None and trained.positive is not None:
             evaluation, scores = evaluate_scores(trained.scores, trained.positive)
         if report is not None:
             which = "test" if test else "training"
-            write_report(report, fit_report(file, test or source.name, evaluation, scores, which))
+            write_report(
+                report, fit_report(file, describe_paths(test) if test else source.name, evaluation, scores, which)
+            )
     if rows is not None:
         rows.finish()
     console.summary(describe_fit(file, seconds, output, report), *summarise(file, seconds, output, report))

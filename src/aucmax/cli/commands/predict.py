@@ -43,7 +43,7 @@ def predict(
     """Write the scores of the rows of a file, as CSV: the larger, the more likely positive."""
     console = Console(quiet)
     output = None if output == Path("-") else output
-    check_outputs({"--output": output}, force, [model, data])
+    check_outputs({"--output": output}, force, [model, *data])
     from ...files.atomic_write import write_atomically
     from ...models.model_file import read_model
     from ..score_file import open_rows
