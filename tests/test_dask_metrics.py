@@ -16,7 +16,7 @@ from problems import noisy_line
 
 from aucmax import AUCClassifier, compare_auc, roc_auc, roc_auc_ci
 from aucmax.data import dask as dask_rows
-from aucmax.data import dask_places, ranking
+from aucmax.data import dask_buckets, dask_places, dask_weighted_auc, ranking
 
 
 @pytest.fixture(autouse=True)
@@ -110,6 +110,10 @@ def test_what_is_refused():
         ),
         r"^y must be a Dask collection with the partitions of scores, got list\.$": lambda: roc_auc([0, 1], scores),
         r"^scores_b has 1 partitions, but scores_a has 2\.$": lambda: compare_auc(y, scores, scores.rechunk(4)),
+        r"^y is a Dask collection, but scores is not: compute\(\) y first\.$": lambda: roc_auc(y, np.arange(4.0)),
+        r"^sample_weight is a Dask collection, but scores is not": lambda: roc_auc([0, 1, 0, 1], np.arange(4.0), y),
+        r"^y is a Dask collection, but scores is not: compute": lambda: roc_auc_ci(y, np.arange(4.0)),
+        r"^y is a Dask collection, but X is not: compute\(\) y first\.$": lambda: AUCClassifier().fit(np.eye(4), y),
         r"^Input scores contains NaN\.$": lambda: roc_auc(y, scores * np.nan),
         r"^DeLong's variance needs at least two rows of each class, got 1 positive and 3 negative\.$": lambda: (
             roc_auc_ci(y * (scores > 2), scores)
@@ -125,20 +129,27 @@ def test_two_large_classes_are_cut_into_buckets_with_the_same_bits(problem, buck
     y, scores, weights, chunks = problem
     labels, both = lazy(y, chunks), lazy(scores, chunks)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dask_places, "BUCKET", bucket)
-        patch.setattr(dask_places, "PICKED", max(bucket // 3, 1))
+        patch.setattr(dask_buckets, "BUCKET", bucket)
+        patch.setattr(dask_buckets, "PICKED", max(bucket // 3, 1))
         patch.setattr(dask_rows, "KEPT_SHARE", np.inf)
         assert dask_rows.DaskScores(labels, scores=both)._both_are_large
         assert_array_equal(roc_auc(labels, both), roc_auc(y, scores))
         assert roc_auc_ci(labels, both[:, 1]) == roc_auc_ci(y, scores[:, 1])
         assert compare_auc(labels, both[:, 0], both[:, 1]) == compare_auc(y, *scores.T)
-        assert roc_auc(labels, both[:, 0], lazy(weights, chunks)) == roc_auc(y, scores[:, 0], weights)
+        assert_array_equal(roc_auc(labels, both, lazy(weights, chunks)), roc_auc(y, scores, weights))
+
+
+def test_equal_scores_stay_in_the_order_of_the_rows():
+    """In another order their weights would be rounded differently, in a bucket and in memory."""
+    for n_values in (7, 10**9):
+        values = np.random.default_rng(0).integers(0, n_values, 1000) / 7
+        assert_array_equal(ranking.order_of(values), np.argsort(values, kind="stable"))
 
 
 def test_no_task_holds_more_than_a_bucket_or_a_partition(monkeypatch):
     rng = np.random.default_rng(0)
     n, chunks, lengths = 8000, (1000,) * 8, []
-    monkeypatch.setattr(dask_places, "BUCKET", 512)
+    monkeypatch.setattr(dask_buckets, "BUCKET", 512)
     monkeypatch.setattr(dask_rows, "KEPT_SHARE", np.inf)
     y, scores = rng.random(n) < 0.5, rng.standard_normal(n)
 
@@ -146,6 +157,8 @@ def test_no_task_holds_more_than_a_bucket_or_a_partition(monkeypatch):
         def _posttask(self, key, result, graph, state, worker_id):
             if isinstance(result, dask_places.BucketPlaces):
                 lengths.append(int(result.counts.sum()))
+            if isinstance(result, dask_weighted_auc.Bucket):
+                lengths.append(len(result.few) + len(result.scores))
 
     with Sizes():
         assert roc_auc(lazy(y, chunks), lazy(scores, chunks)) == roc_auc(y, scores)
@@ -154,5 +167,10 @@ def test_no_task_holds_more_than_a_bucket_or_a_partition(monkeypatch):
     with Sizes():
         assert clf.score(lazy(scores[:, None], chunks), lazy(y, chunks)) == clf.score(scores[:, None], y)
     assert sum(lengths) == 2 * n, "score too"
+    weights = rng.random(n) ** 9
+    with Sizes():
+        found = roc_auc(lazy(y, chunks), lazy(np.round(scores, 3), chunks), lazy(weights, chunks))
+    assert found == roc_auc(y, np.round(scores, 3), weights)
+    assert sum(lengths) == 3 * n, "with weights too"
     assert len(lengths) > n / 512 / 2
     assert max(lengths) < 3 * 512

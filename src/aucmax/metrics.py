@@ -16,7 +16,7 @@ from .data.memory import MemorySpace
 from .data.places import Places
 from .data.protocol import Targets
 from .data.ranking import areas
-from .data.validation import check_class_weights, check_weights, find_classes, is_dask
+from .data.validation import check_class_weights, check_weights, find_classes, is_dask, refuse_dask
 
 
 class AUCInterval(NamedTuple):
@@ -72,7 +72,7 @@ def roc_auc(
     This is the probability that a random positive row scores higher than a random negative one, where a tie
     counts one half. The result is that of :func:`sklearn.metrics.roc_auc_score`. With many rows it is many times
     faster, because it sorts the smaller class only. Of Dask arrays, only the scores of the smaller class are gathered,
-    and not even these if they are many and have no weights; the result is bitwise that of the same arrays in memory.
+    and not even these if they are many; the result is bitwise that of the same arrays in memory.
     Scores on a GPU are sorted there.
 
     Parameters
@@ -112,6 +112,7 @@ def roc_auc(
     if on_device(scores):
         return _areas_on_device(y, scores, sample_weight, max_fpr)
     scores = _check_scores(scores, "scores", max_ndim=2)
+    refuse_dask("scores", y=y, sample_weight=sample_weight)
     classes, positive = _check_labels(y, scores)
     weights = check_weights(sample_weight, scores)
     if weights is not None:
@@ -364,6 +365,7 @@ def _delong(y: Any, **scores: Any) -> tuple[list[float], float]:
     else:
         vectors = [_check_scores(values, name) for name, values in scores.items()]
         check_consistent_length(*vectors)
+        refuse_dask("scores", y=y)
         positive = _check_labels(y, vectors[0])[1]
         space = MemorySpace(Targets(positive, None, np.bincount(positive, minlength=2).astype(np.float64)))
     n_zeros, n_ones = space.counts.tolist()

@@ -23,7 +23,9 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.validation import _get_feature_names
 
 from .blocks import KEPT_SHARE, MEMORY, BlockedRows, stack
-from .dask_places import find_splitters, pick, places_by_buckets
+from .dask_buckets import find_splitters, pick
+from .dask_places import places_by_buckets
+from .dask_weighted_auc import weighted_auc
 from .passes import Pass, State
 from .places import Places
 from .protocol import Targets
@@ -239,25 +241,26 @@ class DaskScores(DaskRows):
         return LazyVector(self, entries)
 
     def auc(self, k: int) -> float:
-        """Return the AUC of a vector of scores; with weights, the rarer class is gathered even if it is large."""
-        if self._weighted or not self._both_are_large:
+        """Return the AUC of a vector of scores."""
+        if not self._both_are_large:
             return auc_of_scores(self, self.column(k))
-        return self._places_by_buckets(k).aucs[0]
+        if self._weighted:
+            few_are_positive = bool(self.counts[1] <= self.counts[0])
+            return weighted_auc(self._partitions, k, self._splitters(k), few_are_positive, self._job(None))
+        return self.places(k).aucs[0]
 
     def places(self, *columns: int) -> Places:
         """Return the places of one or two vectors of scores."""
         if self._both_are_large:
-            return self._places_by_buckets(*columns)
+            return places_by_buckets(self._partitions, {k: self._splitters(k) for k in columns}, self._job(None))
         return Places.of(self, *map(self.column, columns))
 
     @property
     def _both_are_large(self) -> bool:
         return float(8 * self.counts.min()) > self.memory / KEPT_SHARE
 
-    def _places_by_buckets(self, *columns: int) -> Places:
-        picked = {k: self.reduce(lambda targets, s: pick(s), self.column(k), merge=np.append) for k in columns}
-        splitters = {k: find_splitters(scores) for k, scores in picked.items()}
-        return places_by_buckets(self._partitions, splitters, self._job(None))
+    def _splitters(self, k: int) -> np.ndarray:
+        return find_splitters(self.reduce(lambda targets, s: pick(s), self.column(k), merge=np.append))
 
 
 class LabelSizes(NamedTuple):

@@ -1,10 +1,8 @@
-"""Places of the rows of two large classes, neither of which is gathered: all scores are cut at common splitters.
+"""Places of the rows of two large classes in Dask collections, found in buckets (`dask_buckets`).
 
-1. A first pass takes evenly spaced scores of each partition. Every so many of them, sorted, is a splitter.
-2. Each partition cuts its scores into buckets between the splitters. Equal scores are in one bucket.
-3. Each bucket brings together its scores of all partitions, on some worker, and finds the place of each row in it. To
-   the place among all rows it lacks twice the number of rows of the other class in lower buckets.
-4. The places go back to their partitions, where they are summed. All sums are integers.
+1. Each bucket finds the place of each of its rows among its own. To the place among all rows it lacks twice the number
+   of rows of the other class in lower buckets.
+2. The places go back to their partitions, where they are summed. All sums are integers.
 """
 
 from __future__ import annotations
@@ -14,28 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .dask_buckets import Piece, Pieces, cut, join_pieces
 from .places import Places, PlaceSums, compared, places_among
-
-BUCKET = 1 << 22  # about so many rows of one bucket
-PICKED = 64  # scores of each bucket among which a splitter is chosen
-
-
-class Pieces(NamedTuple):
-    """The scores of a partition, cut into buckets.
-
-    Attributes
-    ----------
-    positive : ndarray of bool, shape (n_rows,)
-        Which rows are positive.
-    orders : list of ndarray of shape (n_rows,)
-        For each vector of scores, the numbers of the rows in the order of their buckets.
-    buckets : list of list of (ndarray, ndarray)
-        For each vector and each bucket, the scores and which of them are those of positives.
-    """
-
-    positive: np.ndarray
-    orders: list[np.ndarray]
-    buckets: list[list[tuple[np.ndarray, np.ndarray]]]
 
 
 class BucketPlaces(NamedTuple):
@@ -92,39 +70,14 @@ def places_by_buckets(partitions: Sequence[Any], splitters: Mapping[int, np.ndar
     return Places([total / (2 * positives.n * negatives.n) for total in totals], positives, negatives)
 
 
-def pick(scores: np.ndarray) -> np.ndarray:
-    """Return evenly spaced scores of a partition."""
-    return np.sort(scores)[:: max(BUCKET // PICKED, 1)]
-
-
-def find_splitters(picked: np.ndarray) -> np.ndarray:
-    """Return the splitters, from what `pick` returned for all partitions."""
-    return np.unique(np.sort(picked)[PICKED::PICKED])
-
-
-def cut(job: Any, splitters: Mapping[int, np.ndarray], number: int, *partition: Any) -> Pieces:
-    """Return the pieces of a partition."""
-    block = job.block(number, *partition)
-    positive, orders, buckets = block.targets.positive, [], []
-    for column, edges in splitters.items():
-        scores = np.asarray(block.X[:, column], dtype=np.float64)
-        bucket = np.searchsorted(edges, scores, "right")
-        order = np.argsort(bucket, kind="stable")
-        bounds = np.searchsorted(bucket[order], np.arange(1, len(edges) + 1))
-        rows = np.split(order, bounds)
-        orders.append(order)
-        buckets.append([(scores[members], positive[members]) for members in rows])
-    return Pieces(positive, orders, buckets)
-
-
-def bucket_places(pieces: Sequence[tuple[np.ndarray, np.ndarray]]) -> BucketPlaces:
+def bucket_places(pieces: Sequence[Piece]) -> BucketPlaces:
     """Return the places of the rows of a bucket, given by the pieces of all partitions."""
-    scores, positive = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    scores, positive, _ = join_pieces(pieces)
     places = np.empty(len(scores), dtype=np.int64)
     for side in (positive, ~positive):
         places[side] = places_among(np.sort(scores[~side]), scores[side])
     n_positive = np.count_nonzero(positive)
-    bounds = np.cumsum([len(part) for part, _ in pieces])[:-1]
+    bounds = np.cumsum([len(piece.scores) for piece in pieces])[:-1]
     return BucketPlaces(np.array([len(scores) - n_positive, n_positive]), np.split(places, bounds))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .arrays import on_device
-from .validation import is_dask
+from .validation import is_dask, refuse_dask
 
 
 def rows_elsewhere(X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
@@ -18,4 +18,5 @@ def rows_elsewhere(X: Any, y: Any, sample_weight: Any = None, groups: Any = None
         from .device import DeviceRows
 
         return DeviceRows.of(X, y, sample_weight, groups)
+    refuse_dask("X", y=y, sample_weight=sample_weight, groups=groups)
     return None

@@ -104,18 +104,28 @@ def sort_distinct(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.nd
     """
     if weights is None:
         values.sort()
-    else:
-        order = np.argsort(values)
-        values = values[order]
+        return distinct(values)
+    order = order_of(values)
+    knots, bounds = distinct(values[order])
+    cumulative = np.append(0.0, np.cumsum(weights[order]))
+    return knots, cumulative[bounds] / cumulative[-1]
+
+
+def distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct ones of sorted values, padded with infinities, and the number of values below each."""
     is_bound = np.ones(len(values) + 1, dtype=bool)
     np.not_equal(values[1:], values[:-1], out=is_bound[1:-1])
     bounds = np.flatnonzero(is_bound)
     knots = np.full(len(bounds) + 2, np.inf)
     np.take(values, bounds[:-1], out=knots[:-3], mode="clip")  # only "clip" writes to `out` without a copy
-    if weights is None:
-        return knots, bounds
-    cumulative = np.append(0.0, np.cumsum(weights[order]))
-    return knots, cumulative[bounds] / cumulative[-1]
+    return knots, bounds
+
+
+def order_of(values: np.ndarray) -> np.ndarray:
+    """Return the order of values; equal ones, whose weights round differently in other orders, stay as they come."""
+    order = np.argsort(values)
+    ordered = values[order]
+    return np.argsort(values, kind="stable") if np.any(ordered[1:] == ordered[:-1]) else order
 
 
 def sum_below(

@@ -31,6 +31,13 @@ def is_dask(values: Any) -> bool:
     return "dask" in sys.modules and sys.modules["dask"].is_dask_collection(values)
 
 
+def refuse_dask(what: str, **others: Any) -> None:
+    """Raise a ValueError if something that belongs to arrays in memory is a Dask collection."""
+    for name, values in others.items():
+        if is_dask(values):
+            raise ValueError(f"{name} is a Dask collection, but {what} is not: compute() {name} first.")
+
+
 def check_rows(X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X as float32 or float64, dense or canonical CSR, and y. Whether X is finite is checked in its moments."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
