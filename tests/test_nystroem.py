@@ -169,10 +169,7 @@ def test_equal_rows_and_constant_data():
 
 def test_more_landmarks_than_rows(X):
     few = X[:7]
-    expected = r"^n_components=400 is more than the 7 rows of X, each of which is taken as a landmark\.$"
-    with pytest.warns(UserWarning, match=expected) as warned:
-        transformer = KMeansNystroem().fit(few)
-    assert warned[0].filename == __file__
+    transformer = KMeansNystroem().fit(few)
     np.testing.assert_array_equal(transformer.components_, few)
     assert transformer.transform(X).shape == (300, 7)
 

@@ -66,7 +66,8 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     Parameters
     ----------
     n_components : int, default=400
-        Number of landmarks. It is also the number of features, unless some are left out (see `normalization_`).
+        Number of landmarks; if there are fewer rows, each of them is one. It is also the number of features, unless
+        some are left out (see `normalization_`).
 
     gamma : float, default=None
         The kernel is exp(-gamma |x - u|^2). None uses 1 divided by the mean squared distance of the rows to their mean,
@@ -170,14 +171,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         beside = X if on_device(X) else None
         X = self._validate_rows(X, reset=True)
-        n_components = self.n_components
-        if n_components > X.shape[0]:
-            n_components = X.shape[0]
-            warnings.warn(
-                f"n_components={self.n_components} is more than the {n_components} rows of X, each of which is taken "
-                "as a landmark.",
-                stacklevel=4,
-            )
+        n_components = min(self.n_components, X.shape[0])
         # Always computed, since it raises an error if squares overflow.
         gamma = default_gamma(in_memory(X[: min(BANDWIDTH_ROWS, X.shape[0]), :]))
         self.gamma_ = gamma if self.gamma is None else float(self.gamma)

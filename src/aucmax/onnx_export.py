@@ -64,7 +64,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
     graph = Graph()
     rows = graph.add("Cast", "X", to=TensorProto.DOUBLE)
     for step in transformers:
-        rows = TRANSFORMERS[type(step).__name__](graph, step, rows)
+        rows = TRANSFORMERS[_kind(step)](graph, step, rows)
     label_type = classify(graph, classifier, rows)
     if graph.n_bytes > LARGEST:
         raise ValueError(
@@ -103,12 +103,18 @@ def _steps(model: Any) -> list[Any]:
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
     for step in steps[:-1]:
-        if type(step).__name__ not in TRANSFORMERS:
+        if _kind(step) not in TRANSFORMERS:
             raise ValueError(f"{type(step).__name__} cannot be exported to ONNX, only {', '.join(TRANSFORMERS)} can.")
     if not isinstance(steps[-1], LinearAUCClassifier):
         raise ValueError(f"{type(steps[-1]).__name__} cannot be exported to ONNX, only the classifiers of aucmax can.")
     check_is_fitted(steps[-1], "coef_")
     return steps
+
+
+def _kind(step: Any) -> str:
+    """Return the class of a step, or the base of it that can be exported."""
+    names = [kind.__name__ for kind in type(step).__mro__]
+    return next((name for name in names if name in TRANSFORMERS), names[0])
 
 
 def _describe_features(first: Any, names: Any) -> dict[str, str]:

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from aucmax import FSAUC, OPAUC, SOLAM, SPAM, AUCClassifier, ClassMoments, RegSOLAM
+from aucmax import FSAUC, OPAUC, SOLAM, SPAM, AUCClassifier, ClassMoments, OPAUCf, OPAUCpca, OPAUCrp, RegSOLAM
 
 ALPHA = 0.1
 PASSES = np.array([1, 4, 16, 64, 256])
@@ -263,10 +263,31 @@ def test_opaucr_with_many_draws_is_opauc():
     assert errors[1] < 0.25 * np.linalg.norm(full)
 
 
+def test_a_rank_above_the_number_of_columns_keeps_the_covariances(problem):
+    X, y, _ = problem
+    np.testing.assert_array_equal(OPAUC(rank=7, random_state=0).fit(X, y).coef_, OPAUC(random_state=0).fit(X, y).coef_)
+
+
+PIPELINES = {make.__name__: make for make in (OPAUCf, OPAUCpca, OPAUCrp)}
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_reductions_take_no_more_components_than_there_are(problem, name, layout):
+    X, _, _ = problem
+    for rows, most in ((X, 6), (X[:5], 5 if name == "OPAUCpca" else 6)):
+        if layout is sparse.csr_array and name == "OPAUCpca":
+            most -= 1  # scikit-learn's solver for sparse rows finds all but one
+        labels = np.arange(len(rows)) % 2
+        model = PIPELINES[name](random_state=0).fit(layout(rows), labels)
+        assert model["opauc"].n_features_in_ == most
+        assert model[0].get_params()["k" if name == "OPAUCf" else "n_components"] == 1000
+        same = PIPELINES[name](most, random_state=0).fit(layout(rows), labels)
+        np.testing.assert_array_equal(same["opauc"].coef_, model["opauc"].coef_)
+
+
 def test_errors_of_opauc(problem):
     X, y, _ = problem
-    with pytest.raises(ValueError, match=r"^rank=7 is above the number of features, 6: rank=None keeps"):
-        OPAUC(rank=7).fit(X, y)
     with pytest.raises(ValueError, match=r"^The 'rank' parameter of OPAUC must be an int in the range \[1"):
         OPAUC(rank=0).partial_fit(X, y)
     with pytest.raises(ValueError, match=r"^eta0 \* alpha must be below 1, got 2 \* 0\.5: a step would take"):

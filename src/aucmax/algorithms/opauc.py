@@ -129,8 +129,9 @@ class OPAUC(OnlineClassifier):
     Parameters
     ----------
     rank : int, default=None
-        None keeps the covariance of each class, in O(n_features^2) memory and time a row. A number, at most the number
-        of features, keeps sketches of that rank instead (OPAUCr), in O(rank * n_features) memory.
+        None keeps the covariance of each class, in O(n_features^2) memory and time a row. A number keeps sketches of
+        that rank instead (OPAUCr), in O(rank * n_features) memory, unless it is above the number of features: then the
+        covariances take less memory, and they are kept.
 
     centering : {"unbiased", "paper"}, default=None
         How sketches are centred: so that their mean is the covariance, or as the paper has it, which hardly centres
@@ -237,22 +238,20 @@ class OPAUC(OnlineClassifier):
         self.random_state = random_state
 
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
-        if self.rank is None:
+        if not self._sketches(n_features):
             check_memory(n_features, advice="keep sketches of the covariances instead, with rank=50")
-        elif self.rank > n_features:
-            raise ValueError(
-                f"rank={self.rank} is above the number of features, {n_features}: rank=None keeps the covariances "
-                "themselves in less memory."
-            )
-        eta0, takes_any = self._chosen("eta0"), self._is_paper and self.rank is None  # of the paper's grid
+        eta0, takes_any = self._chosen("eta0"), self._is_paper and not self._sketches(n_features)  # of the paper's grid
         if eta0 is not None and eta0 * self.alpha >= 1 and not takes_any:
             raise ValueError(
                 f"eta0 * alpha must be below 1, got {eta0:g} * {self.alpha:g}: a step would take weights past 0."
             )
 
+    def _sketches(self, n_features: int) -> bool:
+        return self.rank is not None and self.rank <= n_features
+
     def _start(self, n_features: int, n_rows: int) -> CovarianceState | SketchState:
         d, zeros = n_features, zero_weights(n_features)
-        if self.rank is None:
+        if self.rank is None or not self._sketches(n_features):
             return CovarianceState(zeros, zeros.copy(), np.zeros(2), np.zeros((2, d)), np.zeros((2, d, d)), np.zeros(2))
         q = self.rank + 1
         return SketchState(

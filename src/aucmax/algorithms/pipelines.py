@@ -8,13 +8,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import Pipeline
-from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils import check_random_state
 
 from .opauc import OPAUC
+from .reduction import LimitedPCA, LimitedProjection, LimitedSelection, LimitedSVD
 
 
 def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> Pipeline:
@@ -23,7 +21,7 @@ def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: 
     Parameters
     ----------
     n_components : int, default=1000
-        Number of features.
+        Number of features; all, if there are fewer.
     random_state : int, RandomState instance or None, default=None
         What the features and the order of the rows are drawn from.
     **parameters
@@ -42,7 +40,7 @@ def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: 
     >>> OPAUCf(20, random_state=0).fit(X, y)["opauc"].n_features_in_
     20
     """
-    draw = SelectKBest(partial(_random_scores, random_state=random_state), k=n_components)
+    draw = LimitedSelection(partial(_random_scores, random_state=random_state), k=n_components)
     return Pipeline([("select", draw), ("opauc", OPAUC(random_state=random_state, **parameters))])
 
 
@@ -52,7 +50,7 @@ def OPAUCrp(n_components: int = 1000, *, random_state: Any = None, **parameters:
     Parameters
     ----------
     n_components : int, default=1000
-        Number of dimensions.
+        Number of dimensions; at most the number of columns is used.
     random_state : int, RandomState instance or None, default=None
         What the projection and the order of the rows are drawn from.
     **parameters
@@ -71,7 +69,7 @@ def OPAUCrp(n_components: int = 1000, *, random_state: Any = None, **parameters:
     >>> OPAUCrp(20, random_state=0).fit(X, y)["opauc"].n_features_in_
     20
     """
-    project = GaussianRandomProjection(n_components, random_state=random_state)
+    project = LimitedProjection(n_components, random_state=random_state)
     return Pipeline([("project", project), ("opauc", OPAUC(random_state=random_state, **parameters))])
 
 
@@ -81,7 +79,7 @@ def OPAUCpca(n_components: int = 1000, *, center: bool = True, random_state: Any
     Parameters
     ----------
     n_components : int, default=1000
-        Number of components.
+        Number of components; at most the number of rows or columns is used.
     center : bool, default=True
         Whether columns are centred first. Without, the components are those of `TruncatedSVD`: on sparse rows of many
         columns they hardly differ, the first aside, and are found many times faster.
@@ -103,7 +101,7 @@ def OPAUCpca(n_components: int = 1000, *, center: bool = True, random_state: Any
     >>> OPAUCpca(20, random_state=0).fit(X, y)["opauc"].n_features_in_
     20
     """
-    pca = (PCA if center else TruncatedSVD)(n_components, random_state=random_state)
+    pca = (LimitedPCA if center else LimitedSVD)(n_components, random_state=random_state)
     return Pipeline([("pca", pca), ("opauc", OPAUC(random_state=random_state, **parameters))])
 
 

@@ -285,9 +285,8 @@ def best_index(model: Any) -> int | None:
     """Return the index of the candidate that cross-validation chose; None if it chose none, or blended several."""
     if not hasattr(model, "cv_results_") or hasattr(model, "blend_"):
         return None
-    chosen = {"alpha": model.alpha_, "loss": model.loss_, "n_nonzero": getattr(model, "n_nonzero_", None)}
     for k, candidate in enumerate(model.cv_results_["params"]):
-        if all(chosen[name] == value for name, value in candidate.items()):
+        if all(getattr(model, f"{name}_", None) == value for name, value in candidate.items()):
             return k
     return None
 

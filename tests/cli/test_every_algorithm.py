@@ -1,0 +1,74 @@
+"""Every registered algorithm goes through every command, with its defaults, on narrow and on wide files."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from aucmax import ALGORITHMS, load_model
+from aucmax.cli.fit_file import can_read_blocks, make_estimator
+
+NAMES = ["AUCClassifier", *ALGORITHMS]
+SHAPES = {"narrow": (40, 3), "wide": (30, 70)}  # wider than the default rank, and with fewer rows than columns
+# Gradient descent of a fixed number of steps may say that it has not converged; no other warning is expected.
+pytestmark = pytest.mark.filterwarnings("ignore:Gradient descent stopped")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("rows"), np.random.default_rng(0)
+    for shape, (n, d) in SHAPES.items():
+        y = np.arange(n) % 3 == 0
+        X = rng.standard_normal((n, d)) + 0.8 * y[:, None]
+        if shape == "wide":
+            X[rng.random(X.shape) < 0.6] = 0
+        rows = [" ".join(f"{j + 1}:{v:.4f}" for j, v in enumerate(x) if v) for x in X]
+        (folder / f"{shape}.libsvm").write_text("".join(f"{int(c)} {r}\n" for c, r in zip(y, rows, strict=True)))
+    return folder
+
+
+@pytest.fixture
+def fit(run, folder, tmp_path):
+    def fit(name, shape, *options):
+        options = [*options, *(() if name == "AUCClassifier" else ("--algorithm", name))]
+        status, out, err = run("fit", folder / f"{shape}.libsvm", "-o", tmp_path / "m", "--force", "--json", *options)
+        assert status == 0, err
+        assert [line for line in err.splitlines() if "read by blocks" not in line] == []
+        assert json.loads(out)["columns"] == SHAPES[shape][1]
+        return tmp_path / "m"
+
+    return fit
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_takes_its_model(name, run, fit, folder, tmp_path):
+    rows, model = folder / "narrow.libsvm", fit(name, "narrow")
+    commands = {
+        "inspect": ["inspect", model],
+        "evaluate": ["evaluate", model, rows, "--json", "--report", tmp_path / "report.html"],
+        "predict": ["predict", model, rows, "--proba", "--labels"],
+        "export": ["export", model, "--onnx", tmp_path / "m.onnx", "-q"],
+    }
+    told = {}
+    for command, arguments in commands.items():
+        status, told[command], err = run(*arguments)
+        assert (status, err) == (0, ""), command
+    auc = json.loads(told["evaluate"])["auc"]["auc"]
+    assert f"{auc:.4f}"[:5] in (tmp_path / "report.html").read_text()
+    scores = [float(row["score"]) for row in csv.DictReader(told["predict"].splitlines())]
+    y = np.arange(40) % 3 == 0
+    positive, negative = np.array(scores)[y][:, None], np.array(scores)[~y]
+    assert auc == pytest.approx(((positive > negative) + 0.5 * (positive == negative)).mean())
+    assert type(load_model(model)).__name__ in told["inspect"] or " + " in told["inspect"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wide_files_and_blocks(name, run, fit, tmp_path):
+    kinds = [("wide", [])]
+    if can_read_blocks(make_estimator(name, 0, by_blocks=False)):
+        kinds += [(shape, ["--checkpoint", tmp_path / "c"]) for shape in SHAPES]
+    for shape, options in kinds:
+        model = fit(name, shape, *options)
+        assert run("inspect", model)[0] == 0
+        assert not (tmp_path / "c").exists()
