@@ -21,11 +21,11 @@ def open_rows(
     console: Console, file: ModelFile, path: Sequence[str], *, target: str | None = None, **options: Any
 ) -> Source:
     """Open files of rows for a model: its columns, in its order. A note says where names cannot be compared."""
-    encoding = file.notes.get("encoding")
+    encoding = encoding_of(file)
     source = open_source(
         path,
         n_features=file.model.n_features_in_,
-        encoding=None if encoding is None else Encoding(**encoding),
+        encoding=encoding,
         target=target or file.notes.get("target"),
         **options,
     )
@@ -33,6 +33,14 @@ def open_rows(
         which = "the model" if encoding is None else source.name
         console.note(f"{source.name}: columns are taken in their order, since {which} has no names of columns")
     return source
+
+
+def encoding_of(file: ModelFile) -> Encoding | None:
+    """Return how columns become the features of a model: as in its notes, or else the columns that it was fitted to."""
+    known, names = file.notes.get("encoding"), getattr(file.model, "feature_names_in_", None)
+    if known is not None:
+        return Encoding(**known)
+    return None if names is None else Encoding([str(name) for name in names], {})
 
 
 def classes_of(file: ModelFile) -> Classes:
