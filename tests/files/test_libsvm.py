@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import realdata
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
@@ -98,6 +98,21 @@ def test_long_decimals_are_rounded_as_python_does(folder, digits, point, exponen
     decimal = f"{digits[:point]}.{digits[point:]}e{exponent}"
     X, _ = open_source(write(folder, f"1 1:{decimal} 2:-{digits}\n")).read()[:2]
     assert X.data.tolist() == [float(decimal), -float(digits)]
+
+
+wholes = st.one_of(
+    st.integers(0, 10**30),
+    st.builds(lambda k, r: abs(k * 2**64 + r), st.integers(1, 10**6), st.sampled_from([0, 0, 1, -1, 2**11])),
+)
+
+
+@FAST
+@given(whole=wholes, zeros=st.integers(0, 3), point=st.sampled_from(["", ".", ".00"]), sign=st.sampled_from("+-"))
+@example(whole=2**64, zeros=0, point="", sign="+")
+def test_whole_numbers_beyond_64_bits_are_those_of_python(folder, whole, zeros, point, sign):
+    decimal = f"{sign}{'0' * zeros}{whole}{point}"
+    X, y = open_source(write(folder, f"{decimal} 1:{decimal} 2:{decimal}e-3\n")).read()[:2]
+    assert [*X.data.tolist(), *y.tolist()] == [float(decimal), float(f"{decimal}e-3"), float(decimal)]
 
 
 def test_ties_between_two_doubles(folder):

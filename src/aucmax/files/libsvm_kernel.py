@@ -138,7 +138,7 @@ def parse_decimal(text, i):
     while True:
         if ZERO <= text[i] < COLON:
             mantissa = mantissa * TEN + np.uint64(text[i] - ZERO)
-            n_digits += mantissa != 0  # leading zeros do not count
+            n_digits += n_digits > 0 or text[i] != ZERO  # leading zeros do not count
             n_figures += 1
             exponent -= after_point
         elif text[i] == POINT and not after_point:
