@@ -167,6 +167,12 @@ def test_equal_rows_and_constant_data():
         np.testing.assert_allclose(np.abs(transformer.transform(constant)), np.ones((50, 1)))
 
 
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_rows_whose_squares_underflow_are_told(X, layout):
+    with pytest.warns(UserWarning, match=r"^The squares of the values of X underflow, so that all rows count as equal"):
+        KMeansNystroem(10, random_state=0).fit(layout(X * 1e-300))
+
+
 def test_more_landmarks_than_rows(X):
     few = X[:7]
     transformer = KMeansNystroem().fit(few)

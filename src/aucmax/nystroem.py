@@ -408,7 +408,14 @@ def default_gamma(X: Any) -> float:
             variances = sum(np.square(X[part] - means).sum(axis=0) for part in blocks_of(X)) / X.shape[0]
         check_no_overflow(np.sum(variances))
         distance = np.sum(spread(variances, means) ** 2)
-    return 1 / float(distance) if distance >= np.finfo(np.float64).tiny else 1.0
+    if distance >= np.finfo(np.float64).tiny:
+        return 1 / float(distance)
+    if abs(X.max(axis=0) - X.min(axis=0)).max() > 0:
+        warnings.warn(
+            "The squares of the values of X underflow, so that all rows count as equal: multiply X by a power of ten.",
+            stacklevel=2,
+        )
+    return 1.0
 
 
 def normalize(landmarks: np.ndarray, gamma: float, beside: Any = None) -> np.ndarray:

@@ -396,10 +396,13 @@ def test_a_path_that_still_rises_warns():
         AUCClassifier("squared", solver="cg").fit(X, y)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"loss": "squared"}, {"solver": "cg"}], ids=str)
-def test_columns_whose_squares_underflow_are_told(parameters):
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e-155])  # the squares are 0, or have lost digits
+@pytest.mark.parametrize(
+    "parameters", [{}, {"loss": "squared", "standardize": False}, {"solver": "cg"}, {"loss": "hinge"}], ids=str
+)
+def test_columns_whose_squares_underflow_are_told(parameters, size):
     X, y = skewed()
-    X[:, 2] *= 1e-300
+    X[:, 2] *= size
     with pytest.warns(
         UserWarning, match=r"^The squares of the values of X underflow in 1 columns, .* column 2\. These"
     ):

@@ -33,6 +33,8 @@ from .threads import map_spans
 from .validation import check_class_weights, check_labels, check_rows, check_weights
 
 FILE_FORMAT = "aucmax.ClassMoments 1"
+# Sums of squares below lose digits: they are near the smallest number that a float holds with all of its digits.
+LEAST_VARIANCE = 1e-300
 # CSR with more than this share of nonzeros is squared as dense blocks.
 DENSE_FROM = 0.2
 
@@ -348,8 +350,9 @@ def chan_update(
 
 
 def spread(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Return standard deviations, exactly 0 for columns that are constant up to rounding."""
-    return np.where(variance <= (10 * np.finfo(np.float64).eps * mean) ** 2, 0.0, np.sqrt(np.maximum(variance, 0)))
+    """Return standard deviations, exactly 0 for columns constant up to rounding, or of squares that underflow."""
+    rounding = (10 * np.finfo(np.float64).eps * mean) ** 2
+    return np.where(variance <= np.maximum(rounding, LEAST_VARIANCE), 0.0, np.sqrt(np.maximum(variance, 0)))
 
 
 # The pass over the data
@@ -428,13 +431,16 @@ def grouped_moments(
         assert_all_finite(X[sample_weight == 0], input_name="X")  # rows that are in no moment
     for part in moments:
         check_no_overflow(part.scatter)
-    warn_of_underflow(moments[0].mean, np.diagonal(moments[0].scatter, axis1=1, axis2=2))
+    first, tiny = moments[0], np.finfo(np.float64).tiny
+    variances = np.diagonal(first.scatter, axis1=1, axis2=2) / np.maximum(first.weight, tiny)[:, None]
+    warn_of_underflow(first.mean, variances)
     return moments
 
 
 def warn_of_underflow(mean: np.ndarray, variance: np.ndarray) -> None:
-    """Warn of columns that are not 0, but so small that their squares are. They would count as constant in silence."""
-    lost = np.flatnonzero((mean != 0).any(axis=0) & (np.abs(mean) < 1e-150).all(axis=0) & (variance == 0).all(axis=0))
+    """Warn of columns that are not 0, but so small that their squares lose digits: `spread` takes them as constant."""
+    is_small = (np.abs(mean) < 1e-140).all(axis=0) & (variance <= LEAST_VARIANCE).all(axis=0)
+    lost = np.flatnonzero(is_small & ((mean != 0) | (variance > 0)).any(axis=0))
     if len(lost):
         warnings.warn(
             f"The squares of the values of X underflow in {len(lost)} columns, the first of them column {lost[0]}. "

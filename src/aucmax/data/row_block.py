@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .block_moments import class_columns
 from .folds import deal
-from .moments import ClassMoments, chan_update, check_no_overflow, grouped_moments
+from .moments import ClassMoments, chan_update, check_no_overflow, grouped_moments, warn_of_underflow
 from .passes import State
 from .protocol import Targets
 
@@ -282,4 +282,6 @@ def merge_statistics(a: State, b: State) -> State:
 def finish_statistics(state: State) -> tuple[np.ndarray, np.ndarray]:
     """Return means and variances from the statistics of all blocks."""
     check_no_overflow(state["squares"])
-    return state["means"], state["squares"] / state["weight"][:, None]
+    variances = state["squares"] / state["weight"][:, None]
+    warn_of_underflow(state["means"], variances)
+    return state["means"], variances
