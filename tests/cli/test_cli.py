@@ -211,7 +211,7 @@ def test_an_alpha_that_was_not_cross_validated_has_no_auc():
         (["--alpha", "0.1"], {"standardize": "auto", "selection": "blend"}),
         (["--standardize", "--alpha", "0.1"], {"standardize": True}),
         (["--no-standardize", "--alpha", "0.1"], {"standardize": False}),
-        (["--selection", "best", "--alpha", "0.1"], {"selection": "best"}),
+        (["--selection", "best"], {"selection": "best"}),
         (["--loss", "smooth_auc", "--alpha", "0.1"], {"loss": "smooth_auc"}),
         (["--loss", "balanced_logistic", "--alpha", "0.1"], {"loss": "balanced_logistic"}),
         (["--algorithm", "SOLAM(max_iter=3)", "--seed", "5"], {"max_iter": 3, "random_state": 5}),

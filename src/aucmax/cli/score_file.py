@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import typer
 
 from ..files import Encoding, Source, open_source
 from ..files.labels import Classes
@@ -15,12 +16,22 @@ from ..models.model_file import ModelFile
 from ..report.evaluation import Evaluation, evaluate
 from .console import Console, on_block
 from .read_file import OnBlock, ignore, naming
+from .unused_options import check_used
 
 
 def open_rows(
-    console: Console, file: ModelFile, path: Sequence[str], *, target: str | None = None, **options: Any
+    console: Console,
+    file: ModelFile,
+    path: Sequence[str],
+    *,
+    context: typer.Context | None = None,
+    target: str | None = None,
+    **options: Any,
 ) -> Source:
-    """Open files of rows for a model: its columns, in its order. A note says where names cannot be compared."""
+    """Open files of rows for a model: its columns, in its order. A note says where names cannot be compared.
+
+    If the command is given as `context`, its options that the files do not use are refused.
+    """
     encoding = encoding_of(file)
     source = open_source(
         path,
@@ -29,6 +40,8 @@ def open_rows(
         target=target or file.notes.get("target"),
         **options,
     )
+    if context is not None:
+        check_used(context, [source.format])
     if (encoding is None) != (source.encoding is None):
         which = "the model" if encoding is None else source.name
         console.note(f"{source.name}: columns are taken in their order, since {which} has no names of columns")

@@ -14,6 +14,7 @@ DEFAULT_METHODS = "AUCClassifier, LogisticRegression, LinearSVC, RidgeClassifier
 
 
 def compare(
+    context: typer.Context,
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help="One or more files of labelled rows.")],
     methods: Annotated[
         str,
@@ -65,12 +66,14 @@ def compare(
     from ...files import open_source
     from ...report.html import write_report
     from ..read_file import find_classes, naming, read_rows
+    from ..unused_options import check_used
 
     chosen = [find_method(name) for name in split_names(methods)]
     found = []
     layout: dict[str, Any] = {"format": format, "header": header, "zero_based": zero_based}
-    for path in data:
-        source = open_source(path, target=target, one_hot=one_hot, with_target=True, **layout)
+    sources = [open_source(path, target=target, one_hot=one_hot, with_target=True, **layout) for path in data]
+    check_used(context, [source.format for source in sources])
+    for source in sources:
         with console.progress() as bar, naming(source):
             rows = read_rows(source, on_block(bar, source))
             _, mask = find_classes(source, rows, positive)

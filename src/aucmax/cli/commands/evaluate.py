@@ -11,6 +11,7 @@ from ..outputs import check_outputs
 
 
 def evaluate(
+    context: typer.Context,
     model: ModelPath,
     data: Data,
     max_fpr: Annotated[
@@ -36,7 +37,15 @@ def evaluate(
 
     file = read_model(model)
     evaluation, scores = evaluate_file(
-        console, file, data, max_fpr, format=format, target=target, header=header, zero_based=zero_based
+        console,
+        file,
+        data,
+        max_fpr,
+        context=context,
+        format=format,
+        target=target,
+        header=header,
+        zero_based=zero_based,
     )
     if report is not None:
         write_report(report, fit_report(file, describe_paths(data), evaluation, scores, ""))

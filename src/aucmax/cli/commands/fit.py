@@ -24,6 +24,7 @@ else:  # what Typer sees
 
 
 def fit(
+    context: typer.Context,
     train: Annotated[
         list[str],
         typer.Argument(metavar="TRAIN...", help="Training rows, in one file or in several; - is standard input."),
@@ -157,6 +158,7 @@ def fit(
         open_blocks,
     )
     from ..score_file import evaluate_file, evaluate_scores
+    from ..unused_options import check_used
 
     if checkpoint is not None and train == ["-"]:
         raise ValueError("--checkpoint needs a file that can be read again, not standard input.")
@@ -184,6 +186,7 @@ def fit(
         cv=cv,
         standardize=standardize,
     )
+    check_used(context, [source.format], estimator)
     begun, rows = time.perf_counter(), None
     with console.progress() as bar:
         if cluster is not None:

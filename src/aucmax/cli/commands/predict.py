@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def predict(
+    context: typer.Context,
     model: ModelPath,
     data: Data,
     output: Annotated[
@@ -50,7 +51,15 @@ def predict(
 
     file = read_model(model)
     source = open_rows(
-        console, file, data, target=target, with_target=False, format=format, header=header, zero_based=zero_based
+        console,
+        file,
+        data,
+        context=context,
+        target=target,
+        with_target=False,
+        format=format,
+        header=header,
+        zero_based=zero_based,
     )
     with console.progress() as bar:
         lines = (text.encode() for text in prediction_lines(file, source, proba, labels, on_block(bar, source)))
