@@ -37,7 +37,7 @@ UNUSED = {
     "group": (
         "rows.csv",
         ["--group", "b", "--alpha", "1"],
-        "--group is used only without --alpha or with several --n-nonzero, since it parts the rows for cross-validation",
+        "--group is used only without --alpha or with several --n-nonzero, for cross-validation",
     ),
     "random_state": ("rows.csv", ["--seed", "1"], "--seed is used only by algorithms that draw random numbers"),
     "checkpoint_every": ("rows.csv", ["--checkpoint-every", "1"], "--checkpoint-every is used only with --checkpoint"),

@@ -76,7 +76,7 @@ USES = {
     "l1_ratio": Use(lambda facts: facts.parameter("penalty") == "elasticnet", "with penalty='elasticnet'"),
     "selection": Use(blends, "with loss='auto' and penalty='l2', and without alpha= and n_nonzero="),
     "cv": Use(chooses_alpha, "without alpha= or with several n_nonzero="),
-    "group": Use(chooses_alpha, "without alpha= or with several n_nonzero=, since it parts the rows for cross-validation"),
+    "group": Use(chooses_alpha, "without alpha= or with several n_nonzero=, for cross-validation"),
     "random_state": Use(is_random, "by algorithms that draw random numbers"),
     "checkpoint_every": Use(lambda facts: facts.options["checkpoint"] is not None, "with checkpoint="),
 }
