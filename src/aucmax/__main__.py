@@ -1,5 +1,5 @@
 """``python -m aucmax`` is the command line."""
 
-from .cli.app import main
+from .cli.app import run
 
-main()
+run()

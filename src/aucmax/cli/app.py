@@ -1,19 +1,23 @@
 """The application: which commands there are, and how errors and warnings are said.
 
 An error that users can correct ends with exit status 2 and one line on standard error, any other error with status 1.
---debug also shows the traceback. Results go to standard output, as JSON with --json; notes and progress go to standard
-error. Commands import what is heavy when they run, so that `aucmax --help` is fast.
+SIGINT, SIGTERM and SIGHUP end a command as an error does, so that nothing half-written stays behind, with status 128
+plus their number. --debug also shows the traceback. Results go to standard output, as JSON with --json; notes and
+progress go to standard error. Commands import what is heavy when they run, so that `aucmax --help` is fast.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -50,6 +54,33 @@ app.command()(export)
 app.command()(demo)
 
 INTERRUPTED = 130
+# Signals that end a process, and what a command says about them; Python itself raises an exception for SIGINT.
+ENDING = {
+    getattr(signal, name): text
+    for name, text in (("SIGTERM", "terminated."), ("SIGHUP", "the terminal was closed."))
+    if hasattr(signal, name)
+}
+
+
+class Signalled(BaseException):
+    """A signal that ends the command; its number is the argument."""
+
+
+def run() -> NoReturn:
+    """Run the command line as a process of its own.
+
+    The process ends without taking the interpreter apart. After an error, threads of pyarrow may still hold Python
+    objects; one that waits for the interpreter while it is taken apart aborts the process: status 134 instead of 2.
+    """
+    status: Any = 1
+    try:
+        main()
+    except SystemExit as leaving:
+        status = leaving.code
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -61,7 +92,8 @@ def main(arguments: list[str] | None = None) -> None:
     translate = partial(name_flags, command=command, arguments=arguments)
     warnings.showwarning = partial(show_warning, translate)
     try:
-        status = group(arguments, prog_name="aucmax", standalone_mode=False)
+        with signals_as_errors():
+            status = group(arguments, prog_name="aucmax", standalone_mode=False)
         sys.stdout.flush()
         if status == INTERRUPTED:
             status = say(KeyboardInterrupt(), translate)
@@ -72,6 +104,27 @@ def main(arguments: list[str] | None = None) -> None:
             traceback.print_exc()
         status = say(error, translate)
     sys.exit(status or 0)
+
+
+@contextmanager
+def signals_as_errors() -> Iterator[None]:
+    """Raise `Signalled` for the signals of `ENDING`, so that what is cleaned up after an error is after these too."""
+
+    def end(number: int, frame: Any) -> None:
+        raise Signalled(number)
+
+    if threading.current_thread() is not threading.main_thread():  # others cannot handle signals
+        yield
+        return
+    # One that is ignored, as nohup does with SIGHUP, stays so.
+    before = {number: signal.getsignal(number) for number in ENDING if signal.getsignal(number) is signal.SIG_DFL}
+    try:
+        for number in before:
+            signal.signal(number, end)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def prepare_streams() -> None:
@@ -89,7 +142,9 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
     if isinstance(error, BrokenPipeError):  # the reader of our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
+    if isinstance(error, Signalled):
+        text, status = ENDING[error.args[0]], 128 + error.args[0]
+    elif isinstance(error, KeyboardInterrupt | typer.Abort):
         text, status = "interrupted.", INTERRUPTED
     elif hasattr(error, "format_message"):  # about the options; empty if the command is missing, which shows the help
         text, status = error.format_message(), 2

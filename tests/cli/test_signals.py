@@ -1,0 +1,72 @@
+"""A signal ends a command as an error does: one line, the usual status, and nothing half-written."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from aucmax import AUCClassifier
+
+# The command sends itself a signal when it has written half of its output.
+SCRIPT = """
+import os, sys
+import aucmax.cli.commands.predict as predict
+from aucmax.cli.app import main
+
+lines = predict.prediction_lines
+
+def half(*arguments):
+    for k, line in enumerate(lines(*arguments)):
+        yield line
+        if k:
+            os.kill(os.getpid(), int(sys.argv[1]))
+            yield "never written"
+
+predict.prediction_lines = half
+main(sys.argv[2:])
+"""
+TOLD = {"SIGINT": "interrupted.", "SIGTERM": "terminated.", "SIGHUP": "the terminal was closed."}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("rows"), np.random.default_rng(0)
+    X, y = rng.standard_normal((50, 3)), np.arange(50) % 2
+    np.savez(folder / "rows.npz", X=X, y=y)
+    AUCClassifier(alpha=1).fit(X, y).save(folder / "model")
+    return folder
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_signal_leaves_no_draft(folder, tmp_path, name):
+    number = getattr(signal, name)
+    arguments = ["predict", str(folder / "model"), str(folder / "rows.npz"), "-o", str(tmp_path / "scores.csv")]
+    command = [sys.executable, "-c", SCRIPT, str(int(number)), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (128 + number, f"aucmax: {TOLD[name]}\n")
+    assert os.listdir(tmp_path) == []
+
+
+def test_handlers_are_those_of_before_when_a_command_is_done(run, folder):
+    before = {name: signal.getsignal(getattr(signal, name)) for name in TOLD}
+    assert run("inspect", folder / "model")[0] == 0
+    assert {name: signal.getsignal(getattr(signal, name)) for name in TOLD} == before
+
+
+def test_the_process_ends_without_taking_the_interpreter_apart(folder):
+    """A thread that waits for the interpreter while it is taken apart would abort the process."""
+    code = """
+import atexit, runpy, sys
+atexit.register(print, "taken apart")
+sys.argv = ["aucmax", *sys.argv[1:]]
+runpy.run_module("aucmax", run_name="__main__")
+"""
+    for arguments, status in ((["inspect", folder / "model"], 0), (["inspect", folder / "rows.npz"], 2)):
+        done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
+        assert done.returncode == status
+        assert "taken apart" not in done.stdout
+        assert ("AUCClassifier" in done.stdout) == (status == 0)
+        assert done.stderr.count("\n") == (status != 0)
