@@ -56,7 +56,8 @@ def move_everything(patch):
     patch.setitem(sys.modules, "elsewhere", elsewhere := types.ModuleType("elsewhere"))
     for (name, tag), thing in zip(EVERY_NAME, things, strict=True):
         module, attribute = NAMES[tag][name].split(":")
-        patch.delattr(sys.modules[module], attribute)
+        if tag != "named_tuple":  # algorithms make their states, which those of a file are compared with
+            patch.delattr(sys.modules[module], attribute)
         patch.setattr(thing, "__module__", "elsewhere")
         setattr(elsewhere, f"Renamed{attribute}", thing)
         patch.setitem(NAMES[tag], name, f"elsewhere:Renamed{attribute}")

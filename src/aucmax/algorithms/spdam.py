@@ -295,6 +295,9 @@ class SPDAM(StochasticClassifier):
                 f"dual variable; it has {n_rows}."
             )
 
+    def _n_rows_in(self, state: Any) -> int:
+        return len(getattr(state, "beta", ()))
+
     _repeats_rows = False  # the weights are in the rows x
 
     def _start(self, n_features: int, n_rows: int) -> PrimalDualState:

@@ -31,6 +31,7 @@ from .commands.fit import fit
 from .commands.inspect import inspect
 from .commands.predict import predict
 from .commands.reproduce import reproduce
+from .console import printable
 from .errors import describe_error, name_flags
 
 app = typer.Typer(
@@ -153,13 +154,13 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
     else:
         text, status = f"unexpected {type(error).__name__}: {error} (--debug shows where).", 1
     if text:
-        sys.stderr.write(f"aucmax: {' '.join(text.split())}\n")
+        sys.stderr.write(f"aucmax: {printable(' '.join(text.split()))}\n")
     return status
 
 
 def show_warning(translate: Callable[[str], str], message: Warning | str, *where: Any) -> None:
     """Write one line about a warning to standard error, without its place in the source."""
-    sys.stderr.write(f"aucmax: warning: {' '.join(translate(str(message)).split())}\n")
+    sys.stderr.write(f"aucmax: warning: {printable(' '.join(translate(str(message)).split()))}\n")
 
 
 def show_version(value: bool) -> None:

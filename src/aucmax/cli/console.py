@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console as RichConsole
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from .byte_sizes import format_bytes
 
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0  # seconds before a progress bar is shown
 WIDTH = 200  # characters of a line where standard output is no terminal
+
+
+def printable(text: str) -> str:
+    r"""Return a text with escapes in place of characters that would control the terminal; line ends stay.
+
+    Examples
+    --------
+    >>> from aucmax.cli.console import printable
+    >>> print(printable("column \x1b[2J"))
+    column \x1b[2J
+    """
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 class Console:
@@ -50,7 +63,7 @@ class Console:
     def note(self, text: str) -> None:
         """Print a note to standard error, unless the command is quiet."""
         if not self.quiet:
-            self.err.print(text, markup=False, soft_wrap=True)
+            self.err.print(printable(text), markup=False, soft_wrap=True)
 
     def result(self, values: dict[str, Any], *shown: Any) -> None:
         """Print a result: `values` as JSON, or else the texts and tables `shown`."""
@@ -58,7 +71,8 @@ class Console:
             sys.stdout.write(json.dumps(values, indent=2, allow_nan=False) + "\n")
             return
         for item in shown:
-            self.out.print(item, markup=False, soft_wrap=isinstance(item, str))
+            shown_item = printable(item) if isinstance(item, str) else item
+            self.out.print(shown_item, markup=False, soft_wrap=isinstance(item, str))
 
     def summary(self, values: dict[str, Any], *shown: Any) -> None:
         """Print the result of a command that also writes a file; a quiet command prints it as JSON only."""
@@ -156,9 +170,9 @@ def on_fit(bar: Bar, total: int) -> Callable[[SplitResult], None]:
 
 def make_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Table:
     """Return a table; the columns with the numbers `right` are aligned to the right."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(title=Text(printable(title)), title_justify="left", box=None, pad_edge=False, header_style="bold")
     for k, name in enumerate(header):
-        table.add_column(name, justify="right" if k in right else "left", overflow="fold")
+        table.add_column(Text(printable(name)), justify="right" if k in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return table

@@ -32,7 +32,9 @@ from typing import Any
 
 import numpy as np
 
+from .checks import array, check_shape
 from .names import find, name_of
+from .schemas import check_estimator, check_moments
 
 # Attributes of a fit under way, which are no part of its result.
 TRANSIENT = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_metadata_request"}
@@ -160,11 +162,12 @@ class _Encoder:
         if name := name_of(kind, "estimator"):
             parameters = value.get_params(deep=False)
             attributes = {key: item for key, item in vars(value).items() if key not in {*parameters, *TRANSIENT}}
-            return {
-                "estimator": name,
+            described = {
                 "parameters": self._each(parameters, "parameter", owner),
                 "attributes": self._each(attributes, "attribute", owner),
             }
+            check_estimator(value, attributes)
+            return {"estimator": name, **described}
         raise ValueError(
             f"{where} cannot be stored in a file: it is or holds an object of the type {owner}, and only None, "
             "numbers, text, arrays, lists, tuples, dicts with text keys and the estimators of aucmax can be."
@@ -179,25 +182,26 @@ def _decode_each(descriptions: dict[str, Any], tensors: Tensors) -> dict[str, An
 
 
 def _decode_array(description: Any, tensors: Tensors) -> np.ndarray:
-    return tensors.pop(
-        description["array"]
-    ).copy()  # `ClassBuffers` resizes its arrays in place, so they own their memory
+    tensor = tensors.pop(description["array"])
+    check_shape(tensor.shape)
+    return tensor.copy()  # `ClassBuffers` resizes its arrays in place, so they own their memory
 
 
 def _decode_bytes(description: Any, tensors: Tensors) -> np.ndarray:
     dtype = np.dtype(description["dtype"])
     if dtype.kind not in "fcSUMmiu":
         raise ValueError(f"{description['dtype']!r} is not an array type that files hold")
-    return np.ndarray(description["shape"], dtype, buffer=tensors.pop(description["bytes"])).copy()
+    return np.ndarray(check_shape(description["shape"]), dtype, buffer=tensors.pop(description["bytes"])).copy()
 
 
 def _decode_objects(description: Any, tensors: Tensors) -> np.ndarray:
     values = decode(json.loads(tensors.pop(description["objects"]).tobytes()), tensors)
-    return np.fromiter(values, object, len(values)).reshape(description["shape"])
+    return np.fromiter(values, object, len(values)).reshape(check_shape(description["shape"]))
 
 
 def _decode_random_state(description: Any, tensors: Tensors) -> np.random.RandomState:
     state = _decode_each(description["random_state"], tensors)
+    array("i", 624)(state["state"]["key"], "the key of a random state", {})
     if not 0 <= state["state"]["pos"] <= 624:  # NumPy does not check it and would read beyond its array
         raise ValueError("a random state is out of range")
     rng = np.random.RandomState(0)
@@ -221,6 +225,7 @@ def _decode_moments(description: Any, tensors: Tensors) -> Any:
     attributes = _decode_each(description["attributes"], tensors)
     moments = find(description["moments"], "moments")(0, attributes["classes"])
     vars(moments).update(attributes)
+    check_moments(moments, "the moments", {})
     return moments
 
 
@@ -230,8 +235,10 @@ def _decode_partial(description: Any, tensors: Tensors) -> Any:
 
 
 def _decode_estimator(description: Any, tensors: Tensors) -> Any:
-    estimator = find(description["estimator"], "estimator")(**_decode_each(description["parameters"], tensors))
-    vars(estimator).update(_decode_each(description["attributes"], tensors))
+    parameters, attributes = (_decode_each(description[part], tensors) for part in ("parameters", "attributes"))
+    estimator = find(description["estimator"], "estimator")(**parameters)
+    check_estimator(estimator, attributes)
+    vars(estimator).update(attributes)
     return estimator
 
 

@@ -42,6 +42,7 @@ from ..data.validation import check_labels, check_weights, find_classes, stream_
 from ..estimators.base import LinearAUCClassifier, all_or_nothing
 from ..estimators.variant import VariantMixin
 from ..selection.calibration import Calibration, calibrate, calibrate_gaussian
+from .loaded_state import check_like
 from .row_access import coefficients
 from .sample import Sample, Scaling, row_order
 from .score_history import ScoreHistory
@@ -393,6 +394,16 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
             ConvergenceWarning,
             stacklevel=7,
         )
+
+    def _check_state(self, state: Any, n_features: int) -> None:
+        """Raise a ValueError unless a state from a file has the types and shapes of the one that a fit starts from."""
+        check_like(
+            state, self._start(n_features, self._n_rows_in(state)), f"state_ of {type(self).__name__}", n_features
+        )
+
+    def _n_rows_in(self, state: Any) -> int:
+        """Return the number of rows that a state was made for, if its size depends on them."""
+        return 2
 
     def _set_fitted(self, attributes: dict[str, Any]) -> None:
         for name, value in attributes.items():

@@ -52,6 +52,18 @@ class ClassBuffers(NamedTuple):
         """Return buffers for `size` rows of each class, with no row yet and no room for one."""
         return cls(np.zeros(0), np.zeros(0, np.uint64), np.zeros((2, size), np.int64), np.zeros(2, np.int64))
 
+    def check(self, where: str, size: int, n_features: int) -> None:
+        """Raise a ValueError unless kernels can use buffers from a file: all that they index lies inside."""
+        like = ClassBuffers.empty(size)
+        same = all(a.dtype == b.dtype and a.ndim == b.ndim for a, b in zip(self, like, strict=True))
+        shaped = same and (self.lengths.shape, self.counts.shape) == (like.lengths.shape, like.counts.shape)
+        room, rest = divmod(self.values.size, 2 * size)
+        if not shaped or rest or self.columns.shape != self.values.shape or room > n_features:
+            raise ValueError(f"{where} has arrays of other shapes or types than {size} rows of each class have")
+        inside = (self.columns < n_features).all() and (self.lengths >= 0).all() and (self.lengths <= room).all()
+        if not inside or (self.counts < 0).any() or not np.isfinite(self.values).all():
+            raise ValueError(f"{where} holds columns, lengths or counts that are out of range")
+
     def reserve(self, rows: KernelRows) -> None:
         """Make room in every slot for the longest of these rows; the arrays are resized in place."""
         n_slots = self.lengths.size

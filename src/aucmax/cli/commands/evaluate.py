@@ -31,11 +31,11 @@ def evaluate(
     console = Console(quiet, as_json)
     check_outputs({"--report": report}, force, [model, *data])
     from ...files import describe_paths
-    from ...models.model_file import read_model
     from ...report.html import write_report
+    from ..model_notes import read_model_file
     from ..score_file import evaluate_file
 
-    file = read_model(model)
+    file = read_model_file(model)
     evaluation, scores = evaluate_file(
         console,
         file,

@@ -19,8 +19,8 @@ def export(
 ) -> None:
     """Write a model in another format."""
     check_outputs({"--onnx": onnx}, force, [model])
-    from ...models.model_file import read_model
     from ...onnx_export import export_onnx
+    from ..model_notes import read_model_file
 
-    export_onnx(read_model(model).model, onnx)
+    export_onnx(read_model_file(model).model, onnx)
     Console(quiet).note(f"wrote {onnx}")

@@ -17,9 +17,9 @@ def inspect(
     debug: Debug = False,
 ) -> None:
     """Show what a model file holds."""
-    from ...models.model_file import read_model
+    from ..model_notes import read_model_file
 
-    file, size = read_model(model), model.stat().st_size
+    file, size = read_model_file(model), model.stat().st_size
     weights = largest_weights(file, top)
     about = describe_model(file)
     values = about | {"size": size, "weights": weights and dict(weights)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..console import Console, on_block
+from ..console import Console, on_block, printable
 from ..options import DATA, OUTPUT, Data, Debug, Force, Format, Header, ModelPath, Quiet, ZeroBased
 from ..outputs import check_outputs
 
@@ -46,10 +46,10 @@ def predict(
     output = None if output == Path("-") else output
     check_outputs({"--output": output}, force, [model, *data])
     from ...files.atomic_write import write_atomically
-    from ...models.model_file import read_model
+    from ..model_notes import read_model_file
     from ..score_file import open_rows
 
-    file = read_model(model)
+    file = read_model_file(model)
     source = open_rows(
         console,
         file,
@@ -61,8 +61,10 @@ def predict(
         header=header,
         zero_based=zero_based,
     )
+    shown = output is None and sys.stdout.isatty()
     with console.progress() as bar:
-        lines = (text.encode() for text in prediction_lines(file, source, proba, labels, on_block(bar, source)))
+        texts = prediction_lines(file, source, proba, labels, on_block(bar, source), shown)
+        lines = (text.encode() for text in texts)
         if output is None:
             sys.stdout.flush()
             sys.stdout.buffer.writelines(lines)
@@ -72,9 +74,14 @@ def predict(
 
 
 def prediction_lines(
-    file: ModelFile, source: Source, proba: bool, labels: bool, update: Callable[[str, Block], None]
+    file: ModelFile,
+    source: Source,
+    proba: bool,
+    labels: bool,
+    update: Callable[[str, Block], None],
+    shown: bool,
 ) -> Iterator[str]:
-    """Yield the lines of the output, those of one block at a time."""
+    """Yield the lines of the output, those of one block at a time; those `shown` on a terminal are escaped."""
     from ..score_file import without_names
 
     yield ",".join(["score"] + ["probability"] * proba + ["label"] * labels) + "\n"
@@ -88,5 +95,5 @@ def prediction_lines(
                 columns.append(file.model.classes_[(scores > 0).astype(int)].tolist())
             text = io.StringIO()
             csv.writer(text, lineterminator="\n").writerows(zip(*columns, strict=True))
-            yield text.getvalue()
+            yield printable(text.getvalue()) if shown else text.getvalue()
             update("scoring", block)

@@ -1,0 +1,78 @@
+"""Model files as commands read them: the model, and the notes that `aucmax fit` adds to it.
+
+A model that was saved in Python has no notes, or others. Notes of these names must be made as `aucmax fit` makes them.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..models.checks import array, either, fields, instance, items, number
+from ..models.model_file import ModelFile, read_model
+from ..models.schemas import anything, count, plain, real
+
+text, absent = instance(str), instance(type(None))
+TRAINING = ("rows", "positive rows")
+TEST = ("file", "rows", "positive rows", "AUC", "interval")
+NOTES = fields(
+    {
+        "training": either(
+            fields({}),
+            fields(
+                {
+                    "file": text,
+                    "format": text,
+                    "rows": number(int, low=1),
+                    "positive rows": count,
+                    "columns": count,
+                    "read by blocks": instance(bool),
+                },
+                required=TRAINING,
+            ),
+        ),
+        "test": either(
+            fields({}),
+            fields(
+                {"file": text, "rows": count, "positive rows": count, "AUC": real, "interval": items(real, "two")},
+                required=TEST,
+            ),
+        ),
+        "classes": fields(
+            {"negative": plain, "positive": plain, "rest": instance(bool)}, required=("negative", "positive")
+        ),
+        "target": either(absent, text),
+        "encoding": either(
+            absent,
+            fields(
+                {"columns": items(text), "categories": fields({}, others=items(text))},
+                required=("columns", "categories"),
+                others=anything,
+            ),
+        ),
+        "spreads": either(absent, array("f", "d")),
+    },
+    others=anything,
+)
+
+
+def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
+    """Return the model in a file, its notes and its versions; notes that no command writes are refused.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    file : ModelFile
+        The model, its notes and its versions.
+    """
+    file = read_model(path)
+    if not hasattr(file.model, "decision_function"):
+        raise ValueError(f"{os.fspath(path)} holds a {type(file.model).__name__}, which scores no rows.")
+    try:
+        NOTES(file.notes, "the notes", {"d": int(file.model.n_features_in_), "two": 2})
+    except (ValueError, AttributeError) as error:
+        raise ValueError(f"{os.fspath(path)} cannot be used here: {error}.") from error
+    return file

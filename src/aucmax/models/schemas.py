@@ -1,0 +1,198 @@
+"""What the file of each estimator may hold: the names, types, shapes and values of its attributes.
+
+Every model is checked before it is written and before it is returned from a file. So a file with a right digest that
+somebody made by hand cannot bring weights that are not finite, arrays of other shapes, or attributes that no fit sets.
+Parameters are checked by scikit-learn's own rules (`_parameter_constraints`). The states of stochastic algorithms,
+which compiled loops index, have the types and shapes of the state that the algorithm starts from: `check_state` of
+the algorithm compares them.
+
+Letters stand for sizes: d columns, m members of a blend, c candidates, k components.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .checks import Check, Sizes, array, either, fields, instance, items, number, size
+from .names import name_of
+
+count = number(int, low=0)
+real = number(float)
+measured = number(float, finite=False)
+plain = either(number(int, float, finite=False), instance(bool, str, type(None)))
+absent = instance(type(None))
+
+
+def anything(value: Any, where: str, sizes: Sizes) -> None:
+    """Check nothing."""
+
+
+def classes(value: Any, where: str, sizes: Sizes) -> None:
+    """Check two different labels."""
+    array("bifUO", 2)(value, where, sizes)
+    if value[0] == value[1]:
+        raise ValueError(f"{where} holds the same label twice")
+
+
+def check_moments(value: Any, where: str, sizes: Sizes) -> None:
+    """Check class moments."""
+    if name_of(type(value), "moments") is None:
+        raise ValueError(f"{where} is no class moments")
+    attributes = value.__getstate__()
+    fields(
+        {
+            "classes": classes,
+            "mean": array("f", 2, "d"),
+            "weight": array("f", 2),
+            "scatter": array("f", 2, "d", "d"),
+        },
+        required=("classes", "mean", "weight", "scatter"),
+    )(attributes, where, sizes)
+    if (attributes["weight"] < 0).any() or (np.diagonal(attributes["scatter"], axis1=1, axis2=2) < 0).any():
+        raise ValueError(f"{where} holds negative weights or variances")
+
+
+FIRST: dict[str, Check] = {"n_features_in_": count, "feature_names_in_": array("O", "d")}
+CLASSIFIER = FIRST | {
+    "classes_": classes,
+    "coef_": array("f", 1, "d"),
+    "intercept_": array("f", 1),
+    "calibration_": array("f", 2),
+    "n_iter_": count,
+}
+STREAM = fields(
+    {
+        "scaling": fields({"shift": array("f", "d"), "unit": array("f", "d")}, required=("shift", "unit")),
+        "rng": instance(np.random.RandomState),
+        "carry": real,
+        "moments": array("f", 2, 3, 2),
+    },
+    required=("scaling", "rng", "carry", "moments"),
+)
+STOCHASTIC = CLASSIFIER | {
+    "convergence_": array("f", None, finite=False),
+    "_stream": STREAM,
+    "state_": anything,  # compared by `_check_state` of the algorithm
+}
+CROSS_VALIDATED = {
+    "alphas_": array("f", None),
+    "alpha_": real,
+    "cv_results_": fields({"params": items(fields({}, others=plain), "c")}, others=array("fbiU", "c", finite=False)),
+}
+RANK_SVM = CLASSIFIER | {"alpha_": real, "dual_gap_": measured}
+AUC_CLASSIFIER = CLASSIFIER | CROSS_VALIDATED
+AUC_CLASSIFIER |= {
+    "blend_": fields(
+        {
+            "share": array("f", "m"),
+            "spread": array("f", "m"),
+            "alpha": array("f", "m"),
+            "auc": array("f", "m"),
+            "loss": array("U", "m"),
+            "standardize": array("b", "m"),
+            "coef": array("f", "m", "d"),
+        },
+        required=("share", "spread", "alpha", "auc", "loss", "standardize", "coef"),
+    ),
+    "blend_auc_": real,
+    "moments_": check_moments,
+    "loss_": instance(str),
+    "n_nonzero_": count,
+    "dual_gap_": measured,
+}
+GAUSSIAN = (
+    CLASSIFIER | CROSS_VALIDATED | {"moments_": check_moments, "priors_": array("f", 2), "shrinkage_": array("f", 2)}
+)
+COMPONENTS = FIRST | {"components_": array("f", "k", "d"), "n_components_": size("k"), "_n_features_out": size("k")}
+SPECTRUM = {name: array("f", "k") for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_")}
+SELECTION = FIRST | {"scores_": array("f", "d"), "pvalues_": either(absent, array("f", "d"))}
+PCA = (
+    COMPONENTS
+    | SPECTRUM
+    | {
+        "mean_": array("f", "d"),
+        "noise_variance_": real,
+        "n_samples_": count,
+        "_fit_svd_solver": instance(str),
+    }
+)
+COLUMN = either(absent, array("f", "d"))
+
+SCHEMAS: dict[str, dict[str, Check]] = {
+    "AUCClassifier": AUC_CLASSIFIER,
+    "KMeansNystroem": FIRST
+    | {"gamma_": number(float, low=0), "components_": array("f", "k", "d"), "normalization_": array("f", "k", None)},
+    **dict.fromkeys(("BAM", "SVMOR", "SVMPerf"), RANK_SVM),
+    "PairwiseDescent": CLASSIFIER | {"alpha_": real},
+    "GaussianAUC": GAUSSIAN | {"expected_auc_": real},
+    "GaussianError": GAUSSIAN | {"expected_error_": real},
+    **dict.fromkeys(
+        ("ASAM", "CBR", "FSAUC", "HSGHT", "OAM", "OPAUC", "PSAM", "RegSOLAM", "SHTAUC", "SOLAM", "SPAM", "SPDAM"),
+        STOCHASTIC,
+    ),
+    **dict.fromkeys(("StoIHT", "UniExp", "UniLog", "UniSqu"), STOCHASTIC),
+    **dict.fromkeys(("PCA", "LimitedPCA"), PCA),
+    **dict.fromkeys(("TruncatedSVD", "LimitedSVD"), COMPONENTS | SPECTRUM),
+    **dict.fromkeys(("GaussianRandomProjection", "LimitedProjection"), COMPONENTS),
+    **dict.fromkeys(("SelectKBest", "LimitedSelection"), SELECTION),
+    "StandardScaler": FIRST
+    | {
+        "mean_": COLUMN,
+        "var_": COLUMN,
+        "scale_": COLUMN,
+        "n_samples_seen_": either(number(int, float, low=0), array("i", "d")),
+    },
+    "Pipeline": {},
+}
+# What predictions need; a stream of one class has none of these yet.
+TOGETHER = ("coef_", "intercept_", "calibration_", "classes_", "n_features_in_")
+
+
+def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
+    """Raise a ValueError if an estimator has parameters or attributes that no fit of it sets.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One with a name in the table of `names`, with its parameters; the steps of a pipeline were checked before.
+    attributes : dict
+        Its fitted attributes, which it need not have yet.
+
+    Examples
+    --------
+    >>> from aucmax import AUCClassifier
+    >>> from aucmax.models.schemas import check_estimator
+    >>> clf = AUCClassifier(alpha=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> check_estimator(clf, {"n_features_in_": 1, "n_iter_": "none"})
+    Traceback (most recent call last):
+    ...
+    ValueError: n_iter_ of AUCClassifier is 'none', where a finite number of at least 0 is expected
+    """
+    name = type(estimator).__name__
+    estimator._validate_params()
+    if any(type(value) is dict for value in estimator.get_params(deep=False).values()):  # array-like to scikit-learn
+        raise ValueError(f"a parameter of {name} is a dict")
+    if name == "Pipeline":
+        check_steps(estimator.steps)
+    schema = SCHEMAS[name_of(type(estimator), "estimator") or name]
+    sizes: Sizes = {}
+    if "n_features_in_" in attributes:
+        count(attributes["n_features_in_"], f"n_features_in_ of {name}", sizes)
+        sizes["d"] = int(attributes["n_features_in_"])
+    required = TOGETHER if attributes.keys() & {"coef_", "state_"} else ()
+    fields(schema, required)(attributes, name, sizes)
+    if "state_" in attributes:
+        fields({}, ("_stream",), others=anything)(attributes, name, sizes)
+        estimator._check_state(attributes["state_"], sizes["d"])
+
+
+def check_steps(steps: Any) -> None:
+    """Raise a ValueError if the steps of a pipeline are no list of names and estimators."""
+    is_list = type(steps) is list and bool(steps) and all(type(step) is tuple and len(step) == 2 for step in steps)
+    if not is_list or not all(type(name) is str for name, _ in steps):
+        raise ValueError("the steps of a pipeline are no list of names and estimators")
+    for _, step in steps:
+        if step is not None and step != "passthrough" and name_of(type(step), "estimator") is None:
+            raise ValueError(f"a step of a pipeline is {type(step).__name__}, which is no estimator")

@@ -1,0 +1,143 @@
+"""Model files made by hand, with a right digest: nothing in them gets past the schema of the estimator."""
+
+import forging
+import numpy as np
+import pytest
+from small_models import EVERY_MODEL, SPARSE, D, X, Y, fit, make
+
+from aucmax import CBR, OAM, AUCClassifier, load_model, save_model
+from aucmax.models.names import NAMES
+from aucmax.models.schemas import SCHEMAS
+
+# Their values need not be finite: they are told, and nothing is computed from them.
+MAY_BE_INFINITE = ("convergence_", "cv_results_", "dual_gap_")
+
+
+def test_every_estimator_that_a_file_may_hold_has_a_schema():
+    assert set(SCHEMAS) == set(NAMES["estimator"])
+
+
+@pytest.fixture(scope="module", params=EVERY_MODEL)
+def saved(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("forged") / "model"
+    save_model(fit(make(request.param), SPARSE if request.param in ("OAM", "CBRdiag") else X), path)
+    return path, path.read_bytes()
+
+
+def tensors_of(value, path=()):
+    """Yield the names of the tensors of a description, each with the keys that lead to it."""
+    if isinstance(value, dict) and isinstance(value.get("array"), str):
+        yield value["array"], path
+    elif isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from tensors_of(item, (*path, key))
+
+
+def refused(path, about, tensors):
+    path.write_bytes(forging.put_together(about, tensors))
+    with pytest.raises(ValueError, match=r"cannot be read by aucmax .*\.$") as caught:
+        load_model(path)
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value)
+
+
+def test_no_tensor_may_have_another_shape(saved):
+    path, content = saved
+    about, tensors = forging.open_up(content)
+    for name, keys in tensors_of(about["values"]):
+        if set(keys) & {"convergence_", "alphas_", "beta"}:
+            continue  # of any length
+        for changed in (tensors[name][None], np.concatenate([tensors[name]] * 2) if tensors[name].ndim else None):
+            if changed is not None:
+                refused(path, about, tensors | {name: changed})
+
+
+def test_no_float_may_be_infinite(saved):
+    path, content = saved
+    about, tensors = forging.open_up(content)
+    for name, keys in tensors_of(about["values"]):
+        if tensors[name].dtype.kind != "f" or not tensors[name].size or set(keys) & set(MAY_BE_INFINITE):
+            continue
+        for value in (np.nan, np.inf):
+            changed = tensors[name].copy()
+            changed.flat[-1] = value
+            refused(path, about, tensors | {name: changed})
+
+
+def test_no_attribute_may_be_added_or_be_of_another_type(saved):
+    path, content = saved
+    about, tensors = forging.open_up(content)
+    model = about["values"]["dict"]["model"]
+    if "Pipeline" in model["estimator"]:
+        model = model["parameters"]["steps"][-1]["tuple"][1]
+    assert "which no such model has" in (model["attributes"].update(other_=1) or refused(path, about, tensors))
+    del model["attributes"]["other_"]
+    for name in list(model["attributes"]):
+        before, model["attributes"][name] = model["attributes"][name], {"dict": {"x": "y"}}
+        refused(path, about, tensors)
+        model["attributes"][name] = before
+    for name in list(model["parameters"]):
+        before, model["parameters"][name] = model["parameters"][name], {"dict": {"x": "y"}}
+        refused(path, about, tensors)
+        model["parameters"][name] = before
+
+
+@pytest.mark.parametrize("make_model", [lambda: OAM(buffer_size=5), lambda: CBR(buffer_size=5)], ids=["OAM", "CBR"])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("columns", D), ("columns", 2**63), ("lengths", D + 1), ("lengths", -1), ("counts", -(2**40))],
+)
+def test_no_kernel_sees_an_index_out_of_range(make_model, field, value, tmp_path):
+    model = make_model().fit(SPARSE, Y)
+    getattr(model.state_.buffers, field).flat[0] = value
+    with pytest.raises(ValueError, match=r"^buffers of state_ of \w+ holds columns, lengths or counts that are out of"):
+        save_model(model, tmp_path / "model")
+
+
+def test_the_state_of_other_parameters_is_refused(saved, tmp_path):
+    model = CBR(buffer_size=5).fit(X, Y)
+    model.buffer_size = 50
+    with pytest.raises(ValueError, match=r"^buffers of state_ of CBR has arrays of other shapes or types than 50 rows"):
+        save_model(model, tmp_path / "model")
+
+
+def test_texts_of_a_file_reach_no_terminal_unescaped(run, tmp_path):
+    model = AUCClassifier(alpha=1).fit(X, np.where(Y, "sick" + forging.ESCAPE, "well" + forging.ESCAPE))
+    model.feature_names_in_ = np.array([f"x{j}{forging.ESCAPE}" for j in range(D)], dtype=object)
+    training = {"file": "train" + forging.ESCAPE, "rows": 90, "positive rows": 40}
+    save_model(model, tmp_path / "model", training=training)
+    np.savez(tmp_path / "rows.npz", X=X, y=np.where(Y, "sick" + forging.ESCAPE, "well" + forging.ESCAPE))
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    for arguments in (["inspect"], ["evaluate", tmp_path / "rows.npz"], ["predict", tmp_path / "rows.csv"]):
+        command, *data = arguments
+        status, out, err = run(command, tmp_path / "model", *data)
+        assert status == (2 if command == "predict" else 0), err
+        assert "owned" in out + err
+        assert all(c.isprintable() or c == "\n" for c in out + err)
+
+
+NOTES = {
+    "training": {"rows": "many", "positive rows": 1},
+    "test": {"file": "a", "rows": 1, "positive rows": 1, "AUC": 0.5, "interval": [0.5]},
+    "classes": {"negative": [1], "positive": 2},
+    "encoding": {"columns": 3, "categories": {}},
+    "spreads": np.ones(D + 1),
+    "target": 5,
+}
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_notes_that_no_command_writes_are_refused(run, tmp_path, name):
+    save_model(AUCClassifier(alpha=1).fit(X, Y), tmp_path / "model", **{name: NOTES[name]})
+    status, _, err = run("inspect", tmp_path / "model")
+    assert status == 2
+    assert err.startswith(f"aucmax: {tmp_path / 'model'} cannot be used here: ")
+    assert f"{name} of the notes" in err
+
+
+def test_an_empty_array_of_enormous_shape_is_refused(tmp_path):
+    save_model(AUCClassifier(alpha=1).fit(X, Y), tmp_path / "model")
+    about, tensors = forging.open_up((tmp_path / "model").read_bytes())
+    about["values"]["dict"]["notes"] = {"bytes": "new", "dtype": "<U1", "shape": [10**9, 0]}
+    told = refused(tmp_path / "model", about, tensors | {"new": np.zeros(0, np.uint8)})
+    assert "(1000000000, 0) is no shape of an array" in told
