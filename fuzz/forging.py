@@ -112,20 +112,20 @@ Change = Callable[[dict[str, Any], dict[str, np.ndarray], random.Random], None]
 
 def change_value(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: random.Random) -> None:
     """Put something strange in place of a value."""
-    holder, key = rng.choice(list(nodes(about["values"])))
+    holder, key = rng.choice(list(nodes(about)))
     holder[key] = copy.deepcopy(rng.choice(STRANGE))
 
 
 def swap_values(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: random.Random) -> None:
     """Exchange two values."""
-    (a, i), (b, j) = (rng.choice(list(nodes(about["values"]))) for _ in range(2))
+    (a, i), (b, j) = (rng.choice(list(nodes(about))) for _ in range(2))
     first, second = copy.deepcopy(a[i]), copy.deepcopy(b[j])
     a[i], b[j] = second, first
 
 
 def drop_value(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: random.Random) -> None:
     """Leave a value out, or add one twice."""
-    holder, key = rng.choice(list(nodes(about["values"])))
+    holder, key = rng.choice(list(nodes(about)))
     if rng.random() < 0.7:
         del holder[key]
     elif isinstance(holder, dict):
@@ -136,7 +136,7 @@ def drop_value(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: rando
 
 def rename(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: random.Random) -> None:
     """Rename a key, to that of another value or to something strange."""
-    places = [(holder, key) for holder, key in nodes(about["values"]) if isinstance(holder, dict)]
+    places = [(holder, key) for holder, key in nodes(about) if isinstance(holder, dict)]
     holder, key = rng.choice(places)
     other = rng.choice(places)[1] if rng.random() < 0.7 else ESCAPE
     items = [(other if name == key else name, value) for name, value in holder.items()]

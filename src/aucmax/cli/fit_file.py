@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..algorithms import ALGORITHMS
 from ..classifier import AUCClassifier
 from ..data.file import INTERPRETER, FileRows, rows_of
+from ..data.machine_memory import usable_memory
 from ..estimators.base import LinearAUCClassifier
 from ..files import Block, Source
 from ..files.labels import Classes
@@ -64,8 +64,8 @@ class TrainedModel(NamedTuple):
 
 
 def default_memory() -> int:
-    """Return half of the memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2 if hasattr(os, "sysconf") else 4 << 30
+    """Return half of the memory that this process may use."""
+    return usable_memory() // 2
 
 
 def must_read_by_blocks(source: Source, how: BlockReading) -> bool:

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from ..files import Block, Source
 from ..files.labels import Classes, Labels
+from ..files.libsvm import LibsvmSource
 
 DENSE_FROM = 0.6  # share of nonzeros from which a dense array is smaller and faster than CSR
 
@@ -40,12 +41,28 @@ def find_classes(source: Source, rows: Block, positive: str | None) -> tuple[Cla
     return classes, codes ^ swapped
 
 
+def describe_width(source: Source) -> str:
+    """Return a sentence about the largest index of LIBSVM text and its line; an empty text for other formats."""
+    for part in getattr(source, "sources", [source]):
+        if isinstance(part, LibsvmSource) and (place := part.find_largest_index()) is not None:
+            index, line = place
+            return f" The largest index, {index}, is in line {line} of {part.name}."
+    return ""
+
+
 @contextmanager
 def naming(source: Source) -> Iterator[None]:
-    """Put the name of a file before errors about its rows that do not name it, nor one of several files."""
+    """Put the name of a file before errors about its rows that do not name it, nor one of several files.
+
+    Where there is not enough memory, the error also tells what makes the rows of LIBSVM text so wide.
+    """
     try:
         yield
-    except (ValueError, MemoryError) as error:
+    except MemoryError as error:
+        raise ValueError(
+            f"{source.name}: {str(error) or 'there is not enough memory.'}{describe_width(source)}"
+        ) from error
+    except ValueError as error:
         if any(name in str(error) for name in [source.name, *(source.paths or [])]):
             raise
         raise ValueError(f"{source.name}: {error}") from error

@@ -18,6 +18,7 @@ from scipy import sparse
 from ..files import Block, Source
 from ..files.labels import Classes, Labels
 from .blocks import KEPT_SHARE, MEMORY, BlockedRows, moments_memory, stack
+from .machine_memory import check_columns
 from .moments import ClassMoments
 from .passes import Checkpoint, Pass, Passes, State, bytes_in
 from .protocol import Round, Targets
@@ -111,6 +112,7 @@ class FileRows(BlockedRows):
             labels = Labels(source.name, self.positive, state["found"])
             codes = labels.observe(np.asarray(block.y))
             width = max(state["n_features"], block.features.shape[1], 1)
+            check_columns(width)
             taken = RowBlock(widen(block.features, width), Targets(codes, block.weight, np.ones(2), block.group))
             sizes = Sizes(*state["sizes"])
             taken.start, taken.seen = sizes.n_rows, sizes.counts

@@ -29,6 +29,7 @@ from sklearn.utils import assert_all_finite
 
 from ..files.atomic_write import write_atomically
 from .block_moments import average, csr_moments, dense_moments, gather
+from .machine_memory import usable_memory
 from .threads import map_spans
 from .validation import check_class_weights, check_labels, check_rows, check_weights
 
@@ -319,7 +320,7 @@ def check_classes(classes: Any) -> np.ndarray:
 def check_memory(n_features: int, advice: str = "fit all rows at once with AUCClassifier(solver='cg')") -> None:
     """Raise a MemoryError if the moments would not fit: np.zeros may succeed even then, and the process dies later."""
     needed = 2 * 8 * n_features**2
-    if hasattr(os, "sysconf") and needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+    if needed > usable_memory():
         raise MemoryError(
             f"Class moments of {n_features:,} features take {needed / 1e9:,.0f} GB, more than this machine has: "
             f"{advice}."

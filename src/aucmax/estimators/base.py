@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted, validat
 
 from ..data.arrays import by_class, expit, namespace, on_device, softplus, to_numpy
 from ..data.elsewhere import rows_elsewhere
+from ..data.machine_memory import check_columns
 from ..data.memory import MemoryRows, scores_of
 from ..data.protocol import Rows
 from ..data.validation import (
@@ -145,6 +146,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
         )
+        check_columns(X.shape[1])
         return canonical(X), y, check_weights(sample_weight, X, allow_zero=not reset)
 
     def _set_calibration(self, calibration: Calibration) -> None:

@@ -39,6 +39,7 @@ class LibsvmSource(Source):
         self._lines = lines
         self._first_index = 0 if options.zero_based else 1
         self._with_labels = options.with_target is not False
+        self._width = 0  # columns that were seen so far
 
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102
         n_rows = width = 0
@@ -74,6 +75,7 @@ class LibsvmSource(Source):
                 data[slot] = value
         if problem != kernel.OK:
             self._refuse(chunk, problem, place)
+        self._width = max(self._width, width)
         X = csr_array(
             (data[:n_values], indices[:n_values], indptr[: n_rows + 1]),
             shape=(n_rows, width if self.n_features is None else self.n_features),
@@ -91,6 +93,17 @@ class LibsvmSource(Source):
         if not math.isfinite(value):
             self._lines.refuse(f"the {what} {_show(token)} is not a finite number.", chunk.start, chunk.text[:position])
         return value
+
+    def find_largest_index(self) -> tuple[int, int] | None:
+        """Return the largest index that was read so far and the first line that has it; None if none was read."""
+        if self._width == 0:
+            return None
+        index = self._width - 1 + self._first_index
+        pair = re.compile(rb"^[^#\n]*\s0*%d:" % index, re.MULTILINE)
+        for chunk in self._lines.chunks(BLOCK_BYTES, 0):
+            if found := pair.search(chunk.text):
+                return index, self._lines.line_number(chunk.start) + chunk.text.count(b"\n", 0, found.start())
+        return None
 
     def _refuse(self, chunk: Chunk, problem: int, position: int) -> NoReturn:
         from . import libsvm_kernel as kernel

@@ -1,0 +1,122 @@
+"""Cases in child processes with limits of time and memory; a child that dies or hangs costs one case, not the run.
+
+A child is given a range of seeds. It writes the seed of each case before it runs it, and what it found after it, so
+that the parent knows which case ended it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SECONDS = 30  # of one case
+MEMORY = 6 << 30  # bytes of address space; libraries take about 2 GB of it
+BATCH = 5000  # cases of one child
+
+
+class Outcome(NamedTuple):
+    """What a case ended with.
+
+    Attributes
+    ----------
+    seed : int
+        The case, which is made from it alone.
+    verdict : str
+        "refused" (in a sentence) or "read", which are right; "wrong: ..." for all else.
+    """
+
+    seed: int
+    verdict: str
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something was found."""
+        return self.verdict.startswith("wrong")
+
+
+def run_cases(kind: str, first: int, seconds: float, most: int | None = None) -> Iterator[Outcome]:
+    """Yield the outcomes of cases from a seed on, until the time or the number of cases is over.
+
+    Parameters
+    ----------
+    kind : str
+        The module of the cases, with a function `run_case(seed)` that returns a verdict.
+    first : int
+        The first seed.
+    seconds : float
+        How long to go on.
+    most : int, default=None
+        How many cases at most.
+    """
+    end, seed = time.monotonic() + seconds, first
+    while time.monotonic() < end and (most is None or seed < first + most):
+        size = BATCH if most is None else min(BATCH, first + most - seed)
+        for outcome in run_child(kind, seed, size, end):
+            yield outcome
+            seed = outcome.seed + 1
+
+
+def run_child(kind: str, first: int, size: int, end: float) -> Iterator[Outcome]:
+    """Yield the outcomes of one child; the last one says how it ended if that was too early."""
+    command = [sys.executable, __file__, kind, str(first), str(size)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as child:
+        assert child.stdout is not None
+        seed, buffer = first, b""
+        while time.monotonic() < end:
+            if not select.select([child.stdout], [], [], SECONDS)[0]:
+                child.kill()
+                yield Outcome(seed, f"wrong: hung for {SECONDS} s")
+                return
+            data = os.read(child.stdout.fileno(), 1 << 16)
+            if not data:
+                status = child.wait()
+                if status or seed < first + size:
+                    said = (child.stderr.read() if child.stderr else b"").decode(errors="replace").splitlines()
+                    yield Outcome(seed, f"wrong: ended with status {status}: {said[-1] if said else ''}")
+                return
+            *lines, buffer = (buffer + data).split(b"\n")
+            for line in lines:
+                found, verdict = json.loads(line)
+                yield Outcome(found, verdict)
+                seed = found + 1
+        child.kill()
+
+
+def serve(run_case: Callable[[int], str], first: int, size: int) -> None:
+    """Run the cases of one child."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    out = os.dup(1)
+    os.dup2(2, 1)  # what a case prints is not an outcome
+    for seed in range(first, first + size):
+        try:
+            verdict = run_case(seed)
+        except Exception as error:
+            verdict = f"wrong: {type(error).__name__}: {error}"
+        os.write(out, json.dumps([seed, verdict[:400]]).encode() + b"\n")
+
+
+def add_up(outcomes: Iterator[Outcome], counts: Counter[str], wrong: list[Outcome]) -> int:
+    """Count verdicts and keep those that are wrong; return the seed after the last case."""
+    following = 0
+    for outcome in outcomes:
+        counts["wrong" if outcome.is_wrong else outcome.verdict] += 1
+        if outcome.is_wrong:
+            wrong.append(outcome)
+        following = outcome.seed + 1
+    return following
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    cases: Any = __import__(sys.argv[1])
+    serve(cases.run_case, int(sys.argv[2]), int(sys.argv[3]))

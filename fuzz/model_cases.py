@@ -1,0 +1,122 @@
+"""Cases of model files: one of every estimator, forged, then read and used as commands and users do.
+
+A file is refused in one sentence that names it, or it holds a model that can be used: its scores are finite numbers,
+`partial_fit` takes rows or refuses them, and what the commands print has no character that controls a terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import os
+import random
+import tempfile
+import warnings
+from typing import Any
+
+import numpy as np
+from forging import forge
+
+from aucmax import ALGORITHMS, AUCClassifier, KMeansNystroem, OPAUCpca, save_model
+from aucmax.cli.app import main
+from aucmax.models.model_file import read_model
+
+warnings.simplefilter("ignore")
+RNG = np.random.RandomState(0)
+X = RNG.standard_normal((40, 5))
+Y = np.arange(40) % 2
+X[Y == 1, :3] += 1
+OTHERS = {
+    "AUCClassifier": AUCClassifier,
+    "AUCClassifier with moments": lambda: AUCClassifier("squared", solver="moments"),
+    "KMeansNystroem": lambda: KMeansNystroem(4, random_state=0),
+    "OPAUCpca without centring": lambda: OPAUCpca(3, center=False, random_state=0),
+}
+NAMES = [*OTHERS, *ALGORITHMS]
+FOLDER = tempfile.mkdtemp(prefix="fuzz-models-")
+PATH = os.path.join(FOLDER, "forged")
+ROWS = os.path.join(FOLDER, "rows.npz")
+np.savez(ROWS, X=X, y=Y)
+SOUND = ("ValueError", "NotFittedError", "MemoryError")  # that a user of Python meets
+
+
+@functools.cache
+def original(name: str) -> bytes:
+    """Return the file of a fitted model."""
+    if name in OTHERS:
+        model = OTHERS[name]()
+    else:
+        known = ALGORITHMS[name]().get_params()
+        small = {"n_nonzero": 2, "max_iter": 2, "rank": 2, "buffer_size": 5}
+        if "steps" in known:
+            model = ALGORITHMS[name](n_components=3, random_state=0)
+        else:
+            model = ALGORITHMS[name](**{key: v for key, v in small.items() if key in known and name != "OPAUC"})
+    model.fit(X, Y)
+    training = {"file": "train.csv", "format": "csv", "rows": 40, "positive rows": 20, "columns": 5}
+    notes = {"training": training, "target": "y", "spreads": X.std(axis=0), "encoding": None}
+    path = os.path.join(FOLDER, "original")
+    save_model(model, path, **notes)
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def run_case(seed: int) -> str:
+    """Return the verdict of one forged file."""
+    rng = random.Random(seed)
+    with open(PATH, "wb") as file:
+        file.write(forge(original(NAMES[seed % len(NAMES)]), rng))
+    try:
+        model = read_model(PATH).model
+    except ValueError as error:
+        lines = str(error).splitlines()
+        return "refused" if len(lines) == 1 and lines[0].startswith(PATH) else f"wrong: said {lines!r}"
+    return use(model, rng) or run_commands() or "read"
+
+
+def use(model: Any, rng: random.Random) -> str:
+    """Return what is wrong with a model that was read; an empty text if nothing is."""
+    for method in ("decision_function", "predict", "predict_proba", "transform"):
+        if not hasattr(model, method):
+            continue
+        found = attempt(getattr(model, method), X)
+        if isinstance(found, str):
+            return found
+        if found is not None and np.asarray(found).dtype.kind == "f" and np.isnan(found).any():
+            return f"wrong: {method} returned NaN"
+    if hasattr(model, "partial_fit"):
+        found = attempt(model.partial_fit, X[:7], model.classes_[Y[:7]] if hasattr(model, "classes_") else Y[:7])
+        if isinstance(found, str):
+            return found
+    return ""
+
+
+def attempt(method: Any, *arguments: Any) -> Any:
+    """Return what a method returns, None if it refuses in a sentence, or a text about an error of another kind."""
+    try:
+        with np.errstate(all="ignore"):
+            return method(*arguments)
+    except Exception as error:
+        kinds = {kind.__name__ for kind in type(error).__mro__}
+        return None if kinds & set(SOUND) else f"wrong: {method.__name__} raised {type(error).__name__}: {error}"
+
+
+def run_commands() -> str:
+    """Return what is wrong with commands on a file that was read."""
+    for arguments in (["inspect", PATH], ["evaluate", PATH, ROWS], ["predict", PATH, ROWS, "--labels", "--proba"]):
+        out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                main(arguments)
+        except SystemExit as leaving:
+            status = leaving.code
+        out.flush()
+        shown = (
+            out.buffer.getvalue().decode(errors="replace") if arguments[0] != "predict" else ""
+        )  # data, not a screen
+        if status not in (0, 2):
+            return f"wrong: {arguments[0]} ended with {status}: {err.getvalue().strip()}"
+        if not all(c.isprintable() or c == "\n" for c in shown + err.getvalue()):
+            return f"wrong: {arguments[0]} printed a control character"
+    return ""

@@ -1,0 +1,54 @@
+"""What a fit will need is known before it starts."""
+
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from aucmax import SOLAM, AUCClassifier
+from aucmax.data import machine_memory
+from aucmax.data.machine_memory import LEAST_VECTORS, check_columns, usable_memory
+
+TOLD = r"A fit to 1,000,000 columns takes 0\.1 GB or more, but this process may use 0\.0 GB: leave out columns\."
+
+
+@pytest.fixture
+def little(monkeypatch):
+    monkeypatch.setattr(machine_memory, "usable_memory", lambda: 10**7)
+
+
+def test_a_lower_limit_of_the_process_counts():
+    code = """
+import resource
+from aucmax.data.machine_memory import usable_memory
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, resource.RLIM_INFINITY))
+print(usable_memory())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 3 << 30
+    assert usable_memory() <= resource.getpagesize() * machine_memory.os.sysconf("SC_PHYS_PAGES")
+
+
+def test_the_limit_is_that_of_the_vectors(little):
+    check_columns(10**7 // (8 * LEAST_VECTORS))
+    with pytest.raises(MemoryError, match="A fit to 78,126 columns"):
+        check_columns(10**7 // (8 * LEAST_VECTORS) + 1)
+
+
+@pytest.mark.parametrize("clf", [AUCClassifier(), AUCClassifier(alpha=1), SOLAM()], ids=str)
+def test_wide_rows_are_refused_before_the_fit(clf, little):
+    X = sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 1, 2, 10**6 - 1])), shape=(4, 10**6))
+    with pytest.raises(MemoryError, match=f"^{TOLD}$"):
+        clf.fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("options", [[], ["--checkpoint", "c"], ["--algorithm", "SOLAM"]], ids=str)
+def test_the_command_names_the_index_and_its_line(refused, little, tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n# 1000000:1\n1 3:1 1000000:1\n0 1000000:1\n")
+    told = refused("fit", "rows.libsvm", "-o", "m", "-q", *options)
+    expected = TOLD.replace("\\", "")
+    assert told == f"rows.libsvm: {expected} The largest index, 1000000, is in line 4 of rows.libsvm."
