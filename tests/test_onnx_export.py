@@ -42,10 +42,10 @@ def fitted(model, labels=Y):
 def outputs(path, rows=X):
     onnx.checker.check_model(onnx.load(path), full_check=True)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    assert [(each.name, each.type, each.shape[1]) for each in session.get_inputs()] == [("X", "tensor(float)", 12)]
+    assert [(each.name, each.type, each.shape[1]) for each in session.get_inputs()] == [("X", "tensor(double)", 12)]
     names = ["score", "probabilities", "label"]
     assert [each.name for each in session.get_outputs()] == names
-    return session.run(names, {"X": rows})
+    return session.run(names, {"X": rows.astype(np.float64)})
 
 
 def assert_equal(model, path):
@@ -54,8 +54,8 @@ def assert_equal(model, path):
     ours = model.decision_function(rows)
     assert score.dtype == np.float64
     np.testing.assert_allclose(score, ours, rtol=1e-9, atol=1e-9 * np.abs(ours).max())
-    assert probabilities.dtype == np.float32
-    np.testing.assert_allclose(probabilities, model.predict_proba(rows), rtol=1e-6, atol=1e-12)
+    assert probabilities.dtype == np.float64
+    np.testing.assert_allclose(probabilities, model.predict_proba(rows), rtol=1e-9, atol=1e-12)
     sure = np.abs(ours) > 1e-9 * np.abs(ours).max()
     assert (label == model.predict(rows))[sure].all()
     assert len(set(label)) == 2
@@ -126,6 +126,19 @@ def test_float32_landmarks_are_used_in_double(tmp_path):
     model = aucmax.NPSAM(7, random_state=0).fit(X, Y)
     export_onnx(model, path := tmp_path / "model.onnx")
     assert_equal(model, path)
+
+
+def test_a_column_of_unix_times_keeps_its_digits(tmp_path):
+    rng = np.random.default_rng(0)
+    times = 1_700_000_000 + rng.integers(0, 100, 200)
+    rows = np.column_stack([times, *rng.standard_normal((11, 200))])
+    y = times + 30 * rows[:, 1] > np.median(times)
+    model = AUCClassifier(alpha=0.1).fit(rows, y)
+    export_onnx(model, path := tmp_path / "model.onnx")
+    scores = model.decision_function(rows)
+    np.testing.assert_allclose(outputs(path, rows)[0], scores, rtol=0, atol=1e-6 * np.ptp(scores))
+    in_float32 = model.decision_function(rows.astype(np.float32).astype(np.float64))
+    assert np.abs(in_float32 - scores).max() > 0.01 * np.ptp(scores)  # what an input in float32 would have lost
 
 
 def test_no_rows_and_rows_far_away(tmp_path):

@@ -1,9 +1,10 @@
 """Models as ONNX graphs, for prediction without Python.
 
-The input is "X", rows in float32. The graph computes in double precision and has three outputs:
+The input is "X", rows in double precision: in float32, a column of unix times would lose its last two digits, and
+scores with it. The graph computes in double precision and has three outputs:
 
     score           double, shape (n,)      `decision_function`
-    probabilities   float, shape (n, 2)     `predict_proba`
+    probabilities   double, shape (n, 2)    `predict_proba`
     label           shape (n,)              `predict`: int64 for whole numbers and booleans, double for other numbers,
                                             otherwise strings
 
@@ -62,7 +63,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
     about |= _describe_features(steps[0], feature_names)
 
     graph = Graph()
-    rows = graph.add("Cast", "X", to=TensorProto.DOUBLE)
+    rows = "X"
     for step in transformers:
         rows = TRANSFORMERS[_kind(step)](graph, step, rows)
     label_type = classify(graph, classifier, rows)
@@ -75,10 +76,10 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
         helper.make_graph(
             graph.nodes,
             "aucmax",
-            [describe("X", TensorProto.FLOAT, [None, n_features])],
+            [describe("X", TensorProto.DOUBLE, [None, n_features])],
             [
                 describe("score", TensorProto.DOUBLE, [None]),
-                describe("probabilities", TensorProto.FLOAT, [None, 2]),
+                describe("probabilities", TensorProto.DOUBLE, [None, 2]),
                 describe("label", label_type, [None]),
             ],
             graph.constants,
@@ -218,7 +219,7 @@ def classify(graph: Graph, classifier: Any, rows: str) -> int:
     logits = graph.add("Add", graph.add("Mul", score, slope), base_logit)
     logits = graph.add("Unsqueeze", logits, [1])
     logits = graph.add("Concat", graph.add("Neg", logits), logits, axis=1)
-    graph.add("Cast", graph.add("Sigmoid", logits), output="probabilities", to=TensorProto.FLOAT)
+    graph.add("Sigmoid", logits, output="probabilities")
     positive = graph.add("Cast", graph.add("Greater", score, 0.0), to=TensorProto.INT64)
     labels = _labels(classifier.classes_)
     graph.add("Gather", labels, positive, output="label")

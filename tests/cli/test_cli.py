@@ -441,9 +441,8 @@ def test_export_writes_what_onnxruntime_reads(run, folder, tmp_path):
     status, _, err = run("export", folder / "libsvm.safetensors", "--onnx", tmp_path / "model.onnx")
     assert (status, err) == (0, f"wrote {tmp_path / 'model.onnx'}\n")
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
-    rows = X[TEST].astype(np.float32)
-    (scores,) = session.run(["score"], {"X": rows})
-    expected = load_model(folder / "libsvm.safetensors").decision_function(rows.astype(np.float64))
+    (scores,) = session.run(["score"], {"X": X[TEST]})
+    expected = load_model(folder / "libsvm.safetensors").decision_function(X[TEST])
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
 
 
@@ -490,6 +489,27 @@ def test_demo_writes_its_report_and_tells_where(run, tmp_path, monkeypatch):
 
 
 # What users can fix
+
+
+def test_what_is_wrong_with_the_input_is_said_before_a_name_that_is_taken(refused, folder, tmp_path):
+    taken = tmp_path / "taken"
+    taken.write_text("precious")
+    told = refused("fit", folder / "train.csv", "--target", "diagnose", "-o", taken)
+    assert "has no column 'diagnose' to be the target" in told
+    assert "There is no method 'OPAUK'" in refused("fit", folder / "train.libsvm", "--algorithm", "OPAUK", "-o", taken)
+    told = refused("predict", folder / "libsvm.safetensors", tmp_path / "missing.csv", "-o", taken)
+    assert "No such file" in told
+    assert "taken exists" in refused("predict", folder / "libsvm.safetensors", folder / "test.libsvm", "-o", taken)
+
+
+def test_a_model_file_without_moments_predicts_the_same_and_is_smaller(run, folder, tmp_path):
+    arguments = ["fit", folder / "train.libsvm", "--loss", "squared", "--alpha", 1]
+    assert run(*arguments, "-o", tmp_path / "with")[0] == run(*arguments, "-o", tmp_path / "m", "--no-moments")[0] == 0
+    model, smaller = load_model(tmp_path / "with"), load_model(tmp_path / "m")
+    assert (smaller.decision_function(X) == model.decision_function(X)).all()
+    assert not hasattr(smaller, "moments_")
+    saved = (tmp_path / "with").stat().st_size - (tmp_path / "m").stat().st_size
+    assert saved > 2 * 30 * 30 * 8
 
 
 def test_existing_files_are_kept_unless_forced(run, refused, folder, tmp_path):

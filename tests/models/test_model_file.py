@@ -205,6 +205,21 @@ def test_a_blend_keeps_its_members(selection, rows, tmp_path):
     assert shapes == {(1, D), (n_members, D), (2, D), (2, D, D)}  # weights and class moments, no rows, no scores
 
 
+@pytest.mark.parametrize("name", ["AUCClassifier with moments", "GaussianAUC", "OPAUC", "OAM", "SPDAM", "OPAUCf"])
+def test_without_moments_a_file_predicts_and_holds_nothing_else_of_the_rows(name, tmp_path):
+    model = fit(make(name))
+    save_model(model, tmp_path / "model", moments=False)
+    loaded = load_model(tmp_path / "model")
+    assert_same(outputs(loaded, X), outputs(model, X))
+    largest = max(tensor.size for tensor in safetensors.numpy.load_file(tmp_path / "model").values())
+    assert largest <= max(D, len(getattr(model, "alphas_", ())))
+    last = loaded[-1] if name == "OPAUCf" else loaded
+    if hasattr(last, "partial_fit"):
+        with pytest.raises(ValueError, match=r"^partial_fit continues from (class moments|the state of the last call)"):
+            last.partial_fit(X[:, : last.n_features_in_], Y)
+    assert hasattr(model[-1] if name == "OPAUCf" else model, "state_") or hasattr(model, "moments_")
+
+
 def test_online_fits_continue_in_another_process(tmp_path):
     models = {name: make(name).partial_fit(SPARSE[:30], Y[:30]) for name in ("CBR", "GaussianAUC", "OPAUCr")}
     for name, model in models.items():

@@ -79,6 +79,18 @@ def test_it_measures_saves_writes_pages_and_does_nothing_twice(run, study, tmp_p
     assert (tmp_path / "kept" / "own.jsonl").read_bytes() == kept, "there was nothing left to do"
 
 
+def test_a_run_that_measured_nothing_ends_with_an_error(run, study, tmp_path):
+    (tmp_path / "data" / "diabetes").unlink()
+    status, out, err = run(
+        "reproduce", study, "--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"
+    )
+    assert status == 2
+    assert out.splitlines()[1].split()[:3] == ["own", "4", "0"]
+    assert err.splitlines()[-1] == (
+        "aucmax: nothing was measured: no data set of what was named is there; --data-dir names their folder."
+    )
+
+
 def test_pages_are_written_without_measuring(run, refused, study, tmp_path):
     options = ["--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
     assert "holds no results: measure them first." in refused("reproduce", study, *options, "--no-run")

@@ -1,4 +1,8 @@
-"""Checks of the files that a command writes, before it begins: nothing is lost, and no long fit is in vain."""
+"""Checks of the files that a command writes, before it begins: nothing is lost, and no long fit is in vain.
+
+They come after those of the input and the options: a name that is taken is easily changed, and an error about it would
+hide what is wrong with the rest of the command.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import describe_error
+
+
+def check_inputs(inputs: Sequence[str | Path | None]) -> None:
+    """Raise a ValueError if standard input would be read twice."""
+    if sum(path is not None and str(path) == "-" for path in inputs) > 1:
+        raise ValueError("standard input (-) can be read only once.")
 
 
 def check_outputs(
@@ -28,8 +38,7 @@ def check_outputs(
     """
     from ..files import list_files
 
-    if sum(path is not None and str(path) == "-" for path in inputs) > 1:
-        raise ValueError("standard input (-) can be read only once.")
+    check_inputs(inputs)
     read = [name for path in inputs if path is not None for name in list_files(path)]
     taken = {os.path.realpath(name): f"{name} is read by this command" for name in read}
     for name, path in {"--checkpoint": checkpoint, **outputs}.items():

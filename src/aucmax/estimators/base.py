@@ -287,17 +287,20 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_labels(y, self.classes_)
         return float(roc_auc(y == self.classes_[1], scores, sample_weight))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], moments: bool = True) -> None:
         """Write the fitted classifier to a model file; :func:`aucmax.load_model` reads it.
 
         Parameters
         ----------
         path : str or path
             The file to write. An existing file is replaced, whole or not at all.
+        moments : bool, default=True
+            Whether the file holds what `partial_fit` and warm starts continue from, such as the means and covariances
+            of the classes. Without, it reveals less of the training rows and is smaller.
         """
         from ..models.model_file import save_model
 
-        save_model(self, path)
+        save_model(self, path, moments=moments)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,6 +19,7 @@ The digest comes first, so that it has the same place in files of every format.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -54,7 +55,11 @@ class ModelFile(NamedTuple):
     versions: dict[str, str]
 
 
-def save_model(model: Any, path: str | os.PathLike[str], /, **notes: Any) -> None:
+# What `partial_fit` and warm starts continue from: class moments, and the states of stochastic algorithms.
+CONTINUED = ("moments_", "state_", "_stream")
+
+
+def save_model(model: Any, path: str | os.PathLike[str], /, *, moments: bool = True, **notes: Any) -> None:
     """Write a fitted model to a file, whole or not at all.
 
     The file holds the parameters and the fitted attributes. A loaded model gives the same predictions to the last bit,
@@ -66,6 +71,10 @@ def save_model(model: Any, path: str | os.PathLike[str], /, **notes: Any) -> Non
         A classifier of aucmax, or a pipeline made by one of its functions.
     path : str or path
         The file to write. An existing file is replaced.
+    moments : bool, default=True
+        Whether the file holds what `partial_fit` and warm starts continue from: the class moments of the square loss,
+        or the state of a stochastic algorithm. Class moments are the means and covariances of the columns in each
+        class; the states of OAM and CBR hold training rows. Without, the file reveals less of the rows and is smaller.
     **notes
         Saved with the model: numbers, text, arrays, and lists and dicts of these.
 
@@ -90,7 +99,16 @@ def save_model(model: Any, path: str | os.PathLike[str], /, **notes: Any) -> Non
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model)
-    write_values(path, "model", {"model": model, "notes": notes})
+    write_values(path, "model", {"model": model if moments else without_moments(model), "notes": notes})
+
+
+def without_moments(model: Any) -> Any:
+    """Return a copy of a model that only predicts: without what `partial_fit` and warm starts continue from."""
+    smaller = copy.copy(model)
+    smaller.__dict__ = {name: value for name, value in vars(model).items() if name not in CONTINUED}
+    if hasattr(model, "steps"):
+        smaller.steps = [(name, without_moments(step) if hasattr(step, "fit") else step) for name, step in model.steps]
+    return smaller
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:

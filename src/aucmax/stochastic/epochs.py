@@ -453,6 +453,10 @@ class OnlineClassifier(StochasticClassifier):
             The classifier.
         """
         first = not hasattr(self, "classes_")
+        if not first and not hasattr(self, "state_"):
+            raise ValueError(
+                "partial_fit continues from the state of the last call, and this model was saved without it."
+            )
         X, y, _ = self._validate_rows(X, y, None, reset=first)
         sample_weight = check_weights(sample_weight, X, allow_zero=True)
         assert_all_finite(X, input_name="X")

@@ -13,7 +13,7 @@ from .. import options
 from ..byte_sizes import format_bytes, parse_bytes
 from ..console import Console, FitProgress, on_block
 from ..display import describe_fit, fit_report, headline, summarise
-from ..outputs import after_writing, check_outputs
+from ..outputs import after_writing, check_inputs, check_outputs
 
 if TYPE_CHECKING:
     from ...files import Source
@@ -135,6 +135,15 @@ def fit(
             rich_help_panel=options.DATA,
         ),
     ] = None,
+    moments: Annotated[
+        bool,
+        typer.Option(
+            " /--no-moments",
+            help="Leave class moments and states, which only partial_fit needs, out of the model file.",
+            rich_help_panel=options.OUTPUT,
+            show_default=False,
+        ),
+    ] = True,
     report: options.ReportPath = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -144,7 +153,7 @@ def fit(
     """Fit a model to the rows of a file, or of several, and write it."""
     console = Console(quiet, as_json)
     resumed = checkpoint is not None and checkpoint.exists()
-    check_outputs({"the model": output, "--report": report}, force or resumed, [*train, *(test or [])], checkpoint)
+    check_inputs([*train, *(test or [])])
     from ...files import describe_paths, open_source
     from ...models.model_file import save_model
     from ...report.html import write_report
@@ -187,6 +196,7 @@ def fit(
         standardize=standardize,
     )
     check_used(context, [source.format], estimator)
+    check_outputs({"the model": output, "--report": report}, force or resumed, [*train, *(test or [])], checkpoint)
     begun, rows = time.perf_counter(), None
     with console.progress() as bar:
         if cluster is not None:
@@ -205,12 +215,12 @@ def fit(
             trained = fit_in_memory(estimator, source, positive, on_block(bar, source), FitProgress(bar))
     seconds = time.perf_counter() - begun
     file, evaluation, scores = trained.file, None, None
-    save_model(file.model, output, **file.notes)
+    save_model(file.model, output, moments=moments, **file.notes)
     with after_writing(output):
         if test:
             evaluation, scores = evaluate_file(console, file, test, target=target, **layout)
             file.notes["test"] = {"file": describe_paths(test), **headline(evaluation)}
-            save_model(file.model, output, **file.notes)
+            save_model(file.model, output, moments=moments, **file.notes)
         elif report is not None and trained.scores is not None and trained.positive is not None:
             evaluation, scores = evaluate_scores(trained.scores, trained.positive)
         if report is not None:

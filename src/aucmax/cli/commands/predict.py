@@ -13,7 +13,7 @@ import typer
 
 from ..console import Console, on_block, printable
 from ..options import DATA, OUTPUT, Data, Debug, Force, Format, Header, ModelPath, Quiet, ZeroBased
-from ..outputs import check_outputs
+from ..outputs import check_inputs, check_outputs
 
 if TYPE_CHECKING:
     from ...files import Block, Source
@@ -44,7 +44,7 @@ def predict(
     """Write the scores of the rows of a file, as CSV: the larger, the more likely positive."""
     console = Console(quiet)
     output = None if output == Path("-") else output
-    check_outputs({"--output": output}, force, [model, *data])
+    check_inputs([model, *data])
     from ...files.atomic_write import write_atomically
     from ..model_notes import read_model_file
     from ..score_file import open_rows
@@ -61,6 +61,7 @@ def predict(
         header=header,
         zero_based=zero_based,
     )
+    check_outputs({"--output": output}, force, [model, *data])
     shown = output is None and sys.stdout.isatty()
     with console.progress() as bar:
         texts = prediction_lines(file, source, proba, labels, on_block(bar, source), shown)

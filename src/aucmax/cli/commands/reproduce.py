@@ -107,3 +107,6 @@ def reproduce(
         *([note] if effort == "quick" else []),
         f"wrote {pages or folder / 'pages'}",
     )
+    measured = {name: int(figures[1]) for name, *figures in rows}
+    if not no_run and not any(measured.get(study.name) for study in studies):
+        raise ValueError("nothing was measured: no data set of what was named is there; --data-dir names their folder.")
