@@ -1,8 +1,11 @@
 """Files are written whole or not at all."""
 
 import errno
+import fcntl
 import os
 import stat
+import subprocess
+import sys
 import time
 
 import pytest
@@ -87,7 +90,7 @@ def test_links_are_followed_and_pipes_written_to(tmp_path):
     assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
 
 
-def test_drafts_that_a_kill_left_are_removed_when_they_are_old(tmp_path):
+def test_drafts_that_a_kill_left_are_removed_by_the_next_call(tmp_path):
     names = [
         ".name.0123456789abcdef.draft",
         ".name.fedcba9876543210.draft",
@@ -96,7 +99,30 @@ def test_drafts_that_a_kill_left_are_removed_when_they_are_old(tmp_path):
     ]
     for name in names:
         (tmp_path / name).write_bytes(b"")
-        if name != names[1]:  # still being written
-            os.utime(tmp_path / name, (0, time.time() - ABANDONED - 60))
-    write_atomically(tmp_path / "name", lambda file: file.write(b"new"))
+    with open(tmp_path / names[1], "ab") as file:  # still being written
+        fcntl.flock(file, fcntl.LOCK_EX)
+        write_atomically(tmp_path / "name", lambda file: file.write(b"new"))
     assert sorted(contents(tmp_path)) == sorted(["name", *names[1:]])
+    write_atomically(tmp_path / "name", lambda file: file.write(b"new"))
+    assert sorted(contents(tmp_path)) == sorted(["name", *names[2:]])
+
+
+def test_without_locks_drafts_are_removed_when_they_are_old(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    old, new = tmp_path / ".name.0123456789abcdef.draft", tmp_path / ".name.fedcba9876543210.draft"
+    for path in (old, new):
+        path.write_bytes(b"")
+    os.utime(old, (0, time.time() - ABANDONED - 60))
+    write_atomically(tmp_path / "name", lambda file: file.write(b"new"))
+    assert sorted(contents(tmp_path)) == [new.name, "name"]
+
+
+def test_two_processes_that_write_the_same_file_do_not_disturb_each_other(tmp_path):
+    code = """
+from aucmax.files.atomic_write import write_atomically
+for k in range(200):
+    write_atomically("name", lambda file: file.write(b"whole"))
+"""
+    processes = [subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) for _ in range(2)]
+    assert [process.wait() for process in processes] == [0, 0]
+    assert contents(tmp_path) == {"name": b"whole"}

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO
 
-# Seconds. A draft that was not written to for this long was left by a process that was killed.
+# Seconds. Where files cannot be locked, a draft that was not written to for this long was left by a killed process.
 ABANDONED = 3600
 
 
@@ -18,8 +18,8 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
     """Write a file so that, whatever happens, it has its old content or all of the new content.
 
     A draft is written beside the file and replaces it when it is safe on the disk. If anything fails, the draft is
-    removed. A killed process leaves it behind, as a hidden file ``.NAME.0123456789abcdef.draft``; a later call for the
-    same file removes it once it is an hour old.
+    removed. A killed process leaves it behind, as a hidden file ``.NAME.0123456789abcdef.draft``; the next call for the
+    same file removes it. A process that is still writing holds a lock on its draft.
 
     Parameters
     ----------
@@ -47,14 +47,16 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
     folder, name = os.path.split(target)
     draft = os.path.join(folder, f".{name}.{uuid.uuid4().hex[:16]}.draft")
     try:
-        with open(draft, "xb") as file:
+        with _create_locked(draft) as file:
             _remove_abandoned(folder, name, os.stat(draft).st_mtime)
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        if os.path.exists(target):
-            shutil.copymode(target, draft)
-        os.replace(draft, target)
+            if os.path.exists(target):
+                shutil.copymode(target, draft)
+            if os.name == "nt":  # which has no such locks, and moves no file that is open
+                file.close()
+            os.replace(draft, target)  # while it is locked: unlocked, it would count as abandoned
     except BaseException as error:
         with suppress(OSError):
             os.unlink(draft)
@@ -64,13 +66,36 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
     _sync_folder(folder)
 
 
+def _create_locked(path: str) -> BinaryIO:
+    """Create a file and lock it; again if another process found it before it was locked, and removed it."""
+    while True:
+        file = open(path, "xb")  # noqa: SIM115
+        _lock(file, wait=True)
+        if os.path.exists(path):
+            return file
+        file.close()
+
+
+def _lock(file: BinaryIO, wait: bool) -> bool:
+    """Lock a file until it is closed, or the process ends; return whether that was possible."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):  # another process holds it, or the system has no locks
+        return False
+    return True
+
+
 def _remove_abandoned(folder: str, name: str, now: float) -> None:
     """Remove the abandoned drafts of a file; `now` is a time of the file system's clock, as their times are."""
     is_draft = re.compile(re.escape(f".{name}.") + r"[0-9a-f]{16}\.draft").fullmatch
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if is_draft(entry.name) and now - entry.stat().st_mtime > ABANDONED:
-                os.unlink(entry)
+            if is_draft(entry.name):
+                with suppress(OSError), open(entry, "rb") as file:
+                    if _lock(file, wait=False) or now - os.fstat(file.fileno()).st_mtime > ABANDONED:
+                        os.unlink(entry)
 
 
 def _sync_folder(folder: str) -> None:

@@ -1,0 +1,287 @@
+"""Commands that are killed, stopped, starved and disturbed; counts go to docs/reliability.md.
+
+python fuzz/run_faults.py [--kills 200] [--write docs/reliability.md]
+
+Each round draws a fault from its seed. After it, every file must be whole, the model bitwise that of an undisturbed
+run, and no draft left. Counts are kept in fuzz/results/faults.json: a run goes on with the next seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results" / "faults.json"
+MOST_LIVES = 300  # of one command that is killed again and again
+FITS = {
+    "square loss, cross-validated": ["--loss", "squared", "--cv", "2"],
+    "logistic loss": ["--loss", "logistic", "--alpha", "0.1"],
+    "blend": ["--cv", "2"],
+    "hinge": ["--loss", "hinge", "--alpha", "0.1"],
+    "online algorithm": ["--algorithm", "OPAUC(max_iter=6)"],
+    "Gaussian": ["--algorithm", "GaussianAUC"],
+}
+
+
+class Ended(NamedTuple):
+    """How a command ended: its status, minus the signal if one killed it, and what it said."""
+
+    status: int
+    said: str
+
+
+def begin(arguments: list[Any], largest_file: int | None = None) -> subprocess.Popen[str]:
+    """Start a command in a process of its own, with a limit on the size of files if one is given."""
+
+    def limit() -> None:
+        if largest_file is not None:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+
+    command = [sys.executable, "-m", "aucmax", *map(str, arguments)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=limit, env=environment
+    )
+
+
+def end(process: subprocess.Popen[str]) -> Ended:
+    """Wait for a command."""
+    _, said = process.communicate(timeout=300)
+    return Ended(process.returncode, said.strip())
+
+
+class Workshop:
+    """Files to work on, and what undisturbed commands make of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        rng = np.random.default_rng(0)
+        y = rng.random(4000) < 0.3
+        X = rng.standard_normal((len(y), 6)) + 0.5 * y[:, None] * rng.standard_normal(6)
+        rows = [" ".join(f"{j + 1}:{v:.5f}" for j, v in enumerate(x)) for x in X]
+        lines = [f"{int(c)} {row}\n" for c, row in zip(y, rows, strict=True)]
+        (folder / "train.libsvm").write_text("".join(lines))
+        (folder / "changed.libsvm").write_text("".join(lines[::-1]))
+        self.whole: dict[str, bytes] = {}
+        self.seconds: dict[str, float] = {}
+
+    def fit(self, name: str, output: Path, checkpoint: Path, data: str = "train.libsvm") -> list[Any]:
+        """Return the arguments of a fit by blocks with a checkpoint at every block."""
+        options = ["--memory", "4MB", "--checkpoint", checkpoint, "--checkpoint-every", "0", "-q"]
+        return ["fit", self.folder / data, "-o", output, *options, *FITS[name]]
+
+    def prepare(self) -> None:
+        """Run every command once, undisturbed."""
+        for name in FITS:
+            begun = time.monotonic()
+            output = self.folder / f"{name}.model"
+            ended = end(begin(self.fit(name, output, self.folder / "checkpoint")))
+            assert ended.status == 0, ended
+            self.whole[name], self.seconds[name] = output.read_bytes(), time.monotonic() - begun
+        self.model = self.folder / "logistic loss.model"
+        for name in ("predict", "evaluate"):
+            begun = time.monotonic()
+            ended = end(begin(self.use(name, self.folder / name)))
+            assert ended.status == 0, ended
+            self.whole[name], self.seconds[name] = (self.folder / name).read_bytes(), time.monotonic() - begun
+
+    def use(self, name: str, output: Path) -> list[Any]:
+        """Return the arguments of a prediction, or of an evaluation with a report."""
+        option = {"predict": "-o", "evaluate": "--report"}[name]
+        return [name, self.model, self.folder / "train.libsvm", option, output, "--force"]
+
+
+Fault = Callable[[Workshop, Path, random.Random], tuple[int, str]]
+
+
+def kill_fit(shop: Workshop, folder: Path, rng: random.Random, number: int = signal.SIGKILL) -> tuple[int, str]:
+    """Kill a fit again and again until it ends by itself; return how often, and what is wrong."""
+    name = rng.choice(list(FITS))
+    model, checkpoint = folder / "model", folder / "checkpoint"
+    arguments, n_kills = shop.fit(name, model, checkpoint), 0
+    for _ in range(MOST_LIVES):
+        process = begin(arguments)
+        time.sleep(rng.uniform(0.3, 1.05) * shop.seconds[name])
+        process.send_signal(number)
+        ended = end(process)
+        if ended.status == 0:
+            break
+        n_kills += 1
+        if ended.status not in (-signal.SIGKILL, -number, 128 + number):
+            return n_kills, f"{name}: ended with {ended}"
+        if model.exists() and model.read_bytes() != shop.whole[name]:
+            return n_kills, f"{name}: a model that is not whole"
+    else:
+        return n_kills, f"{name}: it never ended"
+    return n_kills, check(folder, model, shop.whole[name])
+
+
+def stop_command(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
+    """Stop a prediction or a report once, then run it to the end."""
+    name, number = rng.choice(["predict", "evaluate"]), rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+    output = folder / "output"
+    process = begin(shop.use(name, output))
+    time.sleep(rng.uniform(0.3, 1.05) * shop.seconds[name])
+    process.send_signal(number)
+    ended = end(process)
+    if ended.status not in (0, -number, 128 + number):
+        return 1, f"{name}: ended with {ended} after signal {number}"
+    if output.exists() and output.read_bytes() != shop.whole[name]:
+        return 1, f"{name}: a file that is not whole"
+    if number != signal.SIGKILL and ended.status > 0 and os.listdir(folder):
+        return 1, f"{name}: signal {number} left {os.listdir(folder)}"
+    ended = end(begin(shop.use(name, output)))
+    return 1, f"{name}: then {ended}" if ended.status else check(folder, output, shop.whole[name])
+
+
+def fill_disk(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
+    """Let no file grow beyond a limit, which stands for a full disk; the old file must stay."""
+    name = rng.choice(list(FITS))
+    model = folder / "model"
+    model.write_bytes(shop.whole[name])
+    arguments = [*shop.fit(name, model, folder / "checkpoint"), "--force"]
+    ended = end(begin(arguments, largest_file=rng.choice([100, 1000])))
+    if ended.status != 2 or "\n" in ended.said:
+        return 0, f"{name}: on a full disk ended with {ended}"
+    return 0, check(folder, model, shop.whole[name])
+
+
+def lock_folder(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
+    """Name an output in a folder that does not exist or is a file; refused before the fit."""
+    (folder / "file").write_text("x")
+    where = rng.choice([folder / "nowhere" / "model", folder / "file" / "model"])
+    ended = end(begin(shop.fit(rng.choice(list(FITS)), where, folder / "checkpoint")))
+    (folder / "file").unlink()
+    wrong = "" if ended.status == 2 and "\n" not in ended.said else f"ended with {ended}"
+    return 0, wrong or ("" if not os.listdir(folder) else f"left {os.listdir(folder)}")
+
+
+def change_between(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
+    """Kill a fit, change its rows or options, and resume: refused, and the checkpoint kept for the right command."""
+    name, model, checkpoint = rng.choice(list(FITS)), folder / "model", folder / "checkpoint"
+    data = folder / "rows.libsvm"
+    shutil.copy(shop.folder / "train.libsvm", data)
+    arguments = shop.fit(name, model, checkpoint, str(data))
+    n_kills = 0
+    while not checkpoint.exists():
+        process = begin(arguments)
+        time.sleep(rng.uniform(0.5, 0.95) * shop.seconds[name])
+        process.kill()
+        n_kills += 1
+        if end(process).status == 0:
+            return n_kills, ""  # it was faster
+    before, changed = checkpoint.read_bytes(), list(arguments)
+    if rng.random() < 0.5:
+        shutil.copy(shop.folder / "changed.libsvm", data)
+    else:
+        changed += ["--positive", "0"]
+    ended = end(begin(changed))
+    if ended.status != 2 or "\n" in ended.said or checkpoint.read_bytes() != before:
+        return n_kills, f"{name}: a changed command ended with {ended}"
+    return n_kills, ""
+
+
+def run_twice(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
+    """Run two processes on one checkpoint."""
+    name = rng.choice(list(FITS))
+    model, checkpoint = folder / "model", folder / "checkpoint"
+    processes = []
+    for _ in range(2):
+        processes.append(begin(shop.fit(name, model, checkpoint)))
+        time.sleep(rng.uniform(0, 0.2))
+    for ended in map(end, processes):
+        if ended.status not in (0, 2) or "\n" in ended.said:
+            return 0, f"{name}: two processes, one ended with {ended}"
+    return 0, check(folder, model, shop.whole[name])
+
+
+def check(folder: Path, output: Path, expected: bytes) -> str:
+    """Return what is wrong with an output or with what else lies in its folder."""
+    if output.read_bytes() != expected:
+        return f"{output.name} differs from that of an undisturbed run"
+    left = set(os.listdir(folder)) - {output.name}
+    return f"left {sorted(left)}" if left else ""
+
+
+FAULTS: dict[str, Fault] = {
+    "fits with checkpoints, killed": kill_fit,
+    "fits with checkpoints, terminated": partial(kill_fit, number=signal.SIGTERM),
+    "predictions and reports, stopped": stop_command,
+    "full disk": fill_disk,
+    "folders that cannot be written": lock_folder,
+    "rows or options changed before resuming": change_between,
+    "two processes on one checkpoint": run_twice,
+}
+
+
+def run_round(shop: Workshop, seed: int) -> tuple[str, int, str]:
+    """Run the fault of a seed; return its name, the number of kills, and what is wrong."""
+    rng = random.Random(seed)
+    name = list(FAULTS)[seed % len(FAULTS)]
+    with tempfile.TemporaryDirectory() as folder:
+        n_kills, wrong = FAULTS[name](shop, Path(folder), rng)
+    return name, n_kills, wrong
+
+
+def table(kept: dict[str, Any]) -> str:
+    """Return the counts as a table."""
+    lines = ["| | rounds | kills | anything lost, half-written, left behind or different |", "|---|---|---|---|"]
+    for name in FAULTS:
+        numbers = (kept["rounds"].get(name, 0), kept["kills"].get(name, 0), kept["failures"].get(name, 0))
+        lines.append(f"| {name} | {' | '.join(f'{n:,}' for n in numbers)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--kills", type=int, default=200, help="how many kills to reach, those of earlier runs included"
+    )
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="when to stop at the latest")
+    parser.add_argument("--write", type=Path, help="put the counts between the marks of this file")
+    arguments = parser.parse_args()
+    kept: dict[str, Any] = {"next seed": 0, "rounds": {}, "kills": {}, "failures": {}, "wrong": []}
+    if RESULTS.exists():
+        kept = json.loads(RESULTS.read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        shop = Workshop(Path(folder))
+        shop.prepare()
+        until = time.monotonic() + arguments.seconds
+        while sum(kept["kills"].values()) < arguments.kills and time.monotonic() < until:
+            seed = kept["next seed"]
+            name, n_kills, wrong = run_round(shop, seed)
+            for part, n in (("rounds", 1), ("kills", n_kills), ("failures", bool(wrong))):
+                kept[part] = dict(Counter(kept[part]) + Counter({name: n}))
+            kept["wrong"] += [[seed, name, wrong]] if wrong else []
+            kept["next seed"] = seed + 1
+            RESULTS.parent.mkdir(exist_ok=True)
+            RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+            print(seed, name, n_kills, wrong or "right", flush=True)
+    print(table(kept))
+    if arguments.write:
+        sys.path.insert(0, str(ROOT / "benchmarks"))
+        from markdown import replace_block
+
+        replace_block(arguments.write, "make faults", table(kept))
+
+
+if __name__ == "__main__":
+    main()

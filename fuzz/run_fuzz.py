@@ -1,0 +1,81 @@
+"""Damaged files of rows and forged model files, in child processes with limits; counts go to docs/reliability.md.
+
+python fuzz/run_fuzz.py [--seconds 600] [--only readers|models] [--write docs/reliability.md]
+
+Seeds and counts are kept in fuzz/results/fuzz.json: a run goes on where the last one stopped, and a seed that found
+something is listed there. `python fuzz/run_fuzz.py --only models --seed 17` runs one case again, in this process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from isolation import add_up, run_cases
+
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results" / "fuzz.json"
+KINDS = {"readers": "reader_cases", "models": "model_cases"}
+STEP = 60.0  # seconds after which counts are saved
+
+
+def load(path: Path = RESULTS) -> dict[str, Any]:
+    """Return the counts so far."""
+    empty: dict[str, Any] = {kind: {"next seed": 0, "counts": {}, "wrong": []} for kind in KINDS}
+    return {**empty, **json.loads(path.read_text())} if path.exists() else empty
+
+
+def fuzz(kind: str, kept: dict[str, Any], seconds: float, most: int | None = None) -> None:
+    """Run cases from the next seed on, and add to the counts."""
+    counts, wrong = Counter(kept["counts"]), []
+    outcomes = run_cases(KINDS[kind], kept["next seed"], seconds, most)
+    following = add_up(outcomes, counts, wrong)
+    kept["next seed"] = max(kept["next seed"], following)
+    kept["counts"] = dict(counts)
+    kept["wrong"] += [[outcome.seed, outcome.verdict] for outcome in wrong]
+
+
+def table(kept: dict[str, Any]) -> str:
+    """Return the counts as a table."""
+    lines = ["| | cases | read | refused in a sentence | anything else |", "|---|---|---|---|---|"]
+    for kind, found in kept.items():
+        counts = Counter(found["counts"])
+        name = {"readers": "damaged files of rows", "models": "forged model files"}[kind]
+        numbers = (counts.total(), counts["read"], counts["refused"], counts["wrong"])
+        lines.append(f"| {name} | {' | '.join(f'{n:,}' for n in numbers)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=600.0, help="how long to run, all kinds together")
+    parser.add_argument("--only", choices=list(KINDS), help="one kind of cases")
+    parser.add_argument("--seed", type=int, help="run one case again, and print its verdict")
+    parser.add_argument("--write", type=Path, help="put the counts between the marks of this file")
+    arguments = parser.parse_args()
+    kinds = [arguments.only] if arguments.only else list(KINDS)
+    if arguments.seed is not None:
+        for kind in kinds:
+            print(kind, __import__(KINDS[kind]).run_case(arguments.seed))
+        return
+    kept, left = load(), arguments.seconds
+    while left > 0:
+        for kind in kinds:
+            fuzz(kind, kept[kind], min(STEP, arguments.seconds / len(kinds)))
+        left -= STEP * len(kinds)
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        print(table(kept), flush=True)
+    if arguments.write:
+        sys.path.insert(0, str(ROOT / "benchmarks"))
+        from markdown import replace_block
+
+        replace_block(arguments.write, "make fuzz", table(kept))
+
+
+if __name__ == "__main__":
+    main()
