@@ -34,6 +34,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from .data.arrays import namespace, on_device, place_beside, to_numpy
 from .data.blocks import MEMORY, SlicedRows
@@ -285,7 +286,8 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if sparse.issparse(X):  # KMeans needs 32-bit indices
             sample.indices, sample.indptr = sample.indices.astype(np.int32), sample.indptr.astype(np.int32)
         kmeans = KMeans(n_components, n_init=1, max_iter=self.kmeans_iter, copy_x=False, random_state=rng)
-        with warnings.catch_warnings():
+        # On several threads the sums of k-means have no fixed order, and the centres differ in their last bits.
+        with threadpool_limits(limits=1, user_api="openmp"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than centres: some are equal
             return kmeans.fit(sample).cluster_centers_.astype(X.dtype)
 
