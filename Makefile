@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers scale scaling gpu constraints clean
+.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers scale scaling gpu fuzz faults constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -88,6 +88,14 @@ scaling: $(VENV)/.installed
 # Measures fits on a GPU, where PyTorch or CuPy and a GPU are there; writes docs/scale.md from benchmarks/results/gpu.json.
 gpu: $(VENV)/.installed
 	$(BIN)/python benchmarks/gpu.py --measure --write docs/scale.md
+
+# Ten minutes of damaged files of rows and forged model files; goes on with the next seed, and writes docs/reliability.md.
+fuzz: $(VENV)/.installed
+	$(BIN)/python fuzz/run_fuzz.py --write docs/reliability.md
+
+# Kills commands and disturbs them in other ways, up to 200 kills in all, and writes docs/reliability.md.
+faults: $(VENV)/.installed
+	$(BIN)/python fuzz/run_faults.py --write docs/reliability.md
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,44 @@
+"""A short fixed run of the fuzzing targets: `make fuzz` runs many more cases, `make faults` the kills."""
+
+from collections import Counter
+
+import isolation
+import pytest
+from isolation import Outcome, add_up, run_cases
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("pandas")
+
+
+@pytest.mark.parametrize(("kind", "n_cases"), [("reader_cases", 130), ("model_cases", 80)])
+def test_nothing_is_found_in_the_first_cases(kind, n_cases):
+    counts, wrong = Counter(), []
+    assert add_up(run_cases(kind, 0, seconds=300, most=n_cases), counts, wrong) == n_cases
+    assert wrong == []
+    assert counts["read"] > 5
+    assert counts["refused"] > 5
+
+
+BAD_CASES = """
+import os, time
+def run_case(seed):
+    if seed == 1:
+        os.abort()
+    if seed == 3:
+        time.sleep(60)
+    if seed == 5:
+        bytearray(1 << 40)
+    return "read"
+"""
+
+
+def test_a_case_that_dies_hangs_or_takes_too_much_memory_is_found(tmp_path, monkeypatch):
+    (tmp_path / "bad_cases.py").write_text(BAD_CASES)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(isolation, "SECONDS", 1)
+    found = list(run_cases("bad_cases", 0, seconds=60, most=7))
+    assert [outcome.seed for outcome in found] == list(range(7))
+    assert [outcome.seed for outcome in found if outcome.is_wrong] == [1, 3, 5]
+    assert found[1].verdict.startswith("wrong: ended with status -6")
+    assert found[3] == Outcome(3, "wrong: hung for 1 s")
+    assert found[5].verdict.startswith("wrong: MemoryError")
