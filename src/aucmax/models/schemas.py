@@ -146,6 +146,14 @@ SCHEMAS: dict[str, dict[str, Check]] = {
     },
     "Pipeline": {},
 }
+# What transformers need.
+NEEDED = {
+    "KMeansNystroem": ("gamma_", "components_", "normalization_"),
+    **dict.fromkeys(("PCA", "LimitedPCA"), ("components_", "mean_", "explained_variance_")),
+    **dict.fromkeys(("TruncatedSVD", "LimitedSVD", "GaussianRandomProjection", "LimitedProjection"), ("components_",)),
+    **dict.fromkeys(("SelectKBest", "LimitedSelection"), ("scores_",)),
+    "StandardScaler": ("mean_", "scale_"),
+}
 # What predictions need; a stream of one class has none of these yet.
 TOGETHER = ("coef_", "intercept_", "calibration_", "classes_", "n_features_in_")
 
@@ -181,7 +189,9 @@ def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
     if "n_features_in_" in attributes:
         count(attributes["n_features_in_"], f"n_features_in_ of {name}", sizes)
         sizes["d"] = int(attributes["n_features_in_"])
-    required = TOGETHER if attributes.keys() & {"coef_", "state_"} else ()
+    required: tuple[str, ...] = TOGETHER if attributes.keys() & {"coef_", "state_"} else ()
+    if attributes and name in NEEDED:
+        required = ("n_features_in_", *NEEDED[name])
     fields(schema, required)(attributes, name, sizes)
     if "state_" in attributes:
         fields({}, ("_stream",), others=anything)(attributes, name, sizes)
