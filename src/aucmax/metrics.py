@@ -358,7 +358,7 @@ def _delong(y: Any, **scores: Any) -> tuple[list[float], float]:
 
         space: Any = DaskScores(y, **scores)
     elif any(map(on_device, scores.values())):
-        from .data.device import DeviceScores
+        from .data.device_scores import DeviceScores
 
         space = DeviceScores(y, **scores)
         vectors = [space.column(k) for k in range(len(scores))]
@@ -383,7 +383,7 @@ def _areas_on_device(y: Any, scores: Any, sample_weight: Any, max_fpr: float | N
     if max_fpr is not None and max_fpr < 1:
         weights = None if sample_weight is None else to_numpy(sample_weight)
         return roc_auc(to_numpy(y), to_numpy(scores), weights, max_fpr=max_fpr)
-    from .data.device import DeviceScores
+    from .data.device_scores import DeviceScores
 
     aucs = DeviceScores(y, sample_weight, scores=scores).areas()
     return aucs[0] if scores.ndim == 1 else np.array(aucs)

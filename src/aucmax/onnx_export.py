@@ -191,7 +191,7 @@ def project(graph: Graph, step: Any, rows: str) -> str:
 
 def kernel_features(graph: Graph, step: Any, rows: str) -> str:
     """Add a ``KMeansNystroem``."""
-    from .nystroem import GaussianKernel
+    from .gaussian_kernel import GaussianKernel
 
     kernel = GaussianKernel(step.components_, step.gamma_, np.dtype(np.float64), centered=True)
     # No product of a number and the rows: runtimes merge it into the matrix product and round the number to float32.

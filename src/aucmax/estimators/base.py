@@ -278,7 +278,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             check_labels(space.classes, self.classes_)
             return space.auc(0)
         if on_device(scores):
-            from ..data.device import DeviceScores
+            from ..data.device_scores import DeviceScores
 
             return DeviceScores(y, sample_weight, classes=self.classes_, scores=scores).areas()[0]
         y = column_or_1d(y, warn=True)
