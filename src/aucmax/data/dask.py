@@ -24,6 +24,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from .blocks import KEPT_SHARE, MEMORY, BlockedRows, stack
 from .dask_buckets import find_splitters, pick
+from .dask_fusion import fuse
 from .dask_places import places_by_buckets
 from .dask_weighted_auc import weighted_auc
 from .passes import Pass, State
@@ -115,7 +116,8 @@ class DaskRows(BlockedRows):
 
         look = dask.delayed(attempt, pure=False)
         labels = [look(LabelSizes.of, number, *part[1:3]) for number, part in enumerate(self._partitions)]
-        (n_features, is_sparse), *found = compute([look(shape_of, self._partitions[0][0]), *labels])
+        looks = [look(shape_of, self._partitions[0][0]), *labels]
+        (n_features, is_sparse), *found = compute(dask.delayed(list, pure=False)(looks), looks)
         return FirstPass.of(n_features, is_sparse, found)
 
     @property
@@ -162,11 +164,11 @@ class DaskRows(BlockedRows):
         sent = dask.delayed(self._job(task), pure=False, traverse=False)
         run, merge = dask.delayed(run_partition, pure=False), dask.delayed(merge_states, pure=False)
         states = [run(sent, number, *part) for number, part in enumerate(self._partitions)]
-        states = merge_by_tree(functools.partial(merge, sent), states)
+        result = merge_by_tree(functools.partial(merge, sent), states)
         # The graph has what all tasks need, for held-out AUCs the rows of the rarer class. If these were sent to the
         # workers beforehand, they would be lost with the workers.
         with dask.config.set({GRAPH_LIMIT: self.memory}):
-            return compute(states)[0]
+            return compute(result, states)
 
     def _job(self, task: Pass | None) -> Job:
         return Job(task, self.classes, self.n_features, self.totals, np.geterr())
@@ -491,25 +493,33 @@ def merge_states(job: Job, states: list[State | Failure]) -> State | Failure:
     return failures[0] if failures else attempt(job.merged, states)
 
 
-def merge_by_tree(merge: Callable[[list[Any]], Any], tasks: list[Any]) -> list[Any]:
-    """Return the one task that is left when neighbours are merged, ARITY at a time; an empty list stays empty."""
+def merge_by_tree(merge: Callable[[list[Any]], Any], tasks: list[Any]) -> Any:
+    """Return the one task that is left when neighbours are merged, ARITY at a time."""
     while len(tasks) > 1:
         tasks = [merge(tasks[k : k + ARITY]) for k in range(0, len(tasks), ARITY)]
-    return tasks
+    return tasks[0]
 
 
-def compute(tasks: Sequence[Any]) -> list[Any]:
-    """Return the results of tasks, computed as `dask.compute` does; raise their first error."""
+def compute(task: Any, tops: Sequence[Any] = ()) -> Any:
+    """Return the result of a task, computed as `dask.compute` does; raise its error, or the first one of a list.
+
+    Parameters
+    ----------
+    task : Delayed
+        The task.
+    tops : sequence of Delayed
+        The tasks that read partitions: each becomes one with all that only it needs (`dask_fusion`).
+    """
     import dask
 
     try:
-        results = list(dask.compute(*tasks))
+        (result,) = dask.compute(fuse(task, tops))
     except CancelledError as error:
         raise RuntimeError("Dask has cancelled a pass: the client was closed, or it has lost its scheduler.") from error
     except Exception as error:
         reason = (str(error).splitlines() or [""])[0]
         raise RuntimeError(f"Dask could not compute a partition: {type(error).__name__}: {reason}") from error
-    for result in results:
-        if isinstance(result, Failure):
-            raise result.error
-    return results
+    for found in result if isinstance(result, list) else [result]:
+        if isinstance(found, Failure):
+            raise found.error
+    return result

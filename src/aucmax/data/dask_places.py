@@ -66,7 +66,7 @@ def places_by_buckets(partitions: Sequence[Any], splitters: Mapping[int, np.ndar
         dask.delayed(join, pure=False)(piece, [[bucket.places[p] for bucket in buckets] for buckets in local], counts)
         for p, piece in enumerate(cuts)
     ]
-    totals, positives, negatives = compute(merge_by_tree(dask.delayed(merge, pure=False), sums))[0]
+    totals, positives, negatives = compute(merge_by_tree(dask.delayed(merge, pure=False), sums), cuts)
     return Places([total / (2 * positives.n * negatives.n) for total in totals], positives, negatives)
 
 

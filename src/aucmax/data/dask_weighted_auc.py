@@ -89,7 +89,7 @@ def weighted_auc(
     for bucket in buckets:
         starts.append(task(climb)(bucket, starts[-1]))
     sums = [task(wins)(bucket, start, starts[-1]) for bucket, start in zip(buckets, starts, strict=False)]
-    return area(compute(merge_by_tree(task(add), sums))[0], np.ones(1), few_are_positive)
+    return area(compute(merge_by_tree(task(add), sums), cuts), np.ones(1), few_are_positive)
 
 
 def climb(bucket: Bucket, start: float) -> float:
