@@ -395,6 +395,5 @@ def _lazy_areas(y: Any, scores: Any, sample_weight: Any, max_fpr: float | None) 
         raise ValueError(f"max_fpr={max_fpr!r} needs all scores in one place: compute() y and scores first.")
     from .data.dask import DaskScores
 
-    space = DaskScores(y, sample_weight, scores=scores)
-    aucs = [space.auc(k) for k in range(space.n_features)]
+    aucs = DaskScores(y, sample_weight, scores=scores).aucs()
     return aucs[0] if scores.ndim == 1 else np.array(aucs)

@@ -23,14 +23,14 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.validation import _get_feature_names
 
 from .blocks import KEPT_SHARE, MEMORY, BlockedRows, stack
-from .dask_buckets import find_splitters, pick
+from .dask_auc import aucs_by_buckets
+from .dask_buckets import Splitters, find_splitters, pick
 from .dask_fusion import fuse
 from .dask_places import places_by_buckets
-from .dask_weighted_auc import weighted_auc
 from .passes import Pass, State
 from .places import Places
 from .protocol import Targets
-from .ranking import auc_of_scores
+from .ranking import aucs_of_scores
 from .row_block import LazyVector, RareRows, RowBlock, Sizes, rows_before
 from .validation import (
     ONE_AFTER_THE_OTHER,
@@ -242,27 +242,33 @@ class DaskScores(DaskRows):
 
         return LazyVector(self, entries)
 
-    def auc(self, k: int) -> float:
-        """Return the AUC of a vector of scores."""
+    def aucs(self) -> list[float]:
+        """Return the AUC of each vector of scores."""
+        columns = range(self.n_features)
         if not self._both_are_large:
-            return auc_of_scores(self, self.column(k))
-        if self._weighted:
-            few_are_positive = bool(self.counts[1] <= self.counts[0])
-            return weighted_auc(self._partitions, k, self._splitters(k), few_are_positive, self._job(None))
-        return self.places(k).aucs[0]
+            return aucs_of_scores(self, *map(self.column, columns))
+        few_are_positive = bool(self.counts[1] <= self.counts[0])
+        splitters = self._splitters(columns)
+        return aucs_by_buckets(self._partitions, splitters, few_are_positive, self._weighted, self._job(None))
 
     def places(self, *columns: int) -> Places:
         """Return the places of one or two vectors of scores."""
         if self._both_are_large:
-            return places_by_buckets(self._partitions, {k: self._splitters(k) for k in columns}, self._job(None))
+            return places_by_buckets(self._partitions, self._splitters(columns), self._job(None))
         return Places.of(self, *map(self.column, columns))
 
     @property
     def _both_are_large(self) -> bool:
         return float(8 * self.counts.min()) > self.memory / KEPT_SHARE
 
-    def _splitters(self, k: int) -> np.ndarray:
-        return find_splitters(self.reduce(lambda targets, s: pick(s), self.column(k), merge=np.append))
+    def _splitters(self, columns: Sequence[int]) -> dict[int, Splitters]:
+        """Return the splitters of vectors of scores, in one pass."""
+
+        def pick_each(targets: Targets, *scores: np.ndarray) -> list[np.ndarray]:
+            return list(map(pick, scores))
+
+        picked = self.reduce(pick_each, *map(self.column, columns), merge=lambda a, b: list(map(np.append, a, b)))
+        return dict(zip(columns, map(find_splitters, picked), strict=True))
 
 
 class LabelSizes(NamedTuple):

@@ -276,7 +276,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
             space = DaskScores(y, sample_weight, scores=scores)
             check_labels(space.classes, self.classes_)
-            return space.auc(0)
+            return space.aucs()[0]
         if on_device(scores):
             from ..data.device_scores import DeviceScores
 
