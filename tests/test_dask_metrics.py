@@ -15,8 +15,7 @@ from numpy.testing import assert_array_equal
 from problems import noisy_line
 
 from aucmax import AUCClassifier, compare_auc, roc_auc, roc_auc_ci
-from aucmax.data import dask as dask_rows
-from aucmax.data import dask_auc, dask_buckets, dask_places, ranking
+from aucmax.data import dask_auc, dask_buckets, dask_places, dask_scores, ranking
 
 
 @pytest.fixture(autouse=True)
@@ -131,8 +130,8 @@ def test_two_large_classes_are_cut_into_buckets_with_the_same_bits(problem, buck
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dask_buckets, "BUCKET", bucket)
         patch.setattr(dask_buckets, "PICKED", max(bucket // 3, 1))
-        patch.setattr(dask_rows, "KEPT_SHARE", np.inf)
-        assert dask_rows.DaskScores(labels, scores=both)._both_are_large
+        patch.setattr(dask_scores, "KEPT_SHARE", np.inf)
+        assert dask_scores.DaskScores(labels, scores=both)._both_are_large
         assert_array_equal(roc_auc(labels, both), roc_auc(y, scores))
         assert roc_auc_ci(labels, both[:, 1]) == roc_auc_ci(y, scores[:, 1])
         assert compare_auc(labels, both[:, 0], both[:, 1]) == compare_auc(y, *scores.T)
@@ -163,7 +162,7 @@ class BucketSizes(Callback):
 @pytest.fixture
 def small_buckets(monkeypatch):
     monkeypatch.setattr(dask_buckets, "BUCKET", 512)
-    monkeypatch.setattr(dask_rows, "KEPT_SHARE", np.inf)
+    monkeypatch.setattr(dask_scores, "KEPT_SHARE", np.inf)
 
 
 def test_no_task_holds_more_than_a_bucket_or_a_partition(small_buckets):

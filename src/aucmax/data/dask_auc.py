@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .dask_buckets import Piece, Splitters, cut, join_pieces, piece_of
+from .dask_tasks import compute, merge_by_tree
 from .ranking import area, distinct, order_of, sum_below
 
 
@@ -77,8 +78,6 @@ def aucs_by_buckets(
         The AUCs.
     """
     import dask
-
-    from .dask import compute, merge_by_tree
 
     def task(function: Any) -> Any:
         return dask.delayed(function, pure=False)

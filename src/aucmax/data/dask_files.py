@@ -7,7 +7,8 @@ import numpy as np
 from ..files import Block, Source
 from ..files.labels import Classes, Labels
 from .blocks import MEMORY
-from .dask import DaskRows, compute
+from .dask import DaskRows
+from .dask_tasks import compute
 from .row_block import widen
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .dask_buckets import Piece, Pieces, Splitters, cut, join_pieces, piece_of
+from .dask_tasks import compute, merge_by_tree
 from .places import Places, PlaceSums, compared, places_among
 
 
@@ -51,8 +52,6 @@ def places_by_buckets(partitions: Sequence[Any], splitters: Mapping[int, Splitte
         The AUCs, and the sums over both classes.
     """
     import dask
-
-    from .dask import compute, merge_by_tree
 
     def task(function: Any) -> Any:
         return dask.delayed(function, pure=False)

@@ -272,7 +272,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         scores = self.decision_function(X)
         if is_dask(X):
-            from ..data.dask import DaskScores
+            from ..data.dask_scores import DaskScores
 
             space = DaskScores(y, sample_weight, scores=scores)
             check_labels(space.classes, self.classes_)
