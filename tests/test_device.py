@@ -226,6 +226,8 @@ def test_features_that_are_never_all_made(put, estimator, data, monkeypatch):
         assert_same_weights(clone(estimator).fit_rows(rows), expected, 1e-9)
     with pytest.raises(ValueError, match=r"^X has 3 features, but KMeansNystroem is expecting 4 features as input\.$"):
         kernel.rows(put(X[:, 1:]), put(y))
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\.$"):
+        kernel.rows(put(np.where(X[0] == X, np.nan, X)), put(y))
 
 
 @pytest.mark.parametrize("n_pieces", [1, 3])

@@ -266,9 +266,10 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"X has {X.n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
                 "as input."
             )
-        on_its_device = isinstance(X, DeviceRows)
-        features = self._device_features(X.positive, np.float64) if on_its_device else self._features_of_block
-        return X.mapped(features, self._n_features_out)
+        if not isinstance(X, DeviceRows):
+            return X.mapped(self._features_of_block, self._n_features_out)
+        X.check_finite()  # the kernel of a row that is not finite would be 0
+        return X.mapped(self._device_features(X.positive, np.float64), self._n_features_out)
 
     def _device_features(self, beside: Any, dtype: Any) -> DeviceFeatures:
         """Return the features of blocks on the device of an array."""

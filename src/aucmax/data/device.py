@@ -246,7 +246,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
             found.append(moments)
         squares = [np.diagonal(moments.scatter, axis1=1, axis2=2) for moments in found]  # no other entry is larger
         if not np.isfinite(squares).all():
-            self._check_finite()
+            self.check_finite()
         self._check_weightless()
         check_no_overflow(np.array(squares))
         warn_of_underflow(found[0].mean, squares[0])
@@ -288,7 +288,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
                 weight, mean, square = chan_update(weight, mean, square, total, rest, squares, operator.mul)
             means[c], variances[c] = to_numpy(mean), to_numpy(square) / weight
         if not np.isfinite(variances).all():
-            self._check_finite()
+            self.check_finite()
         self._check_weightless()
         check_no_overflow(variances)
         warn_of_underflow(means, variances)
@@ -299,9 +299,9 @@ class DeviceRows(MatrixRows, DeviceSpace):
         if self.sample_weight is not None:
             weightless = self._numbers(self.sample_weight == 0)
             if weightless.shape[0]:
-                self._check_finite(weightless)
+                self.check_finite(weightless)
 
-    def _check_finite(self, numbers: Any = None) -> None:
+    def check_finite(self, numbers: Any = None) -> None:
         """Raise a ValueError if a value of X is not finite, as scikit-learn does."""
         for _, block in self._blocks(numbers):
             check_finite(block, "X")
