@@ -10,8 +10,8 @@ cluster's after one that is not counted. Bytes are those that the workers have s
 
 The last table computes what larger data would take from rates that are measured here:
 
-- the seconds that one worker takes for a row in a pass, and the number of passes, from a fit that does not keep the
-  rows of the rarer class: no fit of that size does;
+- the seconds that one worker takes for a row in a pass, by Dask's record of tasks, and the number of passes, from a fit
+  that does not keep the rows of the rarer class: no fit of that size does;
 - the seconds that a partition takes in a pass whatever its rows, from passes over many partitions of one row;
 - the bytes a second between two workers, as Dask's log of transfers has them;
 - the bytes of the summaries, from the counters of that fit.
@@ -51,6 +51,7 @@ class ClusterFit(NamedTuple):
     passes: int
     tasks: int
     sent: float  # bytes that the workers have sent
+    busy: float  # seconds of all tasks that read and sum partitions
 
 
 def make_rows(n_rows: int, n_columns: int) -> Any:
@@ -104,9 +105,11 @@ def fit_on(client: Any, pattern: str, fit: Callable[[Any, Any], Any]) -> tuple[A
         before, start = bytes_sent(client), time.time()
         model = fit(*read_rows(pattern))
         seconds = time.time() - start
-        names = [task["key"] for task in client.get_task_stream(start=start)]
-        passes = round(sum("run_partition" in name for name in names) / n_parts)
-        found.append(ClusterFit(seconds, passes, len(names), bytes_sent(client) - before))
+        tasks = client.get_task_stream(start=start)
+        summing = [task for task in tasks if "run_partition" in task["key"]]
+        busy = sum(span["stop"] - span["start"] for task in summing for span in task["startstops"])
+        passes = round(len(summing) / n_parts)
+        found.append(ClusterFit(seconds, passes, len(tasks), bytes_sent(client) - before, busy))
     return model, sorted(found)[len(found) // 2]
 
 
@@ -140,7 +143,7 @@ class Rates(NamedTuple):
     passes : int
         Number of passes of a fit whose rarer class is not kept.
     row : float
-        Seconds of one worker for a row in a pass.
+        Seconds of the tasks of one worker for a row in a pass.
     partition : float
         Seconds for a partition in a pass, whatever its rows: the graph, the scheduler and the merging tasks.
     summary : float
@@ -159,16 +162,8 @@ class Rates(NamedTuple):
 def measure_rates(client: Any, pattern: str, n_rows: int, n_parts: int) -> Rates:
     """Return the rates on a cluster, which has two workers or more."""
     _, fit = fit_on(client, pattern, fit_as_if_large)
-    partition = seconds_of_a_partition()
-    # The first pass, which reads labels, counts as none.
-    busy = fit.seconds * len(client.scheduler_info()["workers"]) - (fit.passes + 1) * n_parts * partition
-    return Rates(
-        fit.passes,
-        max(busy, 0.0) / (fit.passes * n_rows),
-        partition,
-        fit.sent / (fit.passes * n_parts),
-        bytes_a_second(client),
-    )
+    row, summary = fit.busy / (fit.passes * n_rows), fit.sent / (fit.passes * n_parts)
+    return Rates(fit.passes, row, seconds_of_a_partition(), summary, bytes_a_second(client))
 
 
 def seconds_of_a_partition() -> float:
