@@ -1,0 +1,261 @@
+"""`TableEncoder`: raw frames as features, for pipelines of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
+
+from .data.validation import find_classes
+from .tables import Overrides, Reading
+from .tables.frames import to_arrow
+from .tables.reading import Tally, make_reading, summarise_table
+from .tables.target_encoding import deal_folds
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn a raw table into numbers: for each column, what it holds is found from its cells.
+
+    - Numbers stay as they are, also those with currency signs or separators of thousands. Missing ones have their mean
+      and an indicator.
+    - Truth values in words (yes and no, true and false) become 1 and 0.
+    - Texts become levels, each with a feature of zeros and ones. Rare levels are pooled, unseen ones count as rare.
+    - A column of more than 40 levels becomes the share of positive rows with its level (target encoding). In
+      `fit_transform`, and so in a pipeline, the share for a row is computed without the rows of its fold.
+    - Dates and times become an age in days, and month, weekday and hour if they vary.
+    - Identifiers, free text and columns without values are left out.
+
+    Parameters
+    ----------
+    output : {"features", "codes"}, default="features"
+        "features" are for linear models. "codes" are for models that know categories and missing values, such as
+        ``HistGradientBoostingClassifier(categorical_features=encoder.categorical_features_)``: NaN where a value is
+        missing, and one column of codes for the levels of a column, the last code for rare and unseen ones.
+    drop : list of str, default=None
+        Columns to leave out.
+    categorical, numeric, date : list of str, default=None
+        Columns to read as levels, as numbers or as dates, whatever their cells look like.
+    na_values : list of str, default=None
+        Further spellings of missing values, beside the usual ones such as NA, ?, null and none.
+    thousands : str, default=None
+        The separator of thousands; by default, one that a whole column has.
+
+    Attributes
+    ----------
+    reading_ : Reading
+        How each column is read, and why.
+    categorical_features_ : ndarray of bool, shape (n_columns_out,)
+        For ``output="codes"``, which columns hold codes of levels.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        The columns of the table; those of an array are called x0, x1, ...
+    n_features_in_ : int
+        Their number.
+
+    See Also
+    --------
+    sklearn.preprocessing.TargetEncoder : Target encoding alone.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from aucmax import TableEncoder
+    >>> X = pd.DataFrame({"income": ["$1,200", "N/A", "$900"], "paid": ["yes", "no", "no"]})
+    >>> encoder = TableEncoder()
+    >>> encoder.fit_transform(X)
+    array([[1.20e+03, 0.00e+00, 1.00e+00],
+           [1.05e+03, 1.00e+00, 0.00e+00],
+           [9.00e+02, 0.00e+00, 0.00e+00]])
+    >>> encoder.get_feature_names_out().tolist()
+    ['income', 'income=(missing)', 'paid']
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "output": [StrOptions({"features", "codes"})],
+        "drop": [list, tuple, None],
+        "categorical": [list, tuple, None],
+        "numeric": [list, tuple, None],
+        "date": [list, tuple, None],
+        "na_values": [list, tuple, None],
+        "thousands": [str, None],
+    }
+
+    def __init__(
+        self,
+        output: str = "features",
+        *,
+        drop: Any = None,
+        categorical: Any = None,
+        numeric: Any = None,
+        date: Any = None,
+        na_values: Any = None,
+        thousands: str | None = None,
+    ) -> None:
+        self.output = output
+        self.drop = drop
+        self.categorical = categorical
+        self.numeric = numeric
+        self.date = date
+        self.na_values = na_values
+        self.thousands = thousands
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find what each column holds.
+
+        Parameters
+        ----------
+        X : pandas or polars DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
+            The table.
+        y : array-like of shape (n_samples,), default=None
+            Labels of two classes, for columns that are target-encoded.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in target encoding.
+
+        Returns
+        -------
+        self : TableEncoder
+            The fitted encoder.
+        """
+        self._learn(X, y, sample_weight)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find what each column holds, and return the training rows.
+
+        The rates of target encoding are computed without the fold of the row, so this is not ``fit(X).transform(X)``.
+
+        Parameters
+        ----------
+        X : pandas or polars DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
+            The table.
+        y : array-like of shape (n_samples,), default=None
+            Labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in target encoding.
+
+        Returns
+        -------
+        X_out : ndarray or CSR of shape (n_samples, n_columns_out)
+            The features or codes.
+        """
+        codes = self._learn(X, y, sample_weight)
+        return self._finish(codes, deal_folds(0, len(codes)))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+        """Set the fitted attributes, and return the codes of the training rows."""
+        table = to_arrow(X)
+        overrides = self._overrides(table.column_names)
+        reading = make_reading(summarise_table(table, overrides), overrides)
+        codes, tallies = reading.codes(table)
+        check_faults(tallies)
+        encoded = [part.name for part in reading.parts if part.encoded]
+        if encoded:
+            if y is None:
+                raise ValueError(
+                    f"y is needed to encode {encoded[0]!r}, which has too many levels: give y, or drop it."
+                )
+            check_consistent_length(X, y)
+            weight = None if sample_weight is None else _check_sample_weight(sample_weight, codes)
+            reading = reading.add_labels(codes, _positive(y), deal_folds(0, len(codes)), weight)
+        self.set_reading(reading)
+        return codes
+
+    def _overrides(self, names: list[str]) -> Overrides:
+        said = {option: tuple(getattr(self, option) or ()) for option in ("drop", "categorical", "numeric", "date")}
+        for option, columns in said.items():
+            for column in columns:
+                if column not in names:
+                    raise ValueError(f"X has no column {column!r}, which {option}= names; its columns are {names}.")
+        return Overrides(**said, na_values=tuple(self.na_values or ()), thousands=self.thousands)
+
+    def set_reading(self, reading: Reading) -> Self:
+        """Make this a fitted encoder, given how a table is read, for example that of a file.
+
+        Parameters
+        ----------
+        reading : Reading
+            How each column is read.
+
+        Returns
+        -------
+        self : TableEncoder
+            The fitted encoder.
+        """
+        self.reading_ = reading
+        self.feature_names_in_ = np.array([column.name for column in reading.columns], dtype=object)
+        self.n_features_in_ = len(reading.columns)
+        self.categorical_features_ = np.array([part.levels is not None and not part.encoded for part in reading.parts])
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return rows as features or codes. Columns are found by name; those that are left out may be absent.
+
+        Parameters
+        ----------
+        X : pandas or polars DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
+            The table.
+
+        Returns
+        -------
+        X_out : ndarray or CSR of shape (n_samples, n_columns_out)
+            The features or codes.
+        """
+        check_is_fitted(self)
+        table = to_arrow(X, self.feature_names_in_.tolist())
+        for column in self.reading_.used:
+            if column.name not in table.column_names:
+                raise ValueError(f"X has no column {column.name!r}, which was there in fit.")
+        codes, tallies = self.reading_.codes(table)
+        check_faults(tallies)
+        return self._finish(codes, None)
+
+    def _finish(self, codes: np.ndarray, folds: np.ndarray | None) -> Any:
+        if self.output == "features":
+            return self.reading_.features(codes, folds)
+        return self.reading_.encode_levels(codes, folds)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of the result.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Ignored, except that it must be the names of the columns of X if it is given.
+
+        Returns
+        -------
+        names : ndarray of str
+            The names.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        names = self.reading_.feature_names if self.output == "features" else self.reading_.part_names
+        return np.array(names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def check_faults(tallies: list[Tally]) -> None:
+    """Raise a ValueError about all cells that are not what their columns hold."""
+    faults = []
+    for tally in tallies:
+        if tally.n_faults:
+            more = f" ({tally.n_faults:,} such cells in all)" if tally.n_faults > 1 else ""
+            found = f"found {tally.shown!r} where a {tally.column.kind} is expected"
+            faults.append(f"row {tally.first}, column {tally.column.name!r}: {found}{more}")
+    if faults:
+        raise ValueError(f"X, {'; '.join(faults)}: name such cells in na_values=, or the column in categorical=.")
+
+
+def _positive(y: Any) -> np.ndarray:
+    y = column_or_1d(np.asarray(y))
+    return y == find_classes(y)[1]
