@@ -156,7 +156,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if encoded:
             if y is None:
                 raise ValueError(
-                    f"y is needed to encode {encoded[0]!r}, which has too many levels: give y, or drop it."
+                    f"y is needed to encode the many levels of {encoded[0]!r}: give y, or drop the column."
                 )
             check_consistent_length(X, y)
             weight = None if sample_weight is None else _check_sample_weight(sample_weight, codes)

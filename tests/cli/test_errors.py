@@ -76,7 +76,7 @@ def test_what_the_user_wrote_stays():
     [
         ("a,b,c\n1,2,0\n", [], "name the target with --target; its columns are a, b, c."),
         ("a,y\n1,0\n3,1\n2,2\n", [], "are more than two: name the positive one with --positive, and all others"),
-        ("a,y\n1,0\n3,1\n", ["--positive", "7"], "no row has the label '7' that --positive names; there is 0."),
+        ("a,y\n1,0\n3,1\n", ["--positive", "7"], "no row has the label '7' that --positive names; there are 0 and 1."),
         (
             "a,y\n" + "1,0\n" * 9 + "z,1\n",
             [],

@@ -84,3 +84,9 @@ def describe_columns(reading: Reading) -> list[dict[str, Any]]:
         {"column": column.name, "kind": column.kind, "missing": column.n_missing, "found": column.reason}
         for column in reading.columns
     ]
+
+
+def list_encoded(reading: Reading | None) -> list[str]:
+    """Return the columns that are target-encoded."""
+    columns = [] if reading is None else reading.used
+    return [column.name for column in columns if any(part.encoded for part in column.parts)]

@@ -66,6 +66,7 @@ def open_source(
     n_features: int | None = None,
     reading: Reading | None = None,
     with_target: bool | None = None,
+    keep: Sequence[str] = (),
 ) -> Source:
     r"""Open a file of rows.
 
@@ -109,6 +110,9 @@ def open_source(
         it is learnt from the rows, in a pass over them.
     with_target : bool, default=None
         Whether labels are required (True) or not read (False); None reads them where their column is clear.
+    keep : sequence of str, default=()
+        CSV and Parquet: columns whose cells come with the rows as text, beside those that the reading calls
+        identifiers.
 
     Returns
     -------
@@ -161,6 +165,7 @@ def open_source(
         reading=reading,
         overrides=said,
         with_target=with_target,
+        keep=tuple(keep),
     )
     found = list_files(path)
     sources = [_open(found[0], format, options)]
@@ -215,7 +220,11 @@ def _check_options(name: str, format: str, options: Options) -> None:
     for option, only in USED_BY.items():
         if getattr(options, option) != getattr(usual, option) and format != only:
             raise ValueError(f"{name}: {option}= is only for {NAMES[only]}, not for {NAMES[format]}.")
-    said = options.overrides._asdict() | ({"target": options.target} if options.reading is None else {})
+    said = (
+        options.overrides._asdict()
+        | {"keep": options.keep}
+        | ({"target": options.target} if options.reading is None else {})
+    )
     for option, value in said.items():
         if value and format not in TABLES:
             raise ValueError(f"{name}: {option}= names columns or cells of a table, but {NAMES[format]} has none.")

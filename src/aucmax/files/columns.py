@@ -94,6 +94,11 @@ class TableSource(Source):
         target = find_target(self.name, names, roles, options)
         if options.with_target is not False:
             self.target = target
+        identifiers = [] if known is None else [c.name for c in known.columns if c.kind == "identifier"]
+        for column in options.keep:
+            if column not in names:
+                raise ValueError(f"{self.name} has no column {column!r} for keep=; {listed(names)}.")
+        self.kept = list(dict.fromkeys([*(name for name in identifiers if name in names), *options.keep]))
         self._candidates = [name for name in names if name != target and name not in roles]
         if known is not None:
             self._check_columns(names, known)
@@ -145,11 +150,12 @@ class TableSource(Source):
                 refuse_problems(self.name, problems)
             folds = deal_folds(part.first_row, len(codes)) if self.training and self.reading.sums else None
             features = self.reading.features(codes, folds)
-            yield Block(features, position=part.position, n_read=part.n_read, tallies=tallies, **values)
+            kept = [read_texts(part.table.column(column))[0].tolist() for column in self.kept]
+            yield Block(features, position=part.position, n_read=part.n_read, tallies=tallies, kept=kept, **values)
 
     def _used(self) -> list[str]:
         assert self.reading is not None
-        return [column.name for column in self.reading.used] + self._roles
+        return list(dict.fromkeys([*(column.name for column in self.reading.used), *self._roles, *self.kept]))
 
     def _convert(
         self, part: TableBlock, reading: Reading

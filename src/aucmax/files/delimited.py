@@ -49,7 +49,8 @@ class DelimitedSource(TableSource):
         self._choose(self._names, options)
         if options.reading is None:
             numbers = self._guess_numbers()
-            self._native = {name for name in numbers if not must_be_text(name, options.overrides)}
+            if options.overrides.thousands != ".":  # pyarrow reads it as that of decimals
+                self._native = {name for name in numbers if not must_be_text(name, options.overrides)}
 
     def use(self, reading: Reading, training: bool, label_kind: str | None = None) -> None:  # noqa: D102
         super().use(reading, training, label_kind)
@@ -111,7 +112,7 @@ class DelimitedSource(TableSource):
     def _read_columns(self, chunk: Chunk, columns: Sequence[str]) -> Any:
         import pyarrow as pa
 
-        native = self._native.difference(self._roles)
+        native = self._native.difference(self._roles, self.kept)
         types = {name: pa.float64() if name in native else pa.string() for name in columns}
         table = self._read_csv(chunk, columns, types)
         if table is not None:

@@ -36,6 +36,8 @@ class Block(NamedTuple):
         Groups: an object array of str, or numbers as an ``.npz`` file holds them; None where none are read.
     tallies : sequence of Tally
         The missing values and the unseen levels that were met, in formats that name columns.
+    kept : sequence of sequences of str
+        The cells of each column in `Source.kept`, as text.
     """
 
     features: Any
@@ -45,6 +47,7 @@ class Block(NamedTuple):
     weight: np.ndarray | None = None
     group: np.ndarray | None = None
     tallies: Sequence[Tally] = ()
+    kept: Sequence[Sequence[str]] = ()
 
 
 class Options(NamedTuple):
@@ -62,6 +65,7 @@ class Options(NamedTuple):
     reading: Reading | None = None
     overrides: Overrides = NOTHING_SAID
     with_target: bool | None = None
+    keep: tuple[str, ...] = ()
 
 
 class Source(ABC):
@@ -87,6 +91,8 @@ class Source(ABC):
         The column or array that holds the sample weights, and the one that holds the groups, where they are read.
     reading : Reading or None
         How columns become features, in formats that name columns.
+    kept : sequence of str
+        The columns of a table whose cells come with the rows as text.
     paths : list of str or None
         The files, if there are several.
 
@@ -114,6 +120,7 @@ class Source(ABC):
     weight: str | None = None
     group: str | None = None
     reading: Reading | None = None
+    kept: Sequence[str] = ()
     paths: list[str] | None = None
 
     @abstractmethod

@@ -15,7 +15,7 @@ import numpy as np
 
 # In lower case. A category loses nothing by "none": its gaps are a level of their own.
 MISSING = ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none", "nil", "missing")
-NUMBER_FORMS = ("1234.5", "1,234.5", "1.234,5", "1234,5", "1 234,5", "1'234.5")
+NUMBER_FORMS = ("1234.5", "1,234.5", "1234,5", "1.234,5", "1 234,5", "1'234.5")
 # The month comes first where the column does not tell.
 DATE_FORMS = (
     "%Y-%m-%d",
@@ -89,7 +89,8 @@ def list_number_forms(text: Any, thousands: str | None = None) -> Iterator[tuple
 
     forms: tuple[str, ...] = NUMBER_FORMS
     if thousands is not None:
-        forms = ("1234.5", *(f"1{thousands}234{decimal}5" for decimal in ".," if decimal != thousands))
+        plain = () if thousands == "." else ("1234.5",)
+        forms = (*plain, *(f"1{thousands}234{decimal}5" for decimal in ".," if decimal != thousands))
     signs = pc.struct_field(pc.extract_regex(text, f"(?P<sign>{SIGN})"), [0])
     for sign in ["", *pc.unique(signs.drop_null()).to_pylist()]:
         cells = pc.if_else(pc.is_null(signs) if sign == "" else pc.equal(signs, sign), text, None)

@@ -1,7 +1,7 @@
 """How each column of a table is read, decided from its summary, with the reason.
 
-A column is a number, a boolean, a category, a date, or left out. It becomes one *part* or several: columns of numbers,
-or of codes of levels.
+A column is a number, a boolean, a category, a date, an identifier by which the user tells rows apart, or left out. It
+becomes one *part* or several: columns of numbers, or of codes of levels.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Column(NamedTuple):
     ----------
     name : str
         Its name.
-    kind : {"number", "boolean", "category", "date", "left out"}
+    kind : {"number", "boolean", "category", "date", "identifier", "left out"}
         What it is.
     reason : str
         Why, or what was found.
@@ -131,6 +131,8 @@ def decide(name: str, summary: ColumnSummary, overrides: Overrides = NOTHING_SAI
     >>> column.kind, column.reason, column.parts[0].neutral
     ('boolean', 'yes, no', array([0.5]))
     """
+    if name in overrides.identifiers:
+        return Column(name, "identifier", "as asked", summary.n_missing)
     left_out = _find_reason_against(name, summary, overrides)
     if left_out is not None:
         return _left_out(name, left_out, summary)
@@ -151,8 +153,6 @@ def _find_reason_against(name: str, summary: ColumnSummary, overrides: Overrides
     """Return why a column is left out whatever it holds; None if it is not."""
     if name in overrides.drop:
         return "as asked"
-    if name in overrides.identifiers:
-        return "identifier, as asked"
     if summary.n_present == 0:
         return "every cell is missing"
     if summary.declared not in ("", "number", "date", "category"):

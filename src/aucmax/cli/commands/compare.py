@@ -73,6 +73,7 @@ def compare(
     from ...files import open_source
     from ...report.html import write_report
     from ..read_file import find_classes, naming, read_rows
+    from ..table_model import list_encoded
 
     chosen = [find_method(name) for name in split_names(methods)]
     found = []
@@ -94,6 +95,12 @@ def compare(
     }
     for path in data:
         source = open_source(path, target=target, positive=positive, with_target=True, **said, **layout)
+        if encoded := list_encoded(source.reading):
+            console.note(
+                f"{source.name}: {', '.join(encoded)} left out, since rates of levels would tell labels of test rows"
+            )
+            fewer = {**said, "drop": [*said["drop"], *encoded]}
+            source = open_source(path, target=target, with_target=True, **fewer, **layout)
         with console.progress() as bar, naming(source):
             rows = read_rows(source, on_block(bar, source))
             _, mask = find_classes(source, rows, positive)

@@ -131,9 +131,11 @@ def fit(
         ),
     ] = None,
     checkpoint_every: Annotated[
-        float,
-        typer.Option(min=0, metavar="SECONDS", help="Time between two checkpoints.", rich_help_panel=options.DATA),
-    ] = 30.0,
+        float | None,
+        typer.Option(
+            min=0, metavar="SECONDS", help="Time between two checkpoints; by default, 30.", rich_help_panel=options.DATA
+        ),
+    ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -166,13 +168,24 @@ def fit(
     )
     from ..score_file import evaluate_file, evaluate_scores
 
+    refuse_ignored(
+        {
+            "--checkpoint-every": (checkpoint_every, checkpoint is not None, "--checkpoint"),
+            "--l1-ratio": (l1_ratio, penalty == "elasticnet", "--penalty elasticnet"),
+            "--selection": (selection, loss in (None, "auto"), "--loss auto"),
+        }
+    )
     if checkpoint is not None and train == ["-"]:
         raise ValueError("--checkpoint needs a file that can be read again, not standard input.")
     if cluster is not None and (checkpoint is not None or train == ["-"]):
         raise ValueError(
             "--cluster needs files that workers can open, and no --checkpoint: a lost worker costs no pass."
         )
-    how = BlockReading(default_memory() if memory is None else parse_bytes(memory), checkpoint, checkpoint_every)
+    how = BlockReading(
+        default_memory() if memory is None else parse_bytes(memory),
+        checkpoint,
+        30.0 if checkpoint_every is None else checkpoint_every,
+    )
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "positive": positive}
     said: dict[str, Any] = {
@@ -235,6 +248,13 @@ def fit(
         rows.finish()
     shown = summarise(file, seconds, output, report, is_named=positive is not None)
     console.summary(describe_fit(file, seconds, output, report), *shown)
+
+
+def refuse_ignored(given: dict[str, tuple[Any, bool, str]]) -> None:
+    """Raise a ValueError if an option has no effect, given its value, whether it has one, and what that takes."""
+    for option, (value, is_used, condition) in given.items():
+        if value is not None and not is_used:
+            raise ValueError(f"{option} has an effect only with {condition}: leave it out.")
 
 
 def describe_reading(source: Source, estimator: Any, resumed: bool) -> str:

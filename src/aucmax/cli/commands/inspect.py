@@ -35,6 +35,8 @@ def inspect(
     from ...models.model_file import is_model
 
     if is_model(path):
+        if any([target, drop, identifiers, categorical, numeric, date, na_values, thousands, delimiter, format]):
+            raise ValueError(f"{path} is a model, and options about columns are for tables: leave them out.")
         return inspect_model(path, top, as_json)
     said: dict[str, Any] = {
         "drop": drop or (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,6 +47,10 @@ def predict(
     target: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A column of labels, to be left out.", rich_help_panel=DATA)
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column of a table to write beside the scores.", rich_help_panel=OUTPUT),
+    ] = None,
     header: Header = True,
     delimiter: Delimiter = None,
     encoding: TextEncoding = "utf-8",
@@ -66,7 +70,7 @@ def predict(
 
     file = read_model(model)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
-    source = open_rows(console, file, data, format=format, target=target, with_target=False, **layout)
+    source = open_rows(console, file, data, format=format, target=target, with_target=False, keep=keep or (), **layout)
     surprises = Surprises()
 
     def on_rows(name: str, block: Block) -> None:
@@ -94,16 +98,21 @@ def prediction_lines(
     from ..table_model import split_model
 
     _, inner = split_model(file.model)
-    yield ",".join(["score"] + ["probability"] * proba + ["label"] * labels) + "\n"
+    yield csv_text([[*source.kept, "score", *["probability"] * proba, *["label"] * labels]])
     with without_names():
         for block in source.blocks():
             scores = inner.decision_function(block.features)
-            columns = [scores.tolist()]
+            columns = [*block.kept, scores.tolist()]
             if proba:
                 columns.append(inner.predict_proba(block.features)[:, 1].tolist())
             if labels:
                 columns.append(inner.classes_[(scores > 0).astype(int)].tolist())
-            text = io.StringIO()
-            csv.writer(text, lineterminator="\n").writerows(zip(*columns, strict=True))
-            yield text.getvalue()
+            yield csv_text(zip(*columns, strict=True))
             update("scoring", block)
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows as lines of CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
