@@ -169,6 +169,8 @@ def open_source(
     )
     found = list_files(path)
     sources = [_open(found[0], format, options)]
+    if target is not None and reading is None and sources[0].format not in TABLES:
+        raise ValueError(f"{sources[0].name}: target= names a column, but {NAMES[sources[0].format]} has none.")
     options = options._replace(target=sources[0].target or target)
     sources += [_open(name, format, options) for name in found[1:]]
     name = sources[0].name if len(found) == 1 else describe_paths(path)
@@ -220,11 +222,7 @@ def _check_options(name: str, format: str, options: Options) -> None:
     for option, only in USED_BY.items():
         if getattr(options, option) != getattr(usual, option) and format != only:
             raise ValueError(f"{name}: {option}= is only for {NAMES[only]}, not for {NAMES[format]}.")
-    said = (
-        options.overrides._asdict()
-        | {"keep": options.keep}
-        | ({"target": options.target} if options.reading is None else {})
-    )
+    said = options.overrides._asdict() | {"keep": options.keep}
     for option, value in said.items():
         if value and format not in TABLES:
             raise ValueError(f"{name}: {option}= names columns or cells of a table, but {NAMES[format]} has none.")
