@@ -196,7 +196,7 @@ def _most(found: Mapping[str, Any]) -> str | None:
 
 
 def _number(name: str, summary: ColumnSummary, form: str | None) -> Column:
-    numbers = NumberSummary(0, 0.0, 0.0, 0.0, 0.0, False) if form is None else summary.numbers[form]
+    numbers = NumberSummary(0, 0.0, 0.0, 0.0) if form is None else summary.numbers[form]
     reason = f"{numbers.low:g} to {numbers.high:g}" + ("" if form in (None, "1234.5") else f", written as {form}")
     part = Part(name, None, np.array([numbers.mean]), summary.n_missing > 0)
     return Column(name, "number", reason, summary.n_missing, form or "1234.5", parts=[part])

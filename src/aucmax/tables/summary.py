@@ -19,32 +19,25 @@ PARTS = {"month": 12, "weekday": 7, "hour": 24}  # the parts of a date, and how 
 
 
 class NumberSummary(NamedTuple):
-    """Numbers: how many, their mean, their sum of squares about it, the extremes, and whether all are whole."""
+    """Numbers: how many, their mean, and the extremes."""
 
     n_cells: int
     mean: float
-    squares: float
     low: float
     high: float
-    whole: bool
 
     @classmethod
     def of(cls, values: np.ndarray, counts: np.ndarray | None = None) -> NumberSummary:
         """Return the summary of finite numbers, each of which occurs once or as `counts` say."""
-        weights = np.ones(len(values)) if counts is None else counts
-        mean = float(np.average(values, weights=weights))
-        squares = float(weights @ (values - mean) ** 2)
-        whole = bool((values == np.round(values)).all())
-        return cls(int(weights.sum()), mean, squares, float(values.min()), float(values.max()), whole)
+        mean = values.mean() if counts is None else np.average(values, weights=counts)
+        n_cells = len(values) if counts is None else int(counts.sum())
+        return cls(n_cells, float(mean), float(values.min()), float(values.max()))
 
     def merge(self, other: NumberSummary) -> NumberSummary:
         """Return the summary of both."""
-        count = self.n_cells + other.n_cells
-        step = other.mean - self.mean
-        mean = self.mean + step * other.n_cells / count
-        squares = self.squares + other.squares + step * step * self.n_cells * other.n_cells / count
-        low, high = min(self.low, other.low), max(self.high, other.high)
-        return NumberSummary(count, mean, squares, low, high, self.whole and other.whole)
+        n_cells = self.n_cells + other.n_cells
+        mean = self.mean + (other.mean - self.mean) * other.n_cells / n_cells
+        return NumberSummary(n_cells, mean, min(self.low, other.low), max(self.high, other.high))
 
 
 class DateSummary(NamedTuple):
