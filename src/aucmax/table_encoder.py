@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from .data.validation import find_classes
+from .data.validation import check_weights, find_classes, is_dask
 from .tables import Overrides, Reading
 from .tables.frames import to_arrow
-from .tables.reading import Tally, make_reading, summarise_table
+from .tables.reading import check_faults, make_reading, summarise_table
 from .tables.target_encoding import deal_folds
 
 
@@ -107,7 +108,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : pandas or polars DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
+        X : pandas, polars or Dask DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
             The table.
         y : array-like of shape (n_samples,), default=None
             Labels of two classes, for columns that are target-encoded.
@@ -129,7 +130,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : pandas or polars DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
+        X : pandas, polars or Dask DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
             The table.
         y : array-like of shape (n_samples,), default=None
             Labels of two classes.
@@ -139,30 +140,44 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         X_out : ndarray or CSR of shape (n_samples, n_columns_out)
-            The features or codes.
+            The features or codes; a lazy Dask array if X is a Dask dataframe.
         """
-        codes = self._learn(X, y, sample_weight)
-        return self._finish(codes, deal_folds(0, len(codes)))
+        codes, first_rows = self._learn(X, y, sample_weight)
+        if is_dask(X):
+            return self._transform_lazily(X, first_rows)
+        return finish(self.output, self.reading_, codes, deal_folds(0, len(codes)))
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
-        """Set the fitted attributes, and return the codes of the training rows."""
-        table = to_arrow(X)
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Set the fitted attributes; return the codes of the training rows, or the first rows of Dask partitions."""
+        if is_dask(X):
+            from .data.dask_tables import learn_partitions
+
+            reading, first_rows, tallies = learn_partitions(X, y, sample_weight, self._overrides(list(X.columns)))
+            check_faults(tallies)
+            check_encoded(reading, y)
+            self.set_reading(reading)
+            return None, first_rows
+        table = self._table(X, reset=True)
         overrides = self._overrides(table.column_names)
         reading = make_reading(summarise_table(table, overrides), overrides)
         codes, tallies = reading.codes(table)
         check_faults(tallies)
-        encoded = [part.name for part in reading.parts if part.encoded]
-        if encoded:
-            if y is None:
-                raise ValueError(
-                    f"y is needed to encode the many levels of {encoded[0]!r}: give y, or drop the column."
-                )
-            check_consistent_length(X, y)
-            weight = None if sample_weight is None else _check_sample_weight(sample_weight, codes)
-            reading = reading.add_labels(codes, _positive(y), deal_folds(0, len(codes)), weight)
-        self.set_reading(reading)
-        return codes
+        check_encoded(reading, y)
+        weight = None if sample_weight is None else check_weights(sample_weight, codes)
+        if y is not None and any(part.encoded for part in reading.parts):
+            check_consistent_length(codes, y)
+            y = column_or_1d(np.asarray(y))
+            reading = reading.add_labels(codes, y == find_classes(y)[1], deal_folds(0, len(codes)), weight)
+        self.set_reading(reading, named=is_frame(X))
+        return codes, None
+
+    def _table(self, X: Any, reset: bool) -> Any:
+        """Return X as an Arrow table; columns of an array have the names of the training rows, or x0, x1, ..."""
+        if is_frame(X):
+            return to_arrow(X)
+        X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        return to_arrow(X, None if reset else [column.name for column in self.reading_.columns])
 
     def _overrides(self, names: list[str]) -> Overrides:
         said = {option: tuple(getattr(self, option) or ()) for option in ("drop", "categorical", "numeric", "date")}
@@ -172,13 +187,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     raise ValueError(f"X has no column {column!r}, which {option}= names; its columns are {names}.")
         return Overrides(**said, na_values=tuple(self.na_values or ()), thousands=self.thousands)
 
-    def set_reading(self, reading: Reading) -> Self:
+    def set_reading(self, reading: Reading, named: bool = True) -> Self:
         """Make this a fitted encoder, given how a table is read, for example that of a file.
 
         Parameters
         ----------
         reading : Reading
             How each column is read.
+        named : bool, default=True
+            Whether the columns have names of their own, and not those given to columns of arrays.
 
         Returns
         -------
@@ -186,7 +203,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The fitted encoder.
         """
         self.reading_ = reading
-        self.feature_names_in_ = np.array([column.name for column in reading.columns], dtype=object)
+        self.__dict__.pop("feature_names_in_", None)
+        if named:
+            self.feature_names_in_ = np.array([column.name for column in reading.columns], dtype=object)
         self.n_features_in_ = len(reading.columns)
         self.categorical_features_ = np.array([part.levels is not None and not part.encoded for part in reading.parts])
         return self
@@ -196,27 +215,30 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : pandas or polars DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
+        X : pandas, polars or Dask DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
             The table.
 
         Returns
         -------
         X_out : ndarray or CSR of shape (n_samples, n_columns_out)
-            The features or codes.
+            The features or codes; a lazy Dask array if X is a Dask dataframe.
         """
         check_is_fitted(self)
-        table = to_arrow(X, self.feature_names_in_.tolist())
+        if is_dask(X):
+            return self._transform_lazily(X, None)
+        table = self._table(X, reset=False)
         for column in self.reading_.used:
             if column.name not in table.column_names:
                 raise ValueError(f"X has no column {column.name!r}, which was there in fit.")
         codes, tallies = self.reading_.codes(table)
         check_faults(tallies)
-        return self._finish(codes, None)
+        return finish(self.output, self.reading_, codes, None)
 
-    def _finish(self, codes: np.ndarray, folds: np.ndarray | None) -> Any:
-        if self.output == "features":
-            return self.reading_.features(codes, folds)
-        return self.reading_.encode_levels(codes, folds)
+    def _transform_lazily(self, X: Any, first_rows: Any) -> Any:
+        from .data.dask_tables import transform_lazily
+
+        n_columns = len(self.get_feature_names_out())
+        return transform_lazily(self.reading_, X, functools.partial(finish, self.output), first_rows, n_columns)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of the result.
@@ -244,18 +266,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-def check_faults(tallies: list[Tally]) -> None:
-    """Raise a ValueError about all cells that are not what their columns hold."""
-    faults = []
-    for tally in tallies:
-        if tally.n_faults:
-            more = f" ({tally.n_faults:,} such cells in all)" if tally.n_faults > 1 else ""
-            found = f"found {tally.shown!r} where a {tally.column.kind} is expected"
-            faults.append(f"row {tally.first}, column {tally.column.name!r}: {found}{more}")
-    if faults:
-        raise ValueError(f"X, {'; '.join(faults)}: name such cells in na_values=, or the column in categorical=.")
+def check_encoded(reading: Reading, y: Any) -> None:
+    """Raise a ValueError if there are no labels for columns that are target-encoded."""
+    encoded = [part.name for part in reading.parts if part.encoded]
+    if encoded and y is None:
+        raise ValueError(f"y is needed to encode the many levels of {encoded[0]!r}: give y, or drop the column.")
 
 
-def _positive(y: Any) -> np.ndarray:
-    y = column_or_1d(np.asarray(y))
-    return y == find_classes(y)[1]
+def is_frame(X: Any) -> bool:
+    """Return whether X is a frame of pandas or polars or an Arrow table, with columns of types of their own."""
+    return hasattr(X, "iloc") or hasattr(X, "to_arrow") or hasattr(X, "column_names")
+
+
+def finish(output: str, reading: Reading, codes: np.ndarray, folds: np.ndarray | None) -> Any:
+    """Return the features or codes of rows, given the codes of their columns."""
+    return reading.features(codes, folds) if output == "features" else reading.encode_levels(codes, folds)

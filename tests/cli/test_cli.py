@@ -411,7 +411,8 @@ def test_predict_writes_scores_probabilities_and_labels(run, folder, tmp_path):
     assert (status, err) == (0, "")
     header, *lines = out.splitlines()
     assert header == "score,probability,label"
-    scores = model.decision_function(X[TEST])
+    with pytest.warns(UserWarning, match="feature names"):
+        scores = model.decision_function(X[TEST])
     told = [line.split(",") for line in lines]
     np.testing.assert_allclose([float(line[0]) for line in told], scores, rtol=1e-12)
     assert [line[2] for line in told] == np.where(scores > 0, "malignant", "benign").tolist()

@@ -613,7 +613,6 @@ BAD_CSV = {
     "a,y\n1,no\n2,\n": "line 3, column 'y': the cell is empty",
     "a,y\n1,true\n2,\n": "line 3, column 'y': the cell is empty",
     "a,a\n1,2\n": "has two columns called 'a'",
-    ",a\n0,2\n": "line 1: column 1 has no name",
     "a,y\n1,2\nb\xe9,3\n": "line 3: not UTF-8",
     "\xe9,y\n1,2\n": "line 1: not UTF-8",
     'a,y\n1,2\n2,"x\n3,4\n': "line 3: cannot be read as CSV: unexpected end of data",

@@ -166,6 +166,13 @@ def test_delimiter_encoding_and_thousands(run, tmp_path):
     assert "line 2: not UTF-8" in run("inspect", path, "--delimiter", "|")[2]
 
 
+def test_a_column_without_a_name_has_its_number(run, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(",a,y\n" + "".join(f"{k},{k % 7},{k % 2}\n" for k in range(40)))
+    told = json.loads(run("inspect", path, "--json")[1])["table"]
+    assert [(each["column"], each["kind"]) for each in told] == [("column 1", "left out"), ("a", "number")]
+
+
 def test_the_larger_class_and_a_mistyped_label_are_told(run, refused, folder, tmp_path):
     fit = ["fit", folder / "train.csv", "--target", "bad", "--alpha", 1, "-o", tmp_path / "m", "--force"]
     assert "the larger class" not in run(*fit)[1]

@@ -153,3 +153,26 @@ def test_a_classifier_without_the_encoder_points_to_it(frame):
     told = r"^X has columns that are not numbers, such as 'colour': put TableEncoder before this estimator, as in "
     with pytest.raises(ValueError, match=told):
         AUCClassifier(alpha=1.0).fit(X, [0, 1, 0, 1])
+
+
+def test_dask_dataframes_are_as_frames_in_memory():
+    dd = pytest.importorskip("dask.dataframe")
+    X, y = credit_frame()
+    y = pd.Series(np.where(y, "yes", "no"))
+    in_memory = make_pipeline(TableEncoder(), AUCClassifier("squared", alpha=0.1)).fit(X, y)
+    table, labels = dd.from_pandas(X, npartitions=3), dd.from_pandas(y, npartitions=3)
+    lazy = make_pipeline(TableEncoder(), AUCClassifier("squared", alpha=0.1)).fit(table, labels)
+    assert lazy[0].reading_.part_names == in_memory[0].reading_.part_names
+    np.testing.assert_allclose(lazy[0].reading_.sums["employer"], in_memory[0].reading_.sums["employer"])
+    np.testing.assert_allclose(lazy[-1].coef_, in_memory[-1].coef_, rtol=1e-9)
+    scores = lazy.decision_function(table)
+    assert hasattr(scores, "compute")
+    np.testing.assert_allclose(scores.compute(), in_memory.decision_function(X), rtol=1e-9)
+    codes = TableEncoder("codes").fit_transform(table, labels)
+    expected = TableEncoder("codes").fit_transform(X, y)
+    np.testing.assert_allclose(codes.compute(), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="y must be a Dask collection with the partitions of X"):
+        TableEncoder().fit(table, y)
+    bad = dd.from_pandas(X.assign(age="old"), npartitions=3)
+    with pytest.raises(ValueError, match=r"^X, row 0, column 'age': found 'old' where a number is expected"):
+        lazy[0].transform(bad).compute()

@@ -94,6 +94,12 @@ def test_numbers_with_the_name_of_an_identifier(name):
     assert kind_of([str(7 * k) for k in range(50)], "paid").kind == "number"
 
 
+@pytest.mark.parametrize("name", ["index", "Unnamed: 0", "column 1"])
+def test_row_numbers_are_left_out(name):
+    assert kind_of([str(k) for k in range(50)], name).kind == "left out"
+    assert kind_of([str(k % 20) for k in range(50)], name).kind == "number"
+
+
 def test_one_other_text_among_numbers_is_no_reason_for_levels():
     cells = [str(k / 7) for k in range(300)]
     for gap in ("?", "", "N/A"):

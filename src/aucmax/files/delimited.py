@@ -74,15 +74,13 @@ class DelimitedSource(TableSource):
         if not options.header:
             self._names, self._first_line = [f"x{k}" for k in range(1, len(cells) + 1)], 0
             return
-        self._names, self._first_line = [cell.strip() for cell in cells], chunk.stop
+        self._names = [cell.strip() or f"column {k}" for k, cell in enumerate(cells, 1)]
+        self._first_line = chunk.stop
         if options.reading is None:
             self._check_header(chunk)
         check_names(self.name, self._names)
 
     def _check_header(self, chunk: Chunk) -> None:
-        if "" in self._names:
-            number = self._names.index("") + 1
-            self._lines.refuse(f"column {number} has no name: name it or leave it out.", chunk.start)
         counted = [[str(k) for k in range(first, first + len(self._names))] for first in (0, 1)]
         if all(_is_number(name) for name in self._names) and self._names not in counted:
             self._lines.refuse("found numbers instead of the names of the columns: say header=False.", chunk.start)

@@ -20,8 +20,8 @@ MAX_LEVELS = 40  # a column of more levels than this is target-encoded, not one 
 POOLED, MISSING = "(rare)", "(missing)"
 MOSTLY = 0.9  # share of numbers or dates from which other texts are faults
 FEW_ROWS = 20  # in so few rows, no text is an identifier
-IDENTIFIER = re.compile(r"(?:^|[\W_])(?:id|uuid|guid)$|[a-z](?:Id|ID)$", re.ASCII)
-ROW_NUMBERS = {"index", "row", "row_number", "rownumber", "nr", "no", "number", "#", "unnamed: 0", "id"}
+IDENTIFIER = re.compile(r"(?:^|[\W_])(?:id|ID|Id|uuid|UUID|guid)$|[a-z](?:Id|ID)$")
+ROW_NUMBER = re.compile(r"(?:index|row|row_?number|#|unnamed: \d+|column \d+)$", re.IGNORECASE)
 
 LABELS = {
     "month": [f"{month:02}" for month in range(1, 13)],
@@ -107,7 +107,7 @@ class Column(NamedTuple):
 
 def is_named_identifier(name: str) -> bool:
     """Return whether a column has the name of an identifier: it is then read as text, to count its values."""
-    return IDENTIFIER.search(name) is not None or name.lower() in ROW_NUMBERS
+    return IDENTIFIER.search(name) is not None or ROW_NUMBER.match(name) is not None
 
 
 def decide(name: str, summary: ColumnSummary, overrides: Overrides = NOTHING_SAID) -> Column:
@@ -180,9 +180,9 @@ def _decide_alone(name: str, summary: ColumnSummary) -> Column:
 
 
 def _identifier(name: str, summary: ColumnSummary, form: str) -> Column:
-    """Return how numbers are read that have the name of an identifier: not at all, or as levels if they repeat."""
+    """Return how numbers are read that have the name of an identifier or of row numbers: only if they repeat."""
     if summary.levels is not None and (summary.n_present < FEW_ROWS or 2 * len(summary.levels) <= summary.n_present):
-        return _category(name, summary)
+        return _category(name, summary) if IDENTIFIER.search(name) else _number(name, summary, form)
     return _left_out(name, "identifier: numbers that hardly repeat", summary)
 
 

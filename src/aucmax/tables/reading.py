@@ -247,3 +247,15 @@ def _tally_values(column: Column, cells: Any, values: np.ndarray, missing: np.nd
     first = int(bad.argmax()) if bad.any() else -1
     shown = "" if first < 0 else str(cells[first].as_py()).strip()[:40]
     return Tally(column, int(missing.sum()), 0, int(bad.sum()), first, shown)
+
+
+def check_faults(tallies: list[Tally]) -> None:
+    """Raise a ValueError about all cells that are not what their columns hold."""
+    faults = []
+    for tally in tallies:
+        if tally.n_faults:
+            more = f" ({tally.n_faults:,} such cells in all)" if tally.n_faults > 1 else ""
+            found = f"found {tally.shown!r} where a {tally.column.kind} is expected"
+            faults.append(f"row {tally.first}, column {tally.column.name!r}: {found}{more}")
+    if faults:
+        raise ValueError(f"X, {'; '.join(faults)}: name such cells in na_values=, or the column in categorical=.")
