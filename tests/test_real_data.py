@@ -260,21 +260,14 @@ def test_classes_are_grouped_so_that_an_exact_fit_has_the_published_auc(study, d
 @pytest.mark.parametrize(("name", "auc"), [("adult", 0.90), ("telco", 0.84)])
 def test_raw_tables_are_fitted_by_one_command(run, tmp_path, name, auc):
     """With no option but the target, to a cross-validated AUC that linear models are known to reach."""
-    if not (DATA_DIR / TABLES[name].file).exists():
+    table, report = TABLES[name], tmp_path / "report.html"
+    if not (DATA_DIR / table.file).exists():
         pytest.skip(f"{name} is not among the data")
-    options = [
-        "--target",
-        TABLES[name].target,
-        "--report",
-        tmp_path / "report.html",
-        "-o",
-        tmp_path / "model",
-        "--json",
-    ]
-    status, out, _ = run("fit", DATA_DIR / TABLES[name].file, *options)
+    options = ["--target", table.target, "--report", report, "-o", tmp_path / "model", "--json"]
+    status, out, _ = run("fit", DATA_DIR / table.file, *options)
     assert status == 0
     told = json.loads(out)
-    assert told["classes"]["positive"] == TABLES[name].positive
+    assert told["classes"]["positive"] == table.positive
     assert told["fitted"]["cross-validated AUC"] > auc
     left_out = [each["column"] for each in told["table"] if each["kind"] == "left out"]
-    assert left_out == list(TABLES[name].dropped)
+    assert left_out == list(table.dropped)

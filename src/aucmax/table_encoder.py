@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from typing import Any, Self
 
 import numpy as np
@@ -154,6 +155,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             from .data.dask_tables import learn_partitions
 
             reading, first_rows, tallies = learn_partitions(X, y, sample_weight, self._overrides(list(X.columns)))
+            check_used(reading)
             check_faults(tallies)
             check_encoded(reading, y)
             self.set_reading(reading)
@@ -161,6 +163,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table = self._table(X, reset=True)
         overrides = self._overrides(table.column_names)
         reading = make_reading(summarise_table(table, overrides), overrides)
+        check_used(reading)
         codes, tallies = reading.codes(table)
         check_faults(tallies)
         check_encoded(reading, y)
@@ -175,7 +178,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _table(self, X: Any, reset: bool) -> Any:
         """Return X as an Arrow table; columns of an array have the names of the training rows, or x0, x1, ..."""
         if is_frame(X):
-            return to_arrow(X)
+            table = to_arrow(X)
+            check_names(table)
+            return table
         X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         return to_arrow(X, None if reset else [column.name for column in self.reading_.columns])
 
@@ -264,6 +269,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def check_names(table: Any) -> None:
+    """Raise a ValueError if a table has no rows, or two columns of one name."""
+    if table.num_rows == 0:
+        raise ValueError(f"Found a table with 0 sample(s) (shape={table.shape}) while a minimum of 1 is required.")
+    name, count = max(Counter(table.column_names).items(), key=lambda each: each[1], default=("", 0))
+    if count > 1:
+        raise ValueError(f"X has {count} columns called {name!r}: rename all but one of them.")
+
+
+def check_used(reading: Reading) -> None:
+    """Raise a ValueError if all columns are left out."""
+    if not reading.used:
+        found = ", ".join(f"{column.name!r} ({column.reason})" for column in reading.columns[:3])
+        raise ValueError(f"X has no column to learn from: all are left out, such as {found}.")
 
 
 def check_encoded(reading: Reading, y: Any) -> None:

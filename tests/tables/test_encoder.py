@@ -136,6 +136,14 @@ def test_what_is_refused():
         TableEncoder().fit(pd.DataFrame({"x": [f"level {k % 50}" for k in range(500)]}))
     with pytest.raises(ValueError, match=r"^X has no column 'z', which drop= names; its columns are \['loan_id', "):
         TableEncoder(drop=["z"]).fit(X, y)
+    with pytest.raises(ValueError, match=r"^X has 2 columns called 'rate': rename all but one of them\.$"):
+        TableEncoder().fit(pd.concat([X, X[["rate"]]], axis=1), y)
+    with pytest.raises(ValueError, match=r"^Found a table with 0 sample\(s\) \(shape=\(0, 11\)\) while a minimum of 1"):
+        TableEncoder().fit(X[:0], y[:0])
+    with pytest.raises(
+        ValueError, match=r"^X has no column to learn from: all are left out, such as 'loan_id' \(ident"
+    ):
+        TableEncoder().fit(X[["loan_id"]], y)
     encoder = TableEncoder().fit(X, y)
     with pytest.raises(ValueError, match=r"^X has no column 'rate', which was there in fit\.$"):
         encoder.transform(X.drop(columns="rate"))

@@ -281,11 +281,12 @@ def _refuse_all(name: str, reading: Reading) -> None:
 def _find_problems(source: TableSource, reading: Reading) -> None:
     """Raise an error about all cells of these columns that cannot be used, and of labels, weights and groups."""
     problems: dict[str, Problem] = {}
-    for part in source._read([*(column.name for column in reading.columns), *source._roles], BLOCK_BYTES, 0):
+    names = [*(column.name for column in reading.columns), *source._roles]
+    for part in source._read(names, BLOCK_BYTES, 0):
         for column, problem in source._convert(part, reading)[-1].items():
             problems[column] = problems[column].merge(problem) if column in problems else problem
     if problems:
-        refuse_problems(source.name, problems)
+        refuse_problems(source.name, {name: problems[name] for name in names if name in problems})
 
 
 def _may_have_faults(column: Column, summary: ColumnSummary) -> bool:
