@@ -74,6 +74,19 @@ def test_dates_are_ages_and_the_parts_that_vary(native):
     assert same_time.part_names == ["x (age in days)"]
 
 
+def test_rows_may_have_other_types_than_the_training_rows():
+    when = [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 9)] * 10
+    reading, _ = learn(
+        flag=["yes", "no"] * 10, price=["$1", "$2"] * 10, level=["1", "L"] * 10, zero=[0, 1] * 10, day=when
+    )
+    text = pa.table({"flag": ["True"], "price": ["$2"], "level": ["1"], "zero": ["1"], "day": ["2024-01-08"]})
+    typed = pa.table({"flag": [1], "price": [2.0], "level": [1.0], "zero": [True], "day": [datetime.date(2024, 1, 8)]})
+    for table in (text, typed):
+        codes, tallies = reading.codes(table)
+        assert codes.tolist() == [[1, 2, 0, 1, 1, 0]]
+        assert sum(tally.n_faults + tally.n_missing for tally in tallies) == 0
+
+
 def test_faults_are_counted_with_the_first():
     reading, _ = learn(x=["1", "2"] * 10, d=["2024-01-01", "2024-01-02"] * 10, b=["yes", "no"] * 10)
     bad = pa.table(

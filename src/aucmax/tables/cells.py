@@ -159,6 +159,28 @@ def _pattern(thousands: str, decimal: str, strict: bool) -> str:
     return rf"^[-+]?(?:{digits}(?:{point}\d*)?|{point}\d+){exponent}$"
 
 
+# Truth values
+
+
+def read_truth(text: Any) -> np.ndarray:
+    """Return words for true as 1 and words for false as 0, those of any pair; NaN where a cell is none of them.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from aucmax.tables.cells import read_truth
+    >>> read_truth(pa.array(["Yes", "FALSE", "1", "perhaps"])).tolist()
+    [1.0, 0.0, 1.0, nan]
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    lower, values = pc.utf8_lower(text), np.full(len(text), np.nan)
+    for value, words in zip((1.0, 0.0), zip(*BOOLEANS, ("1", "0"), strict=True), strict=True):
+        values[pc.is_in(lower, value_set=pa.array(words)).to_numpy(zero_copy_only=False)] = value
+    return values
+
+
 # Dates
 
 

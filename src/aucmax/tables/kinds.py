@@ -86,7 +86,7 @@ class Column(NamedTuple):
     n_missing : int
         Number of missing values in the training rows.
     form : str
-        How numbers, dates or truth values are written.
+        How numbers or dates are written.
     latest : float
         The latest date of the training rows, in seconds since 1970.
     rare : list of str
@@ -205,7 +205,7 @@ def _number(name: str, summary: ColumnSummary, form: str | None) -> Column:
 def _boolean(name: str, summary: ColumnSummary, pair: tuple[str, str]) -> Column:
     positive = sum(count for level, count in (summary.levels or {}).items() if level.lower() == pair[0])
     part = Part(name, None, np.array([positive / summary.n_present]), summary.n_missing > 0)
-    return Column(name, "boolean", ", ".join(pair), summary.n_missing, pair[0], parts=[part])
+    return Column(name, "boolean", ", ".join(pair), summary.n_missing, parts=[part])
 
 
 def _category(name: str, summary: ColumnSummary) -> Column:

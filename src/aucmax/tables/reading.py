@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import BOOLEANS, find_missing, read_dates, read_numbers, trim
+from .cells import DATE_FORMS, find_missing, read_dates, read_numbers, read_truth, trim
 from .features import make_features, name_features
 from .kinds import LABELS, Column, Overrides, Part, decide, is_named_identifier
 from .summary import SECONDS, ColumnSummary, as_text, find_type, native_dates, native_numbers, split_dates, summarise
@@ -179,6 +179,10 @@ def merge_summaries(summaries: Sequence[Mapping[str, ColumnSummary]]) -> dict[st
 
 def code_column(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[list[np.ndarray], Tally]:
     """Return the columns of codes of an Arrow column, and what was met in it."""
+    import pyarrow as pa
+
+    if column.kind == "number" and pa.types.is_boolean(cells.type):
+        cells = cells.cast(pa.uint8())
     native = find_type(cells.type)
     if column.kind == "number" and native == "number":
         values = native_numbers(cells, na_values)
@@ -190,8 +194,6 @@ def code_column(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[l
 
 def _code_text(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[list[np.ndarray], Tally]:
     """Return the codes of cells of text; each different text is read once."""
-    import pyarrow.compute as pc
-
     coded = trim(cells).dictionary_encode(null_encoding="encode")
     texts, places = coded.dictionary, coded.indices.to_numpy()
     missing = find_missing(texts, na_values)
@@ -201,20 +203,14 @@ def _code_text(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[li
         unseen &= ~missing
         return [codes[places]], Tally(column, int(missing[places].sum()), int(unseen[places].sum()))
     if column.kind == "boolean":
-        lower = pc.utf8_lower(texts)
-        words = next(pair for pair in BOOLEANS if pair[0] == column.form)
-        values = np.select([_equal(lower, word) for word in words], [1.0, 0.0], np.nan)
+        values = read_truth(texts)
+    elif column.kind == "date":
+        values = read_dates(texts, column.form or DATE_FORMS[0])
     else:
-        values = read_dates(texts, column.form) if column.kind == "date" else read_numbers(texts, column.form)
+        values = read_numbers(texts, column.form)
     values = np.where(missing, np.nan, values)[places]
     tally = _tally_values(column, cells, values, missing[places])
     return (_code_dates(column, values) if column.kind == "date" else [values]), tally
-
-
-def _equal(texts: Any, word: str) -> np.ndarray:
-    import pyarrow.compute as pc
-
-    return pc.fill_null(pc.equal(texts, word), False).to_numpy(zero_copy_only=False)
 
 
 def _code_levels(column: Column, texts: Any) -> tuple[np.ndarray, np.ndarray]:
