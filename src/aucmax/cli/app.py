@@ -19,7 +19,6 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from ..files.problems import FileProblems
 from .commands.algorithms import algorithms
 from .commands.compare import compare
 from .commands.demo import demo
@@ -95,9 +94,9 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
         text, status = "interrupted.", INTERRUPTED
     elif hasattr(error, "format_message"):  # about the options; empty if the command is missing, which shows the help
         text, status = error.format_message(), 2
-    elif isinstance(error, FileProblems) and len(error.lines) > 1:
-        sys.stderr.write(f"aucmax: {error.name} has problems in {len(error.lines)} columns:\n")
-        sys.stderr.writelines(f"  {' '.join(translate(line).split())}\n" for line in error.lines)
+    elif len(lines := getattr(error, "lines", ())) > 1:  # of a `FileProblems` error
+        sys.stderr.write(f"aucmax: {getattr(error, 'name', '')} has problems in {len(lines)} columns:\n")
+        sys.stderr.writelines(f"  {' '.join(translate(line).split())}\n" for line in lines)
         text, status = "", 2
     elif isinstance(error, ValueError | OSError | ImportError | MemoryError):
         text, status = translate(describe_error(error)), 2
