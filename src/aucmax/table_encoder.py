@@ -52,6 +52,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         How each column is read, and why.
     categorical_features_ : ndarray of bool, shape (n_columns_out,)
         For ``output="codes"``, which columns hold codes of levels.
+    levels_ : list
+        For ``output="codes"``, the levels of each column in the order of their codes; None for numbers.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         The columns of the table; those of an array are called x0, x1, ...
     n_features_in_ : int
@@ -244,6 +246,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         n_columns = len(self.get_feature_names_out())
         return transform_lazily(self.reading_, X, functools.partial(finish, self.output), first_rows, n_columns)
+
+    @property
+    def levels_(self) -> list[list[str] | None]:
+        """For ``output="codes"``, the levels of each column in the order of their codes; None for numbers."""
+        check_is_fitted(self)
+        return [None if part.encoded else part.levels for part in self.reading_.parts]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of the result.

@@ -75,6 +75,7 @@ def test_typed_columns_of_pandas():
     names = ["whole", "flag", "level", "arrow", "when (age in days)", "when (weekday)", "mixed"]
     assert encoder.get_feature_names_out().tolist() == names
     assert encoder.categorical_features_.tolist() == [False, False, True, False, False, True, True]
+    assert encoder.levels_[1:3] == [None, ["1", "2", "(rare)"]]
 
 
 def test_codes_are_what_gradient_boosting_takes():
