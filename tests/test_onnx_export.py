@@ -158,7 +158,7 @@ def test_what_cannot_be_exported_is_said_and_nothing_is_written(tmp_path, monkey
         (
             fitted(make_pipeline(MinMaxScaler(), AUCClassifier())),
             ValueError,
-            "^MinMaxScaler cannot be exported to ONNX, only Sta",
+            "^MinMaxScaler cannot be exported to ONNX, only Tab",
         ),
         (
             fitted(LogisticRegression()),

@@ -14,6 +14,7 @@ _HOME = {
     "AUCClassifier": "classifier",
     "ClassMoments": "data.moments",
     "KMeansNystroem": "nystroem",
+    "TableEncoder": "table_encoder",
     "PathCV": "selection.cross_validation",
     "cross_validate_path": "selection.cross_validation",
     "load_model": "models.model_file",
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from .nystroem import KMeansNystroem as KMeansNystroem
     from .selection.cross_validation import PathCV as PathCV
     from .selection.cross_validation import cross_validate_path as cross_validate_path
+    from .table_encoder import TableEncoder as TableEncoder
 
 
 def __getattr__(name: str) -> Any:

@@ -158,6 +158,8 @@ def test_what_cannot_be_stored_is_named_and_nothing_written(value, message, tmp_
 @pytest.mark.parametrize("name", EVERY_MODEL)
 def test_every_algorithm_comes_back_as_it_was_and_continues(name, rows, tmp_path):
     model = make(name)
+    if name == "TableEncoder":
+        rows = X  # tables are not sparse
     if name == "OPAUCpca" and sparse.issparse(rows):
         model.set_params(pca__svd_solver="arpack")
     model.set_params(**{key: True for key in model.get_params() if key.endswith("warm_start")})

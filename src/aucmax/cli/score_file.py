@@ -9,28 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from ..files import Encoding, Source, open_source
+from ..files import Source, open_source
 from ..files.labels import Classes
 from ..models.model_file import ModelFile
 from ..report.evaluation import Evaluation, evaluate
 from .console import Console, on_block
 from .read_file import OnBlock, ignore, naming
+from .table_model import Surprises, split_model
 
 
 def open_rows(
     console: Console, file: ModelFile, path: Sequence[str], *, target: str | None = None, **options: Any
 ) -> Source:
     """Open files of rows for a model: its columns, in its order. A note says where names cannot be compared."""
-    encoding = file.notes.get("encoding")
+    encoder, inner = split_model(file.model)
     source = open_source(
         path,
-        n_features=file.model.n_features_in_,
-        encoding=None if encoding is None else Encoding(**encoding),
+        n_features=inner.n_features_in_,
+        reading=None if encoder is None else encoder.reading_,
         target=target or file.notes.get("target"),
         **options,
     )
-    if (encoding is None) != (source.encoding is None):
-        which = "the model" if encoding is None else source.name
+    if (encoder is None) != (source.reading is None):
+        which = "the model" if encoder is None else source.name
         console.note(f"{source.name}: columns are taken in their order, since {which} has no names of columns")
     return source
 
@@ -49,13 +50,16 @@ def without_names() -> Iterator[None]:
         yield
 
 
-def score_rows(file: ModelFile, source: Source, on_block: OnBlock = ignore) -> tuple[np.ndarray, np.ndarray]:
+def score_rows(
+    file: ModelFile, source: Source, surprises: Surprises, on_block: OnBlock = ignore
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of all rows of a file, and the mask of the positives."""
     scores, masks = [], []
-    classes = classes_of(file)
+    classes, (_, inner) = classes_of(file), split_model(file.model)
     with without_names():
         for block in source.blocks():
-            scores.append(file.model.decision_function(block.features))
+            scores.append(inner.decision_function(block.features))
+            surprises.add(block.tallies)
             masks.append(classes.mask(np.asarray(block.y), source.name))
             on_block("scoring", block)
     positive = np.concatenate(masks)
@@ -71,8 +75,11 @@ def evaluate_file(
     """Return the evaluation of a model on a file, and the scores of its negatives and of its positives."""
     source = open_rows(console, file, path, with_target=True, **options)
     with console.progress() as bar, naming(source):
-        scores, positive = score_rows(file, source, on_block(bar, source))
-        return evaluate_scores(scores, positive, max_fpr)
+        surprises = Surprises()
+        scores, positive = score_rows(file, source, surprises, on_block(bar, source))
+    for note in surprises.notes(source.name):
+        console.note(note)
+    return evaluate_scores(scores, positive, max_fpr)
 
 
 def evaluate_scores(

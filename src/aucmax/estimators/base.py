@@ -29,6 +29,7 @@ from ..data.validation import (
     check_weights,
     find_classes,
     is_dask,
+    naming_text,
 )
 from ..metrics import roc_auc
 from ..selection.calibration import Calibration, calibrate
@@ -136,15 +137,16 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if on_device(X):
             raise ValueError(STAYS_ON_DEVICE)
         # Whether X is finite is checked in its moments, which saves a pass over the data.
-        X, y = validate_data(
-            self,
-            X,
-            to_numpy(y) if on_device(y) else y,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )
+        with naming_text(X):
+            X, y = validate_data(
+                self,
+                X,
+                to_numpy(y) if on_device(y) else y,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+            )
         return canonical(X), y, check_weights(sample_weight, X, allow_zero=not reset)
 
     def _set_calibration(self, calibration: Calibration) -> None:
@@ -188,7 +190,8 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
             _check_n_features(self, X, reset=False)
             return device_scores(X, self.coef_[0]) + float(self.intercept_[0])
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        with naming_text(X):
+            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         return scores_of(X, self.coef_[0]) + self.intercept_[0]
 
     @lazy_on_dask

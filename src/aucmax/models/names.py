@@ -14,6 +14,7 @@ NAMES = {
     "estimator": {
         "AUCClassifier": "aucmax.classifier:AUCClassifier",
         "KMeansNystroem": "aucmax.nystroem:KMeansNystroem",
+        "TableEncoder": "aucmax.table_encoder:TableEncoder",
         "ASAM": "aucmax.algorithms.asam:ASAM",
         "BAM": "aucmax.algorithms.ranksvm:BAM",
         "CBR": "aucmax.algorithms.cbr:CBR",
@@ -60,6 +61,9 @@ NAMES = {
         "ClassBuffers": "aucmax.stochastic.row_buffers:ClassBuffers",
         "Scaling": "aucmax.stochastic.sample:Scaling",
         "Stream": "aucmax.stochastic.epochs:Stream",
+        "TableReading": "aucmax.tables.reading:Reading",
+        "TableColumn": "aucmax.tables.kinds:Column",
+        "TableColumnPart": "aucmax.tables.kinds:Part",
         # In checkpoints only.
         "AUCBins": "aucmax.data.auc_bins:AUCBins",
         "ScoreHistory": "aucmax.stochastic.score_history:ScoreHistory",

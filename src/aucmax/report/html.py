@@ -59,6 +59,8 @@ class Report(NamedTuple):
         ``blend_`` of :class:`aucmax.AUCClassifier`, if the candidates of `path` were blended.
     blend_auc : float or None
         The cross-validated AUC of the blend.
+    table : sequence of (column, kind, missing, found)
+        How each column of the table is read.
     weights : sequence of (name, weight) or None
         The largest weights, in the order to show.
     weights_note : str
@@ -79,6 +81,7 @@ class Report(NamedTuple):
     best_index: int | None = None
     blend: Mapping[str, Any] | None = None
     blend_auc: float | None = None
+    table: Sequence[tuple[str, str, int, str]] = ()
     weights: Sequence[tuple[str, float]] | None = None
     weights_note: str = ""
     convergence: np.ndarray | None = None

@@ -104,8 +104,16 @@ def fit(
             rich_help_panel=options.DATA,
         ),
     ] = None,
-    one_hot: options.OneHot = False,
+    drop: options.Drop = None,
+    identifiers: options.Identifiers = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    date: options.Date = None,
+    na_values: options.NaValues = None,
+    thousands: options.Thousands = None,
     header: options.Header = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.TextEncoding = "utf-8",
     zero_based: options.ZeroBased = False,
     memory: Annotated[
         str | None,
@@ -123,9 +131,11 @@ def fit(
         ),
     ] = None,
     checkpoint_every: Annotated[
-        float,
-        typer.Option(min=0, metavar="SECONDS", help="Time between two checkpoints.", rich_help_panel=options.DATA),
-    ] = 30.0,
+        float | None,
+        typer.Option(
+            min=0, metavar="SECONDS", help="Time between two checkpoints; by default, 30.", rich_help_panel=options.DATA
+        ),
+    ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -158,18 +168,38 @@ def fit(
     )
     from ..score_file import evaluate_file, evaluate_scores
 
+    refuse_ignored(
+        {
+            "--checkpoint-every": (checkpoint_every, checkpoint is not None, "--checkpoint"),
+            "--l1-ratio": (l1_ratio, penalty == "elasticnet", "--penalty elasticnet"),
+            "--selection": (selection, loss in (None, "auto"), "--loss auto"),
+        }
+    )
     if checkpoint is not None and train == ["-"]:
         raise ValueError("--checkpoint needs a file that can be read again, not standard input.")
     if cluster is not None and (checkpoint is not None or train == ["-"]):
         raise ValueError(
             "--cluster needs files that workers can open, and no --checkpoint: a lost worker costs no pass."
         )
-    how = BlockReading(default_memory() if memory is None else parse_bytes(memory), checkpoint, checkpoint_every)
-    layout: dict[str, Any] = {"header": header, "zero_based": zero_based}
-    columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "one_hot": one_hot}
-    source = open_source(train, format=format, with_target=True, **columns, **layout)
+    how = BlockReading(
+        default_memory() if memory is None else parse_bytes(memory),
+        checkpoint,
+        30.0 if checkpoint_every is None else checkpoint_every,
+    )
+    layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+    columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "positive": positive}
+    said: dict[str, Any] = {
+        "drop": drop or (),
+        "identifiers": identifiers or (),
+        "categorical": categorical or (),
+        "numeric": numeric or (),
+        "date": date or (),
+        "na_values": na_values or (),
+        "thousands": thousands,
+    }
+    source = open_source(train, format=format, with_target=True, **columns, **said, **layout)
     if test:  # its faults are better found before a long fit than after it
-        open_source(test, encoding=source.encoding, target=source.target, with_target=True, **layout)
+        open_source(test, reading=source.reading, target=source.target, with_target=True, **layout)
     by_blocks = cluster is not None or must_read_by_blocks(source, how)
     estimator = make_estimator(
         algorithm,
@@ -193,9 +223,8 @@ def fit(
                 console.note(f"{source.name}: {format_bytes(source.size)}, read by {n_workers} workers")
                 trained = fit_on_cluster(estimator, source, positive, how.memory)
         elif by_blocks:
-            rows = open_blocks(
-                estimator, source, positive, how, on_block(bar, source), {**layout, "output": output, "report": report}
-            )
+            command = {**layout, **said, "output": output, "report": report}
+            rows = open_blocks(estimator, source, positive, how, on_block(bar, source), command)
             console.note(describe_reading(source, estimator, resumed))
             trained = fit_by_blocks(estimator, rows)
         else:
@@ -217,7 +246,15 @@ def fit(
             )
     if rows is not None:
         rows.finish()
-    console.summary(describe_fit(file, seconds, output, report), *summarise(file, seconds, output, report))
+    shown = summarise(file, seconds, output, report, is_named=positive is not None)
+    console.summary(describe_fit(file, seconds, output, report), *shown)
+
+
+def refuse_ignored(given: dict[str, tuple[Any, bool, str]]) -> None:
+    """Raise a ValueError if an option has no effect, given its value, whether it has one, and what that takes."""
+    for option, (value, is_used, condition) in given.items():
+        if value is not None and not is_used:
+            raise ValueError(f"{option} has an effect only with {condition}: leave it out.")
 
 
 def describe_reading(source: Source, estimator: Any, resumed: bool) -> str:
