@@ -12,6 +12,7 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     "AUCClassifier": "classifier",
+    "AdditiveAUCClassifier": "additive.classifier",
     "ClassMoments": "data.moments",
     "KMeansNystroem": "nystroem",
     "PathCV": "selection.cross_validation",
@@ -45,6 +46,7 @@ _SUBMODULES = (
 __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
+    from .additive.classifier import AdditiveAUCClassifier as AdditiveAUCClassifier
     from .algorithms.asam import ASAM as ASAM
     from .algorithms.cbr import CBR as CBR
     from .algorithms.fsauc import FSAUC as FSAUC

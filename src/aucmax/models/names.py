@@ -13,6 +13,7 @@ from typing import Any
 NAMES = {
     "estimator": {
         "AUCClassifier": "aucmax.classifier:AUCClassifier",
+        "AdditiveAUCClassifier": "aucmax.additive.classifier:AdditiveAUCClassifier",
         "KMeansNystroem": "aucmax.nystroem:KMeansNystroem",
         "ASAM": "aucmax.algorithms.asam:ASAM",
         "BAM": "aucmax.algorithms.ranksvm:BAM",
@@ -60,6 +61,8 @@ NAMES = {
         "ClassBuffers": "aucmax.stochastic.row_buffers:ClassBuffers",
         "Scaling": "aucmax.stochastic.sample:Scaling",
         "Stream": "aucmax.stochastic.epochs:Stream",
+        "Column": "aucmax.additive.bins:Column",
+        "Term": "aucmax.additive.terms:Term",
         # In checkpoints only.
         "AUCBins": "aucmax.data.auc_bins:AUCBins",
         "ScoreHistory": "aucmax.stochastic.score_history:ScoreHistory",
