@@ -18,7 +18,7 @@ from scipy.stats import chi2
 
 from .bins import Column
 from .kernels import joint_sums
-from .terms import cell_codes, edges_of
+from .terms import cell_codes, coarse_term, edges_of
 
 LEVEL = 0.05  # the chance that any pair is chosen where none acts together
 LEAST = 1.0  # the sum of p (1 - p) of a cell that counts
