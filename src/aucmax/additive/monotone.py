@@ -55,7 +55,7 @@ class Shape(NamedTuple):
             sign = signs[term.columns[0]]
             if len(term.columns) == 1 and sign:
                 m = columns[term.columns[0]].n_values
-                C[start : start + m, start + 1 : start + m] = sign * np.tri(m)[:, 1:]
+                C[start : start + m, start : start + m] = np.tri(m) * np.append(1, np.full(m - 1, sign))
                 bound[start + 1 : start + m] = True
         return cls(C, bound)
 

@@ -1,10 +1,11 @@
 """Which pairs of columns act together: a test of each pair on what the curves leave unexplained.
 
 The idea is that of FAST (Lou, Caruana, Gehrke and Hooker, 2013). With the probabilities p of the additive model, a cell
-of two columns has the sum r of the residuals y - p and the sum h of p (1 - p). If the two columns do not act together,
-the sum of r^2 / h over the cells of a pair is about chi-squared: the curves make the sums over rows and columns of
-cells zero, so there are (a - 1)(b - 1) degrees of freedom. A pair is chosen if this statistic is too large by chance
-alone among all pairs. The sums of all pairs are two joint sums of coarse codes.
+of two columns has the sum r of the residuals y - p and the sum h of p (1 - p). A step of Newton's method for a value of
+each cell would lower the deviance by the sum of r^2 / h, and one for the two curves alone by g'G^+ g, with the sums g
+of r over rows and columns of cells and the matrix G of h. The difference is the score test for a pair: if the columns
+do not act together it is about chi-squared, with (a - 1)(b - 1) degrees of freedom for a times b cells. A pair is
+chosen if this is too large by chance alone among all pairs. The sums of all pairs are two joint sums of coarse codes.
 """
 
 from __future__ import annotations
@@ -71,5 +72,10 @@ def find_pairs(
 def log_chance(r: np.ndarray, h: np.ndarray) -> float:
     """Return the logarithm of the chance of residuals as large as these in the cells of two columns."""
     used = h >= LEAST
-    freedom = np.count_nonzero(used) - np.count_nonzero(used.any(axis=0)) - np.count_nonzero(used.any(axis=1)) + 1
-    return float(chi2.logsf(np.sum(r[used] ** 2 / h[used]), freedom)) if freedom > 0 else 0.0
+    r, h = np.where(used, r, 0.0), np.where(used, h, 0.0)
+    sums, totals = np.append(r.sum(axis=1), r.sum(axis=0)), np.append(h.sum(axis=1), h.sum(axis=0))
+    G = np.diag(totals)
+    G[: len(h), len(h) :], G[len(h) :, : len(h)] = h, h.T
+    main = sums @ np.linalg.pinv(G, hermitian=True) @ sums
+    freedom = np.count_nonzero(used) - np.count_nonzero(totals) + 1
+    return float(chi2.logsf(np.sum(r[used] ** 2 / h[used]) - main, freedom)) if freedom > 0 else 0.0
