@@ -16,6 +16,7 @@ _HOME = {
     "ClassMoments": "data.moments",
     "KMeansNystroem": "nystroem",
     "PathCV": "selection.cross_validation",
+    "Scorecard": "additive.scorecard",
     "cross_validate_path": "selection.cross_validation",
     "load_model": "models.model_file",
     "open_rows": "file_rows",
@@ -47,6 +48,7 @@ __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
     from .additive.classifier import AdditiveAUCClassifier as AdditiveAUCClassifier
+    from .additive.scorecard import Scorecard as Scorecard
     from .algorithms.asam import ASAM as ASAM
     from .algorithms.cbr import CBR as CBR
     from .algorithms.fsauc import FSAUC as FSAUC

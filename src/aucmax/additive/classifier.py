@@ -310,9 +310,12 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         """
         from .kernels import gather
 
+        return gather(self._cells(X), np.append(self.coef_[0], 0.0)) + self.intercept_[0]
+
+    def _cells(self, X: Any) -> np.ndarray:
+        """Return the cell of each row in each term, shape (n_samples, n_terms)."""
         check_is_fitted(self, "coef_")
-        codes = cell_codes(self.terms_, encode(self.columns_, self._read(X)))
-        return gather(codes, np.append(self.coef_[0], 0.0)) + self.intercept_[0]
+        return cell_codes(self.terms_, encode(self.columns_, self._read(X)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
