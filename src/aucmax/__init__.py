@@ -14,6 +14,8 @@ _HOME = {
     "AUCClassifier": "classifier",
     "AdditiveAUCClassifier": "additive.classifier",
     "ClassMoments": "data.moments",
+    "CurvesDisplay": "additive.displays",
+    "ImportanceDisplay": "additive.displays",
     "KMeansNystroem": "nystroem",
     "PathCV": "selection.cross_validation",
     "Scorecard": "additive.scorecard",
@@ -48,6 +50,8 @@ __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
     from .additive.classifier import AdditiveAUCClassifier as AdditiveAUCClassifier
+    from .additive.displays import CurvesDisplay as CurvesDisplay
+    from .additive.displays import ImportanceDisplay as ImportanceDisplay
     from .additive.scorecard import Scorecard as Scorecard
     from .algorithms.asam import ASAM as ASAM
     from .algorithms.cbr import CBR as CBR
