@@ -29,7 +29,7 @@ def no_windows():
 def test_curves_are_log_odds_with_their_intervals():
     display = CurvesDisplay.from_estimator(MODEL, columns=[0, 2])
     numeric, levels = display.curves
-    assert (numeric.name, levels.labels, numeric.labels[-1]) == ("x0", ["0.0", "1.0", "2.0"], "missing")
+    assert (numeric.name, levels.labels, numeric.labels[-1]) == ("x0", ["0", "1", "2"], "missing")
     assert_allclose(numeric.values, MODEL.calibration_[0] * MODEL.coef_[0, : len(numeric.values)])
     assert (numeric.errors > 0).all()
     assert_allclose([curve.share.sum() for curve in display.curves], 1)

@@ -126,6 +126,10 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     -----
     `score` is the ROC AUC and not the accuracy. Sample weights count as repetitions.
 
+    Strengths and pairs are found on all rows, before the cross-validation. So the held-out AUC in `cv_results_` and
+    `blend_auc_` is more optimistic than that of :class:`AUCClassifier`, above all where rows are few: it is there to
+    choose by. For an honest figure cross-validate the estimator itself.
+
     Examples
     --------
     >>> import numpy as np

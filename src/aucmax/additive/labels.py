@@ -61,10 +61,15 @@ def side_labels(model: Any, j: int, groups: np.ndarray) -> list[str]:
     if column.categorical:
         names = level_names(model, j)
         ours = groups[: column.n_values]
-        labels = [", ".join(str(names[k]) for k in np.flatnonzero(ours == g)) for g in np.unique(ours)]
+        labels = [", ".join(level_label(names[k]) for k in np.flatnonzero(ours == g)) for g in np.unique(ours)]
     else:
         labels = [range_label(low, high) for low, high in group_ranges(column, groups)]
     return [*labels, MISSING] if column.missing else labels
+
+
+def level_label(level: Any) -> str:
+    """Return a level in words."""
+    return f"{level:g}" if isinstance(level, float) else str(level)
 
 
 def range_label(low: float, high: float) -> str:
