@@ -63,6 +63,12 @@ def curve_of(model: Any, j: int) -> Curve:
     )
 
 
+def most_varied(curves: list[Curve]) -> list[Curve]:
+    """Return the curves that vary most over the training rows, the first of them first."""
+    spread = [-float(curve.share @ curve.values**2) for curve in curves]
+    return [curves[j] for j in np.argsort(spread, kind="stable")[:MAX_CURVES]]
+
+
 class CurvesDisplay:
     """The curves of an additive model with their intervals, and the density of the data.
 
@@ -103,9 +109,7 @@ class CurvesDisplay:
         check_is_fitted(model, "terms_")
         names = [column_name(model, j) for j in range(model.n_features_in_)]
         if columns is None:
-            curves = [curve_of(model, j) for j in range(model.n_features_in_)]
-            spread = [-float(curve.share @ curve.values**2) for curve in curves]
-            chosen = [curves[j] for j in np.argsort(spread, kind="stable")[:MAX_CURVES]]
+            chosen = most_varied([curve_of(model, j) for j in range(model.n_features_in_)])
         else:
             chosen = [curve_of(model, names.index(each) if isinstance(each, str) else int(each)) for each in columns]
         return cls(chosen).plot()
