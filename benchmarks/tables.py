@@ -252,8 +252,8 @@ def page() -> str:
         n_sets, alone = closed(which, "additive")
         _, paired = closed(which, "additive with pairs")
         lines.append(
-            f"- LightGBM leads the linear model by more than {TREES_LEAD} on {n_sets} of {title}. Of the mean gap there, "
-            f"the additive model closes {alone:.0%}, and with pairs {paired:.0%}."
+            f"- LightGBM leads the linear model by more than {TREES_LEAD} on {n_sets} of {title}. Of the mean gap "
+            f"there, the additive model closes {alone:.0%}, and with pairs {paired:.0%}."
         )
     ratio = np.median([time_ratio(name) for name in with_ebm])
     lines.append(f"- EBM takes {ratio:.0f} times as long as the additive model with pairs (median of the sets).")
