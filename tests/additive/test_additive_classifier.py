@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from aucmax import AdditiveAUCClassifier, AUCClassifier, load_model
+from aucmax.onnx_export import export_onnx
 
 X, Y = mixed_rows()
 WORDS = np.array(["red", "green", "blue"], dtype=object)[X[:, 2].astype(int)]
@@ -129,6 +130,10 @@ def test_dask_rows_are_predicted_lazily():
         ({"monotonic_cst": [0, 0, 1, 0], "categorical_features": [2]}, "^monotonic_cst has a shape for a category, "),
         ({"monotonic_cst": [1, 0, 0, 0], "loss": "hinge"}, "^loss='hinge' cannot be fitted with monotonic_cst: use "),
         ({"pairs": [(1, 1)]}, r"^pairs holds \(1, 1\): a pair is two different columns.$"),
+        (
+            {"pairs": [(0, 1)], "monotonic_cst": [1, 0, 0, 0]},
+            "^pairs holds a column that monotonic_cst has a shape for",
+        ),
         ({"pairs": [(1, 9)]}, "^pairs holds 9: columns are given by name or by a position from 0 to 3.$"),
     ],
 )
@@ -144,5 +149,7 @@ def test_errors_of_rows():
         AdditiveAUCClassifier().fit(da.zeros((4, 2)), [0, 1, 0, 1])
     with pytest.raises(ValueError, match=r"^categorical_features names the column 'size', which X does not have.$"):
         AdditiveAUCClassifier(categorical_features=["size"]).fit(as_pandas(), Y)
+    with pytest.raises(ValueError, match="^AdditiveAUCClassifier cannot be exported to ONNX, only the linear classif"):
+        export_onnx(AdditiveAUCClassifier(**QUICK).fit(X, Y), "model.onnx")
     with pytest.raises(NotFittedError):
         AdditiveAUCClassifier().predict(X)

@@ -33,7 +33,12 @@ def test_no_pair_is_found_where_none_acts_together(y):
 def test_pairs_by_number_name_and_position():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X[:300], columns=list("abcde"))
-    for pairs, expected in ((1, [(1, 3)]), ([("d", "b")], [(1, 3)]), ([(4, 0), ("a", "e")], [(0, 4)]), (0, [])):
+    for pairs, expected in (
+        (np.int64(1), [(1, 3)]),
+        ([("d", "b")], [(1, 3)]),
+        ([(4, 0), ("a", "e")], [(0, 4)]),
+        (0, []),
+    ):
         model = AdditiveAUCClassifier("squared", alpha=0.01, pairs=pairs).fit(frame, TOGETHER[:300])
         assert pairs_of(model) == expected
 

@@ -249,6 +249,8 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
         signs = self._find_signs()
         pairs = read_pairs(self.pairs, self.n_features_in_, getattr(self, "feature_names_in_", None))
+        if isinstance(pairs, list) and signs[list(itertools.chain(*pairs))].any():
+            raise ValueError("pairs holds a column that monotonic_cst has a shape for: a surface would break it.")
         design = make_design(known, X, self.is_categorical_, self.max_bins, pairs, signs)
         basis = Basis(design.terms, design.columns, design.strengths)
         rows = CodedRows(design.codes, basis, known.y, known.classes, known.sample_weight)
@@ -353,7 +355,7 @@ def check_sign(sign: Any) -> int:
 def read_pairs(given: Any, n_features: int, names: np.ndarray | None) -> Any:
     """Return the parameter `pairs` with positions for names, each pair once."""
     if not isinstance(given, list):
-        return given
+        return given if isinstance(given, str) else int(given)
     found = []
     for pair in given:
         both = {position_of(column, "pairs", n_features, names) for column in pair}
