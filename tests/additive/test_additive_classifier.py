@@ -149,7 +149,7 @@ def test_errors_of_rows():
         AdditiveAUCClassifier().fit(da.zeros((4, 2)), [0, 1, 0, 1])
     with pytest.raises(ValueError, match=r"^categorical_features names the column 'size', which X does not have.$"):
         AdditiveAUCClassifier(categorical_features=["size"]).fit(as_pandas(), Y)
-    with pytest.raises(ValueError, match="^AdditiveAUCClassifier cannot be exported to ONNX, only the linear classif"):
+    with pytest.raises(ValueError, match=r"^AdditiveAUCClassifier cannot be exported to ONNX, only the linear classif"):
         export_onnx(AdditiveAUCClassifier(**QUICK).fit(X, Y), "model.onnx")
     with pytest.raises(NotFittedError):
         AdditiveAUCClassifier().predict(X)
