@@ -10,6 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from aucmax import AdditiveAUCClassifier, AUCClassifier, load_model
+from aucmax.additive.design import make_design
+from aucmax.additive.rows import CodedRows
+from aucmax.additive.terms import Basis
+from aucmax.data.memory import MemoryRows
 from aucmax.onnx_export import export_onnx
 
 X, Y = mixed_rows()
@@ -57,6 +61,16 @@ def test_the_score_is_the_sum_of_the_curves():
         assert_allclose(mass.sum(), len(X))
         start += term.n_cells
     assert_allclose(model.decision_function(X), total)
+
+
+def test_scores_are_those_of_the_linear_model_of_codes():
+    model = AdditiveAUCClassifier(**QUICK, categorical_features=CATEGORICAL).fit(X, Y)
+    design = make_design(MemoryRows(X, Y, model.classes_), X, CATEGORICAL, 16, 0, np.zeros(4))
+    basis = Basis(design.terms, design.columns, design.strengths)
+    rows = CodedRows(design.codes, basis, Y, model.classes_)
+    linear = AUCClassifier("squared", alpha=0.01, standardize=False)
+    linear._fit_rows(rows)
+    assert_allclose(model.decision_function(X), rows.scores(linear.coef_[0]) + linear.intercept_[0], atol=1e-10)
 
 
 def test_a_new_category_and_a_value_that_was_never_missing_count_as_the_mean():

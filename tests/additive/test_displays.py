@@ -53,6 +53,10 @@ def test_importance_is_the_auc_lost_without_the_curves_of_a_column():
     start = sum(column.n_codes for column in MODEL.columns_[:2])
     without = MODEL.decision_function(X) - MODEL.coef_[0, start + codes[2]]
     assert_allclose(lost[2], roc_auc_score(Y, MODEL.decision_function(X)) - roc_auc_score(Y, without.round(9)))
+    kept = AdditiveAUCClassifier(**MODEL.get_params()).fit(X, Y)
+    kept.coef_[0, : MODEL.columns_[0].n_codes] = 0  # the curve of the first column, and its surface
+    kept.coef_[0, sum(column.n_codes for column in MODEL.columns_) :] = 0
+    assert_allclose(lost[0], MODEL.score(X, Y) - kept.score(X, Y), atol=1e-4)
     display = ImportanceDisplay.from_estimator(MODEL, X, Y)
     assert display.names[int(np.argmax(display.lost))] == display.names[0] == f"x{np.argmax(lost)}"
     assert_allclose([bar.get_width() for bar in display.ax_.patches], np.sort(lost)[::-1])

@@ -57,6 +57,13 @@ def test_sql_has_the_same_scores():
     assert_array_equal(found, CARD.score(FRAME))
 
 
+def test_what_is_not_known_has_no_points_in_sql():
+    unknown = pd.DataFrame({"age": [0.0], 'sum "net"': [1.0], "colour": ["violet"], "noise": [np.nan]})
+    with sqlite3.connect(":memory:") as database:
+        unknown.to_sql("people", database, index=False)
+        assert database.execute(f"SELECT {CARD.to_sql()} FROM people").fetchall() == [(CARD.score(unknown)[0],)]
+
+
 def test_python_has_the_same_scores():
     space = {}
     exec(CARD.to_python(), space)
