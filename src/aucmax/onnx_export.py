@@ -111,8 +111,10 @@ def _steps(model: Any) -> list[Any]:
     for step in steps[:-1]:
         if type(step).__name__ not in TRANSFORMERS:
             raise ValueError(f"{type(step).__name__} cannot be exported to ONNX, only {', '.join(TRANSFORMERS)} can.")
-    if not isinstance(steps[-1], LinearAUCClassifier):
-        raise ValueError(f"{type(steps[-1]).__name__} cannot be exported to ONNX, only the classifiers of aucmax can.")
+    if not isinstance(steps[-1], LinearAUCClassifier) or hasattr(steps[-1], "terms_"):  # or an additive model
+        raise ValueError(
+            f"{type(steps[-1]).__name__} cannot be exported to ONNX, only the linear classifiers of aucmax can."
+        )
     check_is_fitted(steps[-1], "coef_")
     return steps
 

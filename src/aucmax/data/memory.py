@@ -164,9 +164,9 @@ class MemoryRows(MatrixRows, MemorySpace):
 
     # From columns to scores and back
 
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        """Return X @ w for w of shape (n_features,) or (n_features, L), columns contiguous."""
-        return scores_of(self.X, w)
+    def scores(self, w: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return X @ w, or X[rows] @ w, for w of shape (n_features,) or (n_features, L), columns contiguous."""
+        return scores_of(self.X, w, rows)
 
     def pullback(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g, for g of shape (n_rows,) or (n_rows, L).
@@ -337,7 +337,7 @@ class MemoryHeldOut:
 
         def auc(job: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[float]:
             test, W, _ = job
-            columns = scores_of(rows.X, W.T, test).T
+            columns = rows.scores(W.T, test).T
             return areas(positive[test], columns, None if weights is None else weights[test])
 
         self.auc = np.array(list(map_threads(auc, list(self._splits()))))
@@ -352,7 +352,7 @@ class MemoryHeldOut:
         """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
         totals, times = np.zeros(self.rows.n_rows), np.zeros(self.rows.n_rows)
         for test, W, midpoints in self._splits():
-            totals[test] += scores_of(self.rows.X, W[candidate], test) - midpoints[candidate]
+            totals[test] += self.rows.scores(W[candidate], test) - midpoints[candidate]
             times[test] += 1
         with np.errstate(invalid="ignore"):
             return ScoreHistogram.of(self.rows, totals / times)  # NaN where a row was never held out

@@ -35,7 +35,10 @@ from ..metrics import roc_auc
 from ..selection.calibration import Calibration, calibrate
 
 # The attributes that predictions need.
-PREDICTS = ("coef_", "intercept_", "classes_", "calibration_", "n_features_in_", "feature_names_in_")
+PREDICTS = (
+    "coef_", "intercept_", "classes_", "calibration_", "n_features_in_", "feature_names_in_",
+    "columns_", "terms_", "categories_",  # of additive models
+)  # fmt: skip
 
 NUMBERS = "biuf"  # kinds of labels that arrays on a device can hold
 

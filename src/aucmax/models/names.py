@@ -13,6 +13,7 @@ from typing import Any
 NAMES = {
     "estimator": {
         "AUCClassifier": "aucmax.classifier:AUCClassifier",
+        "AdditiveAUCClassifier": "aucmax.additive.classifier:AdditiveAUCClassifier",
         "KMeansNystroem": "aucmax.nystroem:KMeansNystroem",
         "TableEncoder": "aucmax.table_encoder:TableEncoder",
         "ASAM": "aucmax.algorithms.asam:ASAM",
@@ -64,6 +65,8 @@ NAMES = {
         "TableReading": "aucmax.tables.reading:Reading",
         "TableColumn": "aucmax.tables.kinds:Column",
         "TableColumnPart": "aucmax.tables.kinds:Part",
+        "Column": "aucmax.additive.bins:Column",
+        "Term": "aucmax.additive.terms:Term",
         # In checkpoints only.
         "AUCBins": "aucmax.data.auc_bins:AUCBins",
         "ScoreHistory": "aucmax.stochastic.score_history:ScoreHistory",
