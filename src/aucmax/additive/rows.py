@@ -45,11 +45,7 @@ class CodedRows(MemoryRows):
     ) -> None:
         super().__init__(codes, y, classes, sample_weight, groups)
         self.codes, self.basis = codes, basis
-
-    @property
-    def n_features(self) -> int:
-        """Number of coordinates."""
-        return self.basis.n_cells
+        self.n_features = basis.n_cells
 
     @property
     def row_length(self) -> float:

@@ -15,7 +15,8 @@ from ..tables.frames import to_arrow
 from ..tables.reading import Tally, check_faults, make_reading, merge_summaries, summarise_table
 from ..tables.summary import ColumnSummary
 from ..tables.target_encoding import deal_folds
-from .dask import align, compute
+from .dask_partitions import align
+from .dask_tasks import compute
 from .validation import find_classes
 
 Finish = Callable[[Reading, np.ndarray, np.ndarray | None], Any]
