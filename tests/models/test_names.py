@@ -58,8 +58,8 @@ def move_everything(patch):
         module, attribute = NAMES[tag][name].split(":")
         patch.delattr(sys.modules[module], attribute)
         patch.setattr(thing, "__module__", "elsewhere")
-        setattr(elsewhere, f"Renamed{attribute}", thing)
-        patch.setitem(NAMES[tag], name, f"elsewhere:Renamed{attribute}")
+        setattr(elsewhere, f"Renamed{name}", thing)  # two classes may have one name
+        patch.setitem(NAMES[tag], name, f"elsewhere:Renamed{name}")
 
 
 @pytest.mark.parametrize("name", EVERY_MODEL)
