@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers scale scaling gpu fuzz faults constraints clean
+.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -76,6 +76,12 @@ papers: $(VENV)/.installed
 peers: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	$(BIN)/python benchmarks/peers.py --write docs/peers.md --readme README.md
+
+# Measures what benchmarks/results/tables.json lacks of additive models beside trees and EBM (all of it takes hours, most
+# of them EBM's), and writes docs/tables.md.
+tables: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[tables]'
+	$(BIN)/python benchmarks/tables.py --write docs/tables.md
 
 # Fits on a Dask cluster of two processes, for docs/scale.md.
 scale: $(VENV)/.installed

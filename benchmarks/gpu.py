@@ -1,12 +1,12 @@
 """Fits and measures on a GPU, beside the same on the processor, beside PyTorch, and beside the products alone.
 
-    python benchmarks/gpu.py --measure [--library torch cupy] [--results benchmarks/results/gpu.json]
+    python benchmarks/gpu.py --measure [--only moments fit scores kernel] [--results benchmarks/results/gpu.json]
     python benchmarks/gpu.py --write docs/scale.md
 
-The first command measures and saves the results; it takes about five minutes on an H200. The second one writes the
-saved results into a page, and needs no GPU. All data are made on the device, from fixed seeds, in float64. Times are
-medians of calls after one that compiles, and include all copies to the host; those of the processor and of the
-kernel rankings are of one call.
+The first command measures and saves the results, beside those that were saved before; it takes about ten minutes on an
+H200. The second one writes the saved results into a page, and needs no GPU. All data are made on the device, from
+fixed seeds, in float64. Times are medians of calls after one that compiles, and include all copies to the host; those
+of the processor and of the kernel rankings are of one call.
 
 - **moments**: the class moments of both classes, beside X'X by one call of the library, and beside the covariances of
   both classes by PyTorch.
@@ -17,9 +17,9 @@ kernel rankings are of one call.
   the pairs it computes the loss of 10^8 pairs, and the time for all of them is extrapolated from that.
 - **kernel**: `AUCClassifier("squared")` on features of a Gaussian kernel that are never all in memory, with alpha
   chosen by five-fold cross-validation (above 8,192 landmarks, whose moments of all folds take tens of GB, that of the
-  next fewer), beside the two products that it needs: 4 n m^2 operations at the speed of a
-  square product. The processor's time is that of one pass alone, for the class moments of the features, extrapolated
-  from one row in a hundred.
+  next fewer), beside the product of the kernel with itself: 2 n m^2 operations at the speed of a square product. The
+  processor's time is that of one pass alone, for the class moments of the features, extrapolated from one row in a
+  hundred.
 """
 
 import argparse
@@ -41,6 +41,7 @@ from aucmax.data.device import DeviceRows
 from aucmax.data.memory import MemoryRows
 
 RESULTS = Path(__file__).parent / "results" / "gpu.json"
+PARTS = ("moments", "fit", "scores", "kernel")
 KERNEL_SHARE = 100  # the processor fits one row in so many
 FOLDS_UP_TO = 8192  # landmarks; with more, alpha is given
 HEADER = ("what", "library", "GPU", "processor", "times faster", "PyTorch", "times faster", "beside the products")
@@ -235,8 +236,9 @@ def measure_kernel(
         "what": f"kernel ranking of {n - n_test:,} x {d}, {landmarks:,} landmarks"
         + ("" if alpha is None else ", alpha given"),
         "seconds": seconds,
-        "products": 4 * (n - n_test) * kernel.normalization_.shape[1] * landmarks * per_operation,
-        "auc": roc_auc(test[1], clf.decision_function(kernel.transform(test[0]))),
+        "products": 2 * (n - n_test) * landmarks**2 * per_operation,
+        "auc": roc_auc(test[1], kernel.rows(*test).scores(clf.coef_[0]).array),
+        "landmarks": landmarks,
         "alpha": float(clf.alpha_),
         "linear_auc": AUCClassifier("squared").fit(*train).score(*test),
     }
@@ -249,29 +251,35 @@ def measure_kernel(
 
 
 def measure(arguments: argparse.Namespace) -> None:
-    """Measure everything; print and save each result as soon as it is there."""
-    saved = {"machine": machine(arguments.library[0]), "date": time.strftime("%Y-%m-%d"), "results": []}
+    """Measure; print and save each result as soon as it is there, in the place of an older one of the same name."""
+    saved = json.loads(arguments.results.read_text()) if arguments.results.exists() else {"results": []}
+    saved |= {"machine": machine(arguments.library[0]), "date": time.strftime("%Y-%m-%d")}
 
     def keep(library: Library, results: list[dict[str, Any]]) -> None:
-        for result in results:
-            saved["results"].append({"library": library.name, **result})
-            print(json.dumps(saved["results"][-1]), flush=True)
+        for result in ({"library": library.name, **result} for result in results):
+            names = [(old["library"], old["what"]) for old in saved["results"]]
+            name = (result["library"], result["what"])
+            place = names.index(name) if name in names else len(names)
+            saved["results"][place : place + 1] = [result]
+            print(json.dumps(result), flush=True)
         arguments.results.write_text(json.dumps(saved, indent=1) + "\n")
         library.free()
 
     libraries = [Library(name) for name in arguments.library]
     for library in libraries:
         how = arguments.repeats, library is libraries[0] and not arguments.no_processor
-        keep(library, measure_moments(library, *arguments.moments, *how))
-        keep(library, measure_fit(library, *arguments.fit, *how))
-        keep(library, measure_scores(library, arguments.scores, *how))
-    alpha = None
-    for landmarks in arguments.landmarks:
-        processor = landmarks == arguments.landmarks[0] and not arguments.no_processor
-        given = alpha if landmarks > FOLDS_UP_TO else None
-        found = measure_kernel(libraries[0], *arguments.kernel, landmarks, given, processor)
-        alpha = found[0]["alpha"]
-        keep(libraries[0], found)
+        if "moments" in arguments.only:
+            keep(library, measure_moments(library, *arguments.moments, *how))
+        if "fit" in arguments.only:
+            keep(library, measure_fit(library, *arguments.fit, *how))
+        if "scores" in arguments.only:
+            keep(library, measure_scores(library, arguments.scores, *how))
+    for landmarks in arguments.landmarks if "kernel" in arguments.only else ():
+        processor = landmarks == min(arguments.landmarks) and not arguments.no_processor
+        chosen = {old["landmarks"]: old["alpha"] for old in saved["results"] if "landmarks" in old}
+        fewer = [number for number in chosen if number < landmarks]
+        alpha = chosen[max(fewer)] if fewer and landmarks > FOLDS_UP_TO else None
+        keep(libraries[0], measure_kernel(libraries[0], *arguments.kernel, landmarks, alpha, processor))
 
 
 def machine(name: str) -> str:
@@ -347,12 +355,13 @@ def write(path: Path, saved: dict[str, Any]) -> None:
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", action="store_true", help="measure, and save the results")
+    parser.add_argument("--only", nargs="+", default=PARTS, choices=PARTS, help="what to measure")
     parser.add_argument("--library", nargs="+", default=["torch", "cupy"], help="torch, cupy or array_api_strict")
     parser.add_argument("--moments", type=int, nargs=2, default=[4_000_000, 512], help="rows and columns")
     parser.add_argument("--fit", type=int, nargs=2, default=[10_000_000, 50], help="rows and columns")
     parser.add_argument("--scores", type=int, default=10**8, help="number of scores")
     parser.add_argument("--kernel", type=int, nargs=2, default=[10_200_000, 28], help="rows and columns")
-    parser.add_argument("--landmarks", type=int, nargs="*", default=[4000, 8000, 16000], help="numbers of landmarks")
+    parser.add_argument("--landmarks", type=int, nargs="*", default=[4000, 8000, 16000, 32000], help="numbers of them")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--no-processor", action="store_true", help="measure nothing in memory")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where results are saved")

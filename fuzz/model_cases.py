@@ -16,9 +16,11 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas
 from forging import forge
+from sklearn.pipeline import make_pipeline
 
-from aucmax import ALGORITHMS, AUCClassifier, KMeansNystroem, OPAUCpca, save_model
+from aucmax import ALGORITHMS, AdditiveAUCClassifier, AUCClassifier, KMeansNystroem, OPAUCpca, TableEncoder, save_model
 from aucmax.cli.app import main
 from aucmax.models.model_file import read_model
 
@@ -27,7 +29,22 @@ RNG = np.random.RandomState(0)
 X = RNG.standard_normal((40, 5))
 Y = np.arange(40) % 2
 X[Y == 1, :3] += 1
+FRAME = pandas.DataFrame(
+    {
+        "amount": np.where(np.arange(40) % 9, X[:, 0], np.nan),
+        "colour": np.where(X[:, 1] > 0, "red", "blue"),
+        "paid": np.where(X[:, 2] > 0, "yes", "no"),
+        "since": np.datetime64("2021-01-01") + np.arange(40) * 9,
+        "firm": [f"firm {k % 45}" for k in range(40)],
+    }
+)
+OF_TABLES = {
+    "table": lambda: make_pipeline(TableEncoder(categorical=["firm"]), AUCClassifier("squared", alpha=1)),
+    "TableEncoder": lambda: TableEncoder("codes", drop=["firm"]),
+}
 OTHERS = {
+    **OF_TABLES,
+    "AdditiveAUCClassifier": lambda: AdditiveAUCClassifier("squared", alpha=1, pairs=[[0, 1]]),
     "AUCClassifier": AUCClassifier,
     "AUCClassifier with moments": lambda: AUCClassifier("squared", solver="moments"),
     "KMeansNystroem": lambda: KMeansNystroem(4, random_state=0),
@@ -38,6 +55,8 @@ FOLDER = tempfile.mkdtemp(prefix="fuzz-models-")
 PATH = os.path.join(FOLDER, "forged")
 ROWS = os.path.join(FOLDER, "rows.npz")
 np.savez(ROWS, X=X, y=Y)
+TABLE = os.path.join(FOLDER, "rows.csv")
+FRAME.assign(y=Y).to_csv(TABLE, index=False)
 SOUND = ("ValueError", "NotFittedError", "MemoryError")  # that a user of Python meets
 
 
@@ -53,9 +72,10 @@ def original(name: str) -> bytes:
             model = ALGORITHMS[name](n_components=3, random_state=0)
         else:
             model = ALGORITHMS[name](**{key: v for key, v in small.items() if key in known and name != "OPAUC"})
-    model.fit(X, Y)
-    training = {"file": "train.csv", "format": "csv", "rows": 40, "positive rows": 20, "columns": 5}
-    notes = {"training": training, "target": "y", "spreads": X.std(axis=0), "encoding": None}
+    model.fit(FRAME if name in OF_TABLES else X, Y)
+    training = {"file": "train.csv", "format": "csv", "rows": 40, "positive rows": 20}
+    spreads = np.ones(model[-1].n_features_in_) if name == "table" else X.std(axis=0)
+    notes = {"training": training, "target": "y", "spreads": spreads}
     path = os.path.join(FOLDER, "original")
     save_model(model, path, **notes)
     with open(path, "rb") as file:
@@ -72,24 +92,31 @@ def run_case(seed: int) -> str:
     except ValueError as error:
         lines = str(error).splitlines()
         return "refused" if len(lines) == 1 and lines[0].startswith(PATH) else f"wrong: said {lines!r}"
-    return use(model, rng) or run_commands() or "read"
+    is_table = NAMES[seed % len(NAMES)] in OF_TABLES
+    return use(model, FRAME if is_table else X) or run_commands(TABLE if is_table else ROWS) or "read"
 
 
-def use(model: Any, rng: random.Random) -> str:
+def use(model: Any, rows: Any) -> str:
     """Return what is wrong with a model that was read; an empty text if nothing is."""
     for method in ("decision_function", "predict", "predict_proba", "transform"):
         if not hasattr(model, method):
             continue
-        found = attempt(getattr(model, method), X)
+        found = attempt(getattr(model, method), rows)
         if isinstance(found, str):
             return found
-        if found is not None and np.asarray(found).dtype.kind == "f" and np.isnan(found).any():
+        is_number = found is not None and np.asarray(found).dtype.kind == "f"
+        if is_number and np.isnan(found).any() and not is_codes(model):
             return f"wrong: {method} returned NaN"
     if hasattr(model, "partial_fit"):
         found = attempt(model.partial_fit, X[:7], model.classes_[Y[:7]] if hasattr(model, "classes_") else Y[:7])
         if isinstance(found, str):
             return found
     return ""
+
+
+def is_codes(model: Any) -> bool:
+    """Return whether a model returns codes, which are NaN for missing values."""
+    return getattr(model, "output", "") == "codes"
 
 
 def attempt(method: Any, *arguments: Any) -> Any:
@@ -102,9 +129,9 @@ def attempt(method: Any, *arguments: Any) -> Any:
         return None if kinds & set(SOUND) else f"wrong: {method.__name__} raised {type(error).__name__}: {error}"
 
 
-def run_commands() -> str:
+def run_commands(rows: str) -> str:
     """Return what is wrong with commands on a file that was read."""
-    for arguments in (["inspect", PATH], ["evaluate", PATH, ROWS], ["predict", PATH, ROWS, "--labels", "--proba"]):
+    for arguments in (["inspect", PATH], ["evaluate", PATH, rows], ["predict", PATH, rows, "--labels", "--proba"]):
         out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

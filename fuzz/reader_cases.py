@@ -1,11 +1,13 @@
 """Cases of files of rows: small files with unusual spellings, most of them damaged, in every format.
 
 A file is refused in one sentence that names it, at once and by blocks, or it is read: at once, by blocks, and with
-another library where that reads it too, with the same labels and values to the last bit.
+another library where that reads it too, with the same labels and values to the last bit. Of a table, other libraries
+tell only the columns of plain numbers.
 """
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import random
@@ -22,7 +24,7 @@ import pyarrow.parquet
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from aucmax.files import open_source
+from aucmax.files import Source, open_source
 
 warnings.simplefilter("ignore")
 FOLDER = tempfile.mkdtemp(prefix="fuzz-readers-")
@@ -51,10 +53,11 @@ ODD = [
 
 
 class Rows(NamedTuple):
-    """Rows as they were read: values and labels."""
+    """Rows as they were read: values, labels, and which columns of a table are numbers as they stand in the file."""
 
     X: np.ndarray
     y: np.ndarray
+    numbers: dict[str, int] | None = None
 
 
 def number(rng: random.Random) -> str:
@@ -68,6 +71,17 @@ def number(rng: random.Random) -> str:
         str(rng.randrange(10 ** rng.randrange(1, 25))),
     ]
     return rng.choice([*spelled, *spelled, *NUMBERS])
+
+
+def word(rng: random.Random) -> str:
+    """Return a level, a truth value or a number with signs and separators."""
+    return rng.choice(["red", "blue", "yes", "no", "$1,200", "3.5%", "n/a", "?"])
+
+
+def date(rng: random.Random) -> str:
+    """Return a date or a time."""
+    day, month = rng.randrange(1, 29), rng.randrange(1, 13)
+    return rng.choice([f"2021-{month:02}-{day:02}", f"2021-{month:02}-{day:02} 10:30", f"{day:02}/{month:02}/2021", ""])
 
 
 def damage(content: bytes, rng: random.Random) -> bytes:
@@ -108,8 +122,11 @@ def make_csv(rng: random.Random) -> bytes:
     delimiter, end = rng.choice(",;\t"), rng.choice(["\n", "\r\n"])
     names = ["a", "b", rng.choice(["c", '"c d"', "c,d" if delimiter != "," else "c"]), "y"][-rng.randrange(2, 5) :]
     lines = [delimiter.join(names)]
+    columns: list[Callable[[], str]] = [
+        functools.partial(rng.choice([number, number, number, word, date]), rng) for _ in names[:-1]
+    ]
     for _ in range(rng.randrange(1, 8)):
-        cells = [number(rng) for _ in names[:-1]] + [rng.choice("01")]
+        cells = [spell() for spell in columns] + [rng.choice("01")]
         if rng.random() < 0.1:
             cells[rng.randrange(len(cells))] = rng.choice(ODD)
         if rng.random() < 0.2:
@@ -126,6 +143,8 @@ def make_parquet(rng: random.Random) -> bytes:
         lambda: np.array([rng.uniform(-9, 9) for _ in range(n)], np.float32),
         lambda: np.array([rng.randrange(-(2**40), 2**40) for _ in range(n)]),
         lambda: np.array([rng.random() < 0.5 for _ in range(n)]),
+        lambda: [word(rng) for _ in range(n)],
+        lambda: np.array([f"2021-01-{rng.randrange(1, 29):02}" for _ in range(n)], "datetime64[s]"),
     ]
     table = {name: rng.choice(kinds)() for name in ("a", "b", "c")[: rng.randrange(1, 4)]}
     table["y"] = np.array([k % 2 for k in range(n)])
@@ -161,16 +180,21 @@ def other_csv(path: str) -> Rows:
     frame = pandas.read_csv(path, sep=delimiter, float_precision="round_trip", index_col=False)
     frame.columns = [str(name).strip() for name in frame.columns]
     target = next(name for name in frame.columns if name.lower() in ("target", "label", "class", "y"))
-    X = frame.drop(columns=target)
-    return Rows(X.to_numpy(dtype=np.float64), frame[target].to_numpy(dtype=np.float64))
+    X = frame.drop(columns=target).apply(pandas.to_numeric, errors="coerce")
+    places = {name: j for j, name in enumerate(X.columns)}
+    return Rows(X.to_numpy(dtype=np.float64), frame[target].to_numpy(dtype=np.float64), places)
 
 
 def other_parquet(path: str) -> Rows:
     """Read with pyarrow at once."""
     table = pyarrow.parquet.read_table(path, use_threads=False)
-    names = [name for name in table.column_names if name != "y"]
+    types = {name: table.schema.field(name).type for name in table.column_names if name != "y"}
+    is_other = (pyarrow.types.is_string, pyarrow.types.is_temporal)
+    names = [name for name, kind in types.items() if not any(test(kind) for test in is_other)]
     columns = [table.column(name).cast(pyarrow.float64(), safe=False).to_numpy() for name in names]
-    return Rows(np.column_stack(columns), table.column("y").cast(pyarrow.float64(), safe=False).to_numpy())
+    X = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
+    y = table.column("y").cast(pyarrow.float64(), safe=False).to_numpy()
+    return Rows(X, y, {name: j for j, name in enumerate(names)})
 
 
 def other_npz(path: str) -> Rows:
@@ -205,7 +229,9 @@ def run_case(seed: int) -> str:
         other = read_other(path)
     except Exception:  # it refuses the file in its own way
         return "read"
-    return "read" if is_same(whole, other) else f"wrong: {format} is read differently by another library"
+    return (
+        "read" if is_same(*share_numbers(whole, other)) else f"wrong: {format} is read differently by another library"
+    )
 
 
 def differ(whole: Rows | str, parts: Rows | str) -> str:
@@ -226,7 +252,25 @@ def read(path: str, n_bytes: int | None) -> Rows | str:
     width = max(block.features.shape[1] for block in blocks)
     X = [block.features.toarray() if sparse.issparse(block.features) else block.features for block in blocks]
     X = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in X]
-    return Rows(np.concatenate(X), np.concatenate([np.asarray(block.y) for block in blocks]))
+    return Rows(np.concatenate(X), np.concatenate([np.asarray(block.y) for block in blocks]), find_numbers(source))
+
+
+def find_numbers(source: Source) -> dict[str, int] | None:
+    """Return the places of the features of a table that are numbers as they stand in the file, without gaps."""
+    if source.reading is None:
+        return None
+    used = source.reading.used
+    plain = [each.name for each in used if (each.kind, each.form, each.n_missing) == ("number", "1234.5", 0)]
+    return {name: source.feature_names.index(name) for name in plain}
+
+
+def share_numbers(whole: Rows, other: Rows) -> tuple[Rows, Rows]:
+    """Return two readings of a table with the columns that both know as numbers; of other formats, with all."""
+    if whole.numbers is None or other.numbers is None:
+        return whole, other
+    names = [name for name in whole.numbers if name in other.numbers]
+    first, second = (rows._replace(X=rows.X[:, [rows.numbers[n] for n in names]]) for rows in (whole, other))
+    return first, second
 
 
 def is_same(a: Rows, b: Rows) -> bool:

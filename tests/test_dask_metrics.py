@@ -15,8 +15,7 @@ from numpy.testing import assert_array_equal
 from problems import noisy_line
 
 from aucmax import AUCClassifier, compare_auc, roc_auc, roc_auc_ci
-from aucmax.data import dask as dask_rows
-from aucmax.data import dask_buckets, dask_places, dask_weighted_auc, ranking
+from aucmax.data import dask_auc, dask_buckets, dask_places, dask_scores, ranking
 
 
 @pytest.fixture(autouse=True)
@@ -131,8 +130,8 @@ def test_two_large_classes_are_cut_into_buckets_with_the_same_bits(problem, buck
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dask_buckets, "BUCKET", bucket)
         patch.setattr(dask_buckets, "PICKED", max(bucket // 3, 1))
-        patch.setattr(dask_rows, "KEPT_SHARE", np.inf)
-        assert dask_rows.DaskScores(labels, scores=both)._both_are_large
+        patch.setattr(dask_scores, "KEPT_SHARE", np.inf)
+        assert dask_scores.DaskScores(labels, scores=both)._both_are_large
         assert_array_equal(roc_auc(labels, both), roc_auc(y, scores))
         assert roc_auc_ci(labels, both[:, 1]) == roc_auc_ci(y, scores[:, 1])
         assert compare_auc(labels, both[:, 0], both[:, 1]) == compare_auc(y, *scores.T)
@@ -146,31 +145,79 @@ def test_equal_scores_stay_in_the_order_of_the_rows():
         assert_array_equal(ranking.order_of(values), np.argsort(values, kind="stable"))
 
 
-def test_no_task_holds_more_than_a_bucket_or_a_partition(monkeypatch):
-    rng = np.random.default_rng(0)
-    n, chunks, lengths = 8000, (1000,) * 8, []
+class BucketSizes(Callback):
+    """Counts the rows of each bucket."""
+
+    def __init__(self):
+        super().__init__()
+        self.sizes = []
+
+    def _posttask(self, key, result, graph, state, worker_id):
+        if isinstance(result, dask_places.BucketPlaces) and result.places is not None:
+            self.sizes.append(int(result.counts.sum()))
+        if isinstance(result, dask_auc.Bucket):
+            self.sizes.append(result.bounds[-1] + len(result.scores))
+
+
+@pytest.fixture
+def small_buckets(monkeypatch):
     monkeypatch.setattr(dask_buckets, "BUCKET", 512)
-    monkeypatch.setattr(dask_rows, "KEPT_SHARE", np.inf)
-    y, scores = rng.random(n) < 0.5, rng.standard_normal(n)
+    monkeypatch.setattr(dask_scores, "KEPT_SHARE", np.inf)
 
-    class Sizes(Callback):
-        def _posttask(self, key, result, graph, state, worker_id):
-            if isinstance(result, dask_places.BucketPlaces):
-                lengths.append(int(result.counts.sum()))
-            if isinstance(result, dask_weighted_auc.Bucket):
-                lengths.append(len(result.few) + len(result.scores))
 
-    with Sizes():
-        assert roc_auc(lazy(y, chunks), lazy(scores, chunks)) == roc_auc(y, scores)
-    assert sum(lengths) == n
+def test_no_task_holds_more_than_a_bucket_or_a_partition(small_buckets):
+    rng = np.random.default_rng(0)
+    n, chunks = 8000, (1000,) * 8
+    y, scores, weights = rng.random(n) < 0.5, rng.standard_normal(n), rng.random(n) ** 9
     clf = AUCClassifier("squared", alpha=1.0).fit(scores[:, None], y)
-    with Sizes():
-        assert clf.score(lazy(scores[:, None], chunks), lazy(y, chunks)) == clf.score(scores[:, None], y)
-    assert sum(lengths) == 2 * n, "score too"
-    weights = rng.random(n) ** 9
-    with Sizes():
-        found = roc_auc(lazy(y, chunks), lazy(np.round(scores, 3), chunks), lazy(weights, chunks))
-    assert found == roc_auc(y, np.round(scores, 3), weights)
-    assert sum(lengths) == 3 * n, "with weights too"
-    assert len(lengths) > n / 512 / 2
-    assert max(lengths) < 3 * 512
+    labels, lazy_scores, rounded = lazy(y, chunks), lazy(scores, chunks), np.round(scores, 3)
+    for call, expected in {
+        lambda: roc_auc(labels, lazy_scores): roc_auc(y, scores),
+        lambda: roc_auc_ci(labels, lazy_scores): roc_auc_ci(y, scores),
+        lambda: clf.score(lazy_scores[:, None], labels): clf.score(scores[:, None], y),
+        lambda: roc_auc(labels, lazy(rounded, chunks), lazy(weights, chunks)): roc_auc(y, rounded, weights),
+    }.items():
+        with BucketSizes() as buckets:
+            assert call() == expected
+        assert sum(buckets.sizes) == n
+        assert len(buckets.sizes) > n / 512 / 2
+        assert max(buckets.sizes) < 3 * 512
+
+
+def test_a_score_that_many_rows_share_stays_in_its_partitions(small_buckets):
+    """Here four of five rows share one of two scores: these rows are in no bucket with those of other partitions."""
+    rng = np.random.default_rng(0)
+    n, chunks = 8000, (1000, 0, 3000, 4000)
+    y, weights = rng.random(n) < 0.5, rng.random(n) ** 9
+    scores = np.where(rng.random(n) < 0.2, rng.standard_normal(n), np.where(rng.random(n) < 0.5, 0.0, 0.5)) + 0.1 * y
+    scores = np.column_stack([scores, np.sign(scores)])
+    labels, both, lazy_weights = (lazy(values, chunks) for values in (y, scores, weights))
+    with BucketSizes() as buckets:
+        assert_array_equal(roc_auc(labels, both, lazy_weights), roc_auc(y, scores, weights))
+        assert_array_equal(roc_auc(labels, both), roc_auc(y, scores))
+    assert sum(buckets.sizes) == 4 * n
+    assert {size for size in buckets.sizes if size > 3 * 512} <= {
+        np.count_nonzero(scores[start:stop, k] == value)
+        for start, stop in ((1000, 4000), (4000, 8000))
+        for k in range(2)
+        for value in np.unique(scores[:, k])
+    }
+    with BucketSizes() as buckets:
+        assert compare_auc(labels, both[:, 0], both[:, 1]) == compare_auc(y, *scores.T)
+    assert sum(buckets.sizes) < n, "of tied rows, only counts come together"
+
+
+def test_all_columns_are_cut_in_one_pass(small_buckets):
+    """Labels, splitters, buckets: three graphs, however many columns there are."""
+    rng = np.random.default_rng(0)
+    y, scores, graphs = rng.random(4000) < 0.5, rng.standard_normal((4000, 3)), []
+
+    class Graphs(Callback):
+        def _start(self, graph):
+            graphs.append(graph)
+
+    with Graphs():
+        assert_array_equal(roc_auc(lazy(y, (4000,)), lazy(scores, (4000,))), roc_auc(y, scores))
+    assert len(graphs) == 3
+    picked = dask_buckets.pick(scores[:, 0])
+    assert_array_equal(picked, np.sort(scores[:, 0])[:: 512 // dask_buckets.PICKED])

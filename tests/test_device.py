@@ -11,22 +11,19 @@ import sys
 import numpy as np
 import pytest
 import sklearn
+from batch_estimators import ALPHAS, OTHERS, SQUARES
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import noisy_line
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold
 
 from aucmax import (
-    BAM,
     PSAM,
     SOLAM,
     AUCClassifier,
-    GaussianAUC,
-    GaussianError,
     KMeansNystroem,
-    PairwiseDescent,
     compare_auc,
     cross_validate_path,
     load_model,
@@ -35,36 +32,10 @@ from aucmax import (
     roc_auc_ci,
 )
 from aucmax.data.arrays import Bins, namespace, on_device, to_numpy
-from aucmax.data.device import self_product
+from aucmax.data.device import DeviceRows
+from aucmax.data.memory import MemoryRows
 
 N, D = 120, 4
-ALPHAS = (3.0, 0.3, 0.03)
-SQUARES = (
-    AUCClassifier("squared", alpha=0.1),
-    AUCClassifier("squared"),
-    AUCClassifier("pooled", alphas=ALPHAS, cv=StratifiedKFold(3)),
-    AUCClassifier("squared", solver="dual", alpha=0.1),
-    AUCClassifier("squared", solver="cg", alpha=0.1, tol=1e-12),
-    AUCClassifier(n_nonzero=[1, 3], alphas=ALPHAS, cv=3),
-    GaussianAUC(),
-)
-OTHERS = (
-    AUCClassifier(),
-    AUCClassifier(alphas=ALPHAS, cv=StratifiedKFold(3)),
-    AUCClassifier("squared_hinge", alphas=ALPHAS, cv=3, tol=1e-10),
-    AUCClassifier("hinge", alpha=0.3, tol=1e-2),
-    AUCClassifier("logistic", alphas=ALPHAS, cv=3, tol=1e-10),
-    AUCClassifier("logistic", alpha=0.1, solver="cg", tol=1e-10),
-    AUCClassifier("exponential", alpha=0.1, tol=1e-10),
-    AUCClassifier("sigmoid", alpha=1.0),
-    AUCClassifier("balanced_logistic", alpha=0.1, tol=1e-10),
-    AUCClassifier("smooth_auc", alpha=0.1),
-    AUCClassifier(penalty="elasticnet", alphas=ALPHAS, cv=3),
-    AUCClassifier(n_nonzero=2, alpha=0.1, solver="cg"),
-    BAM(tol=1e-9),
-    GaussianError(),
-    PairwiseDescent("logistic", alpha=0.1),
-)
 
 
 def strict():
@@ -255,13 +226,46 @@ def test_features_that_are_never_all_made(put, estimator, data, monkeypatch):
         assert_same_weights(clone(estimator).fit_rows(rows), expected, 1e-9)
     with pytest.raises(ValueError, match=r"^X has 3 features, but KMeansNystroem is expecting 4 features as input\.$"):
         kernel.rows(put(X[:, 1:]), put(y))
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\.$"):
+        kernel.rows(put(np.where(X[0] == X, np.nan, X)), put(y))
 
 
-def test_wide_moments_are_made_of_panels(put, data, monkeypatch):
-    monkeypatch.setattr("aucmax.data.device.PANEL", 2)
-    monkeypatch.setattr("aucmax.data.device.N_PANELS", 3)
-    Z = data[0][:, [0, 1, 2, 3, 0]]
-    assert_allclose(to_numpy(self_product(put(Z))), Z.T @ Z, rtol=1e-12)
+@pytest.mark.parametrize("n_pieces", [1, 3])
+def test_wide_moments_are_made_of_panels(put, n_pieces, data, monkeypatch):
+    """In several blocks, and in pieces as for CuPy; two columns are far from zero."""
+    X, y, weights = data
+    wide = np.column_stack([X, X[:, 0] ** 2, X[:, 1] + 1e6, X[:, 2] - 1e7])
+    monkeypatch.setattr("aucmax.data.device.BLOCK_VALUES", 200)
+    monkeypatch.setattr("aucmax.data.device_moments.PANEL", 3)
+    monkeypatch.setattr("aucmax.data.device_moments.is_cupy_namespace", lambda xp: n_pieces > 1)
+    for arguments in ((wide, y), (wide, y, weights)):
+        expected = MemoryRows(*arguments[:2], np.array([0, 1]), *arguments[2:]).moments()
+        rows = DeviceRows.of(*map(put, arguments))
+        for view in (rows, rows.columns(np.arange(7))):
+            assert len(next(view._pieces(rows._numbers(rows.positive)))[1]) == n_pieces
+            found = view.moments()
+            assert_allclose(found.mean, expected.mean, rtol=1e-13)
+            size = np.sqrt(np.diagonal(expected.scatter, axis1=1, axis2=2))
+            error = np.abs(found.scatter - expected.scatter) / (size[:, :, None] * size[:, None, :])
+            assert error.max() < 1e-9  # of 1e7, sixteen digits leave nine
+
+
+@pytest.mark.parametrize("bound", [1e-6, 0.0], ids=["of the kernel", "of the features"])
+def test_moments_of_features(put, bound, data, monkeypatch):
+    """Those of the kernel, multiplied once, if the kernel of the landmarks is far from singular."""
+    X, y, weights = data
+    monkeypatch.setattr("aucmax.gaussian_kernel.SQUARED_ERROR", bound)
+    kernel = KMeansNystroem(8, gamma=0.1, random_state=0).fit(X)
+    rows = kernel.rows(*map(put, (X, y, weights)))
+    assert rows._linear.squares_before == (bound > 0)
+    expected = MemoryRows(kernel.transform(X), y, np.array([0, 1]), weights).moments()
+    found = rows.moments()
+    assert_allclose(found.mean, expected.mean, rtol=0, atol=1e-13)
+    assert_allclose(found.scatter, expected.scatter, rtol=0, atol=1e-11)
+    g = np.random.default_rng(0).standard_normal(N)
+    assert_allclose(rows.pullback(rows.label(g), expected.mean[0]), (kernel.transform(X) - expected.mean[0]).T @ g)
+    single = KMeansNystroem(8, gamma=1e-9, random_state=0).fit(X)
+    assert not single.rows(put(X), put(y))._linear.squares_before
 
 
 # Measures of scores

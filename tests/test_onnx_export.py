@@ -171,12 +171,12 @@ def test_what_cannot_be_exported_is_said_and_nothing_is_written(tmp_path, monkey
         (
             fitted(make_pipeline(MinMaxScaler(), AUCClassifier())),
             ValueError,
-            "^MinMaxScaler cannot be exported to ONNX, only Sta",
+            "^MinMaxScaler cannot be exported to ONNX, only Tab",
         ),
         (
             fitted(LogisticRegression()),
             ValueError,
-            "^LogisticRegression cannot be exported to ONNX, only the classifiers of auc",
+            "^LogisticRegression cannot be exported to ONNX, only the linear classif",
         ),
         (AUCClassifier(), NotFittedError, "not fitted"),
         (AUCClassifier().partial_fit(X[Y == 0], Y[Y == 0], classes=[0, 1]), NotFittedError, "not fitted"),

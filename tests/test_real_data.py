@@ -1,10 +1,11 @@
 """Slow checks on real data: `make test-data`. They are skipped where the data are not there."""
 
 import functools
+import json
 
 import numpy as np
 import pytest
-from realdata import is_there, read
+from realdata import DATA_DIR, TABLES, is_there, read
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, cross_val_score, train_test_split
 
@@ -254,3 +255,19 @@ def test_classes_are_grouped_so_that_an_exact_fit_has_the_published_auc(study, d
         pytest.skip(f"{name} is not among the data")
     grouping = measure_groupings(subject, read(name, positive=tuple(subject.positive)), most=1)
     assert grouping.here == pytest.approx(published(study, method, data), abs=0.01)
+
+
+@pytest.mark.parametrize(("name", "auc"), [("adult", 0.90), ("telco", 0.84)])
+def test_raw_tables_are_fitted_by_one_command(run, tmp_path, name, auc):
+    """With no option but the target, to a cross-validated AUC that linear models are known to reach."""
+    table, report = TABLES[name], tmp_path / "report.html"
+    if not (DATA_DIR / table.file).exists():
+        pytest.skip(f"{name} is not among the data")
+    options = ["--target", table.target, "--report", report, "-o", tmp_path / "model", "--json"]
+    status, out, _ = run("fit", DATA_DIR / table.file, *options)
+    assert status == 0
+    told = json.loads(out)
+    assert told["classes"]["positive"] == table.positive
+    assert told["fitted"]["cross-validated AUC"] > auc
+    left_out = [each["column"] for each in told["table"] if each["kind"] == "left out"]
+    assert left_out == list(table.dropped)

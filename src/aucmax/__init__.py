@@ -12,9 +12,14 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     "AUCClassifier": "classifier",
+    "AdditiveAUCClassifier": "additive.classifier",
     "ClassMoments": "data.moments",
+    "CurvesDisplay": "additive.displays",
+    "ImportanceDisplay": "additive.displays",
     "KMeansNystroem": "nystroem",
+    "TableEncoder": "table_encoder",
     "PathCV": "selection.cross_validation",
+    "Scorecard": "additive.scorecard",
     "cross_validate_path": "selection.cross_validation",
     "load_model": "models.model_file",
     "open_rows": "file_rows",
@@ -45,6 +50,10 @@ _SUBMODULES = (
 __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
+    from .additive.classifier import AdditiveAUCClassifier as AdditiveAUCClassifier
+    from .additive.displays import CurvesDisplay as CurvesDisplay
+    from .additive.displays import ImportanceDisplay as ImportanceDisplay
+    from .additive.scorecard import Scorecard as Scorecard
     from .algorithms.asam import ASAM as ASAM
     from .algorithms.cbr import CBR as CBR
     from .algorithms.fsauc import FSAUC as FSAUC
@@ -90,6 +99,7 @@ if TYPE_CHECKING:
     from .nystroem import KMeansNystroem as KMeansNystroem
     from .selection.cross_validation import PathCV as PathCV
     from .selection.cross_validation import cross_validate_path as cross_validate_path
+    from .table_encoder import TableEncoder as TableEncoder
 
 
 def __getattr__(name: str) -> Any:

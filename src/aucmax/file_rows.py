@@ -62,7 +62,7 @@ def open_rows(
     >>> round(clf.score(X, y), 3)
     0.997
     """
-    source = open_source(path, **{"with_target": True, **options})
+    source = open_source(path, positive=positive, **{"with_target": True, **options})
     kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every)
     command = {name: str(value) for name, value in options.items()}
     return rows_of(source, positive=positive, memory=memory, checkpoint=kept, command=command)

@@ -85,7 +85,8 @@ def roc_auc(
         Weights of the rows. The weight of a pair is the product of the weights of its two rows.
     max_fpr : float in (0, 1], default=None
         If below 1, compute the partial area over the false positive rates in [0, `max_fpr`], standardised by
-        McClish [1]_: 0.5 for scores without information, 1 for perfect scores.
+        McClish [1]_: 0.5 for scores without information, 1 for perfect scores. It needs all scores in one
+        place: compute() those of Dask collections first.
 
     Returns
     -------
@@ -354,11 +355,11 @@ def _delong(y: Any, **scores: Any) -> tuple[list[float], float]:
     """
     lazy = any(map(is_dask, scores.values()))
     if lazy:
-        from .data.dask import DaskScores
+        from .data.dask_scores import DaskScores
 
         space: Any = DaskScores(y, **scores)
     elif any(map(on_device, scores.values())):
-        from .data.device import DeviceScores
+        from .data.device_scores import DeviceScores
 
         space = DeviceScores(y, **scores)
         vectors = [space.column(k) for k in range(len(scores))]
@@ -383,7 +384,7 @@ def _areas_on_device(y: Any, scores: Any, sample_weight: Any, max_fpr: float | N
     if max_fpr is not None and max_fpr < 1:
         weights = None if sample_weight is None else to_numpy(sample_weight)
         return roc_auc(to_numpy(y), to_numpy(scores), weights, max_fpr=max_fpr)
-    from .data.device import DeviceScores
+    from .data.device_scores import DeviceScores
 
     aucs = DeviceScores(y, sample_weight, scores=scores).areas()
     return aucs[0] if scores.ndim == 1 else np.array(aucs)
@@ -393,8 +394,7 @@ def _lazy_areas(y: Any, scores: Any, sample_weight: Any, max_fpr: float | None) 
     """Return the areas of scores in a Dask collection."""
     if max_fpr is not None and max_fpr < 1:
         raise ValueError(f"max_fpr={max_fpr!r} needs all scores in one place: compute() y and scores first.")
-    from .data.dask import DaskScores
+    from .data.dask_scores import DaskScores
 
-    space = DaskScores(y, sample_weight, scores=scores)
-    aucs = [space.auc(k) for k in range(space.n_features)]
+    aucs = DaskScores(y, sample_weight, scores=scores).aucs()
     return aucs[0] if scores.ndim == 1 else np.array(aucs)

@@ -24,13 +24,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
@@ -38,13 +37,15 @@ from threadpoolctl import threadpool_limits
 
 from .data.arrays import namespace, on_device, place_beside, to_numpy
 from .data.blocks import MEMORY, SlicedRows
-from .data.device import DeviceRows, check_finite, check_matrix
+from .data.device import DeviceRows
+from .data.device_checks import check_finite, check_matrix
 from .data.elsewhere import rows_elsewhere
 from .data.memory import MemoryRows
 from .data.moments import check_no_overflow, spread
-from .data.threads import map_threads, one_blas_thread
+from .data.threads import map_threads
 from .data.validation import canonical, check_groups, check_rows, check_weights, find_classes, is_dask
 from .estimators.base import all_or_nothing
+from .gaussian_kernel import DeviceFeatures, DeviceKernel, GaussianKernel, normalize, normalize_on_device
 
 # The default bandwidth is computed from this many rows, as published.
 BANDWIDTH_ROWS = 80_000
@@ -177,7 +178,10 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         gamma = default_gamma(in_memory(X[: min(BANDWIDTH_ROWS, X.shape[0]), :]))
         self.gamma_ = gamma if self.gamma is None else float(self.gamma)
         self.components_ = self._find_landmarks(X, n_components, check_random_state(self.random_state))
-        self.normalization_ = normalize(self.components_, self.gamma_, beside)
+        if beside is None:
+            self.normalization_ = normalize(self.components_, self.gamma_)
+        else:
+            self.normalization_ = normalize_on_device(self.components_, self.gamma_, beside)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -200,7 +204,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         X = self._validate_rows(X, reset=False)
         if on_device(X):
             single = X.dtype == namespace(X).float32 and self.components_.dtype == np.float32
-            of_block = DeviceFeatures(self, X, np.float32 if single else np.float64)
+            of_block = self._device_features(X, np.float32 if single else np.float64)
             return namespace(X).concat([of_block(X[part, :]) for part in blocks_of(X, DEVICE_BLOCK)])
         dtype = np.result_type(X.dtype, self.components_.dtype)
         kernel = GaussianKernel(self.components_, self.gamma_, dtype, centered=not sparse.issparse(X))
@@ -257,9 +261,14 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"X has {X.n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
                 "as input."
             )
-        on_its_device = isinstance(X, DeviceRows)
-        features = DeviceFeatures(self, X.targets.positive, np.float64) if on_its_device else self._features_of_block
-        return X.mapped(features, self._n_features_out)
+        if not isinstance(X, DeviceRows):
+            return X.mapped(self._features_of_block, self._n_features_out)
+        X.check_finite()  # the kernel of a row that is not finite would be 0
+        return X.mapped(self._device_features(X.positive, np.float64), self._n_features_out)
+
+    def _device_features(self, beside: Any, dtype: Any) -> DeviceFeatures:
+        """Return the features of blocks on the device of an array."""
+        return DeviceFeatures(DeviceKernel(self.components_, self.gamma_, dtype, beside), self.normalization_)
 
     def _features_of_block(self, X: Any) -> np.ndarray:
         """Return the features of a block, which may have no rows."""
@@ -317,89 +326,6 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return tags
 
 
-class GaussianKernel:
-    """The kernel between rows and landmarks U, by |x - u|^2 = |x|^2 - 2 x.u + |u|^2.
-
-    Dense rows are first shifted by the mean of the landmarks, which avoids cancellation where means are large compared
-    with the spread.
-
-    Parameters
-    ----------
-    landmarks : ndarray of shape (m, n_features)
-        The landmarks U.
-    gamma : float
-        The gamma of the kernel.
-    dtype : dtype
-        The type of the result.
-    centered : bool
-        Whether to shift the rows.
-    """
-
-    def __init__(self, landmarks: np.ndarray, gamma: float, dtype: np.dtype[Any], centered: bool) -> None:
-        self.center = landmarks.mean(axis=0, dtype=np.float64).astype(dtype) if centered else None
-        self.unit = dtype.type(np.sqrt(gamma))
-        U = self._shifted(landmarks)
-        self.slopes = np.ascontiguousarray(2 * U.T)
-        self.norms = row_norms(U, squared=True)
-        # exp in float64 took 80 times as long where its result is a denormal number.
-        self.least = np.log(np.finfo(dtype).tiny)
-
-    def __call__(self, rows: Any) -> np.ndarray:
-        """Return the kernel of shape (n_rows, m)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            Z = self._shifted(rows)
-            K = Z @ self.slopes
-            K -= self.norms
-            K -= row_norms(Z, squared=True)[:, None]
-        np.fmax(K, self.least, out=K)  # also replaces NaN, which K holds if the square of a distant row overflows
-        np.minimum(K, 0, out=K)
-        return np.exp(K, out=K)
-
-    def _shifted(self, rows: Any) -> Any:
-        return (rows if self.center is None else rows - self.center) * self.unit
-
-
-class DeviceFeatures:
-    """The features of blocks of rows on a device, as :class:`GaussianKernel` and `transform` compute them in memory.
-
-    Parameters
-    ----------
-    nystroem : KMeansNystroem
-        The fitted transformer.
-    beside : array
-        An array on the device.
-    dtype : dtype
-        The type of the result, float32 or float64.
-    """
-
-    def __init__(self, nystroem: KMeansNystroem, beside: Any, dtype: Any) -> None:
-        kernel = GaussianKernel(nystroem.components_, nystroem.gamma_, np.dtype(dtype), centered=True)
-        constants = kernel.center, kernel.slopes, kernel.norms, nystroem.normalization_.astype(dtype, copy=False)
-        self.center, self.slopes, self.norms, self.normalization = (place_beside(c, beside) for c in constants)
-        self.unit, self.least = float(kernel.unit), float(kernel.least)
-
-    def __call__(self, rows: Any) -> Any:
-        """Return the features of a block."""
-        return self.kernel(rows) @ self.normalization
-
-    def products(self, rows: Any, w: Any) -> Any:
-        """Return the features of a block times w, without the product of the kernel with a matrix."""
-        return self.kernel(rows) @ (self.normalization @ w)
-
-    @np.errstate(over="ignore")
-    def kernel(self, rows: Any) -> Any:
-        """Return the kernel between a block and the landmarks."""
-        xp = namespace(rows)
-        Z = (xp.astype(rows, self.center.dtype, copy=False) - self.center) * self.unit
-        norms = xp.sum(Z * Z, axis=1)
-        near = xp.isfinite(norms)  # the square of a distant row overflows, and its kernel is 0
-        Z = xp.where(near[:, None], Z, xp.zeros_like(Z))
-        K = Z @ self.slopes
-        K -= self.norms
-        K -= xp.where(near, norms, xp.full_like(norms, -2 * self.least))[:, None]
-        return xp.exp(xp.clip(K, self.least, 0.0))
-
-
 def default_gamma(X: Any) -> float:
     """Return 1 divided by the mean squared distance of the rows to their mean; 1 if all rows are equal."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -418,27 +344,6 @@ def default_gamma(X: Any) -> float:
             stacklevel=2,
         )
     return 1.0
-
-
-def normalize(landmarks: np.ndarray, gamma: float, beside: Any = None) -> np.ndarray:
-    """Return V diag(e)^-1/2 of the landmarks, largest eigenvalues first, without those within rounding of 0.
-
-    The eigenvalues are computed on the device of `beside`, if that is given.
-    """
-    double = np.dtype(np.float64)
-    with one_blas_thread():
-        K = GaussianKernel(landmarks, gamma, double, centered=True)(landmarks)
-        if beside is None:
-            e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
-        else:
-            e, V = map(to_numpy, namespace(beside).linalg.eigh(place_beside(K, beside)))
-    # An eigenvector has no sign. With its largest entry positive, the features are the same on every machine.
-    V = V * np.where(V[np.argmax(np.abs(V), axis=0), np.arange(V.shape[1])] < 0, -1.0, 1.0)
-    # The size of a feature is about sqrt(e / m), and its error from rounding of the kernel about eps / sqrt(e): one per
-    # cent or less at e = eps m (measured). The eigenvalues have an error of up to 13 eps m in float64.
-    least = len(e) * max(np.finfo(landmarks.dtype).eps, 100 * np.finfo(double).eps)
-    kept = np.flatnonzero(e > least)[::-1]
-    return np.ascontiguousarray(V[:, kept] / np.sqrt(e[kept]), dtype=landmarks.dtype)
 
 
 def in_memory(X: Any) -> Any:

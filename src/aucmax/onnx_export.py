@@ -9,6 +9,11 @@ scores with it. The graph computes in double precision and has three outputs:
                                             otherwise strings
 
 The graph of a pipeline is made step by step; each kind of step has a function below.
+
+A model that begins with a `TableEncoder` takes the codes of its table, not its cells: ONNX reads no dates and no
+numbers in text. A column of "X" is then a number, 0 or 1 for a truth value, an age in days, or the place of a level in
+the list of levels, from 0. NaN is a missing value. The metadata has the names of these columns ("feature_names") and
+their levels ("levels", null for numbers; the last level stands for all that are not listed).
 """
 
 from __future__ import annotations
@@ -58,9 +63,10 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
     except ImportError:
         raise ImportError("ONNX files need the package onnx: pip install 'aucmax[onnx]'.") from None
     *transformers, classifier = steps = _steps(model)
-    n_features = steps[0].n_features_in_
+    table = getattr(steps[0], "reading_", None)
+    n_features = steps[0].n_features_in_ if table is None else len(table.parts)
     about = {"aucmax": __version__, "algorithm": " + ".join(type(step).__name__ for step in steps)}
-    about |= _describe_features(steps[0], feature_names)
+    about |= _describe_features(steps[0], feature_names) if table is None else _describe_table(table)
 
     graph = Graph()
     rows = "X"
@@ -106,8 +112,10 @@ def _steps(model: Any) -> list[Any]:
     for step in steps[:-1]:
         if _kind(step) not in TRANSFORMERS:
             raise ValueError(f"{type(step).__name__} cannot be exported to ONNX, only {', '.join(TRANSFORMERS)} can.")
-    if not isinstance(steps[-1], LinearAUCClassifier):
-        raise ValueError(f"{type(steps[-1]).__name__} cannot be exported to ONNX, only the classifiers of aucmax can.")
+    if not isinstance(steps[-1], LinearAUCClassifier) or hasattr(steps[-1], "terms_"):  # or an additive model
+        raise ValueError(
+            f"{type(steps[-1]).__name__} cannot be exported to ONNX, only the linear classifiers of aucmax can."
+        )
     check_is_fitted(steps[-1], "coef_")
     return steps
 
@@ -126,6 +134,12 @@ def _describe_features(first: Any, names: Any) -> dict[str, str]:
     if len(names) != first.n_features_in_:
         raise ValueError(f"feature_names holds {len(names)} names, but the model has {first.n_features_in_} features.")
     return {"feature_names": json.dumps([str(name) for name in names])}
+
+
+def _describe_table(reading: Any) -> dict[str, str]:
+    """Return the metadata with the names of the columns of codes, and their levels."""
+    levels = [part.levels for part in reading.parts]
+    return {"feature_names": json.dumps(reading.part_names), "levels": json.dumps(levels)}
 
 
 class Graph:
@@ -169,6 +183,39 @@ class Graph:
 # The steps. Each adds its operations on the rows of this name, and returns the name of its output.
 
 
+def read_codes(graph: Graph, step: Any, rows: str) -> str:
+    """Add what a ``TableEncoder`` makes of codes."""
+    reading = step.reading_
+    parts = [
+        _read_part(graph, part, graph.add("Gather", rows, np.array([j]), axis=1), reading.sums)
+        for j, part in enumerate(reading.parts)
+    ]
+    return graph.add("Concat", *(name for names in parts for name in names), axis=1)
+
+
+def _read_part(graph: Graph, part: Any, codes: str, sums: Any) -> list[str]:
+    """Add the features of one part, given its codes as a column."""
+    from onnx import TensorProto
+
+    from .tables.features import count_levels
+    from .tables.target_encoding import rates_of
+
+    missing = graph.add("IsNaN", codes)
+    if part.encoded:
+        places = graph.add("Where", missing, float(len(part.levels)), codes)
+        return [graph.add("Gather", rates_of(sums[part.name])[:, -1], graph.add("Cast", places, to=TensorProto.INT64))]
+    if part.levels is None:
+        features = graph.add("Where", missing, part.neutral, codes)
+    else:
+        n_levels = count_levels(part)
+        chosen = graph.add("Cast", graph.add("Equal", codes, np.arange(float(n_levels))), to=TensorProto.DOUBLE)
+        neutral = part.neutral[:n_levels]
+        features = graph.add("Where", graph.add("Less", codes, float(n_levels)), chosen, neutral)
+        if part.gaps:
+            features = graph.add("Where", missing, np.zeros(n_levels), features)
+    return [features, graph.add("Cast", missing, to=TensorProto.DOUBLE)] if part.gaps else [features]
+
+
 def scale(graph: Graph, step: Any, rows: str) -> str:
     """Add a ``StandardScaler``."""
     if step.with_mean:
@@ -198,7 +245,7 @@ def project(graph: Graph, step: Any, rows: str) -> str:
 
 def kernel_features(graph: Graph, step: Any, rows: str) -> str:
     """Add a ``KMeansNystroem``."""
-    from .nystroem import GaussianKernel
+    from .gaussian_kernel import GaussianKernel
 
     kernel = GaussianKernel(step.components_, step.gamma_, np.dtype(np.float64), centered=True)
     # No product of a number and the rows: runtimes merge it into the matrix product and round the number to float32.
@@ -238,6 +285,7 @@ def _labels(classes: np.ndarray) -> np.ndarray:
 
 
 TRANSFORMERS = {
+    "TableEncoder": read_codes,
     "StandardScaler": scale,
     "SelectKBest": select,
     "PCA": rotate,

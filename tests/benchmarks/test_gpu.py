@@ -14,13 +14,19 @@ def test_a_tiny_run_measures_everything_and_writes_the_page(tmp_path, monkeypatc
     pytest.importorskip("array_api_strict")
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     results, page = tmp_path / "gpu.json", tmp_path / "scale.md"
+    command = ["--measure", "--library", "array_api_strict", *TINY, "--repeats", "1", "--results", str(results)]
     with sklearn.config_context(array_api_dispatch=True):
-        gpu.main(["--measure", "--library", "array_api_strict", *TINY, "--repeats", "1", "--results", str(results)])
+        gpu.main(command)
+        first = json.loads(results.read_text())["results"]
+        monkeypatch.setattr(gpu, "FOLDS_UP_TO", 45)
+        gpu.main([*command[:-2], "--landmarks", "40", "50", "--only", "kernel", *command[-2:]])
     found = json.loads(results.read_text())["results"]
-    assert len(found) == 7
+    assert found[:6] == first[:6]
+    assert [result["what"].startswith("kernel") for result in found] == [False] * 6 + [True] * 2
+    assert found[6]["alpha"] == found[7]["alpha"]  # given
     for result in found:
         assert result["seconds"] > 0
-        assert result["processor"] > 0
+        assert result.get("processor", 1) > 0
         assert result.get("difference", 0) < (1e-6 if "AUCClassifier()" in result["what"] else 1e-10)
     kernel = found[-1]
     assert kernel["auc"] > kernel["linear_auc"] + 0.1

@@ -20,7 +20,7 @@ from rich.console import Console as RichConsole
 from sklearn.base import BaseEstimator
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_digits
 from sklearn.model_selection import StratifiedGroupKFold
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import BAM, OPAUC, AUCClassifier, load_model, roc_auc
@@ -69,6 +69,11 @@ def folder(tmp_path_factory):
     return folder
 
 
+def last_step(model):
+    """Return the classifier of a model of a table, which comes after the encoder, or of another model."""
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
 # fit
 
 
@@ -90,7 +95,7 @@ def test_fit_gives_the_same_model_from_every_format(run, folder, tmp_path, name)
     assert (status, err) == (0, "")
     assert "400 rows, " in out
     assert f"wrote {tmp_path / 'model.safetensors'}" in out
-    model = load_model(tmp_path / "model.safetensors")
+    model = last_step(load_model(tmp_path / "model.safetensors"))
     np.testing.assert_allclose(model.coef_, AUCClassifier(alpha=0.1).fit(X[TRAIN], Y[TRAIN]).coef_, rtol=1e-9)
     assert model.classes_.tolist() == (["malignant", "benign"] if name == "train.csv" else [0, 1])
 
@@ -256,12 +261,12 @@ def test_a_fit_by_blocks_is_the_one_in_memory(run, folder, tmp_path, option, alg
     size = format_bytes((folder / "train.csv").stat().st_size)
     assert err == f"{folder / 'train.csv'}: {size}, read by blocks{in_order}\n"
     assert os.listdir(tmp_path) == ["model"]
-    by_blocks = load_model(model)
+    encoder, by_blocks = load_model(model)
     clf.fit(X[TRAIN], 1 - Y[TRAIN])  # malignant is the larger label
     np.testing.assert_allclose(by_blocks.coef_, clf.coef_, rtol=0, atol=1e-8 * np.abs(clf.coef_).max())
     assert getattr(by_blocks, "loss_", None) == getattr(clf, "loss_", None)
     assert by_blocks.classes_.tolist() == ["benign", "malignant"]
-    assert by_blocks.feature_names_in_.tolist() == NAMES
+    assert encoder.get_feature_names_out().tolist() == NAMES
 
 
 def test_one_of_many_labels_against_the_others(run, tmp_path):
@@ -276,23 +281,30 @@ def test_one_of_many_labels_against_the_others(run, tmp_path):
     assert load_model(model).classes_.tolist() == ["other", "8"]
 
 
-def test_one_hot_columns_are_found_again_by_name(run, tmp_path):
+def test_columns_are_found_again_by_name(run, tmp_path):
     rng = np.random.default_rng(0)
     colours, size = rng.choice(["red", "green", "blue"], 300), rng.standard_normal(300)
     y = (size + (colours == "red") + rng.standard_normal(300) > 0).astype(int)
     (tmp_path / "train.csv").write_text(
         "size,colour,label\n" + "".join(f"{s},{c},{k}\n" for s, c, k in zip(size, colours, y, strict=True))
     )
-    (tmp_path / "new.csv").write_text("id,colour,size\n7,red,0.5\n8,violet,0.5\n")
+    (tmp_path / "new.csv").write_text("id,colour,size\n7,red,0.5\n8,violet,0.5\n9,red,?\n")
     model = tmp_path / "model.safetensors"
-    assert run("fit", tmp_path / "train.csv", "-o", model, "--one-hot", "--alpha", "0.1")[0] == 0
-    status, out, _ = run("predict", model, tmp_path / "new.csv")
+    assert run("fit", tmp_path / "train.csv", "-o", model, "--alpha", "0.1")[0] == 0
+    status, out, err = run("predict", model, tmp_path / "new.csv")
     assert status == 0
-    clf = load_model(model)
-    assert clf.feature_names_in_.tolist() == ["size", "colour=blue", "colour=green", "colour=red"]
-    red, violet = map(float, out.splitlines()[1:])
+    where = f"{tmp_path / 'new.csv'}, column"
+    assert err.splitlines() == [
+        f"{where} 'colour': 1 cell with levels that no training row has, scored as rare",
+        f"{where} 'size': 1 cell without a value, as no training row is, scored as average",
+    ]
+    encoder, clf = load_model(model)
+    assert encoder.get_feature_names_out().tolist() == ["size", "colour=blue", "colour=green", "colour=red"]
+    red, violet, gap = map(float, out.splitlines()[1:])
+    shares = [np.mean(colours == colour) for colour in ("blue", "green", "red")]
     assert red == pytest.approx(0.5 * clf.coef_[0, 0] + clf.coef_[0, 3] + clf.intercept_[0])
-    assert violet == pytest.approx(0.5 * clf.coef_[0, 0] + clf.intercept_[0])
+    assert violet == pytest.approx(0.5 * clf.coef_[0, 0] + clf.coef_[0, 1:] @ shares + clf.intercept_[0])
+    assert gap == pytest.approx(size.mean() * clf.coef_[0, 0] + clf.coef_[0, 3] + clf.intercept_[0])
 
 
 # Weights and groups
@@ -325,11 +337,12 @@ def test_a_row_of_weight_two_is_two_rows(run, weighted, tmp_path):
     expected = read_model(tmp_path / "repeated")
     for name in ("npz", "csv"):
         found = read_model(tmp_path / name)
-        np.testing.assert_allclose(found.model.coef_, expected.model.coef_, rtol=1e-8)
+        np.testing.assert_allclose(last_step(found.model).coef_, expected.model.coef_, rtol=1e-8)
         np.testing.assert_allclose(found.notes["spreads"], expected.notes["spreads"], rtol=1e-12)
     assert found.model.feature_names_in_.tolist() == NAMES
+    clf = found.model[-1]
     # A file that has weights and groups is scored without them.
-    scores = X[TRAIN] @ found.model.coef_[0] + found.model.intercept_[0]
+    scores = X[TRAIN] @ clf.coef_[0] + clf.intercept_[0]
     told = json.loads(run("evaluate", tmp_path / "csv", path, "--json")[1])
     assert told["auc"]["auc"] == pytest.approx(roc_auc(1 - Y[TRAIN], scores))
     told = [float(line) for line in run("predict", tmp_path / "csv", path)[1].splitlines()[1:]]
@@ -347,7 +360,7 @@ class Recorder(BaseEstimator):
 @pytest.mark.parametrize("roles", [(), ("weight",), ("group",), ("weight", "group")], ids=str)
 def test_fit_is_given_the_weights_and_groups_that_were_asked_for(weighted, roles):
     columns = {"weight": "weight", "group": "patient"}
-    source = open_source(weighted[0], one_hot=True, target="diagnosis", **{role: columns[role] for role in roles})
+    source = open_source(weighted[0], target="diagnosis", **{role: columns[role] for role in roles})
     rows = source.read()
     arguments = fit_file.fit_arguments(Recorder(), rows)
     assert set(arguments) == {{"weight": "sample_weight", "group": "groups"}[role] for role in roles}
@@ -370,15 +383,16 @@ def test_weights_and_groups_by_blocks_are_those_in_memory(run, weighted, tmp_pat
     clf = AUCClassifier(loss, cv=StratifiedGroupKFold(2))
     clf.fit(X[TRAIN], 1 - Y[TRAIN], sample_weight=weights, groups=groups)
     for file in models:
-        np.testing.assert_allclose(file.model.coef_, clf.coef_, rtol=0, atol=1e-8 * np.abs(clf.coef_).max())
-        scores = [model.cv_results_["split1_test_score"] for model in (file.model, clf)]
+        found = file.model[-1]
+        np.testing.assert_allclose(found.coef_, clf.coef_, rtol=0, atol=1e-8 * np.abs(clf.coef_).max())
+        scores = [model.cv_results_["split1_test_score"] for model in (found, clf)]
         np.testing.assert_allclose(*scores, atol=1e-9)
     assert {**by_blocks.notes["training"], "read by blocks": False} == in_memory.notes["training"]
     np.testing.assert_allclose(by_blocks.notes["spreads"], in_memory.notes["spreads"], rtol=1e-9)
 
 
 def test_weights_and_groups_that_cannot_be_used_are_refused(refused, weighted, tmp_path):
-    fit = ["fit", weighted[0], "--target", "diagnosis", "--one-hot", "-o", tmp_path / "m"]
+    fit = ["fit", weighted[0], "--target", "diagnosis", "-o", tmp_path / "m"]
     told = refused(*fit, "--algorithm", "GaussianAUC", "--group", "patient")
     assert told == "GaussianAUC cannot be fitted with --group: leave it out."
     assert refused(*fit, "--algorithm", "GaussianAUC", "--group", "patient", "--memory", "10MB") == told
@@ -426,13 +440,13 @@ def test_inspect_shows_what_the_file_holds(run, folder):
     status, out, _ = run("inspect", folder / "csv.safetensors", "--top", 3)
     assert status == 0
     assert "AUCClassifier" in out
-    assert sum(name in out for name in NAMES) == 3
+    assert sorted(sum(line.startswith(name + " ") for line in out.splitlines()) for name in NAMES) == [1] * 27 + [2] * 3
     values = json.loads(run("inspect", folder / "csv.safetensors", "--json")[1])
     assert values["classes"] == {"negative": "benign", "positive": "malignant"}
     assert values["training"]["rows"] == 400
     assert values["columns"] == 30
     model = load_model(folder / "csv.safetensors")
-    largest = NAMES[int(np.argmax(np.abs(model.coef_[0] * X[TRAIN].std(axis=0))))]
+    largest = NAMES[int(np.argmax(np.abs(model[-1].coef_[0] * X[TRAIN].std(axis=0))))]
     assert next(iter(values["weights"])) == largest
 
 
@@ -629,7 +643,7 @@ set -e
 
 BAD = {
     "ragged.csv": ("a,b,y\n1,2,0\n3,1\n", "line 3"),
-    "text.csv": ("a,b,y\n1,2,0\n3,oops,1\n", "line 3, column 'b': found the text 'oops'"),
+    "text.csv": ("a,b,y\n" + "1,2,0\n" * 9 + "3,oops,1\n", "line 11, column 'b': found the text 'oops'"),
     "missing-target.csv": ("a,b,c\n1,2,0\n", "--target"),
     "one-class.csv": ("a,b,y\n1,2,0\n3,4,0\n", "every row has the label 0"),
     "three.csv": ("a,y\n1,0\n3,1\n2,2\n", "--positive"),
@@ -638,7 +652,7 @@ BAD = {
     "empty.csv": ("", "is empty"),
     "header.csv": ("a,b,y\n", "no rows"),
     "junk.csv": ("\0\1\2\3", "not text"),
-    "null.csv": ("a,b,y\n1,2,0\n,3,1\n", "line 3, column 'a'"),
+    "null.csv": ("a,b,y\n1,2,0\n1,3,\n", "line 3, column 'y': the cell is empty"),
 }
 
 
@@ -698,7 +712,7 @@ def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder,
     (tmp_path / "text.safetensors").write_text("not a model")
     for command in ("predict", "evaluate"):
         assert "text.safetensors" in refused(command, tmp_path / "text.safetensors", folder / "test.libsvm")
-    assert "not an aucmax model" in refused("inspect", folder / "train.csv")
+    assert "is libsvm, which has no columns to show" in refused("inspect", folder / "train.libsvm")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ FLAG = r"(?<![\w-])--[a-z]"
             "more than --memory leaves: raise --memory, or give --alpha.",
         ),
         ("fit", "say header=False.", "say --no-header."),
-        ("fit", "encode text with one_hot=True.", "encode text with --one-hot."),
+        ("fit", "say zero_based=True.", "say --zero-based."),
         ("fit", "standardize=False or standardize=True", "--no-standardize or --standardize"),
         ("fit", "loss='hinge' needs penalty='l2'.", "--loss hinge needs --penalty l2."),
         ("fit", "positive='a b', cv=3 and l1_ratio=-0.5.", "--positive 'a b', --cv 3 and --l1-ratio -0.5."),
@@ -47,7 +47,7 @@ def test_arguments_become_the_flags_of_the_command(command, sentence, translated
     ("command", "sentence"),
     [
         ("fit", "set max_iter=100 or solver='moments'."),  # no options
-        ("fit", "header=True, one_hot=False"),  # no flag says this
+        ("fit", "header=True, zero_based=False"),  # no flag says this
         ("fit", "train=, output"),  # an argument without a flag
         ("fit", "take OPAUC(rank=3, alpha=0.1)"),  # as --algorithm takes it
         ("fit", "column 'alpha=1': found the text 'loss=x'"),  # words of the file
@@ -76,8 +76,14 @@ def test_what_the_user_wrote_stays():
     [
         ("a,b,c\n1,2,0\n", [], "name the target with --target; its columns are a, b, c."),
         ("a,y\n1,0\n3,1\n2,2\n", [], "are more than two: name the positive one with --positive, and all others"),
-        ("a,y\n1,0\n3,1\n", ["--positive", "7"], "no row has the label '7' that --positive names; there is 0."),
-        ("a,y\nx,0\nz,1\n", [], "correct it or leave the column out, or encode text with --one-hot."),
+        ("a,y\n1,0\n3,1\n", ["--positive", "7"], "no row has the label '7' that --positive names; there are 0 and 1."),
+        (
+            "a,y\n" + "1,0\n" * 9 + "z,1\n",
+            [],
+            "correct it, name it in --na-values, or the column in --categorical or --drop.",
+        ),
+        ("a,y\n1,0\n", ["--id", "b"], "has no column 'b' for --id; its columns are a, y."),
+        ("a,y\n1,0\n", ["--drop", "a", "--date", "a"], "the column 'a' is named by --drop and --date."),
         ("1,0\n3,1\n", [], "found numbers instead of the names of the columns: say --no-header."),
         ("\0\1", [], "Parquet and .npz; say with --format which it is."),
         ("1 0:1\n0 1:2\n", ["--format", "libsvm"], "say --zero-based if this file counts from 0."),
@@ -114,6 +120,6 @@ def test_no_sentence_below_the_command_line_names_a_flag():
 
 
 def test_a_flag_is_seen():
-    for text in ("raise --memory", "--one-hot", "(--list)", "`aucmax reproduce --list`"):
+    for text in ("raise --memory", "--na-values", "(--list)", "`aucmax reproduce --list`"):
         assert re.search(FLAG, text)
     assert not re.search(FLAG, "a -- b, ---, x--y, -q")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import typer
 
+from aucmax import AUCClassifier
 from aucmax.cli.app import app
 from aucmax.cli.unused_options import USES
 
@@ -16,10 +17,24 @@ def folder(tmp_path_factory):
     rows = list(zip(X.tolist(), y.tolist(), strict=True))
     (folder / "rows.csv").write_text("a,b,y\n" + "".join(f"{a},{b},{c}\n" for (a, b), c in rows))
     (folder / "rows.libsvm").write_text("".join(f"{c} 1:{a} 2:{b}\n" for (a, b), c in rows))
+    AUCClassifier(alpha=1).fit(X, y).save(folder / "model")
     return folder
 
 
+def of_tables(option, value="a"):
+    return "rows.libsvm", [option, value], f"{option} is used only for CSV and Parquet"
+
+
 UNUSED = {
+    "delimiter": ("rows.libsvm", ["--delimiter", ";"], "--delimiter is used only for CSV"),
+    "encoding": ("rows.libsvm", ["--encoding", "utf-8"], "--encoding is used only for CSV"),
+    "drop": of_tables("--drop"),
+    "identifiers": of_tables("--id"),
+    "categorical": of_tables("--categorical"),
+    "numeric": of_tables("--numeric"),
+    "date": of_tables("--date"),
+    "na_values": of_tables("--na-values", "9"),
+    "thousands": of_tables("--thousands", ","),
     "zero_based": ("rows.csv", ["--zero-based"], "--zero-based is used only for LIBSVM text"),
     "header": ("rows.libsvm", ["--no-header"], "--no-header is used only for CSV"),
     "target": ("rows.libsvm", ["--target", "y"], "--target is used only for CSV and Parquet"),
@@ -44,7 +59,33 @@ UNUSED = {
 }
 
 
-@pytest.mark.parametrize("name", USES)
+# Options that `aucmax fit` always uses or does not have.
+ELSEWHERE = {
+    "top": (["inspect", "rows.csv", "--top", "3"], "--top is used only for models"),
+    "format": (["inspect", "model", "--format", "csv"], "--format is used only for files of rows"),
+    "keep": (["predict", "model", "rows.libsvm", "--keep", "a"], "--keep is used only for CSV and Parquet"),
+}
+
+
+def test_every_option_of_the_table_is_tested():
+    assert {*UNUSED, *ELSEWHERE} == set(USES)
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_an_option_of_another_command_that_is_not_used_is_refused(name, refused, folder):
+    arguments, told = ELSEWHERE[name]
+    files = [folder / word if (folder / word).exists() else word for word in arguments]
+    assert refused(*files) == f"{told}: leave it out."
+
+
+@pytest.mark.parametrize("option", ["--target", "--drop", "--id", "--na-values", "--thousands"])
+def test_inspect_refuses_what_is_about_tables_if_it_shows_a_model(option, refused, folder):
+    assert (
+        refused("inspect", folder / "model", option, "a") == f"{option} is used only for CSV and Parquet: leave it out."
+    )
+
+
+@pytest.mark.parametrize("name", UNUSED)
 def test_an_option_that_is_not_used_is_refused(name, refused, folder, tmp_path):
     file, options, told = UNUSED[name]
     assert refused("fit", folder / file, "-o", tmp_path / "m", *options) == f"{told}: leave it out."
@@ -59,6 +100,7 @@ USED = [
     ("rows.csv", ["--algorithm", "OPAUCf", "--seed", "1"]),
     ("rows.csv", ["--cv", "3", "--alpha", "1", "--n-nonzero", "1", "--n-nonzero", "2"]),
     ("rows.csv", ["--selection", "best"]),
+    ("rows.csv", ["--delimiter", ",", "--encoding", "utf-8", "--drop", "a", "--numeric", "b", "--na-values", "9"]),
 ]
 
 
@@ -76,5 +118,25 @@ def test_other_commands_refuse_them_too(run, refused, folder, tmp_path):
 
 
 def test_the_table_names_options():
-    commands = typer.main.get_command(app).commands
-    assert set(USES) <= {parameter.name for parameter in commands["fit"].params}
+    commands = typer.main.get_command(app).commands.values()
+    assert set(USES) <= {parameter.name for command in commands for parameter in command.params}
+
+
+def test_one_file_of_several_may_use_an_option(run, folder, tmp_path):
+    rows = (folder / "rows.csv").read_text().partition("\n")[2]
+    (tmp_path / "bare.csv").write_text(rows)
+    files = [tmp_path / "bare.csv", folder / "rows.libsvm"]
+    options = [
+        "--methods",
+        "GaussianAUC, RidgeClassifier",
+        "--folds",
+        "2",
+        "--repeats",
+        "1",
+        "--candidates",
+        "1",
+        "--inner-folds",
+        "2",
+    ]
+    status, _, err = run("compare", *files, "--no-header", "--target", "x3", *options)
+    assert status == 0, err

@@ -20,7 +20,7 @@ from aucmax import ClassMoments
 from aucmax.data.folds import SAMPLE, deal, permute
 from aucmax.data.memory import MemoryRows
 from aucmax.data.protocol import Targets
-from aucmax.data.ranking import auc_of_scores
+from aucmax.data.ranking import aucs_of_scores
 from aucmax.data.scores import ScoreHistogram
 from aucmax.data.validation import check_class_weights
 
@@ -344,7 +344,7 @@ class OddHeldOut:
         """Yield the AUC of each candidate on the test set of each split."""
         for split, W in zip(model.round.splits, model.weights, strict=True):
             test = self.rows.subset(model.round.parts, split.test)
-            yield [auc_of_scores(test, test.scores(w)) for w in W]
+            yield aucs_of_scores(test, *(test.scores(w) for w in W))
 
     def histogram(self, candidate):
         rows = self.rows

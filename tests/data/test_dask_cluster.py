@@ -16,7 +16,7 @@ from problems import noisy_line
 
 from aucmax import AUCClassifier, compare_auc, roc_auc
 from aucmax.data import dask as dask_rows
-from aucmax.data import dask_buckets
+from aucmax.data import dask_buckets, dask_scores
 from aucmax.data.dask import DaskRows
 
 N, CHUNKS = 200, (0, 70, 1, 129)
@@ -84,7 +84,7 @@ def test_workers_give_the_bits_of_memory(data, client, monkeypatch):
     X, y, weights = data
     assert roc_auc(*map(lazy, (y, X[:, 0], weights / 7))) == roc_auc(y, X[:, 0], weights / 7)
     assert compare_auc(*map(lazy, (y, X[:, 0], X[:, 1]))) == compare_auc(y, X[:, 0], X[:, 1])
-    monkeypatch.setattr(dask_rows, "KEPT_SHARE", np.inf)  # as if both classes were large
+    monkeypatch.setattr(dask_scores, "KEPT_SHARE", np.inf)  # as if both classes were large
     monkeypatch.setattr(dask_buckets, "BUCKET", 2 * dask_buckets.PICKED)
     assert compare_auc(*map(lazy, (y, X[:, 0], X[:, 1]))) == compare_auc(y, X[:, 0], X[:, 1])
     assert roc_auc(*map(lazy, (y, X[:, 0], weights / 7))) == roc_auc(y, X[:, 0], weights / 7)

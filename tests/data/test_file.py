@@ -456,7 +456,7 @@ def test_the_checkpoint_of_another_fit_is_refused_and_kept(tmp_path):
     clf.fit_rows(open_rows(path, weight="w", **options))
     before = checkpoint.read_bytes()
     clf.fit_rows(open_rows(path, weight="w", **(options | {"checkpoint_every": 1e9})))
-    for changed in ({"weight": "v"}, {}, {"group": "g"}, {"positive": "1"}, {"memory": 1 << 30}, {"zero_based": True}):
+    for changed in ({"weight": "v"}, {}, {"group": "g"}, {"positive": "1"}, {"memory": 1 << 30}):
         with pytest.raises(ValueError, match="is the checkpoint of another fit"):
             clf.fit_rows(open_rows(path, **options, **{"weight": "w", **changed} if changed else {}))
     with pytest.raises(ValueError, match=r"another fit: alpha was 0.1 there and is 0.2 here"):

@@ -55,6 +55,7 @@ def failed_checks(estimator):
         aucmax.AUCClassifier(penalty="elasticnet", alpha=0.01),
         aucmax.AUCClassifier(n_nonzero=1),
         aucmax.AUCClassifier(n_nonzero=1, alpha=0.1, solver="dual"),
+        aucmax.AdditiveAUCClassifier("squared", alpha=0.1, pairs="auto"),
         aucmax.KMeansNystroem(5),
         aucmax.SPDAM(tol=1e-15, max_iter=5000),
         aucmax.UniLog(solver="exact"),

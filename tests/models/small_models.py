@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from aucmax import ALGORITHMS, AUCClassifier, KMeansNystroem, OPAUCpca
+from aucmax import ALGORITHMS, AdditiveAUCClassifier, AUCClassifier, KMeansNystroem, OPAUCpca, TableEncoder
 
 RNG = np.random.RandomState(0)
 N, D = 90, 12
@@ -53,7 +53,9 @@ def assert_same(first, second):
 
 OTHERS = {
     "AUCClassifier": AUCClassifier,
+    "AdditiveAUCClassifier": lambda: AdditiveAUCClassifier(pairs=[[0, 1]]),
     "AUCClassifier with moments": lambda: AUCClassifier("squared", solver="moments"),
+    "TableEncoder": TableEncoder,
     "KMeansNystroem": lambda: KMeansNystroem(5, random_state=0),
     "OPAUCpca without centring": lambda: OPAUCpca(5, center=False, random_state=0),
 }

@@ -59,8 +59,8 @@ def move_everything(patch):
         if tag != "named_tuple":  # algorithms make their states, which those of a file are compared with
             patch.delattr(sys.modules[module], attribute)
         patch.setattr(thing, "__module__", "elsewhere")
-        setattr(elsewhere, f"Renamed{attribute}", thing)
-        patch.setitem(NAMES[tag], name, f"elsewhere:Renamed{attribute}")
+        setattr(elsewhere, f"Renamed{name}", thing)  # two classes may have one name
+        patch.setitem(NAMES[tag], name, f"elsewhere:Renamed{name}")
 
 
 @pytest.mark.parametrize("name", EVERY_MODEL)

@@ -132,7 +132,7 @@ def axes(monkeypatch):
         paint(painted.setdefault(name, Figure().subplots()))
         return ""
 
-    monkeypatch.setattr(figures, "_svg", paint_only)
+    monkeypatch.setattr(figures, "draw_svg", paint_only)
     return painted
 
 

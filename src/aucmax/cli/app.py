@@ -1,9 +1,10 @@
 """The application: which commands there are, and how errors and warnings are said.
 
-An error that users can correct ends with exit status 2 and one line on standard error, any other error with status 1.
-SIGINT, SIGTERM and SIGHUP end a command as an error does, so that nothing half-written stays behind, with status 128
-plus their number. --debug also shows the traceback. Results go to standard output, as JSON with --json; notes and
-progress go to standard error. Commands import what is heavy when they run, so that `aucmax --help` is fast.
+An error that users can correct ends with exit status 2 and one line on standard error, or one for each column of a file
+whose cells cannot be used; any other error ends with status 1. SIGINT, SIGTERM and SIGHUP end a command as an error
+does, so that nothing half-written stays behind, with status 128 plus their number. --debug also shows the traceback.
+Results go to standard output, as JSON with --json; notes and progress go to standard error. Commands import what is
+heavy when they run, so that `aucmax --help` is fast.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ def prepare_streams() -> None:
 
 
 def say(error: BaseException, translate: Callable[[str], str]) -> int:
-    """Write one line about an error to standard error, and return the exit status."""
+    """Write one line about an error to standard error, or one for each column of a file; return the exit status."""
     if isinstance(error, BrokenPipeError):  # the reader of our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -149,6 +150,10 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
         text, status = "interrupted.", INTERRUPTED
     elif hasattr(error, "format_message"):  # about the options; empty if the command is missing, which shows the help
         text, status = error.format_message(), 2
+    elif len(lines := getattr(error, "lines", ())) > 1:  # of a `FileProblems` error
+        sys.stderr.write(f"aucmax: {getattr(error, 'name', '')} has problems in {len(lines)} columns:\n")
+        sys.stderr.writelines(f"  {' '.join(translate(line).split())}\n" for line in lines)
+        text, status = "", 2
     elif isinstance(error, ValueError | OSError | ImportError | MemoryError):
         text, status = translate(describe_error(error)), 2
     else:

@@ -35,8 +35,10 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
     from sklearn.pipeline import Pipeline
 
     from .score_file import classes_of
+    from .table_model import describe_columns, find_reading, split_model
 
-    model, classes = file.model, classes_of(file)
+    reading = find_reading(file.model)
+    (_, model), classes = split_model(file.model), classes_of(file)
     steps = list(model) if isinstance(model, Pipeline) else [model]
     return {
         "algorithm": " + ".join(type(step).__name__ for step in steps),
@@ -45,6 +47,7 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
         "blend": describe_members(model),
         "classes": {"negative": classes.names[0], "positive": classes.names[1]},
         "columns": int(model.n_features_in_),
+        "table": [] if reading is None else describe_columns(reading),
         "training": file.notes.get("training") or {},
         "test": file.notes.get("test") or {},
         "versions": file.versions,
@@ -61,9 +64,14 @@ def describe_fitted(model: Any) -> dict[str, Any]:
         fitted[HELD_OUT] = float(model.blend_auc_)
     elif (best := best_index(model)) is not None:
         fitted[HELD_OUT] = float(model.cv_results_["mean_test_score"][best])
-    if hasattr(model, "coef_"):
+    if is_linear(model):
         fitted["weights not 0"] = int((model.coef_ != 0).sum())
     return fitted
+
+
+def is_linear(model: Any) -> bool:
+    """Return whether a model has a weight for each column; `coef_` of an additive model has one for each cell."""
+    return hasattr(model, "coef_") and not hasattr(model, "terms_")
 
 
 def describe_members(model: Any) -> list[dict[str, Any]]:
@@ -101,6 +109,12 @@ def list_entries(file: ModelFile) -> list[tuple[str, str]]:
         entries.append(("tested on", f"{test['file']}: {test['rows']:,} rows, {headline_text(test)}"))
     entries.append(("written by", ", ".join(f"{library} {version}" for library, version in about["versions"].items())))
     return entries
+
+
+def show_table(columns: list[dict[str, Any]]) -> list[Table]:
+    """Return the table of how columns are read, as `describe_columns` lists them; nothing if there are none."""
+    rows = [(each["column"], each["kind"], f"{each['missing']:,}", each["found"]) for each in columns]
+    return [make_table("", ("column", "read as", "missing", "found"), rows, right=(2,))] if rows else []
 
 
 def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
@@ -154,15 +168,19 @@ def describe_fit(file: ModelFile, seconds: float, output: Path, report: Path | N
     return {"model": str(output), "report": report and str(report), "seconds": seconds, **describe_model(file)}
 
 
-def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None) -> list[Any]:
-    """Return the result of `aucmax fit`, as lines and the table of a blend."""
+def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None, is_named: bool) -> list[Any]:
+    """Return the result of `aucmax fit`, as lines and the table of a blend.
+
+    `is_named` tells whether the user has named the positive class.
+    """
     about = describe_model(file)
     training, test = about["training"], about["test"]
     lines = [about["algorithm"] + "".join(f", {name} {text}" for name, text in list_fitted(about))]
     share = training["positive rows"] / training["rows"]
+    larger = ", the larger class: --positive names another" if share > 0.5 and not is_named else ""
     lines.append(
         f"{training['rows']:,} rows, {training['positive rows']:,} of class {about['classes']['positive']} "
-        f"({share:.2%}), {about['columns']:,} columns; {seconds:.1f} s"
+        f"({share:.2%}{larger}), {about['columns']:,} columns; {seconds:.1f} s"
     )
     if test:
         lines.append(f"test {headline_text(test)} on {test['rows']:,} rows")
@@ -241,8 +259,9 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
 
     from ..report.html import Report
     from .score_file import classes_of
+    from .table_model import split_model
 
-    model = file.model
+    _, model = split_model(file.model)
     best, blend = best_index(model), getattr(model, "blend_", None)
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
@@ -257,6 +276,7 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
         best_index=best,
         blend=blend,
         blend_auc=None if blend is None else model.blend_auc_,
+        table=[tuple(each.values()) for each in describe_model(file)["table"]],
         weights=largest_weights(file),
         weights_note=""
         if file.notes.get("spreads") is None
@@ -272,11 +292,13 @@ def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | 
     """
     import numpy as np
 
-    model, spreads = file.model, file.notes.get("spreads")
-    if not hasattr(model, "coef_"):
+    from .table_model import feature_names, split_model
+
+    (_, model), spreads = split_model(file.model), file.notes.get("spreads")
+    if not is_linear(model):
         return None
     weights = model.coef_[0] if spreads is None else model.coef_[0] * spreads
-    names = getattr(model, "feature_names_in_", None)
+    names = feature_names(file.model)
     chosen = [j for j in np.argsort(-np.abs(weights), kind="stable")[:n] if weights[j]]
     return [(f"column {j + 1}" if names is None else str(names[j]), float(weights[j])) for j in chosen]
 

@@ -10,6 +10,7 @@ from ..files import Source
 from ..models.model_file import ModelFile, versions
 from .fit_file import TrainedModel, check_columns, describe, describe_training
 from .read_file import naming
+from .table_model import join_model
 
 SECONDS = 10  # to wait for a scheduler
 
@@ -53,6 +54,6 @@ def fit_on_cluster(estimator: Any, source: Source, positive: str | None, memory:
             raise (
                 error.__cause__ if isinstance(error.__cause__, ValueError | OSError) else ValueError(error)
             ) from error
-    describe(estimator, rows.labels, source)
-    notes = describe_training(source, rows.labels, rows.counts, rows.n_features, spreads, by_blocks=True)
-    return TrainedModel(ModelFile(estimator, notes, versions()), None, None)
+    describe(estimator, rows.labels)
+    notes = describe_training(source, rows.labels, rows.counts, spreads, by_blocks=True)
+    return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), None, None)

@@ -22,6 +22,7 @@ from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
 from ..stochastic.epochs import OnlineClassifier, StochasticClassifier
 from .read_file import OnBlock, find_classes, ignore, naming, read_rows
+from .table_model import join_model
 
 FIT_SHARE = 1.5  # memory that reading and fitting take together, as a multiple of what reading takes
 ROLES = {"weight": "sample_weight", "group": "groups"}  # columns of a file, and the arguments of `fit` that take them
@@ -51,7 +52,7 @@ class TrainedModel(NamedTuple):
     Attributes
     ----------
     file : ModelFile
-        The model and its notes: a summary of the training rows, and how columns become features.
+        The model and its notes: a summary of the training rows.
     scores : ndarray or None
         The scores of the training rows; None if they were read by blocks.
     positive : ndarray or None
@@ -101,14 +102,14 @@ def fit_in_memory(
         estimator.fit(rows.features, mask, **arguments)
     last.set_callbacks()
     scores = estimator.decision_function(rows.features)
-    describe(estimator, classes, source)
+    describe(estimator, classes)
     usable = np.ones(len(mask), dtype=bool) if rows.weight is None else rows.weight > 0
     counts = np.array([np.count_nonzero(usable & ~mask), np.count_nonzero(usable & mask)])
     spreads = None
     if hasattr(estimator, "coef_"):
         spreads = StandardScaler(with_mean=False).fit(rows.features, sample_weight=rows.weight).scale_
-    notes = describe_training(source, classes, counts, rows.features.shape[1], spreads, by_blocks=False)
-    return TrainedModel(ModelFile(estimator, notes, versions()), scores, mask)
+    notes = describe_training(source, classes, counts, spreads, by_blocks=False)
+    return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), scores, mask)
 
 
 def check_columns(estimator: Any, source: Source) -> None:
@@ -157,8 +158,8 @@ def fit_by_blocks(estimator: Any, rows: FileRows) -> TrainedModel:
     source = rows.passes.source
     with naming(source):
         estimator.fit_rows(rows)
-    notes = describe_training(source, rows.labels, rows.counts, rows.n_features, rows.spreads(), by_blocks=True)
-    return TrainedModel(ModelFile(estimator, notes, versions()), None, None)
+    notes = describe_training(source, rows.labels, rows.counts, rows.spreads(), by_blocks=True)
+    return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), None, None)
 
 
 def can_read_blocks(estimator: Any) -> bool:
@@ -168,21 +169,18 @@ def can_read_blocks(estimator: Any) -> bool:
     return hasattr(estimator, "fit_rows") and getattr(estimator, "solver", "auto") != "dual"
 
 
-def describe(estimator: Any, classes: Classes, source: Source) -> None:
-    """Give a model that was fitted to a mask the labels of its file, and the names of its columns."""
-    first, last = (estimator[0], estimator[-1]) if isinstance(estimator, Pipeline) else (estimator, estimator)
+def describe(estimator: Any, classes: Classes) -> None:
+    """Give a model that was fitted to a mask the labels of its file."""
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     last.classes_ = classes.array()
     if hasattr(last, "moments_"):
         last.moments_ = last.moments_.relabelled(last.classes_)
-    if source.feature_names is not None:
-        first.feature_names_in_ = np.array(source.feature_names, dtype=object)
 
 
 def describe_training(
     source: Source,
     classes: Classes,
     counts: np.ndarray,
-    n_features: int,
     spreads: np.ndarray | None,
     by_blocks: bool,
 ) -> dict[str, Any]:
@@ -194,12 +192,10 @@ def describe_training(
             "format": source.format,
             "rows": negative + positive,
             "positive rows": positive,
-            "columns": n_features,
             "read by blocks": by_blocks,
         },
         "classes": classes._asdict(),
         "target": source.target,
-        "encoding": None if source.encoding is None else source.encoding._asdict(),
         "spreads": spreads,
     }
 

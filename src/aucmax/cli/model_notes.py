@@ -10,6 +10,7 @@ import os
 from ..models.checks import array, either, fields, instance, items, number
 from ..models.model_file import ModelFile, read_model
 from ..models.schemas import anything, count, plain, real
+from .table_model import split_model
 
 text, absent = instance(str), instance(type(None))
 TRAINING = ("rows", "positive rows")
@@ -24,7 +25,6 @@ NOTES = fields(
                     "format": text,
                     "rows": number(int, low=1),
                     "positive rows": count,
-                    "columns": count,
                     "read by blocks": instance(bool),
                 },
                 required=TRAINING,
@@ -41,14 +41,6 @@ NOTES = fields(
             {"negative": plain, "positive": plain, "rest": instance(bool)}, required=("negative", "positive")
         ),
         "target": either(absent, text),
-        "encoding": either(
-            absent,
-            fields(
-                {"columns": items(text), "categories": fields({}, others=items(text))},
-                required=("columns", "categories"),
-                others=anything,
-            ),
-        ),
         "spreads": either(absent, array("f", "d")),
     },
     others=anything,
@@ -72,7 +64,8 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
     if not hasattr(file.model, "decision_function"):
         raise ValueError(f"{os.fspath(path)} holds a {type(file.model).__name__}, which scores no rows.")
     try:
-        NOTES(file.notes, "the notes", {"d": int(file.model.n_features_in_), "two": 2})
+        _, inner = split_model(file.model)
+        NOTES(file.notes, "the notes", {"d": int(inner.n_features_in_), "two": 2})
     except (ValueError, AttributeError) as error:
         raise ValueError(f"{os.fspath(path)} cannot be used here: {error}.") from error
     return file

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-DATA, MODEL, OUTPUT = "Data", "Model", "Output"
+DATA, COLUMNS, MODEL, OUTPUT = "Data", "Columns of tables", "Model", "Output"
 Data = Annotated[
     list[str], typer.Argument(metavar="DATA...", help="Rows, in one file or in several; - is standard input.")
 ]
@@ -30,7 +30,47 @@ Positive = Annotated[
         rich_help_panel=DATA,
     ),
 ]
-OneHot = Annotated[bool, typer.Option("--one-hot", help="One-hot encode columns of text.", rich_help_panel=DATA)]
+Drop = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out.", rich_help_panel=COLUMNS)
+]
+Identifiers = Annotated[
+    list[str] | None,
+    typer.Option("--id", metavar="COLUMN", help="A column that identifies rows.", rich_help_panel=COLUMNS),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="A column to read as levels.", rich_help_panel=COLUMNS),
+]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="A column to read as numbers.", rich_help_panel=COLUMNS),
+]
+Date = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="A column to read as dates.", rich_help_panel=COLUMNS)
+]
+NaValues = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT", help="A further spelling of missing values.", rich_help_panel=COLUMNS),
+]
+Thousands = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="The separator of thousands; by default, one that a whole column has.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What separates the cells of CSV; by default, comma, tab or semicolon.",
+        rich_help_panel=DATA,
+    ),
+]
+TextEncoding = Annotated[
+    str, typer.Option("--encoding", metavar="NAME", help="The encoding of CSV.", rich_help_panel=DATA)
+]
 Header = Annotated[
     bool,
     typer.Option(

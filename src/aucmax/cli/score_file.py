@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import typer
 
-from ..files import Encoding, Source, open_source
+from ..files import Source, open_source
 from ..files.labels import Classes
 from ..models.model_file import ModelFile
 from ..report.evaluation import Evaluation, evaluate
 from .console import Console, on_block
 from .read_file import OnBlock, ignore, naming
+from .table_model import Surprises, find_reading, read_as_numbers, split_model
 from .unused_options import check_used
 
 
@@ -32,28 +33,23 @@ def open_rows(
 
     If the command is given as `context`, its options that the files do not use are refused.
     """
-    encoding = encoding_of(file)
+    reading, (_, inner) = find_reading(file.model), split_model(file.model)
+    names = getattr(file.model, "feature_names_in_", None)
+    if reading is None and names is not None:
+        reading = read_as_numbers(names.tolist())
     source = open_source(
         path,
-        n_features=file.model.n_features_in_,
-        encoding=encoding,
+        n_features=inner.n_features_in_,
+        reading=reading,
         target=target or file.notes.get("target"),
         **options,
     )
     if context is not None:
         check_used(context, [source.format])
-    if (encoding is None) != (source.encoding is None):
-        which = "the model" if encoding is None else source.name
+    if (reading is None) != (source.reading is None):
+        which = "the model" if reading is None else source.name
         console.note(f"{source.name}: columns are taken in their order, since {which} has no names of columns")
     return source
-
-
-def encoding_of(file: ModelFile) -> Encoding | None:
-    """Return how columns become the features of a model: as in its notes, or else the columns that it was fitted to."""
-    known, names = file.notes.get("encoding"), getattr(file.model, "feature_names_in_", None)
-    if known is not None:
-        return Encoding(**known)
-    return None if names is None else Encoding([str(name) for name in names], {})
 
 
 def classes_of(file: ModelFile) -> Classes:
@@ -70,13 +66,16 @@ def without_names() -> Iterator[None]:
         yield
 
 
-def score_rows(file: ModelFile, source: Source, on_block: OnBlock = ignore) -> tuple[np.ndarray, np.ndarray]:
+def score_rows(
+    file: ModelFile, source: Source, surprises: Surprises, on_block: OnBlock = ignore
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of all rows of a file, and the mask of the positives."""
     scores, masks = [], []
-    classes = classes_of(file)
+    classes, (_, inner) = classes_of(file), split_model(file.model)
     with without_names():
         for block in source.blocks():
-            scores.append(file.model.decision_function(block.features))
+            scores.append(inner.decision_function(block.features))
+            surprises.add(block.tallies)
             masks.append(classes.mask(np.asarray(block.y), source.name))
             on_block("scoring", block)
     positive = np.concatenate(masks)
@@ -92,8 +91,11 @@ def evaluate_file(
     """Return the evaluation of a model on a file, and the scores of its negatives and of its positives."""
     source = open_rows(console, file, path, with_target=True, **options)
     with console.progress() as bar, naming(source):
-        scores, positive = score_rows(file, source, on_block(bar, source))
-        return evaluate_scores(scores, positive, max_fpr)
+        surprises = Surprises()
+        scores, positive = score_rows(file, source, surprises, on_block(bar, source))
+    for note in surprises.notes(source.name):
+        console.note(note)
+    return evaluate_scores(scores, positive, max_fpr)
 
 
 def evaluate_scores(

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import typer
 from sklearn.pipeline import Pipeline
 
+from ..files import FORMATS
+
 
 class Facts(NamedTuple):
     """What decides whether an option is used.
@@ -18,7 +20,7 @@ class Facts(NamedTuple):
     Attributes
     ----------
     formats : collection of str
-        The formats of the files that are read.
+        The formats of the files that are read: those of files of rows, or "model" where a command shows a model.
     estimator : estimator or None
         What is fitted.
     options : dict
@@ -69,10 +71,15 @@ def blends(facts: Facts) -> bool:
     )
 
 
+OF_CSV = Use(reads("csv"), "for CSV")
+OF_TABLES = Use(reads("csv", "parquet"), "for CSV and Parquet")
 USES = {
+    "top": Use(reads("model"), "for models"),
+    "format": Use(reads(*FORMATS), "for files of rows"),
     "zero_based": Use(reads("libsvm"), "for LIBSVM text"),
-    "header": Use(reads("csv"), "for CSV"),
-    "target": Use(reads("csv", "parquet"), "for CSV and Parquet"),
+    **dict.fromkeys(("header", "delimiter", "encoding"), OF_CSV),
+    **dict.fromkeys(("target", "keep", "drop", "identifiers", "categorical", "numeric", "date"), OF_TABLES),
+    **dict.fromkeys(("na_values", "thousands"), OF_TABLES),
     "l1_ratio": Use(lambda facts: facts.parameter("penalty") == "elasticnet", "with penalty='elasticnet'"),
     "selection": Use(blends, "with loss='auto' and penalty='l2', and without alpha= and n_nonzero="),
     "cv": Use(chooses_alpha, "without alpha= or with several n_nonzero="),
@@ -90,7 +97,7 @@ def check_used(context: typer.Context, formats: Collection[str], estimator: Any 
     context : typer.Context
         The running command.
     formats : collection of str
-        The formats of the files that are read.
+        The formats of the files that are read, or "model".
     estimator : estimator, default=None
         What is fitted, if anything is.
     """

@@ -3,6 +3,9 @@
 1. A first pass takes evenly spaced scores of each partition. Every so many of them, sorted, is a splitter.
 2. Each partition cuts its scores into buckets between the splitters. Equal scores are in one bucket.
 3. Each bucket brings together its scores of all partitions, on some worker, in the order of the rows.
+
+A score that a whole bucket or more would share has a bucket of its own, which is not brought together: what it needs of
+each partition is a number or two.
 """
 
 from __future__ import annotations
@@ -14,6 +17,21 @@ import numpy as np
 
 BUCKET = 1 << 22  # about so many rows of one bucket
 PICKED = 64  # scores of each bucket among which a splitter is chosen
+
+
+class Splitters(NamedTuple):
+    """Where a vector of scores is cut.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_buckets - 1,)
+        The splitters, increasing: a bucket has the scores from one splitter on, below the next.
+    tied : list of bool
+        For each bucket, whether all its scores are equal: to the splitter below it.
+    """
+
+    edges: np.ndarray
+    tied: list[bool]
 
 
 class Piece(NamedTuple):
@@ -53,24 +71,28 @@ class Pieces(NamedTuple):
 
 
 def pick(scores: np.ndarray) -> np.ndarray:
-    """Return evenly spaced scores of a partition."""
-    return np.sort(scores)[:: max(BUCKET // PICKED, 1)]
+    """Return evenly spaced scores of a partition, from its least one on."""
+    ranks = np.arange(0, len(scores), max(BUCKET // PICKED, 1))
+    return np.partition(scores, ranks)[ranks] if len(ranks) else scores
 
 
-def find_splitters(picked: np.ndarray) -> np.ndarray:
+def find_splitters(picked: np.ndarray) -> Splitters:
     """Return the splitters, from what `pick` returned for all partitions."""
-    return np.unique(np.sort(picked)[PICKED::PICKED])
+    values, times = np.unique(np.sort(picked)[PICKED::PICKED], return_counts=True)
+    heavy = values[times > 1]
+    edges = np.union1d(values, np.nextafter(heavy, np.inf))
+    return Splitters(edges, [False, *np.isin(edges[:-1], heavy).tolist(), False][: len(edges) + 1])
 
 
-def cut(job: Any, splitters: Mapping[int, np.ndarray], number: int, *partition: Any) -> Pieces:
+def cut(job: Any, splitters: Mapping[int, Splitters], number: int, *partition: Any) -> Pieces:
     """Return the pieces of a partition.
 
     Parameters
     ----------
     job : Job
         Makes the block of a partition.
-    splitters : mapping of int to ndarray
-        The numbers of the columns of scores, and the splitters of each, increasing.
+    splitters : mapping of int to Splitters
+        The numbers of the columns of scores, and the splitters of each.
     number : int
         The number of the partition.
     *partition
@@ -83,7 +105,7 @@ def cut(job: Any, splitters: Mapping[int, np.ndarray], number: int, *partition: 
     """
     block = job.block(number, *partition)
     positive, weights, orders, buckets = block.targets.positive, block.targets.sample_weight, [], []
-    for column, edges in splitters.items():
+    for column, (edges, _) in splitters.items():
         scores = np.asarray(block.X[:, column], dtype=np.float64)
         bucket = np.searchsorted(edges, scores, "right")
         order = np.argsort(bucket, kind="stable")
@@ -96,6 +118,11 @@ def cut(job: Any, splitters: Mapping[int, np.ndarray], number: int, *partition: 
             ]
         )
     return Pieces(positive, orders, buckets)
+
+
+def piece_of(pieces: Pieces, vector: int, bucket: int) -> Piece:
+    """Return the piece of a bucket."""
+    return pieces.buckets[vector][bucket]
 
 
 def join_pieces(pieces: Sequence[Piece]) -> Piece:

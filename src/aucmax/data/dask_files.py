@@ -7,7 +7,8 @@ import numpy as np
 from ..files import Block, Source
 from ..files.labels import Classes, Labels
 from .blocks import MEMORY
-from .dask import DaskRows, compute
+from .dask import DaskRows
+from .dask_tasks import compute
 from .row_block import widen
 
 
@@ -37,7 +38,8 @@ class DaskFiles(DaskRows):
         files = list(getattr(source, "sources", [source]))
         look, read = dask.delayed(labels_and_width, pure=False), dask.delayed(read_file, pure=False)
         sent = [dask.delayed(file, pure=False, traverse=False) for file in files]
-        found, widths = zip(*compute([look(file) for file in sent]), strict=True)
+        looks = dask.delayed(list, pure=False)([look(file) for file in sent])
+        found, widths = zip(*compute(looks), strict=True)
         labels = Labels(source.name, positive)
         labels.observe(np.concatenate(found))
         self.labels, _ = labels.classes()

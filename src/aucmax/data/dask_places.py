@@ -3,6 +3,8 @@
 1. Each bucket finds the place of each of its rows among its own. To the place among all rows it lacks twice the number
    of rows of the other class in lower buckets.
 2. The places go back to their partitions, where they are summed. All sums are integers.
+
+In a bucket of equal scores, the place of a row is the number of rows of the other class: only numbers are sent.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .dask_buckets import Piece, Pieces, cut, join_pieces
+from .dask_buckets import Piece, Pieces, Splitters, cut, join_pieces, piece_of
+from .dask_tasks import compute, merge_by_tree
 from .places import Places, PlaceSums, compared, places_among
 
 
@@ -23,23 +26,23 @@ class BucketPlaces(NamedTuple):
     ----------
     counts : ndarray of shape (2,)
         Number of negatives and of positives.
-    places : list of ndarray
-        The places, for each partition.
+    places : list of ndarray or None
+        The places, for each partition; None if all scores are equal.
     """
 
     counts: np.ndarray
-    places: list[np.ndarray]
+    places: list[np.ndarray] | None
 
 
-def places_by_buckets(partitions: Sequence[Any], splitters: Mapping[int, np.ndarray], job: Any) -> Places:
+def places_by_buckets(partitions: Sequence[Any], splitters: Mapping[int, Splitters], job: Any) -> Places:
     """Return the places of one or two vectors of scores.
 
     Parameters
     ----------
     partitions : sequence of tuple
         The partitions of the scores, as the tasks that `job.block` takes; the vectors are columns of its X.
-    splitters : mapping of int to ndarray
-        The numbers of the columns, and the splitters of each, increasing.
+    splitters : mapping of int to Splitters
+        The numbers of the columns, and the splitters of each.
     job : Job
         Makes the block of a partition.
 
@@ -50,23 +53,26 @@ def places_by_buckets(partitions: Sequence[Any], splitters: Mapping[int, np.ndar
     """
     import dask
 
-    from .dask import compute, merge_by_tree
+    def task(function: Any) -> Any:
+        return dask.delayed(function, pure=False)
 
     sent = dask.delayed(job, pure=False, traverse=False)
-    cuts = [dask.delayed(cut, pure=False)(sent, splitters, number, *part) for number, part in enumerate(partitions)]
+    cuts = [task(cut)(sent, splitters, number, *part) for number, part in enumerate(partitions)]
     local = [
         [
-            dask.delayed(bucket_places, pure=False)([piece.buckets[c][k] for piece in cuts])
-            for k in range(len(edges) + 1)
+            task(tied_places)([task(counts_of)(piece, c, k) for piece in cuts])
+            if is_tied
+            else task(bucket_places)([task(piece_of)(piece, c, k) for piece in cuts])
+            for k, is_tied in enumerate(tied)
         ]
-        for c, edges in enumerate(splitters.values())
+        for c, (_, tied) in enumerate(splitters.values())
     ]
     counts = [[bucket.counts for bucket in buckets] for buckets in local]
     sums = [
-        dask.delayed(join, pure=False)(piece, [[bucket.places[p] for bucket in buckets] for buckets in local], counts)
+        task(join)(piece, [[task(places_in)(bucket, p) for bucket in buckets] for buckets in local], counts)
         for p, piece in enumerate(cuts)
     ]
-    totals, positives, negatives = compute(merge_by_tree(dask.delayed(merge, pure=False), sums))[0]
+    totals, positives, negatives = compute(merge_by_tree(task(merge), sums), cuts)
     return Places([total / (2 * positives.n * negatives.n) for total in totals], positives, negatives)
 
 
@@ -81,17 +87,34 @@ def bucket_places(pieces: Sequence[Piece]) -> BucketPlaces:
     return BucketPlaces(np.array([len(scores) - n_positive, n_positive]), np.split(places, bounds))
 
 
+def tied_places(counts: Sequence[np.ndarray]) -> BucketPlaces:
+    """Return the places of the rows of a bucket of equal scores, given by the counts of all partitions."""
+    return BucketPlaces(np.sum(counts, axis=0), None)
+
+
+def counts_of(pieces: Pieces, vector: int, bucket: int) -> np.ndarray:
+    """Return the numbers of negatives and of positives of a partition in a bucket."""
+    return np.bincount(piece_of(pieces, vector, bucket).positive, minlength=2)
+
+
+def places_in(bucket: BucketPlaces, partition: int) -> np.ndarray | None:
+    """Return the places of the rows of one partition in a bucket, None if all scores are equal."""
+    return None if bucket.places is None else bucket.places[partition]
+
+
 def join(
-    pieces: Pieces, local: list[list[np.ndarray]], counts: list[list[np.ndarray]]
+    pieces: Pieces, local: list[list[np.ndarray | None]], counts: list[list[np.ndarray]]
 ) -> tuple[list[int], PlaceSums, PlaceSums]:
     """Return the sums of a partition: of the positives' places by each vector, and the `PlaceSums` of both classes."""
     places = []
-    for order, buckets, of_bucket in zip(pieces.orders, local, counts, strict=True):
+    for order, buckets, own, of_bucket in zip(pieces.orders, local, pieces.buckets, counts, strict=True):
         lower = np.cumsum([np.zeros(2, dtype=np.int64), *of_bucket[:-1]], axis=0)
-        bucket = np.repeat(np.arange(len(buckets)), [len(part) for part in buckets])
-        other = np.where(pieces.positive[order], 0, 1)
+        in_bucket = []  # the places of the rows, bucket by bucket
+        for piece, found, below, its in zip(own, buckets, lower, of_bucket, strict=True):
+            other = np.where(piece.positive, 0, 1)
+            in_bucket.append((its[other] if found is None else found) + 2 * below[other])
         of_rows = np.empty(len(order), dtype=np.int64)
-        of_rows[order] = np.concatenate(buckets) + 2 * lower[bucket, other]
+        of_rows[order] = np.concatenate(in_bucket)
         places.append(of_rows)
     totals = [of_rows[pieces.positive].sum().item() for of_rows in places]
     difference = compared(places)

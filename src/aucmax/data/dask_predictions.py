@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .dask import is_array
+from .dask_partitions import is_array
 
 Method = Callable[[Any], np.ndarray]
 

@@ -24,6 +24,7 @@ from .row_block import LazyVector, RowBlock
 from .scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
 
 BINS_SHARE = 16  # bins may take 1/16 of the memory
+SENT_BINS_SHARE = 64  # of several partitions 1/64: each makes bins of its own, which are sent and merged
 
 
 class BlockedHeldOut:
@@ -56,7 +57,8 @@ class BlockedHeldOut:
         n_splits = sum(len(model.round.splits) for model in models)
         rare = rows.rare_rows()
         looked_up = None if rare is None else [RareScores.of(rare, model) for model in models]
-        n_bins = count_of_bins(n_splits * n_candidates, rows.memory / BINS_SHARE)
+        share = BINS_SHARE if len(rows._before()) == 1 else SENT_BINS_SHARE
+        n_bins = count_of_bins(n_splits * n_candidates, rows.memory / share)
 
         def step(state: State, block: RowBlock) -> None:
             for number, model in enumerate(models):

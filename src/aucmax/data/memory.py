@@ -46,7 +46,7 @@ class MemorySpace:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.targets.positive)
+        return self.targets.positive.shape[0]
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -85,7 +85,41 @@ class MemorySpace:
         return function(self.targets, *vectors)
 
 
-class MemoryRows(MemorySpace):
+class MatrixRows:
+    """Rows that are one matrix, in memory or on a device: their sizes.
+
+    Attributes
+    ----------
+    X : matrix of shape (n_rows, n_features)
+        The rows, dense or CSR.
+    """
+
+    X: Any
+    is_sparse: bool
+    n_features: int
+    groups: np.ndarray | None
+    feature_names: list[str] | None = None  # `fit` takes them from X itself
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def row_length(self) -> float:
+        """Mean number of stored values in a row."""
+        return self.X.nnz / max(self.n_rows, 1) if self.is_sparse else float(self.n_features)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether there are groups."""
+        return self.groups is not None
+
+    def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+        """Do nothing: no answer takes a reading here."""
+
+
+class MemoryRows(MatrixRows, MemorySpace):
     """The rows of a binary problem in memory, validated.
 
     Parameters
@@ -103,7 +137,6 @@ class MemoryRows(MemorySpace):
     """
 
     in_memory = True
-    feature_names: list[str] | None = None  # `fit` takes them from X itself
 
     def __init__(
         self,
@@ -115,32 +148,9 @@ class MemoryRows(MemorySpace):
     ) -> None:
         super().__init__(None)
         self.X, self.y, self.classes, self.sample_weight, self.groups = X, y, classes, sample_weight, groups
-        self.is_sparse = sparse.issparse(X)
+        self.is_sparse, self.n_features = sparse.issparse(X), X.shape[1]
 
-    # Sizes. The targets are determined when they are first needed: an exact fit does not need them.
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.X.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.X.shape[1]
-
-    @property
-    def row_length(self) -> float:
-        """Mean number of stored values in a row."""
-        return self.X.nnz / max(self.n_rows, 1) if self.is_sparse else float(self.n_features)
-
-    @property
-    def has_groups(self) -> bool:
-        """Whether there are groups."""
-        return self.groups is not None
-
-    def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
-        """Do nothing: no answer takes a reading here."""
+    # The targets are determined when they are first needed: an exact fit does not need them.
 
     def _find_targets(self) -> Targets:
         positive = self.y == self.classes[1]
@@ -154,9 +164,9 @@ class MemoryRows(MemorySpace):
 
     # From columns to scores and back
 
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        """Return X @ w for w of shape (n_features,) or (n_features, L), columns contiguous."""
-        return scores_of(self.X, w)
+    def scores(self, w: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return X @ w, or X[rows] @ w, for w of shape (n_features,) or (n_features, L), columns contiguous."""
+        return scores_of(self.X, w, rows)
 
     def pullback(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g, for g of shape (n_rows,) or (n_rows, L).
@@ -327,7 +337,7 @@ class MemoryHeldOut:
 
         def auc(job: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[float]:
             test, W, _ = job
-            columns = scores_of(rows.X, W.T, test).T
+            columns = rows.scores(W.T, test).T
             return areas(positive[test], columns, None if weights is None else weights[test])
 
         self.auc = np.array(list(map_threads(auc, list(self._splits()))))
@@ -342,7 +352,7 @@ class MemoryHeldOut:
         """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
         totals, times = np.zeros(self.rows.n_rows), np.zeros(self.rows.n_rows)
         for test, W, midpoints in self._splits():
-            totals[test] += scores_of(self.rows.X, W[candidate], test) - midpoints[candidate]
+            totals[test] += self.rows.scores(W[candidate], test) - midpoints[candidate]
             times[test] += 1
         with np.errstate(invalid="ignore"):
             return ScoreHistogram.of(self.rows, totals / times)  # NaN where a row was never held out

@@ -68,33 +68,38 @@ def device_area(positive: Any, scores: Any, weights: Any) -> float:
     return 1 - doubled / (2 * float(below[-1]) * float(xp.sum(own)))
 
 
-def auc_of_scores(space: Any, scores: Any) -> float:
-    """Return the AUC of a vector of scores. The rarer class is gathered, the other is looked up block by block.
+def aucs_of_scores(space: Any, *scores: Any) -> list[float]:
+    """Return the AUCs of vectors of scores. The rarer class is gathered, the other is looked up block by block.
 
     Parameters
     ----------
     space : ScoreSpace
-        The space of the vector.
-    scores : vector
+        The space of the vectors.
+    *scores : vector
         The scores.
     """
     from .memory import MemorySpace
 
     if isinstance(space, MemorySpace):  # all rows are one block
-        return space.reduce(lambda targets, s: areas(targets.positive, [s], targets.sample_weight)[0], scores)
+        return space.reduce(lambda targets, *s: areas(targets.positive, s, targets.sample_weight), *scores)
     few_are_positive = bool(space.counts[1] <= space.counts[0])
 
-    def rare(targets: Any, s: np.ndarray) -> np.ndarray:
-        columns = [s] if targets.sample_weight is None else [s, targets.sample_weight]
+    def rare(targets: Any, *s: np.ndarray) -> np.ndarray:
+        columns = s if targets.sample_weight is None else (*s, targets.sample_weight)
         return np.array(columns).compress(targets.positive == few_are_positive, axis=1)
 
-    def wins(targets: Any, s: np.ndarray) -> tuple[int, int]:
-        return sum_below(s, targets.positive != few_are_positive, targets.sample_weight, knots, below)
+    def wins(targets: Any, *s: np.ndarray) -> list[tuple[int, int]]:
+        many = targets.positive != few_are_positive
+        return [sum_below(column, many, targets.sample_weight, *few) for column, few in zip(s, tables, strict=True)]
 
-    values, *weights = space.reduce(rare, scores, merge=lambda a, b: np.append(a, b, axis=1))
-    knots, below = sort_distinct(values, weights[0] if weights else None)
-    sums = space.reduce(wins, scores, merge=lambda a, b: (a[0] + b[0], a[1] + b[1]))
-    return area(sums, below, few_are_positive)
+    def add(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        return [(x[0] + y[0], x[1] + y[1]) for x, y in zip(a, b, strict=True)]
+
+    gathered = space.reduce(rare, *scores, merge=lambda a, b: np.append(a, b, axis=1))
+    weights = gathered[len(scores)] if len(gathered) > len(scores) else None
+    tables = [sort_distinct(column, weights) for column in gathered[: len(scores)]]
+    sums = space.reduce(wins, *scores, merge=add)
+    return [area(of_column, below, few_are_positive) for of_column, (_, below) in zip(sums, tables, strict=True)]
 
 
 def sort_distinct(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

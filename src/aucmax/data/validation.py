@@ -3,7 +3,10 @@
 They are made in the public functions. The code below these trusts its arrays.
 """
 
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -36,6 +39,31 @@ def refuse_dask(what: str, **others: Any) -> None:
     for name, values in others.items():
         if is_dask(values):
             raise ValueError(f"{name} is a Dask collection, but {what} is not: compute() {name} first.")
+
+
+@contextmanager
+def naming_text(X: Any) -> Iterator[None]:
+    """Say what to do about columns of text, if X is a frame that has some and cannot be converted to numbers."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        name = find_text(X)
+        if name is None:
+            raise
+        raise ValueError(
+            f"X has columns that are not numbers, such as {name!r}: put TableEncoder before this estimator, as in "
+            "make_pipeline(TableEncoder(), AUCClassifier())."
+        ) from error
+
+
+def find_text(X: Any) -> str | None:
+    """Return the name of the first column of a pandas or polars frame that is neither a number nor a truth value."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return None
+    for name, dtype in zip(X.columns, X.dtypes, strict=True):
+        if not re.match(r"(u?int|float|bool|double|decimal)", str(dtype).lower()):
+            return str(name)
+    return None
 
 
 def check_rows(X: Any, y: Any) -> tuple[Any, np.ndarray]:

@@ -30,12 +30,16 @@ from ..data.validation import (
     check_weights,
     find_classes,
     is_dask,
+    naming_text,
 )
 from ..metrics import roc_auc
 from ..selection.calibration import Calibration, calibrate
 
 # The attributes that predictions need.
-PREDICTS = ("coef_", "intercept_", "classes_", "calibration_", "n_features_in_", "feature_names_in_")
+PREDICTS = (
+    "coef_", "intercept_", "classes_", "calibration_", "n_features_in_", "feature_names_in_",
+    "columns_", "terms_", "categories_",  # of additive models
+)  # fmt: skip
 
 NUMBERS = "biuf"  # kinds of labels that arrays on a device can hold
 
@@ -137,15 +141,16 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if on_device(X):
             raise ValueError(STAYS_ON_DEVICE)
         # Whether X is finite is checked in its moments, which saves a pass over the data.
-        X, y = validate_data(
-            self,
-            X,
-            to_numpy(y) if on_device(y) else y,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )
+        with naming_text(X):
+            X, y = validate_data(
+                self,
+                X,
+                to_numpy(y) if on_device(y) else y,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+            )
         check_columns(X.shape[1])
         return canonical(X), y, check_weights(sample_weight, X, allow_zero=not reset)
 
@@ -190,7 +195,8 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
             _check_n_features(self, X, reset=False)
             return device_scores(X, self.coef_[0]) + float(self.intercept_[0])
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        with naming_text(X):
+            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         return scores_of(X, self.coef_[0]) + self.intercept_[0]
 
     @lazy_on_dask
@@ -274,13 +280,13 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         scores = self.decision_function(X)
         if is_dask(X):
-            from ..data.dask import DaskScores
+            from ..data.dask_scores import DaskScores
 
             space = DaskScores(y, sample_weight, scores=scores)
             check_labels(space.classes, self.classes_)
-            return space.auc(0)
+            return space.aucs()[0]
         if on_device(scores):
-            from ..data.device import DeviceScores
+            from ..data.device_scores import DeviceScores
 
             return DeviceScores(y, sample_weight, classes=self.classes_, scores=scores).areas()[0]
         y = column_or_1d(y, warn=True)

@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import Any, cast
 
+from ..tables import Overrides, Reading
 from .lines import BOM, HEAD_BYTES, Lines
 from .paths import File, find_file
-from .several import Path, SeveralFiles, describe_paths, list_files
-from .source import Block, Encoding, Options, Source
+from .several import Path, SeveralFiles, check_formats, describe_paths, list_files
+from .source import Block, Options, Source
 
-__all__ = ["FORMATS", "Block", "Encoding", "Path", "Source", "describe_paths", "list_files", "open_source"]
+__all__ = ["FORMATS", "Block", "Path", "Source", "describe_paths", "list_files", "open_source"]
 
 FORMATS = ("libsvm", "csv", "parquet", "npz")
+TABLES = ("csv", "parquet")
 SUFFIXES = {
     ".libsvm": "libsvm",
     ".svm": "libsvm",
@@ -45,12 +48,22 @@ def open_source(
     target: str | None = None,
     weight: str | None = None,
     group: str | None = None,
-    one_hot: bool = False,
+    positive: str | None = None,
+    drop: Sequence[str] = (),
+    identifiers: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    date: Sequence[str] = (),
+    na_values: Sequence[str] = (),
+    thousands: str | None = None,
     header: bool = True,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
     zero_based: bool = False,
     n_features: int | None = None,
-    encoding: Encoding | None = None,
+    reading: Reading | None = None,
     with_target: bool | None = None,
+    keep: Sequence[str] = (),
 ) -> Source:
     r"""Open a file of rows.
 
@@ -69,19 +82,34 @@ def open_source(
     group : str, default=None
         The column (CSV, Parquet) or array (``.npz``) that holds the group of each row; by default, none are read.
         Groups are texts or numbers; CSV and Parquet give them as text.
-    one_hot : bool, default=False
-        CSV and Parquet: whether columns of text are one-hot encoded; by default, they are refused.
+    positive : str, default=None
+        CSV and Parquet: the positive label, for columns that are target-encoded; by default, the larger of two.
+    drop, identifiers : sequence of str, default=()
+        CSV and Parquet: columns to leave out, because the user says so or because they identify rows.
+    categorical, numeric, date : sequence of str, default=()
+        CSV and Parquet: columns to read as levels, as numbers or as dates; by default, their cells tell.
+    na_values : sequence of str, default=()
+        CSV and Parquet: further spellings of missing values.
+    thousands : str, default=None
+        CSV and Parquet: the separator of thousands in numbers; by default, one that a whole column has.
     header : bool, default=True
         CSV: whether the first line holds the names of the columns; without it they are x1, x2, ...
+    delimiter : str, default=None
+        CSV: what separates cells; by default comma, tab or semicolon, whichever the first line has most of.
+    encoding : str, default="utf-8"
+        CSV: the encoding of the text, one in which ASCII stays as it is.
     zero_based : bool, default=False
         LIBSVM: whether indices count from 0.
     n_features : int, default=None
         The number of columns that X must have.
-    encoding : Encoding, default=None
-        CSV and Parquet: the columns to use, which are found by name, and their categories. Other columns are ignored,
-        and other categories become zeros.
+    reading : Reading, default=None
+        CSV and Parquet: how a model reads its columns, which are found by name. Other columns are ignored. By default,
+        it is learnt from the rows, in a pass over them.
     with_target : bool, default=None
         Whether labels are required (True) or not read (False); None reads them where their column is clear.
+    keep : sequence of str, default=()
+        CSV and Parquet: columns whose cells come with the rows as text, beside those that the reading calls
+        identifiers.
 
     Returns
     -------
@@ -112,16 +140,41 @@ def open_source(
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
-    options = Options(target, weight, group, one_hot, header, zero_based, n_features, encoding, with_target)
+    said = Overrides(
+        drop=tuple(drop),
+        identifiers=tuple(identifiers),
+        categorical=tuple(categorical),
+        numeric=tuple(numeric),
+        date=tuple(date),
+        na_values=tuple(na_values),
+        thousands=thousands,
+    )
+    options = Options(
+        target=target,
+        weight=weight,
+        group=group,
+        positive=positive,
+        header=header,
+        delimiter=delimiter,
+        encoding=encoding,
+        zero_based=zero_based,
+        n_features=n_features,
+        reading=reading,
+        overrides=said,
+        with_target=with_target,
+        keep=tuple(keep),
+    )
     found = list_files(path)
-    if len(found) == 1:
-        return _open(found[0], format, options)
+    sources = [_open(found[0], format, options)]
+    options = options._replace(target=sources[0].target or target)
+    sources += [_open(name, format, options) for name in found[1:]]
+    name = sources[0].name if len(found) == 1 else describe_paths(path)
+    check_formats(name, sources)
+    if sources[0].format in TABLES and reading is None:
+        from .columns import learn_tables
 
-    def open_next(path: str, encoding: Encoding | None, target: str | None) -> Source:
-        same = options._replace(encoding=encoding or options.encoding, target=target or options.target)
-        return _open(path, format, same)
-
-    return SeveralFiles(describe_paths(path), found, open_next, one_hot and encoding is None)
+        learn_tables(name, cast(Any, sources), options)
+    return sources[0] if len(found) == 1 else SeveralFiles(name, found, sources)
 
 
 def _open(path: str, format: str | None, options: Options) -> Source:

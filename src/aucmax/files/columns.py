@@ -1,148 +1,321 @@
-"""Tables with named columns: which hold features, labels, weights and groups, and how they become arrays.
+"""Tables with named columns: how they are read, and the rows that they become.
 
-A column has one of the kinds "number", "bool" and "text", which are read as float64, bool and string columns, or a type
-that is not accepted.
+A table that a model was fitted to is read as then. Any other table is learnt first, in one pass or more: what each
+column holds (`aucmax.tables`), whether its cells can be used, and the labels of its levels where there are many.
 """
 
 from __future__ import annotations
 
-import math
+import functools
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from .source import Encoding, Options, Source
+from ..tables import Overrides, Reading
+from ..tables.features import is_sparse
+from ..tables.kinds import Column
+from ..tables.reading import Tally, make_reading, merge_summaries, summarise_column
+from ..tables.summary import ColumnSummary
+from ..tables.target_encoding import deal_folds
+from .labels import Labels
+from .problems import Problem, refuse_problems
+from .roles import (
+    Fault,
+    check_role,
+    check_width,
+    find_label_kind,
+    find_target,
+    listed,
+    read_labels,
+    read_texts,
+    read_weights,
+)
+from .source import BLOCK_BYTES, Block, Options, Source
 
-TARGETS = ("target", "label", "class", "y")
-KINDS = ("number", "bool", "text")
-MAX_CATEGORIES = 1000
-# X is CSR where one-hot encoding gives more features than this: most of them are zeros.
-DENSE_UP_TO = 256
-# X is filled column by column, this many rows at a time, so that the rows stay in the cache.
-ROWS_IN_CACHE = 1 << 13
-EMPTY = "the cell is empty: fill it or drop the row"
+
+class TableBlock(NamedTuple):
+    """Consecutive rows of a table.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        The columns that were asked for.
+    first_row : int
+        The number of the first row, from 0.
+    position, n_read : int
+        As in a `Block`.
+    place : callable
+        Returns what messages call a row of the part: its line, or its number.
+    """
+
+    table: Any
+    first_row: int
+    position: int
+    n_read: int
+    place: Callable[[int], str]
 
 
 class TableSource(Source):
     """A source with named columns.
 
-    A subclass defines `_text_tables` and `_refuse_text`, and calls `_choose` once it knows its columns.
+    A subclass defines `_read`, and calls `_choose` once it knows its columns.
     """
 
-    _kinds: dict[str, str]  # the kind of each column that is read
-    _may_encode: bool  # whether one_hot=True would accept columns of text
+    reading: Reading | None = None
+    training: bool = False  # whether the reading was learnt from these rows
+    _label_kind: str | None = None
 
     @abstractmethod
-    def _text_tables(self, columns: list[str]) -> Iterable[Any]:
-        """Yield tables of these columns, as text, that together have all rows."""
+    def _read(self, columns: Sequence[str], n_bytes: int, start: int) -> Iterator[TableBlock]:
+        """Yield these columns of the rows, by parts of at least one row.
 
-    @abstractmethod
-    def _refuse_text(self, columns: list[str]) -> NoReturn:
-        """Raise a ValueError about the first text in these columns, which should hold numbers."""
+        A column that was read as numbers and turns out to be text is added to `_doubted`, and is read as text later.
+        """
 
-    def _choose(self, kinds: dict[str, str], options: Options) -> None:
-        """Find the columns of features, labels, weights and groups, given the kinds of all columns."""
-        known = options.encoding
-        self._may_encode = known is None and not options.one_hot
-        roles = dict.fromkeys(() if known is None else known.columns, "a feature of the model")
+    @property
+    def _roles(self) -> list[str]:
+        """The columns of labels, weights and groups."""
+        return [column for column in (self.target, self.weight, self.group) if column is not None]
+
+    # Opening
+
+    def _choose(self, names: list[str], options: Options) -> None:
+        """Find the columns of features, labels, weights and groups, given the names of all columns."""
+        known, self._options, self._columns = options.reading, options, names
+        self._doubted: set[str] = set()
+        roles = {} if known is None else {column.name: "a feature of the model" for column in known.used}
         self.weight, self.group = options.weight, options.group
         for column, role in ((self.weight, "weight"), (self.group, "group")):
             if column is not None:
-                check_role(self.name, column, role, kinds, roles)
+                check_role(self.name, column, role, names, roles)
                 roles[column] = f"the {role}"
-        target = find_target(self.name, list(kinds), roles, options)
+        target = find_target(self.name, names, roles, options)
         if options.with_target is not False:
             self.target = target
-        columns = [c for c in kinds if c != target and c not in roles] if known is None else known.columns
-        self._check_columns(kinds, columns)
-        text = [c for c in columns if kinds[c] == "text" and (known is None or c not in known.categories)]
-        if text and (known is not None or not options.one_hot):
-            self._refuse_text(text)
-        if self.weight is not None and kinds[self.weight] == "text":
-            self._refuse_text([self.weight])
-        self.encoding = known or Encoding(columns, self._find_categories(text))
-        self._kinds = {c: "text" if c in self.encoding.categories else kinds[c] for c in self.encoding.columns}
-        self._kinds |= {c: kinds[c] for c in (self.target, self.weight) if c is not None}
-        if self.group is not None:
-            self._kinds[self.group] = "text"  # exact, also for integers beyond 2^53
-        self.feature_names = self.encoding.feature_names
-        self.n_features = len(self.feature_names)
-        self.sparse = bool(self.encoding.categories) and self.n_features > DENSE_UP_TO
-        check_width(self.name, self.n_features, options.n_features)
+        identifiers = [] if known is None else [c.name for c in known.columns if c.kind == "identifier"]
+        for column in options.keep:
+            if column not in names:
+                raise ValueError(f"{self.name} has no column {column!r} for keep=; {listed(names)}.")
+        self.kept = list(dict.fromkeys([*(name for name in identifiers if name in names), *options.keep]))
+        self._candidates = [name for name in names if name != target and name not in roles]
+        if known is not None:
+            self._check_columns(names, known)
+            self.use(known, training=False)
+        else:
+            self._check_overrides(names, options.overrides)
 
-    def _check_columns(self, kinds: dict[str, str], columns: list[str]) -> None:
-        for column in columns:
-            if column not in kinds:
-                raise ValueError(f"{self.name} has no column {column!r}, which the model needs; {listed(kinds)}.")
-        for used in [*columns, self.target, self.weight, self.group]:
-            if used is not None and kinds[used] not in KINDS:
+    def _check_columns(self, names: list[str], reading: Reading) -> None:
+        for column in reading.used:
+            if column.name not in names:
+                raise ValueError(f"{self.name} has no column {column.name!r}, which the model needs; {listed(names)}.")
+
+    def _check_overrides(self, names: list[str], overrides: Overrides) -> None:
+        said: dict[str, str] = {}
+        for option in ("drop", "identifiers", "categorical", "numeric", "date"):
+            for column in getattr(overrides, option):
+                if column not in names:
+                    raise ValueError(f"{self.name} has no column {column!r} for {option}=; {listed(names)}.")
+                if column not in self._candidates:
+                    raise ValueError(f"{self.name}: the column {column!r} is no feature, so {option}= cannot name it.")
+                if column in said:
+                    raise ValueError(f"{self.name}: the column {column!r} is named by {said[column]}= and {option}=.")
+                said[column] = option
+
+    def follow(self, first: TableSource) -> None:
+        """Take the columns of the first of several tables."""
+        for column in first._candidates:
+            if column not in self._columns:
                 raise ValueError(
-                    f"{self.name}, column {used!r}: the type {kinds[used]} is not accepted: convert it to numbers or "
-                    "leave it out."
+                    f"{self.name} has no column {column!r}, which {first.name} has; {listed(self._columns)}."
                 )
+        self._candidates = first._candidates
 
-    def _find_categories(self, columns: list[str]) -> dict[str, list[str]]:
-        found: dict[str, set[str]] = {column: set() for column in columns}
-        for table in self._text_tables(columns) if columns else ():
-            for column, values in found.items():
-                values.update(table.column(column).unique().to_pylist())
-                if len(values) > MAX_CATEGORIES:
-                    raise ValueError(
-                        f"{self.name}, column {column!r}: more than {MAX_CATEGORIES:,} different texts, as in a "
-                        "column of identifiers: leave it out."
-                    )
-        return {column: sorted(values) for column, values in found.items()}
+    def use(self, reading: Reading, training: bool, label_kind: str | None = None) -> None:
+        """Read the columns in this way from now on."""
+        self.reading, self.training, self._label_kind = reading, training, label_kind
+        self.feature_names = reading.feature_names
+        self.n_features = len(self.feature_names)
+        self.sparse = is_sparse(reading.parts)
+        check_width(self.name, self.n_features, self._options.n_features)
 
-    def _convert(self, table: Any) -> dict[str, Any]:
-        """Return X, y, weight and group of a table without faults."""
-        assert self.encoding is not None
-        return {
-            "features": csr_features(table, self.encoding) if self.sparse else dense_features(table, self.encoding),
-            "y": None if self.target is None else labels(table.column(self.target)),
-            "weight": None if self.weight is None else table.column(self.weight).to_numpy().astype(np.float64),
-            "group": None if self.group is None else labels(table.column(self.group)),
-        }
+    # Rows
 
-    def _advise(self, column: str) -> str:
-        """Return what to do about text in a column of numbers."""
-        encode = self._may_encode and column not in (self.target, self.weight)
-        return "correct it or leave the column out" + (", or encode text with one_hot=True" if encode else "")
+    def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102
+        assert self.reading is not None
+        for part in self._read(self._used(), n_bytes, start):
+            codes, tallies, values, problems = self._convert(part, self.reading)
+            if problems:
+                refuse_problems(self.name, problems)
+            folds = deal_folds(part.first_row, len(codes)) if self.training and self.reading.sums else None
+            features = self.reading.features(codes, folds)
+            kept = [read_texts(part.table.column(column))[0].tolist() for column in self.kept]
+            yield Block(features, position=part.position, n_read=part.n_read, tallies=tallies, kept=kept, **values)
+
+    def _used(self) -> list[str]:
+        assert self.reading is not None
+        return list(dict.fromkeys([*(column.name for column in self.reading.used), *self._roles, *self.kept]))
+
+    def _convert(
+        self, part: TableBlock, reading: Reading
+    ) -> tuple[np.ndarray, list[Tally], dict[str, Any], dict[str, Problem]]:
+        """Return the codes of some rows, what was met in them, their labels, weights and groups, and all problems."""
+        codes, tallies = reading.codes(part.table)
+        faults = {tally.column.name: self._fault(tally) for tally in tallies if tally.n_faults}
+        values = dict.fromkeys(("y", "weight", "group"))
+        for role, column, read in (
+            ("y", self.target, self._read_labels),
+            ("weight", self.weight, read_weights),
+            ("group", self.group, read_texts),
+        ):
+            if column is not None:
+                values[role], fault = read(part.table.column(column))
+                faults |= {column: fault} if fault is not None else {}
+        problems = {column: Problem(part.place(row), what, count) for column, (row, what, count) in faults.items()}
+        return codes, tallies, values, problems
+
+    def _read_labels(self, column: Any) -> tuple[np.ndarray, Fault | None]:
+        if self._label_kind is None:  # of a table that was not learnt: the first rows tell
+            self._label_kind = find_label_kind(column)
+        return read_labels(column, self._label_kind)
+
+    def _fault(self, tally: Tally) -> Fault:
+        kind = {"boolean": f"one of {tally.column.reason}"}.get(tally.column.kind, f"a {tally.column.kind}")
+        advice = "correct it"
+        if self.reading is None:  # it is being learnt
+            advice += ", name it in na_values=, or the column in categorical= or drop="
+        if tally.shown.lower().lstrip("+-") in ("inf", "infinity"):
+            return tally.first, f"{tally.shown} is not a finite number: {advice}", tally.n_faults
+        return tally.first, f"found the text {tally.shown!r} where {kind} is expected: {advice}", tally.n_faults
 
 
-def check_role(
-    name: str, column: str, role: str, columns: Collection[str], roles: Mapping[str, str], what: str = "column"
-) -> None:
-    """Raise a ValueError if there is no such column (or other `what`), or if it has another role already."""
-    if column not in columns:
-        raise ValueError(f"{name} has no {what} {column!r} to be the {role}; {listed(columns, what)}.")
-    if column in roles:
-        raise ValueError(f"{name}: the {what} {column!r} is {roles[column]}, so it cannot be the {role}.")
+# Learning
 
 
-def find_target(name: str, columns: list[str], roles: Mapping[str, str], options: Options) -> str | None:
-    """Return the column that `options` name or else the only one with the name of a target, if it has no other role."""
-    if options.target is not None:
-        if options.with_target:
-            check_role(name, options.target, "target", columns, roles)
-        return options.target if options.target in columns and options.target not in roles else None
-    found = [column for column in columns if column.lower() in TARGETS and column not in roles]
-    if len(found) == 1:
-        return found[0]
-    if options.with_target:
-        raise ValueError(
-            f"{name}: {'several columns' if found else 'no column'} called {', '.join(TARGETS[:-1])} or {TARGETS[-1]}: "
-            f"name the target with target=; {listed(columns)}."
-        )
-    return None
+class Learnt(NamedTuple):
+    """What a pass over a table tells.
+
+    Attributes
+    ----------
+    summaries : dict of str to ColumnSummary
+        Those of the columns of features.
+    label_kind : str or None
+        What the labels are; None if there are none.
+    faulty : bool
+        Whether a label, weight or group cannot be used.
+    """
+
+    summaries: dict[str, ColumnSummary]
+    label_kind: str | None
+    faulty: bool
+
+    def merge(self, other: Learnt) -> Learnt:
+        """Return what both tell together."""
+        kind = self.label_kind if self.label_kind == other.label_kind else "text"
+        return Learnt(merge_summaries([self.summaries, other.summaries]), kind, self.faulty or other.faulty)
 
 
-def listed(columns: Collection[str], what: str = "column") -> str:
-    """Return a list of the first columns for a message."""
-    first, rest = list(columns)[:10], len(columns) - 10
-    return f"its {what}s are {', '.join(first) or 'none'}" + (f" and {rest} more" if rest > 0 else "")
+def learn_tables(name: str, sources: Sequence[TableSource], options: Options) -> None:
+    """Learn how tables with the same columns are read, and read them so.
+
+    Parameters
+    ----------
+    name : str
+        What messages call them together.
+    sources : sequence of TableSource
+        The tables.
+    options : Options
+        What the user says about columns, and which label is positive.
+    """
+    for source in sources[1:]:
+        source.follow(sources[0])
+    learnt = functools.reduce(Learnt.merge, [_learn(source, options.overrides) for source in sources])
+    reading = make_reading(learnt.summaries, options.overrides)
+    doubtful = [column for column in reading.used if _may_have_faults(column, learnt.summaries[column.name])]
+    for source in sources:
+        source._label_kind = learnt.label_kind
+        if doubtful or learnt.faulty:
+            _find_problems(source, reading._replace(columns=doubtful))
+    if not reading.used:
+        _refuse_all(name, reading)
+    if any(part.encoded for part in reading.parts):
+        reading = _count_labels(name, sources, reading, options.positive)
+    for source in sources:
+        source.use(reading, training=True, label_kind=learnt.label_kind)
+
+
+def _learn(source: TableSource, overrides: Overrides) -> Learnt:
+    learnt = _pass(source, source._candidates, overrides)
+    while source._doubted:
+        again, source._doubted = sorted(source._doubted), set()
+        learnt = learnt._replace(summaries={**learnt.summaries, **_pass(source, again, overrides).summaries})
+    return learnt
+
+
+def _pass(source: TableSource, columns: Sequence[str], overrides: Overrides) -> Learnt:
+    found = []
+    for part in source._read([*columns, *source._roles], BLOCK_BYTES, 0):
+        faults, kind = [], None
+        if source.target is not None:
+            labels = part.table.column(source.target)
+            kind = find_label_kind(labels)
+            faults.append(read_labels(labels, kind)[1])
+        if source.weight is not None:
+            faults.append(read_weights(part.table.column(source.weight))[1])
+        if source.group is not None:
+            faults.append(read_texts(part.table.column(source.group))[1])
+        summaries = {name: summarise_column(name, part.table.column(name), overrides) for name in columns}
+        found.append(Learnt(summaries, kind, any(fault is not None for fault in faults)))
+    if not found:
+        raise ValueError(f"{source.name} has no rows.")
+    return functools.reduce(Learnt.merge, found)
+
+
+def _refuse_all(name: str, reading: Reading) -> None:
+    check_width(name, len(reading.columns), None)
+    first = reading.columns[0]
+    raise ValueError(f"{name} has no column to learn from, for example {first.name!r}: {first.reason}.")
+
+
+def _find_problems(source: TableSource, reading: Reading) -> None:
+    """Raise an error about all cells of these columns that cannot be used, and of labels, weights and groups."""
+    problems: dict[str, Problem] = {}
+    names = [*(column.name for column in reading.columns), *source._roles]
+    for part in source._read(names, BLOCK_BYTES, 0):
+        for column, problem in source._convert(part, reading)[-1].items():
+            problems[column] = problems[column].merge(problem) if column in problems else problem
+    if problems:
+        refuse_problems(source.name, {name: problems[name] for name in names if name in problems})
+
+
+def _may_have_faults(column: Column, summary: ColumnSummary) -> bool:
+    """Return whether some cells of a column are not what it holds."""
+    found: Mapping[str, Any] = summary.numbers if column.kind == "number" else summary.dates
+    if column.kind not in ("number", "date"):
+        return False
+    return column.form not in found or found[column.form].n_cells < summary.n_present
+
+
+def _count_labels(name: str, sources: Sequence[TableSource], reading: Reading, positive: str | None) -> Reading:
+    """Return the reading with the labels of all rows counted for target encoding."""
+    encoded = reading._replace(columns=[c for c in reading.used if any(part.encoded for part in c.parts)])
+    labels = Labels(name, positive)
+    for source in sources:
+        if source.target is None:
+            column = encoded.columns[0]
+            raise ValueError(
+                f"{source.name}, column {column.name!r}: {column.reason}, for which labels are needed: name the target "
+                "with target=, or leave the column out with drop=."
+            )
+        for part in source._read([*(column.name for column in encoded.columns), *source._roles], BLOCK_BYTES, 0):
+            codes, _, values, _ = source._convert(part, encoded)
+            other = labels.observe(values["y"])
+            folds = deal_folds(part.first_row, len(codes))
+            encoded = encoded.add_labels(codes, other, folds, values["weight"])
+    _, swapped = labels.classes()
+    sums = {part: counts[..., ::-1] if swapped else counts for part, counts in encoded.sums.items()}
+    return reading._replace(sums={part: np.ascontiguousarray(counts) for part, counts in sums.items()})
 
 
 def check_names(name: str, columns: Sequence[str]) -> None:
@@ -154,111 +327,9 @@ def check_names(name: str, columns: Sequence[str]) -> None:
         seen.add(column)
 
 
-def check_width(name: str, found: int, expected: int | None) -> None:
-    """Raise a ValueError if there are no features, or not as many as expected."""
-    if found == 0:
-        raise ValueError(f"{name} has no columns besides the target.")
-    if expected is not None and found != expected:
-        raise ValueError(f"{name} has {found} features, but {expected} are expected.")
-
-
-def find_number_fault(value: float, shown: str, is_weight: bool) -> str | None:
-    """Return what is wrong with a number, `shown` as the file writes it; None if nothing is."""
-    if not math.isfinite(value):
-        return f"{shown} is not a finite number: fill it or drop the row"
-    return f"{shown} is a negative weight: weights must be 0 or more" if is_weight and value < 0 else None
-
-
 def require_pyarrow(what: str) -> None:
     """Raise an ImportError that says how to install pyarrow, where it is missing."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:
         raise ImportError(f"{what} files are read with pyarrow: pip install 'aucmax[data]'.") from None
-
-
-# From tables to arrays
-
-
-def find_fault(table: Any, weight: str | None) -> tuple[int, str] | None:
-    """Return row and column of the first cell that is empty, not finite, or negative in the column `weight`."""
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
-    faults = []
-    for name in table.column_names:
-        column = table.column(name)
-        if types.is_boolean(column.type):
-            good = column.is_valid()
-        elif types.is_floating(column.type):
-            good = pc.is_finite(column)
-            if name == weight:
-                good = pc.and_(good, pc.greater_equal(column, 0.0))
-        else:
-            good = pc.not_equal(column, "")
-        row = pc.index(pc.fill_null(good, False), False).as_py()
-        if row >= 0:
-            faults.append((row, name))
-    return min(faults, default=None)
-
-
-def dense_features(table: Any, encoding: Encoding) -> np.ndarray:
-    """Return the features of each row of a table; an unknown category has zeros."""
-    X = np.zeros((table.num_rows, len(encoding.feature_names)))
-    for rows, columns in _encoded(table, encoding):
-        for first, values, codes in columns:
-            if codes is None:
-                X[rows, first] = values
-            else:
-                known = np.flatnonzero(codes >= 0)
-                X[rows.start + known, first + codes[known]] = 1.0
-    return X
-
-
-def csr_features(table: Any, encoding: Encoding) -> sparse.csr_array:
-    """Return what `dense_features` returns, as CSR."""
-    n_rows, n_columns = table.num_rows, len(encoding.columns)
-    data, indices = np.ones((n_rows, n_columns)), np.empty((n_rows, n_columns), dtype=np.int32)
-    for rows, columns in _encoded(table, encoding):
-        for k, (first, values, codes) in enumerate(columns):
-            if codes is None:
-                data[rows, k], indices[rows, k] = values, first
-            else:
-                data[rows, k], indices[rows, k] = codes >= 0, first + codes
-    kept = data != 0
-    indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int32)
-    X = sparse.csr_array((data[kept], indices[kept], indptr), shape=(n_rows, len(encoding.feature_names)))
-    X.has_canonical_format = True  # columns come in the order of their features
-    return X
-
-
-def _encoded(table: Any, encoding: Encoding) -> Iterator[tuple[slice, list[tuple[int, Any, Any]]]]:
-    """Yield some rows at a time: for each column, its first feature and its values or the codes of its categories."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    start = 0
-    categories = {column: pa.array(values, pa.string()) for column, values in encoding.categories.items()}
-    for batch in table.select(encoding.columns).to_batches(max_chunksize=ROWS_IN_CACHE):
-        first, columns = 0, []
-        for name in encoding.columns:
-            column = batch.column(name)
-            if name in categories:
-                codes = pc.fill_null(pc.index_in(column, value_set=categories[name]), -1).to_numpy()
-                columns.append((first, None, codes))
-                first += len(categories[name])
-            else:
-                columns.append((first, column.to_numpy(zero_copy_only=False), None))
-                first += 1
-        yield slice(start, start + batch.num_rows), columns
-        start += batch.num_rows
-
-
-def labels(column: Any) -> np.ndarray:
-    """Return labels as float64, bool or str."""
-    import pyarrow.types as types
-
-    if not types.is_string(column.type):
-        return np.array(column.to_numpy())
-    coded = column.combine_chunks().dictionary_encode()  # one str for each class, not for each row
-    return np.array(coded.dictionary.to_pylist(), dtype=object)[coded.indices.to_numpy()]

@@ -1,7 +1,7 @@
 """CSV: a header, then a line of cells for each row, separated by commas, tabs or semicolons.
 
-pyarrow reads chunks of whole lines. It is fast, but says little about what is wrong. A chunk that it refuses, or that
-has empty cells or bad numbers, is read again with Python's csv module to find the first cell that is wrong.
+pyarrow reads chunks of whole lines: columns of plain numbers as numbers, and the others as text. A chunk that it
+refuses is read as text. Python's csv module finds the line of a fault.
 """
 
 from __future__ import annotations
@@ -9,15 +9,21 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from .columns import EMPTY, TableSource, check_names, find_fault, find_number_fault, require_pyarrow
-from .lines import Chunk, Lines
-from .source import BLOCK_BYTES, Block, Options
+import numpy as np
 
-# The kinds of the columns are found in this much text from the beginning.
-KINDS_BYTES = 1 << 20
+from ..tables.cells import find_missing, read_numbers, spellings, trim
+from ..tables.reading import Reading, must_be_text
+from .columns import TableBlock, TableSource, check_names, require_pyarrow
+from .lines import Chunk, Lines
+from .source import Options
+
+# Columns that hold numbers in this much text from the beginning are read as numbers.
+GUESS_BYTES = 1 << 20
+DELIMITERS = ",\t;"
+ROW_BIT = 48  # a position is that in the text, below 2^48, plus the number of rows before it times 2^48
 
 
 class DelimitedSource(TableSource):
@@ -36,17 +42,20 @@ class DelimitedSource(TableSource):
     def __init__(self, lines: Lines, options: Options) -> None:
         require_pyarrow("CSV")
         self.name, self.size = lines.file.name, lines.file.size
-        self._lines = lines
+        self._lines, self._encoding = lines, options.encoding
         self._read_header(options)
-        self._choose(self._find_kinds(), options)
+        self._native: set[str] = set()
+        self._na_values = list(options.overrides.na_values)
+        self._choose(self._names, options)
+        if options.reading is None:
+            numbers = self._guess_numbers()
+            if options.overrides.thousands != ".":  # pyarrow reads it as that of decimals
+                self._native = {name for name in numbers if not must_be_text(name, options.overrides)}
 
-    def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102
-        n_rows = 0
-        for chunk, table in self._read_chunks(self._kinds, n_bytes, start):
-            n_rows += table.num_rows
-            yield Block(**self._convert(table), position=chunk.stop, n_read=chunk.n_read)
-        if start == 0 and n_rows == 0:
-            raise ValueError(f"{self.name} has no rows.")
+    def use(self, reading: Reading, training: bool, label_kind: str | None = None) -> None:  # noqa: D102
+        super().use(reading, training, label_kind)
+        self._native = {c.name for c in reading.used if c.kind == "number" and c.form == "1234.5"}
+        self._na_values = reading.na_values
 
     # Opening
 
@@ -58,107 +67,111 @@ class DelimitedSource(TableSource):
             raise ValueError(f"{self.name} is empty.")
         text = self._decode(chunk)
         outside_quotes = re.sub(r'"[^"]*"', "", text)
-        self._delimiter = max(",\t;", key=outside_quotes.count)
+        self._delimiter = options.delimiter or max(DELIMITERS, key=outside_quotes.count)
         (_, cells), *more = self._records(chunk)
         if more:
             self._lines.refuse("its lines end with carriage returns alone: convert the line ends.", chunk.start)
         if not options.header:
-            self._names, self._first_row = [f"x{k}" for k in range(1, len(cells) + 1)], 0
+            self._names, self._first_line = [f"x{k}" for k in range(1, len(cells) + 1)], 0
             return
-        self._names, self._first_row = [cell.strip() for cell in cells], chunk.stop
-        if options.encoding is None:
+        self._names = [cell.strip() or f"column {k}" for k, cell in enumerate(cells, 1)]
+        self._first_line = chunk.stop
+        if options.reading is None:
             self._check_header(chunk)
         check_names(self.name, self._names)
 
     def _check_header(self, chunk: Chunk) -> None:
-        if "" in self._names:
-            number = self._names.index("") + 1
-            self._lines.refuse(f"column {number} has no name: name it or leave it out.", chunk.start)
         counted = [[str(k) for k in range(first, first + len(self._names))] for first in (0, 1)]
-        if all(_number(name) is not None for name in self._names) and self._names not in counted:
+        if all(_is_number(name) for name in self._names) and self._names not in counted:
             self._lines.refuse("found numbers instead of the names of the columns: say header=False.", chunk.start)
 
-    def _find_kinds(self) -> dict[str, str]:
+    def _guess_numbers(self) -> list[str]:
+        """Return the columns that hold numbers in the first rows."""
         import pyarrow.types as types
 
-        chunk = next(self._lines.chunks(KINDS_BYTES, self._first_row, quoted=True), None)
+        chunk = next(self._lines.chunks(GUESS_BYTES, self._first_line, quoted=True), None)
         if chunk is None or not chunk.text.strip():
             raise ValueError(f"{self.name} has a header but no rows.")
-        kinds = {}
-        for field in self._read_csv(chunk, {}).schema:
-            number = types.is_integer(field.type) or types.is_floating(field.type) or types.is_null(field.type)
-            kinds[field.name] = "number" if number else "bool" if types.is_boolean(field.type) else "text"
-        return kinds
-
-    def _text_tables(self, columns: list[str]) -> Iterable[Any]:
-        return (table for _, table in self._read_chunks(dict.fromkeys(columns, "text"), BLOCK_BYTES, 0))
+        schema = self._read_csv(chunk, self._names, None).schema
+        return [each.name for each in schema if types.is_integer(each.type) or types.is_floating(each.type)]
 
     # Reading
 
-    def _read_chunks(self, kinds: dict[str, str], n_bytes: int, start: int) -> Iterator[tuple[Chunk, Any]]:
-        for chunk in self._lines.chunks(n_bytes, start or self._first_row, quoted=True):
-            table = self._read_csv(chunk, kinds)
-            if find_fault(table, self.weight) is not None:
-                self._refuse(chunk, kinds)
+    def _read(self, columns: Sequence[str], n_bytes: int, start: int) -> Iterator[TableBlock]:
+        first_row, position = divmod(start, 1 << ROW_BIT)
+        for chunk in self._lines.chunks(n_bytes, position or self._first_line, quoted=True):
+            table = self._read_columns(chunk, columns)
             if table.num_rows:
-                yield chunk, table
+                n_rows = first_row + table.num_rows
+                position = (n_rows << ROW_BIT) + chunk.stop
+                yield TableBlock(table, first_row, position, chunk.n_read, self._placing(chunk))
+                first_row = n_rows
 
-    def _read_csv(self, chunk: Chunk, kinds: dict[str, str]) -> Any:
-        """Return the columns of these kinds, or all of them if none is given."""
+    def _read_columns(self, chunk: Chunk, columns: Sequence[str]) -> Any:
+        import pyarrow as pa
+
+        native = self._native.difference(self._roles, self.kept)
+        types = {name: pa.float64() if name in native else pa.string() for name in columns}
+        table = self._read_csv(chunk, columns, types)
+        if table is not None:
+            return table
+        table = self._read_csv(chunk, columns, dict.fromkeys(columns, pa.string()))
+        if table is None:
+            self._refuse(chunk)
+        for name in native.intersection(columns):
+            text = trim(table.column(name))
+            missing = find_missing(text, self._na_values)
+            values = np.where(missing, np.nan, read_numbers(text, "1234.5"))
+            if (np.isfinite(values) | missing).all():
+                place = table.column_names.index(name)
+                table = table.set_column(place, name, pa.array(values))
+            elif self.reading is None:
+                self._native.discard(name)
+                self._doubted.add(name)
+        return table
+
+    def _read_csv(self, chunk: Chunk, columns: Sequence[str], types: Any) -> Any:
+        """Return these columns as these types, or as pyarrow's if there are none; None if they have others."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        types = {"number": pa.float64(), "bool": pa.bool_(), "text": pa.string()}
-        columns = {name: types[kind] for name, kind in kinds.items()}
-        has_quotes = b'"' in chunk.text
-        if has_quotes and chunk.text.count(b'"') % 2:  # an error, unless the last quote is inside a cell without quotes
+        text = self._decode(chunk).encode() if self._encoding.lower() not in ("utf-8", "utf8") else chunk.text
+        has_quotes = b'"' in text
+        if has_quotes and text.count(b'"') % 2:  # an error, unless the last quote is inside a cell without quotes
             for _ in self._records(chunk, strict=True):
                 pass
-        for block_size in (1 << 20, min(len(chunk.text) + 1, 2**31 - 1)):  # the second for lines longer than the first
+        nulls = spellings(self._na_values)
+        for block_size in (1 << 20, min(len(text) + 1, 2**31 - 1)):  # the second for lines longer than the first
             try:
                 return arrow.read_csv(
-                    pa.BufferReader(chunk.text),
+                    pa.BufferReader(text),
                     arrow.ReadOptions(column_names=self._names, block_size=block_size),
                     arrow.ParseOptions(delimiter=self._delimiter, newlines_in_values=has_quotes),
-                    arrow.ConvertOptions(column_types=columns, include_columns=list(columns)),
+                    arrow.ConvertOptions(column_types=types, include_columns=list(columns), null_values=nulls),
                 )
             except pa.ArrowInvalid as error:
-                reason = str(error).splitlines()[0].rstrip(".")
-        self._refuse(chunk, kinds, reason)
+                self._reason = str(error).splitlines()[0].rstrip(".")
+        if types is None:
+            self._refuse(chunk)
+        return None
 
     # Errors
 
-    def _refuse_text(self, columns: list[str]) -> NoReturn:
-        chunk = next(self._lines.chunks(KINDS_BYTES, self._first_row, quoted=True))
-        self._refuse(chunk, dict.fromkeys(columns, "number"))
+    def _placing(self, chunk: Chunk) -> Any:
+        def place(row: int) -> str:
+            """Return the line of a row of the chunk."""
+            lines = (line for line, _ in self._records(chunk))
+            return f"line {next(line for k, line in enumerate(lines) if k == row)}"
 
-    def _refuse(self, chunk: Chunk, kinds: dict[str, str], reason: str = "a number in an unusual form") -> NoReturn:
-        """Raise a ValueError about the first row or cell that is wrong, or else with pyarrow's reason."""
+        return place
+
+    def _refuse(self, chunk: Chunk) -> NoReturn:
+        """Raise a ValueError about the first row that is wrong, or else with pyarrow's reason."""
         for line, cells in self._records(chunk):
-            self._check_row(line, cells, kinds)
-        raise ValueError(f"{self.name}, line {line} or before it: cannot be read as CSV: {reason}.")
-
-    def _check_row(self, line: int, cells: list[str], kinds: dict[str, str]) -> None:
-        if len(cells) != len(self._names):
-            raise ValueError(f"{self.name}, line {line}: {len(cells)} cells, but there are {len(self._names)} columns.")
-        for column, cell in zip(self._names, cells, strict=True):
-            fault = self._find_cell_fault(cell, column, kinds[column]) if column in kinds else None
-            if fault:
-                raise ValueError(f"{self.name}, line {line}, column {column!r}: {fault}.")
-
-    def _find_cell_fault(self, cell: str, column: str, kind: str) -> str | None:
-        if not cell.strip():
-            return EMPTY
-        if kind == "bool" and cell.strip().lower() not in ("true", "false", "0", "1"):
-            return f"found {cell[:40]!r} where true or false is expected: correct it or leave the column out"
-        if kind != "number":
-            return None
-        value = _number(cell)
-        if value is None:
-            is_decimal = re.fullmatch(r"\s*[-+]?\d*,\d+\s*", cell)
-            advice = "write it with a decimal point" if is_decimal else self._advise(column)
-            return f"found the text {cell[:40]!r} where a number is expected: {advice}"
-        return find_number_fault(value, cell.strip(), column == self.weight)
+            if len(cells) != len(self._names):
+                columns = f"there are {len(self._names)} columns"
+                raise ValueError(f"{self.name}, line {line}: {len(cells)} cells, but {columns}.")
+        raise ValueError(f"{self.name}, line {line} or before it: cannot be read as CSV: {self._reason}.")
 
     def _records(self, chunk: Chunk, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Yield the number and the cells of each line that is not empty, as Python's csv module reads them."""
@@ -174,13 +187,17 @@ class DelimitedSource(TableSource):
 
     def _decode(self, chunk: Chunk) -> str:
         try:
-            return chunk.text.decode("utf-8")
+            return chunk.text.decode(self._encoding)
         except UnicodeDecodeError as error:
-            self._lines.refuse("not UTF-8: save the file in that encoding.", chunk.start, chunk.text[: error.start])
+            what = "not UTF-8: save the file in that encoding, or say with encoding= which it has."
+            if self._encoding.lower() not in ("utf-8", "utf8"):
+                what = f"not {self._encoding}: say with encoding= which encoding it has."
+            self._lines.refuse(what, chunk.start, chunk.text[: error.start])
 
 
-def _number(cell: str) -> float | None:
+def _is_number(cell: str) -> bool:
     try:
-        return None if "_" in cell else float(cell)
+        float(cell)
     except ValueError:
-        return None
+        return False
+    return "_" not in cell

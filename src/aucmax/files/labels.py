@@ -114,8 +114,9 @@ class Labels:
             others = self._others()
             named = [value for value in self.found if value not in others]
             if not named:
+                there = f"are {others[0]!r} and {others[1]!r}" if len(others) > 1 else f"is {others[0]!r}"
                 raise ValueError(
-                    f"{self.name}: no row has the label {self.positive!r} that positive= names; there is {others[0]!r}."
+                    f"{self.name}: no row has the label {self.positive!r} that positive= names; there {there}."
                 )
             if not others:
                 self._refuse_one_class()

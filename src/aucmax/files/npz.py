@@ -12,8 +12,8 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
-from .columns import check_role, check_width, listed
 from .paths import File, is_of_the_disk
+from .roles import check_role, check_width, listed
 from .source import BLOCK_BYTES, Block, Options, Source
 
 NAMES = (("X", "y"), ("X_train", "y_train"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from .source import BLOCK_BYTES, Block, Encoding, Source
+from .source import BLOCK_BYTES, Block, Source
 
-FILE_BITS = 48  # a position is that in a file, below 2^48, plus the number of the file times 2^48
+FILE_BITS = 96  # a position is that in a file, below 2^96, plus the number of the file times 2^96
 
 
 Path = str | os.PathLike[str]
@@ -46,6 +46,14 @@ def describe_paths(paths: Path | Sequence[Path]) -> str:
     return f"{first} and {len(others)} more" if others else first
 
 
+def check_formats(name: str, sources: Sequence[Source]) -> None:
+    """Raise a ValueError if files are of different formats."""
+    first = sources[0]
+    for source in sources[1:]:
+        if source.format != first.format:
+            raise ValueError(f"{name}: {source.name} is {source.format}, but {first.name} is {first.format}.")
+
+
 class SeveralFiles(Source):
     """Several files as one source.
 
@@ -55,31 +63,15 @@ class SeveralFiles(Source):
         What messages call them: the pattern that they match, or the first and how many more there are.
     paths : list of str
         The files.
-    open_file : callable
-        Opens a file, given its path, the encoding and the target of the first one (None and None for the first).
-    one_hot : bool
-        Whether columns of text are encoded.
+    sources : sequence of Source
+        The files, opened in the same way.
     """
 
-    def __init__(
-        self,
-        name: str,
-        paths: list[str],
-        open_file: Callable[[str, Encoding | None, str | None], Source],
-        one_hot: bool,
-    ) -> None:
-        first = open_file(paths[0], None, None)
-        if one_hot and first.encoding is not None and first.encoding.categories:
-            raise ValueError(
-                f"{name}: one_hot= finds the categories of one file, but there are {len(paths)}: join them."
-            )
-        self.sources = [first, *(open_file(path, first.encoding, first.target) for path in paths[1:])]
-        for source in self.sources[1:]:
-            if source.format != first.format:
-                raise ValueError(f"{name}: {source.name} is {source.format}, but {first.name} is {first.format}.")
-        self.name, self.paths, self.size = name, paths, sum(source.size for source in self.sources)
+    def __init__(self, name: str, paths: list[str], sources: Sequence[Source]) -> None:
+        self.sources, first = list(sources), sources[0]
+        self.name, self.paths, self.size = name, paths, sum(source.size for source in sources)
         self.format, self.sparse, self.n_features = first.format, first.sparse, first.n_features
-        self.feature_names, self.encoding = first.feature_names, first.encoding
+        self.feature_names, self.reading, self.kept = first.feature_names, first.reading, first.kept
         self.target, self.weight, self.group = first.target, first.weight, first.group
 
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102

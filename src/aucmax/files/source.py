@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+
+from ..tables.kinds import NOTHING_SAID, Overrides
+from ..tables.reading import Reading, Tally
 
 # The system maps the memory of larger blocks anew each time: at 64 MiB, LIBSVM text is read at half the speed.
 BLOCK_BYTES = 8 << 20
@@ -31,6 +34,10 @@ class Block(NamedTuple):
         Sample weights, finite and not negative; None where no weights are read.
     group : ndarray of shape (n_rows,) or None
         Groups: an object array of str, or numbers as an ``.npz`` file holds them; None where none are read.
+    tallies : sequence of Tally
+        The missing values and the unseen levels that were met, in formats that name columns.
+    kept : sequence of sequences of str
+        The cells of each column in `Source.kept`, as text.
     """
 
     features: Any
@@ -39,36 +46,8 @@ class Block(NamedTuple):
     n_read: int
     weight: np.ndarray | None = None
     group: np.ndarray | None = None
-
-
-class Encoding(NamedTuple):
-    """How the columns of a table become features; ``Encoding(**encoding._asdict())`` survives JSON.
-
-    Attributes
-    ----------
-    columns : list of str
-        The columns that are used, in their order.
-    categories : dict of str to list of str
-        For each column of text its categories, sorted: each becomes a feature of zeros and ones.
-
-    Examples
-    --------
-    >>> from aucmax.files import Encoding
-    >>> Encoding(["size", "colour"], {"colour": ["blue", "red"]}).feature_names
-    ['size', 'colour=blue', 'colour=red']
-    """
-
-    columns: list[str]
-    categories: dict[str, list[str]]
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features, in their order."""
-        names = []
-        for column in self.columns:
-            categories = self.categories.get(column)
-            names += [column] if categories is None else [f"{column}={category}" for category in categories]
-        return names
+    tallies: Sequence[Tally] = ()
+    kept: Sequence[Sequence[str]] = ()
 
 
 class Options(NamedTuple):
@@ -77,12 +56,16 @@ class Options(NamedTuple):
     target: str | None = None
     weight: str | None = None
     group: str | None = None
-    one_hot: bool = False
+    positive: str | None = None
     header: bool = True
+    delimiter: str | None = None
+    encoding: str = "utf-8"
     zero_based: bool = False
     n_features: int | None = None
-    encoding: Encoding | None = None
+    reading: Reading | None = None
+    overrides: Overrides = NOTHING_SAID
     with_target: bool | None = None
+    keep: tuple[str, ...] = ()
 
 
 class Source(ABC):
@@ -99,15 +82,17 @@ class Source(ABC):
     sparse : bool
         Whether X is CSR.
     feature_names : list of str or None
-        Names of the features after one-hot encoding; None where the format has none.
+        Names of the features; None where the format has none.
     n_features : int or None
         Number of columns of X; None where only reading tells.
     target : str or None
         The column that holds the labels, in formats that name columns.
     weight, group : str or None
         The column or array that holds the sample weights, and the one that holds the groups, where they are read.
-    encoding : Encoding or None
+    reading : Reading or None
         How columns become features, in formats that name columns.
+    kept : sequence of str
+        The columns of a table whose cells come with the rows as text.
     paths : list of str or None
         The files, if there are several.
 
@@ -134,7 +119,8 @@ class Source(ABC):
     target: str | None = None
     weight: str | None = None
     group: str | None = None
-    encoding: Encoding | None = None
+    reading: Reading | None = None
+    kept: Sequence[str] = ()
     paths: list[str] | None = None
 
     @abstractmethod

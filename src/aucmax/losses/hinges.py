@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.device import DeviceVector
+from ..data.device_scores import DeviceVector
 from ..data.protocol import ScoreSpace, Targets, Vector
 from ..jit import jit
 from .device_hinges import hinge_on_device

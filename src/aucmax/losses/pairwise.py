@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
 from ..data.arrays import by_class, namespace, on_device
-from ..data.device import DeviceScores, DeviceVector
+from ..data.device_scores import DeviceScores, DeviceVector
 from ..data.memory import MemorySpace
 from ..data.protocol import ScoreSpace, Targets, Vector
 from ..data.validation import check_class_weights, check_weights, find_classes

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .names import name_of
+
 Sizes = dict[str, int]
 Check = Callable[[Any, str, Sizes], None]
 MOST_DIMENSIONS, LONGEST_EMPTY = 8, 1_000_000
@@ -52,10 +54,7 @@ def array(kinds: str, *shape: int | str | None, finite: bool = True) -> Check:
     expected = f"an array of {'finite ' if finite and 'f' in kinds else ''}{named} of shape ({letters})"
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
-        if (
-            not isinstance(value, np.ndarray)
-            or {"u": "i", "S": "U"}.get(value.dtype.kind, value.dtype.kind) not in kinds
-        ):
+        if not isinstance(value, np.ndarray) or ALIKE.get(value.dtype.kind, value.dtype.kind) not in kinds:
             refuse(where, value, expected)
         known = tuple(sizes.get(n, n) if isinstance(n, str) else n for n in shape)
         told = expected + (f" with {', '.join(f'{k}={n}' for k, n in sizes.items())}" if sizes else "")
@@ -147,6 +146,18 @@ def fields(checks: Mapping[str, Check], required: tuple[str, ...] = (), others: 
             if test is None:
                 raise ValueError(f"{where} has {name!r:.60}, which no such model has")
             test(entries[name], f"{name:.60} of {where}", sizes)
+
+    return check
+
+
+def named_tuple(name: str, checks: Mapping[str, Check]) -> Check:
+    """Return the check of a named tuple with this name in the table of `names`, field by field."""
+    check_fields = fields(checks, required=tuple(checks))
+
+    def check(value: Any, where: str, sizes: Sizes) -> None:
+        if name_of(type(value), "named_tuple") != name:
+            refuse(where, value, f"a {name}")
+        check_fields(value, where, sizes)
 
     return check
 

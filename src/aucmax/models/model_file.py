@@ -162,6 +162,12 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
     return ModelFile(values["model"], values["notes"], written_by)
 
 
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins as model files and checkpoints do."""
+    with open(path, "rb") as file:
+        return file.peek()[8 : DIGEST.start] == BEGINNING
+
+
 def write_values(path: str | os.PathLike[str], kind: str, values: dict[str, Any]) -> None:
     """Write values to a file, whole or not at all.
 

@@ -13,7 +13,9 @@ from typing import Any
 NAMES = {
     "estimator": {
         "AUCClassifier": "aucmax.classifier:AUCClassifier",
+        "AdditiveAUCClassifier": "aucmax.additive.classifier:AdditiveAUCClassifier",
         "KMeansNystroem": "aucmax.nystroem:KMeansNystroem",
+        "TableEncoder": "aucmax.table_encoder:TableEncoder",
         "ASAM": "aucmax.algorithms.asam:ASAM",
         "BAM": "aucmax.algorithms.ranksvm:BAM",
         "CBR": "aucmax.algorithms.cbr:CBR",
@@ -64,6 +66,11 @@ NAMES = {
         "ClassBuffers": "aucmax.stochastic.row_buffers:ClassBuffers",
         "Scaling": "aucmax.stochastic.sample:Scaling",
         "Stream": "aucmax.stochastic.epochs:Stream",
+        "TableReading": "aucmax.tables.reading:Reading",
+        "TableColumn": "aucmax.tables.kinds:Column",
+        "TableColumnPart": "aucmax.tables.kinds:Part",
+        "Column": "aucmax.additive.bins:Column",
+        "Term": "aucmax.additive.terms:Term",
         # In checkpoints only.
         "AUCBins": "aucmax.data.auc_bins:AUCBins",
         "ScoreHistory": "aucmax.stochastic.score_history:ScoreHistory",

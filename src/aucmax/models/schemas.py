@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from .additive_schemas import ADDITIVE, check_additive
 from .checks import Check, Sizes, array, either, fields, instance, items, number, size
 from .names import name_of
+from .table_schemas import TABLE_ENCODER, check_names
 
 count = number(int, low=0)
 real = number(float)
@@ -82,26 +84,21 @@ CROSS_VALIDATED = {
     "cv_results_": fields({"params": items(fields({}, others=plain), "c")}, others=array("fbiU", "c", finite=False)),
 }
 RANK_SVM = CLASSIFIER | {"alpha_": real, "dual_gap_": measured}
-AUC_CLASSIFIER = CLASSIFIER | CROSS_VALIDATED
-AUC_CLASSIFIER |= {
-    "blend_": fields(
-        {
-            "share": array("f", "m"),
-            "spread": array("f", "m"),
-            "alpha": array("f", "m"),
-            "auc": array("f", "m"),
-            "loss": array("U", "m"),
-            "standardize": array("b", "m"),
-            "coef": array("f", "m", "d"),
-        },
-        required=("share", "spread", "alpha", "auc", "loss", "standardize", "coef"),
-    ),
-    "blend_auc_": real,
-    "moments_": check_moments,
-    "loss_": instance(str),
-    "n_nonzero_": count,
-    "dual_gap_": measured,
-}
+
+
+def blended(n_weights: str) -> dict[str, Check]:
+    """Return the checks of what a blend of losses sets; each member has a number of weights that is this size."""
+    members = {name: array("f", "m") for name in ("share", "spread", "alpha", "auc")}
+    members |= {"loss": array("U", "m"), "standardize": array("b", "m"), "coef": array("f", "m", n_weights)}
+    return CROSS_VALIDATED | {
+        "blend_": fields(members, required=tuple(members)),
+        "blend_auc_": real,
+        "loss_": instance(str),
+        "dual_gap_": measured,
+    }
+
+
+AUC_CLASSIFIER = CLASSIFIER | blended("d") | {"moments_": check_moments, "n_nonzero_": count}
 GAUSSIAN = (
     CLASSIFIER | CROSS_VALIDATED | {"moments_": check_moments, "priors_": array("f", 2), "shrinkage_": array("f", 2)}
 )
@@ -122,6 +119,8 @@ COLUMN = either(absent, array("f", "d"))
 
 SCHEMAS: dict[str, dict[str, Check]] = {
     "AUCClassifier": AUC_CLASSIFIER,
+    "AdditiveAUCClassifier": CLASSIFIER | ADDITIVE | blended("K"),
+    "TableEncoder": TABLE_ENCODER,
     "KMeansNystroem": FIRST
     | {"gamma_": number(float, low=0), "components_": array("f", "k", "d"), "normalization_": array("f", "k", None)},
     **dict.fromkeys(("BAM", "SVMOR", "SVMPerf"), RANK_SVM),
@@ -146,16 +145,18 @@ SCHEMAS: dict[str, dict[str, Check]] = {
     },
     "Pipeline": {},
 }
-# What transformers need.
+# What predictions need; a stream of one class has none of these yet.
+TOGETHER = ("coef_", "intercept_", "calibration_", "classes_", "n_features_in_")
+# What transformers and additive models need.
 NEEDED = {
+    "AdditiveAUCClassifier": (*TOGETHER, *ADDITIVE),
+    "TableEncoder": ("reading_", "categorical_features_"),
     "KMeansNystroem": ("gamma_", "components_", "normalization_"),
     **dict.fromkeys(("PCA", "LimitedPCA"), ("components_", "mean_", "explained_variance_")),
     **dict.fromkeys(("TruncatedSVD", "LimitedSVD", "GaussianRandomProjection", "LimitedProjection"), ("components_",)),
     **dict.fromkeys(("SelectKBest", "LimitedSelection"), ("scores_",)),
     "StandardScaler": ("mean_", "scale_"),
 }
-# What predictions need; a stream of one class has none of these yet.
-TOGETHER = ("coef_", "intercept_", "calibration_", "classes_", "n_features_in_")
 
 
 def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
@@ -180,8 +181,7 @@ def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
     """
     name = type(estimator).__name__
     estimator._validate_params()
-    if any(type(value) is dict for value in estimator.get_params(deep=False).values()):  # array-like to scikit-learn
-        raise ValueError(f"a parameter of {name} is a dict")
+    check_dicts(estimator)
     if name == "Pipeline":
         check_steps(estimator.steps)
     schema = SCHEMAS[name_of(type(estimator), "estimator") or name]
@@ -196,6 +196,20 @@ def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
     if "state_" in attributes:
         fields({}, ("_stream",), others=anything)(attributes, name, sizes)
         estimator._check_state(attributes["state_"], sizes["d"])
+    if "terms_" in attributes:
+        check_additive(attributes, name)
+    if "reading_" in attributes:
+        check_names(attributes, name)
+
+
+def check_dicts(estimator: Any) -> None:
+    """Raise a ValueError if a parameter is a dict, which scikit-learn takes for an array, unless of signs by column."""
+    for name, value in estimator.get_params(deep=False).items():
+        if type(value) is dict:
+            where = f"{name} of {type(estimator).__name__}"
+            if dict not in estimator._parameter_constraints.get(name, ()):
+                raise ValueError(f"{where} is a dict")
+            fields({}, others=number(int, low=-1))(value, where, {})
 
 
 def check_steps(steps: Any) -> None:

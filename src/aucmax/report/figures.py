@@ -148,7 +148,7 @@ def draw_roc(evaluation: Evaluation) -> Drawing:
     level = f"{100 * evaluation.confidence_level:g}%"
     return Drawing(
         "ROC curve",
-        _svg("roc", f"ROC curve with an area of {evaluation.auc.auc:.4f}", paint),
+        draw_svg("roc", f"ROC curve with an area of {evaluation.auc.auc:.4f}", paint),
         [
             Key("line", "accent", f"area {evaluation.auc.auc:.4f}"),
             Key("area", "accent", f"{level} confidence at each false positive rate"),
@@ -187,7 +187,7 @@ def draw_distributions(
     hidden = sum(np.count_nonzero((group < edges[0]) | (group > edges[-1])) for group in groups)
     return Drawing(
         "Scores of the two classes",
-        _svg("scores", "Histograms of the scores of the two classes", paint),
+        draw_svg("scores", "Histograms of the scores of the two classes", paint),
         [*classes, *(key for _, key in marks)],
         f"{hidden:,} scores further out are not shown." if hidden else "",
     )
@@ -219,7 +219,7 @@ def draw_path(results: Mapping[str, Any], best: int | None) -> Drawing:
     choice = f"{along} = {x[best]:.4g} is chosen, AUC {mean[best]:.4f}"
     return Drawing(
         f"AUC along {along}",
-        _svg("path", f"Cross-validated AUC along {along}: {choice}", paint),
+        draw_svg("path", f"Cross-validated AUC along {along}: {choice}", paint),
         [
             Key("point", "ink", choice),
             *(Key(*look, label or "mean of the splits") for label, look in reversed(looks.items())),
@@ -249,7 +249,7 @@ def draw_blend(blend: Mapping[str, Any]) -> Drawing:
     members = "; ".join(f"{share[k]:.0%} {labels[k]}".replace("\n", ", ") for k in places)
     return Drawing(
         "Shares of the blend",
-        _svg("blend", f"Shares of the members of the blend: {members}", paint, 0.3 + 0.5 * len(loss)),
+        draw_svg("blend", f"Shares of the members of the blend: {members}", paint, 0.3 + 0.5 * len(loss)),
         [
             Key("area", SCALING_COLOURS[scaled], f"columns {SCALINGS[scaled]}")
             for scaled in SCALINGS
@@ -288,7 +288,7 @@ def draw_candidates(results: Mapping[str, Any], blend: Mapping[str, Any], auc: f
     marks = [Key("line", "ink", told), Key("ring", "ink", "its members")] if several else [Key("ring", "ink", told)]
     return Drawing(
         "AUC of the candidates",
-        _svg("candidates", f"Cross-validated AUC of {len(x)} candidates along alpha: {told}", paint),
+        draw_svg("candidates", f"Cross-validated AUC of {len(x)} candidates along alpha: {told}", paint),
         [*marks, *(Key(*look, f"{loss}, {SCALINGS[scaled]}") for (scaled, loss), look in looks.items())],
         f"Candidates of a lower AUC are not shown: {hidden} of {len(mean)}." if hidden else "",
     )
@@ -351,7 +351,7 @@ def draw_convergence(measures: np.ndarray) -> Drawing:
 
     return Drawing(
         "Convergence by epoch",
-        _svg("convergence", f"Convergence over {len(measures)} epochs, the last at {measures[-1]:.2g}", paint),
+        draw_svg("convergence", f"Convergence over {len(measures)} epochs, the last at {measures[-1]:.2g}", paint),
         [Key("line", "accent", f"what tol is compared with: {measures[-1]:.2g} at the end")],
     )
 
@@ -382,7 +382,7 @@ def draw_boxes(k: int, comparison: Comparison) -> Drawing:
         axes.grid(visible=False, axis="y")
 
     height = 0.8 + 0.34 * len(aucs)
-    return Drawing("", _svg(f"boxes{k}", f"Box plots of the AUCs of {len(aucs)} methods", paint, height))
+    return Drawing("", draw_svg(f"boxes{k}", f"Box plots of the AUCs of {len(aucs)} methods", paint, height))
 
 
 def render_svg(paint: Callable[[Figure], None], size: tuple[float, float], style: dict[Any, Any]) -> bytes:
@@ -401,7 +401,7 @@ def render_svg(paint: Callable[[Figure], None], size: tuple[float, float], style
     return file.getvalue()
 
 
-def _svg(name: str, description: str, paint: Callable[[Axes], None], height: float = HEIGHT) -> str:
+def draw_svg(name: str, description: str, paint: Callable[[Axes], None], height: float = HEIGHT) -> str:
     """Return painted axes as SVG for a page: in its size, colours and font, with ids of its own."""
     from markupsafe import Markup
 

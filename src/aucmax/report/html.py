@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import os
 
     from ..compare.comparison import Comparison
+    from .curves import AdditiveParts
 
 NONE = "\N{EN DASH}"
 
@@ -59,6 +60,8 @@ class Report(NamedTuple):
         ``blend_`` of :class:`aucmax.AUCClassifier`, if the candidates of `path` were blended.
     blend_auc : float or None
         The cross-validated AUC of the blend.
+    table : sequence of (column, kind, missing, found)
+        How each column of the table is read.
     weights : sequence of (name, weight) or None
         The largest weights, in the order to show.
     weights_note : str
@@ -67,6 +70,8 @@ class Report(NamedTuple):
         The measure of convergence after each epoch.
     comparison : Comparison, sequence of Comparison, or None
         Methods compared, on one data set or several.
+    additive : AdditiveParts or None
+        Curves, importance and scorecard of an additive model.
     """
 
     title: str
@@ -79,10 +84,12 @@ class Report(NamedTuple):
     best_index: int | None = None
     blend: Mapping[str, Any] | None = None
     blend_auc: float | None = None
+    table: Sequence[tuple[str, str, int, str]] = ()
     weights: Sequence[tuple[str, float]] | None = None
     weights_note: str = ""
     convergence: np.ndarray | None = None
     comparison: Comparison | Sequence[Comparison] | None = None
+    additive: AdditiveParts | None = None
 
 
 def write_report(path: str | os.PathLike[str], report: Report) -> None:
@@ -146,6 +153,7 @@ def render_page(report: Report) -> str:
         report=report,
         drawings=list(_drawings(report)),
         bars=_bars(report.weights or ()),
+        worth=_bars(report.additive.importance if report.additive else ()),
         comparisons=[
             (each, _table_lines(each), draw_boxes(k, each)) for k, each in enumerate(_listed(report.comparison))
         ],
@@ -239,3 +247,8 @@ def _drawings(report: Report) -> Iterator[Drawing]:
         yield draw_path(report.path, report.best_index)
     if report.convergence is not None and np.any(np.asarray(report.convergence) > 0):
         yield draw_convergence(np.asarray(report.convergence))
+    if report.additive is not None:
+        from .curves import draw_curve
+
+        for number, curve in enumerate(report.additive.curves):
+            yield draw_curve(number, curve)

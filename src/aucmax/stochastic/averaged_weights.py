@@ -43,8 +43,8 @@ class AveragedWeights(NamedTuple):
         return cls(zero_weights(n_features), zero_weights(n_features), np.array([1.0, 0.0, 0.0, 0.0]))
 
     def restart(self, w: np.ndarray) -> None:
-        """Set the weights, with nothing averaged yet."""
-        self.u[:], self.rest[:], self.scalars[:] = w, 0.0, (1.0, np.nan, 0.0, 0.0)
+        """Set the weights, a settled vector, with nothing averaged yet."""
+        self.u[:], self.rest[:], self.scalars[:] = w, 0.0, (1.0, vector_dot(w, w), 0.0, 0.0)
 
     def last(self) -> np.ndarray:
         """Return the weights now."""

@@ -48,8 +48,16 @@ def compare(
     format: options.Format = None,
     target: options.Target = None,
     positive: options.Positive = None,
-    one_hot: options.OneHot = False,
+    drop: options.Drop = None,
+    identifiers: options.Identifiers = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    date: options.Date = None,
+    na_values: options.NaValues = None,
+    thousands: options.Thousands = None,
     header: options.Header = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.TextEncoding = "utf-8",
     zero_based: options.ZeroBased = False,
     report: options.ReportPath = None,
     force: options.Force = False,
@@ -66,14 +74,36 @@ def compare(
     from ...files import open_source
     from ...report.html import write_report
     from ..read_file import find_classes, naming, read_rows
+    from ..table_model import list_encoded
     from ..unused_options import check_used
 
     chosen = [find_method(name) for name in split_names(methods)]
     found = []
-    layout: dict[str, Any] = {"format": format, "header": header, "zero_based": zero_based}
-    sources = [open_source(path, target=target, one_hot=one_hot, with_target=True, **layout) for path in data]
+    layout: dict[str, Any] = {
+        "format": format,
+        "header": header,
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "zero_based": zero_based,
+    }
+    said: dict[str, Any] = {
+        "drop": drop or (),
+        "identifiers": identifiers or (),
+        "categorical": categorical or (),
+        "numeric": numeric or (),
+        "date": date or (),
+        "na_values": na_values or (),
+        "thousands": thousands,
+    }
+    sources = [open_source(path, target=target, positive=positive, with_target=True, **said, **layout) for path in data]
     check_used(context, [source.format for source in sources])
-    for source in sources:
+    for path, source in zip(data, sources, strict=True):
+        if encoded := list_encoded(source.reading):
+            console.note(
+                f"{source.name}: {', '.join(encoded)} left out, since rates of levels would tell labels of test rows"
+            )
+            fewer = {**said, "drop": [*said["drop"], *encoded]}
+            source = open_source(path, target=target, with_target=True, **fewer, **layout)
         with console.progress() as bar, naming(source):
             rows = read_rows(source, on_block(bar, source))
             _, mask = find_classes(source, rows, positive)

@@ -1,12 +1,26 @@
 """``aucmax evaluate``: measure a model on labelled rows."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..console import Console
 from ..display import fit_report, show_evaluation, wrote
-from ..options import Data, Debug, Force, Format, Header, Json, ModelPath, Quiet, ReportPath, Target, ZeroBased
+from ..options import (
+    Data,
+    Debug,
+    Delimiter,
+    Force,
+    Format,
+    Header,
+    Json,
+    ModelPath,
+    Quiet,
+    ReportPath,
+    Target,
+    TextEncoding,
+    ZeroBased,
+)
 from ..outputs import check_outputs
 
 
@@ -20,6 +34,8 @@ def evaluate(
     format: Format = None,
     target: Target = None,
     header: Header = True,
+    delimiter: Delimiter = None,
+    encoding: TextEncoding = "utf-8",
     zero_based: ZeroBased = False,
     report: ReportPath = None,
     force: Force = False,
@@ -36,16 +52,9 @@ def evaluate(
     from ..score_file import evaluate_file
 
     file = read_model_file(model)
+    layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     evaluation, scores = evaluate_file(
-        console,
-        file,
-        data,
-        max_fpr,
-        context=context,
-        format=format,
-        target=target,
-        header=header,
-        zero_based=zero_based,
+        console, file, data, max_fpr, context=context, format=format, target=target, **layout
     )
     if report is not None:
         write_report(report, fit_report(file, describe_paths(data), evaluation, scores, ""))

@@ -105,8 +105,16 @@ def fit(
             rich_help_panel=options.DATA,
         ),
     ] = None,
-    one_hot: options.OneHot = False,
+    drop: options.Drop = None,
+    identifiers: options.Identifiers = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    date: options.Date = None,
+    na_values: options.NaValues = None,
+    thousands: options.Thousands = None,
     header: options.Header = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.TextEncoding = "utf-8",
     zero_based: options.ZeroBased = False,
     memory: Annotated[
         str | None,
@@ -124,9 +132,11 @@ def fit(
         ),
     ] = None,
     checkpoint_every: Annotated[
-        float,
-        typer.Option(min=0, metavar="SECONDS", help="Time between two checkpoints.", rich_help_panel=options.DATA),
-    ] = 30.0,
+        float | None,
+        typer.Option(
+            min=0, metavar="SECONDS", help="Time between two checkpoints; by default, 30.", rich_help_panel=options.DATA
+        ),
+    ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -175,12 +185,27 @@ def fit(
         raise ValueError(
             "--cluster needs files that workers can open, and no --checkpoint: a lost worker costs no pass."
         )
-    how = BlockReading(default_memory() if memory is None else parse_bytes(memory), checkpoint, checkpoint_every)
-    layout: dict[str, Any] = {"header": header, "zero_based": zero_based}
-    columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "one_hot": one_hot}
-    source = open_source(train, format=format, with_target=True, **columns, **layout)
+    how = BlockReading(
+        default_memory() if memory is None else parse_bytes(memory),
+        checkpoint,
+        30.0 if checkpoint_every is None else checkpoint_every,
+    )
+    layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+    columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "positive": positive}
+    said: dict[str, Any] = {
+        "drop": drop or (),
+        "identifiers": identifiers or (),
+        "categorical": categorical or (),
+        "numeric": numeric or (),
+        "date": date or (),
+        "na_values": na_values or (),
+        "thousands": thousands,
+    }
+    source = open_source(train, format=format, with_target=True, **columns, **said, **layout)
+    formats = [source.format]
     if test:  # its faults are better found before a long fit than after it
-        open_source(test, encoding=source.encoding, target=source.target, with_target=True, **layout)
+        tested = open_source(test, reading=source.reading, target=source.target, with_target=True, **layout)
+        formats.append(tested.format)
     by_blocks = cluster is not None or must_read_by_blocks(source, how)
     estimator = make_estimator(
         algorithm,
@@ -195,7 +220,7 @@ def fit(
         cv=cv,
         standardize=standardize,
     )
-    check_used(context, [source.format], estimator)
+    check_used(context, formats, estimator)
     check_outputs({"the model": output, "--report": report}, force or resumed, [*train, *(test or [])], checkpoint)
     begun, rows = time.perf_counter(), None
     with console.progress() as bar:
@@ -206,9 +231,8 @@ def fit(
                 console.note(f"{source.name}: {format_bytes(source.size)}, read by {n_workers} workers")
                 trained = fit_on_cluster(estimator, source, positive, how.memory)
         elif by_blocks:
-            rows = open_blocks(
-                estimator, source, positive, how, on_block(bar, source), {**layout, "output": output, "report": report}
-            )
+            command = {**layout, **said, "output": output, "report": report}
+            rows = open_blocks(estimator, source, positive, how, on_block(bar, source), command)
             console.note(describe_reading(source, estimator, resumed))
             trained = fit_by_blocks(estimator, rows)
         else:
@@ -230,7 +254,8 @@ def fit(
             )
     if rows is not None:
         rows.finish()
-    console.summary(describe_fit(file, seconds, output, report), *summarise(file, seconds, output, report))
+    shown = summarise(file, seconds, output, report, is_named=positive is not None)
+    console.summary(describe_fit(file, seconds, output, report), *shown)
 
 
 def describe_reading(source: Source, estimator: Any, resumed: bool) -> str:

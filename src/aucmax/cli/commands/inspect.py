@@ -1,34 +1,91 @@
-"""``aucmax inspect``: what a model file holds."""
+"""``aucmax inspect``: what a model file holds, or how a table is read."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from .. import options
 from ..byte_sizes import format_bytes
 from ..console import Console, make_table
-from ..display import describe_model, largest_weights, list_entries, show_blend
-from ..options import Debug, Json, ModelPath
+from ..display import describe_model, largest_weights, list_entries, show_blend, show_table
 
 
 def inspect(
-    model: ModelPath,
-    top: Annotated[int, typer.Option(min=0, help="How many weights to show.")] = 20,
-    as_json: Json = False,
-    debug: Debug = False,
+    context: typer.Context,
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A file that `aucmax fit` wrote, or a table: CSV or Parquet.")
+    ],
+    top: Annotated[int, typer.Option(min=0, help="How many weights of a model to show.")] = 20,
+    format: options.Format = None,
+    target: options.Target = None,
+    drop: options.Drop = None,
+    identifiers: options.Identifiers = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    date: options.Date = None,
+    na_values: options.NaValues = None,
+    thousands: options.Thousands = None,
+    header: options.Header = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.TextEncoding = "utf-8",
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
+    """Show what a model file holds, or how the columns of a table are read."""
+    from ...models.model_file import is_model
+    from ..unused_options import check_used
+
+    if is_model(path):
+        check_used(context, ["model"])
+        return inspect_model(path, top, as_json)
+    said: dict[str, Any] = {
+        "drop": drop or (),
+        "identifiers": identifiers or (),
+        "categorical": categorical or (),
+        "numeric": numeric or (),
+        "date": date or (),
+        "na_values": na_values or (),
+        "thousands": thousands,
+    }
+    layout: dict[str, Any] = {"format": format, "header": header, "delimiter": delimiter, "encoding": encoding}
+    inspect_table(context, path, as_json, target=target, **said, **layout)
+
+
+def inspect_model(path: Path, top: int, as_json: bool) -> None:
     """Show what a model file holds."""
     from ..model_notes import read_model_file
+    from ..table_model import split_model
 
-    file, size = read_model_file(model), model.stat().st_size
+    file, size = read_model_file(path), path.stat().st_size
     weights = largest_weights(file, top)
     about = describe_model(file)
     values = about | {"size": size, "weights": weights and dict(weights)}
-    parameters = ", ".join(f"{name}={value!r}" for name, value in file.model.get_params(deep=False).items())
-    entries = [("file", f"{model}, {format_bytes(size)}"), *list_entries(file), ("parameters", parameters)]
+    _, model = split_model(file.model)
+    parameters = ", ".join(f"{name}={value!r}" for name, value in model.get_params(deep=False).items())
+    entries = [("file", f"{path}, {format_bytes(size)}"), *list_entries(file), ("parameters", parameters)]
     width = 2 + max(len(name) for name, _ in entries)
     shown: list[Any] = [f"{name:<{width}}{text}" for name, text in entries]
+    shown += show_table(about["table"])
     shown += show_blend(about)
     if weights:
         what = "weight" if file.notes.get("spreads") is None else "weight times standard deviation"
         shown.append(make_table("", ("column", what), [(name, f"{w:.6g}") for name, w in weights], right=(1,)))
     Console(as_json=as_json).result(values, *shown)
+
+
+def inspect_table(context: typer.Context, path: Path, as_json: bool, **chosen: Any) -> None:
+    """Show how the columns of a table are read."""
+    from ...files import open_source
+    from ..table_model import describe_columns
+    from ..unused_options import check_used
+
+    source = open_source(path, **chosen)
+    if source.reading is None:
+        raise ValueError(f"{path} is {source.format}, which has no columns to show: inspect takes a model or a table.")
+    check_used(context, [source.format])
+    columns = describe_columns(source.reading)
+    values = {"file": str(path), "target": source.target, "features": source.n_features, "table": columns}
+    labels = "no target" if source.target is None else f"target {source.target}"
+    line = f"{path}: {labels}, {len(columns):,} other columns, {source.n_features:,} features"
+    Console(as_json=as_json).result(values, line, *show_table(columns))

@@ -5,14 +5,27 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..console import Console, on_block, printable
-from ..options import DATA, OUTPUT, Data, Debug, Force, Format, Header, ModelPath, Quiet, ZeroBased
+from ..options import (
+    DATA,
+    OUTPUT,
+    Data,
+    Debug,
+    Delimiter,
+    Force,
+    Format,
+    Header,
+    ModelPath,
+    Quiet,
+    TextEncoding,
+    ZeroBased,
+)
 from ..outputs import check_inputs, check_outputs
 
 if TYPE_CHECKING:
@@ -35,7 +48,13 @@ def predict(
     target: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A column of labels, to be left out.", rich_help_panel=DATA)
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column of a table to write beside the scores.", rich_help_panel=OUTPUT),
+    ] = None,
     header: Header = True,
+    delimiter: Delimiter = None,
+    encoding: TextEncoding = "utf-8",
     zero_based: ZeroBased = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -48,53 +67,57 @@ def predict(
     from ...files.atomic_write import write_atomically
     from ..model_notes import read_model_file
     from ..score_file import open_rows
+    from ..table_model import Surprises
 
     file = read_model_file(model)
-    source = open_rows(
-        console,
-        file,
-        data,
-        context=context,
-        target=target,
-        with_target=False,
-        format=format,
-        header=header,
-        zero_based=zero_based,
-    )
+    layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+    wanted: dict[str, Any] = {"format": format, "target": target, "with_target": False, "keep": keep or ()}
+    source = open_rows(console, file, data, context=context, **wanted, **layout)
     check_outputs({"--output": output}, force, [model, *data])
+    surprises = Surprises()
     shown = output is None and sys.stdout.isatty()
+
+    def on_rows(name: str, block: Block) -> None:
+        surprises.add(block.tallies)
+        update(name, block)
+
     with console.progress() as bar:
-        texts = prediction_lines(file, source, proba, labels, on_block(bar, source), shown)
-        lines = (text.encode() for text in texts)
+        update = on_block(bar, source)
+        texts = prediction_lines(file, source, proba, labels, on_rows)
+        lines = ((printable(text) if shown else text).encode() for text in texts)
         if output is None:
             sys.stdout.flush()
             sys.stdout.buffer.writelines(lines)
             sys.stdout.buffer.flush()
         else:
             write_atomically(output, lambda out: out.writelines(lines))
+    for note in surprises.notes(source.name):
+        console.note(note)
 
 
 def prediction_lines(
-    file: ModelFile,
-    source: Source,
-    proba: bool,
-    labels: bool,
-    update: Callable[[str, Block], None],
-    shown: bool,
+    file: ModelFile, source: Source, proba: bool, labels: bool, update: Callable[[str, Block], None]
 ) -> Iterator[str]:
-    """Yield the lines of the output, those of one block at a time; those `shown` on a terminal are escaped."""
+    """Yield the lines of the output, those of one block at a time."""
     from ..score_file import without_names
+    from ..table_model import split_model
 
-    yield ",".join(["score"] + ["probability"] * proba + ["label"] * labels) + "\n"
+    _, inner = split_model(file.model)
+    yield csv_text([[*source.kept, "score", *["probability"] * proba, *["label"] * labels]])
     with without_names():
         for block in source.blocks():
-            scores = file.model.decision_function(block.features)
-            columns = [scores.tolist()]
+            scores = inner.decision_function(block.features)
+            columns = [*block.kept, scores.tolist()]
             if proba:
-                columns.append(file.model.predict_proba(block.features)[:, 1].tolist())
+                columns.append(inner.predict_proba(block.features)[:, 1].tolist())
             if labels:
-                columns.append(file.model.classes_[(scores > 0).astype(int)].tolist())
-            text = io.StringIO()
-            csv.writer(text, lineterminator="\n").writerows(zip(*columns, strict=True))
-            yield printable(text.getvalue()) if shown else text.getvalue()
+                columns.append(inner.classes_[(scores > 0).astype(int)].tolist())
+            yield csv_text(zip(*columns, strict=True))
             update("scoring", block)
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows as lines of CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

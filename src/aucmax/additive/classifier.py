@@ -1,0 +1,365 @@
+"""AdditiveAUCClassifier: a curve for each column, levels for categories, pairs of columns."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
+
+from ..classifier import AUCClassifier
+from ..data.arrays import on_device
+from ..data.memory import MemoryRows
+from ..data.protocol import Rows
+from ..data.validation import check_weights, find_classes, is_dask
+from ..estimators.base import LinearAUCClassifier, all_or_nothing, lazy_on_dask
+from ..losses import FITTED
+from ..selection.calibration import calibrate
+from .design import encode, make_design
+from .frames import find_categorical, find_levels, is_frame, position_of, read_frame
+from .terms import Basis, cell_codes, edges_of
+
+MAX_COLUMNS = 1024
+OF_SHAPES = ("auto", "squared", "pooled", "balanced_logistic")  # the losses that can be fitted under a shape
+# What AUCClassifier sets that is passed on, if it is there.
+PASSED_ON = ("loss_", "alpha_", "alphas_", "cv_results_", "blend_", "blend_auc_", "dual_gap_", "n_iter_")
+
+
+class AdditiveAUCClassifier(LinearAUCClassifier):
+    """Additive classifier that maximises the AUC: a curve for each column.
+
+    The score of a row is a sum of curves, each a function of one column, and perhaps of surfaces, each a function of
+    two. A curve is a step function over bins of the column, with a bin for missing values; the curve of a category has
+    a value for each level. Curves are smoothed by a penalty on the differences of neighbours. How strongly each curve
+    is smoothed is found from the marginal likelihood of a logistic model; all strengths together are then scaled by
+    cross-validation. In the coordinates in which the penalty is the squared norm, the model is a linear one: it has
+    the losses, the paths and the blend of :class:`AUCClassifier`.
+
+    Read more in ``docs/tables.md``.
+
+    Parameters
+    ----------
+    loss : str, default="auto"
+        "auto" is the blend of :class:`AUCClassifier`; the other losses are those listed there.
+
+    alpha : float, default=None
+        Scale of all penalties: the objective is loss + alpha / 2 * sum_t strength_t * penalty_t. None to cross-validate
+        it.
+
+    alphas : array-like of float, default=None
+        The alphas to choose from; None for a default grid.
+
+    cv : int, cross-validation generator or iterable, default=5
+        The folds for that choice, as in :class:`AUCClassifier`.
+
+    max_bins : int, default=128
+        The largest number of bins of a column, about. Columns have fewer if all together would have more than 1,024.
+        A category with more levels than a column may have bins keeps the most frequent ones.
+
+    pairs : {"auto"}, int or list of pairs, default=0
+        The pairs of columns that have a surface. A number finds at most so many pairs that clearly act together,
+        "auto" all of these. A list has pairs of names or positions.
+
+    categorical_features : {"from_dtype"}, array-like of bool, int or str, or None, default="from_dtype"
+        The columns that are categories: a mask, positions or names, as in
+        :class:`sklearn.ensemble.HistGradientBoostingClassifier`. With "from_dtype" they are the columns of a dataframe
+        whose type is category.
+
+    monotonic_cst : array-like of int or dict, default=None
+        The shape of curves: 1 to rise, -1 to fall, 0 for any; one for each column, or by name. Curves of a given shape
+        are in no pair that is found. The loss must be "auto", which is then "balanced_logistic", or "squared",
+        "pooled" or "balanced_logistic". Alpha is that of the model without shapes.
+
+    tol : float, default=1e-6
+        Tolerance of the solver, as in :class:`AUCClassifier`.
+
+    max_iter : int, default=1000
+        The largest number of its iterations.
+
+    Attributes
+    ----------
+    columns_ : list of Column
+        How the values of each column become codes.
+
+    terms_ : list of Term
+        The curves of the columns in their order, then the surfaces of pairs.
+
+    coef_ : ndarray of shape (1, n_cells)
+        The values of all curves, one after the other. The mean of each over the training rows is 0, and so is the
+        value of a category that is new.
+
+    errors_ : ndarray of shape (n_cells,)
+        Standard errors of the values as log-odds: of ``calibration_[0] * coef_``.
+
+    mass_ : ndarray of shape (n_cells,)
+        The weight of the training rows in each cell.
+
+    strengths_, freedom_ : ndarray of shape (n_terms,)
+        The strength of the penalty, and the degrees of freedom of each curve: 0 if it is flat.
+
+    is_categorical_ : ndarray of bool, shape (n_features_in_,)
+        Which columns are categories.
+
+    categories_ : list
+        The levels of each category column of a dataframe; None for other columns.
+
+    intercept_, classes_, calibration_ : ndarray
+        As in :class:`AUCClassifier`; as are `loss_`, `alpha_`, `alphas_`, `cv_results_`, `blend_`, `blend_auc_` and
+        `n_iter_`, in the coordinates of the penalty.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had them.
+
+    See Also
+    --------
+    AUCClassifier : The linear classifier.
+
+    Notes
+    -----
+    `score` is the ROC AUC and not the accuracy. Sample weights count as repetitions.
+
+    Strengths and pairs are found on all rows, before the cross-validation. So the held-out AUC in `cv_results_` and
+    `blend_auc_` is more optimistic than that of :class:`AUCClassifier`, above all where rows are few: it is there to
+    choose by. For an honest figure cross-validate the estimator itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax import AdditiveAUCClassifier, AUCClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2, 2, (1000, 3))
+    >>> y = X[:, 0] ** 2 + np.sin(3 * X[:, 1]) + rng.normal(size=1000) > 1.5
+    >>> clf = AdditiveAUCClassifier().fit(X[:500], y[:500])
+    >>> linear = AUCClassifier().fit(X[:500], y[:500])
+    >>> bool(clf.score(X[500:], y[500:]) > linear.score(X[500:], y[500:]) + 0.2)
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        "loss": [StrOptions({"auto", *FITTED})],
+        "alpha": [Interval(Real, 0, None, closed="neither"), None],
+        "alphas": ["array-like", None],
+        "cv": ["cv_object"],
+        "max_bins": [Interval(Integral, 2, None, closed="left")],
+        "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "monotonic_cst": ["array-like", dict, None],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        loss: str = "auto",
+        *,
+        alpha: float | None = None,
+        alphas: Any = None,
+        cv: Any = 5,
+        max_bins: int = 128,
+        pairs: Any = 0,
+        categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.alphas = alphas
+        self.cv = cv
+        self.max_bins = max_bins
+        self.pairs = pairs
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveAUCClassifier:
+        """Fit the curves to all pairs of a positive and a negative row.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            Training rows: numbers, NaN where missing, and categories.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the larger is the positive one.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
+
+        Returns
+        -------
+        self : AdditiveAUCClassifier
+            The fitted classifier.
+        """
+        given = X
+        X, y = self._read(X, y, reset=True)
+        self.classes_ = find_classes(y)
+        rows = MemoryRows(X, y, self.classes_, check_weights(sample_weight, X))
+        with self._tasks(1, {"X": given, "y": y}) as context, self._task(context, "solve"):
+            self._fit_matrix(X, rows)
+        return self
+
+    def _read(self, X: Any, y: Any = "no_validation", reset: bool = False) -> Any:
+        """Return X as a float64 matrix, and y if it is given; `reset` sets what is known of the columns."""
+        if is_dask(X) or on_device(X):
+            raise ValueError("AdditiveAUCClassifier needs X in memory, as an array or a dataframe.")
+        checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
+        if not is_frame(X):
+            found = validate_data(self, X, y, reset=reset, **checks)
+            if reset:
+                self._set_columns(X, found[0].shape[1])
+            return found
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if reset:
+            self._set_columns(X, X.shape[1])
+        matrix = check_array(read_frame(X, self.categories_), **checks)
+        return check_X_y(matrix, y, estimator=self, **checks) if reset else matrix
+
+    def _set_columns(self, X: Any, n_features: int) -> None:
+        """Set which columns are categories, and their levels."""
+        if n_features > MAX_COLUMNS:
+            raise ValueError(
+                f"X has {n_features} columns, and an additive model has at most {MAX_COLUMNS}: use AUCClassifier."
+            )
+        names = getattr(self, "feature_names_in_", None)
+        self.is_categorical_ = find_categorical(X, self.categorical_features, n_features, names)
+        self.categories_ = find_levels(X, self.is_categorical_ & is_frame(X))
+
+    def _find_signs(self) -> np.ndarray:
+        """Return the shape of each column."""
+        signs = read_signs(self.monotonic_cst, self.n_features_in_, getattr(self, "feature_names_in_", None))
+        if signs[self.is_categorical_].any():
+            raise ValueError("monotonic_cst has a shape for a category, and only numbers can rise or fall.")
+        if signs.any() and self.loss not in OF_SHAPES:
+            raise ValueError(f"loss={self.loss!r} cannot be fitted with monotonic_cst: use one of {list(OF_SHAPES)}.")
+        return signs
+
+    def _fit_matrix(self, X: np.ndarray, known: MemoryRows) -> None:
+        """Fit validated rows."""
+        from .rows import CodedRows
+
+        signs = self._find_signs()
+        pairs = read_pairs(self.pairs, self.n_features_in_, getattr(self, "feature_names_in_", None))
+        if isinstance(pairs, list) and signs[list(itertools.chain(*pairs))].any():
+            raise ValueError("pairs holds a column that monotonic_cst has a shape for: a surface would break it.")
+        design = make_design(known, X, self.is_categorical_, self.max_bins, pairs, signs)
+        basis = Basis(design.terms, design.columns, design.strengths)
+        rows = CodedRows(design.codes, basis, known.y, known.classes, known.sample_weight)
+        self.columns_, self.terms_ = design.columns, design.terms
+        self.strengths_, self.freedom_ = design.strengths, design.freedom
+        self.mass_, self.errors_ = design.mass, design.errors
+        u = self._fit_shaped(rows, signs) if signs.any() else self._fit_linear(rows)
+        self._set_values(basis.values(u))
+
+    def _fit_linear(self, rows: Rows, **changed: Any) -> np.ndarray:
+        """Return the coordinates of the linear model."""
+        given = {"loss": self.loss, "alpha": self.alpha, "alphas": self.alphas, "cv": self.cv} | changed
+        model = AUCClassifier(**given, standardize=False, tol=self.tol, max_iter=self.max_iter)
+        model._fit_rows(rows)
+        for name in PASSED_ON:
+            self.__dict__.pop(name, None)
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+        self.intercept_, self.calibration_ = model.intercept_, model.calibration_
+        return model.coef_[0]
+
+    def _fit_shaped(self, rows: Any, signs: np.ndarray) -> np.ndarray:
+        """Return the coordinates of the model whose curves have their shapes."""
+        from .monotone import Shape, monotone_logistic, monotone_square
+
+        shape = Shape.of(self.terms_, self.columns_, signs)
+        alpha = float(1 / rows.totals.sum()) if self.loss == "auto" and self.alpha is None else self.alpha
+        loss = "balanced_logistic" if self.loss == "auto" else self.loss
+        self._fit_linear(rows, loss=loss, alpha=alpha)
+        if loss == "balanced_logistic":
+            u, self.n_iter_ = monotone_logistic(rows, shape, self.alpha_, self.tol)
+        else:
+            u, self.n_iter_ = monotone_square(rows, shape, self.alpha_, loss == "pooled"), 1
+        self._set_calibration(calibrate(lambda: rows.score_histogram(u)))
+        return u
+
+    def _set_values(self, values: np.ndarray) -> None:
+        """Set the curves, each less its mean over the training rows; the intercept has the means."""
+        edges = edges_of(self.terms_)
+        for a, b in itertools.pairwise(edges):
+            total = self.mass_[a:b].sum()
+            mean = self.mass_[a:b] @ values[a:b] / total if total else 0.0
+            values[a:b] -= mean
+            self.intercept_ = self.intercept_ + mean
+        self.coef_ = values[None, :]
+
+    def _fit_rows(self, rows: Rows, **told: Any) -> None:
+        raise ValueError("AdditiveAUCClassifier needs the values of all rows at once: use fit.")
+
+    @lazy_on_dask
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores. A larger score means that the row is more likely positive.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            The sum of the curves and the intercept; rows with a score above zero are predicted as positive.
+        """
+        from .kernels import gather
+
+        return gather(self._cells(X), np.append(self.coef_[0], 0.0)) + self.intercept_[0]
+
+    def _cells(self, X: Any) -> np.ndarray:
+        """Return the cell of each row in each term, shape (n_samples, n_terms)."""
+        check_is_fitted(self, "coef_")
+        return cell_codes(self.terms_, encode(self.columns_, self._read(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.array_api_support = False
+        return tags
+
+
+def read_signs(given: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
+    """Return the shape of each column from the parameter `monotonic_cst`."""
+    signs = np.zeros(n_features, dtype=np.int8)
+    if isinstance(given, Mapping):
+        for name, sign in given.items():
+            signs[position_of(name, "monotonic_cst", n_features, names)] = check_sign(sign)
+    elif given is not None:
+        if len(given) != n_features:
+            raise ValueError(f"monotonic_cst has {len(given)} entries, but X has {n_features} columns: one for each.")
+        signs[:] = [check_sign(sign) for sign in given]
+    return signs
+
+
+def check_sign(sign: Any) -> int:
+    """Return a shape: -1, 0 or 1."""
+    if sign not in (-1, 0, 1):
+        raise ValueError(f"monotonic_cst holds {sign!r}: shapes are 1 to rise, -1 to fall and 0 for any.")
+    return int(sign)
+
+
+def read_pairs(given: Any, n_features: int, names: np.ndarray | None) -> Any:
+    """Return the parameter `pairs` with positions for names, each pair once."""
+    if not isinstance(given, list):
+        return given if isinstance(given, str) else int(given)
+    found = []
+    for pair in given:
+        both = {position_of(column, "pairs", n_features, names) for column in pair}
+        if len(pair) != 2 or len(both) != 2:
+            raise ValueError(f"pairs holds {pair!r}: a pair is two different columns.")
+        found.append((min(both), max(both)))
+    return sorted(set(found))

@@ -1,0 +1,153 @@
+"""How strongly each term is smoothed: the strengths of the penalties, by their marginal likelihood.
+
+The objective is the penalised log-likelihood of a logistic model,
+
+    l(f) - 1/2 sum_t lam_t f_t'S_t f_t
+
+Seen as a prior, the penalty makes f_t Gaussian with the precision lam_t S_t. Each step is one of Newton's method for f
+and one for the strengths,
+
+    lam_t = (m_t - lam_t tr(V_tt S_t)) / f_t'S_t f_t
+
+where V is the inverse Hessian: the degrees of freedom of the curve over its roughness. A fixed point maximises the
+marginal likelihood, with Laplace's approximation (Wood and Fasiolo, 2017, A generalized Fellner-Schall method). A curve
+that explains nothing gets a strength so high that it is flat. No row is held out, and ten steps are enough for all
+strengths together, where cross-validation would need a grid for each. A prior does not depend on the number of rows,
+so the strengths of a sample are those of all rows.
+
+A step takes q^2 / 2 additions for each row, with q terms, and K^3 multiplications, with K cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.special import expit
+
+from .bins import Column
+from .kernels import gather, joint_sums, scatter
+from .terms import Term, edges_of, penalty
+
+MAX_STEPS = 12
+CLOSE = 0.1  # of the logarithm of the strengths, each weighted by the degrees of freedom of its curve
+LOWEST, HIGHEST = 1e-4, 1e6
+FIRST_STEPS = 2  # with the strengths of the start, so that curves have a shape
+HALVINGS = 5
+JITTER = 1e-10  # of the Hessian's diagonal, relative to its mean
+
+
+class Evidence(NamedTuple):
+    """The result.
+
+    Attributes
+    ----------
+    strengths : ndarray of shape (n_terms,)
+        The strengths.
+    values : ndarray of shape (K,)
+        The values of all cells, nearly those of the largest penalised likelihood.
+    offset : float
+        The log-odds of a row whose values are 0.
+    freedom : ndarray of shape (n_terms,)
+        The degrees of freedom of each curve.
+    covariance : ndarray of shape (K, K)
+        The covariance of the values, seen as a posterior.
+    """
+
+    strengths: np.ndarray
+    values: np.ndarray
+    offset: float
+    freedom: np.ndarray
+    covariance: np.ndarray
+
+
+def find_strengths(
+    codes: np.ndarray,
+    positive: np.ndarray,
+    weights: np.ndarray,
+    terms: Sequence[Term],
+    columns: Sequence[Column],
+    start: Evidence | None = None,
+) -> Evidence:
+    """Return the strengths of the penalties of all terms.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, n_terms)
+        The cell of each row in each term; see `terms.cell_codes`.
+    positive : ndarray of bool, shape (n,)
+        Which rows are positive.
+    weights : ndarray of shape (n,)
+        How often each row counts.
+    terms, columns : sequences
+        The terms and the columns that they are of.
+    start : Evidence, default=None
+        The result for the first of these terms, to start from.
+
+    Returns
+    -------
+    evidence : Evidence
+        The strengths, and the curves for them.
+    """
+    edges, shares = edges_of(terms), [penalty(term, columns) for term in terms]
+    K, y = int(edges[-1]), positive.astype(np.float64)
+    lam, f = np.ones(len(terms)), np.zeros(K + 1)  # the last entry of f is the offset
+    f[K] = np.log((weights @ y) / (weights @ (1 - y)))
+    if start is not None:
+        lam[: len(start.strengths)], f[: len(start.values)], f[K] = start.strengths, start.values, start.offset
+
+    def objective(f: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return minus the penalised log-likelihood, the probabilities and the gradient of the penalty."""
+        scores = gather(codes, np.append(f[:K], 0.0)) + f[K]
+        parts = np.split(f[:K], edges[1:-1])
+        pull = np.concatenate([lam_t * (S @ part) for lam_t, S, part in zip(lam, shares, parts, strict=True)])
+        return float(weights @ (np.logaddexp(0, scores) - y * scores) + pull @ f[:K] / 2), expit(scores), pull
+
+    freedom = np.zeros(len(terms))
+    V = np.eye(K + 1)
+    for number in range(MAX_STEPS):
+        value, p, pull = objective(f)
+        V, step = newton_step(codes, weights * (p - y), weights * p * (1 - p), pull, lam, shares, edges)
+        length = 1.0
+        while objective(f - length * step)[0] > value + 1e-9 * abs(value) and length > 0.5**HALVINGS:
+            length /= 2
+        f = f - length * step
+        parts = [(f[a:b], V[a:b, a:b], S) for a, b, S in zip(edges[:-1], edges[1:], shares, strict=True)]
+        freedom = np.array([len(S) - k * np.sum(v * S) for k, (_, v, S) in zip(lam, parts, strict=True)])
+        if number < FIRST_STEPS:
+            continue
+        rough = np.array([part @ S @ part for part, _, S in parts])
+        new = np.clip(np.maximum(freedom, 0) / np.maximum(rough, 1e-300), LOWEST, HIGHEST)
+        change = np.abs(np.log(new / lam)) * np.clip(freedom, 0, 1)
+        if change.max(initial=0.0) < CLOSE:
+            break
+        lam = new
+    return Evidence(lam, f[:K], float(f[K]), freedom, V[:K, :K])
+
+
+def newton_step(
+    codes: np.ndarray,
+    slopes: np.ndarray,
+    curvatures: np.ndarray,
+    pull: np.ndarray,
+    lam: np.ndarray,
+    shares: Sequence[np.ndarray],
+    edges: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the inverse Hessian for the values and the offset, and Newton's step."""
+    K = int(edges[-1])
+    gradient = np.append(scatter(codes, slopes, K + 1)[:K] + pull, slopes.sum())
+    H = np.empty((K + 1, K + 1), order="F")
+    H[:K, :K] = joint_sums(codes, curvatures, K + 1)[:K, :K]
+    H[K, :K] = H[:K, K] = scatter(codes, curvatures, K + 1)[:K]
+    H[K, K] = curvatures.sum()
+    for a, b, lam_t, S in zip(edges[:-1], edges[1:], lam, shares, strict=True):
+        H[a:b, a:b] += lam_t * S
+    H[np.diag_indices(K + 1)] += JITTER * np.trace(H) / (K + 1)
+    factor, _ = dpotrf(H, lower=True, overwrite_a=True)
+    step, _ = dpotrs(factor, gradient, lower=True)
+    inverse, _ = dpotri(factor, lower=True, overwrite_c=True)
+    lower = np.tril(inverse, -1)
+    return lower + lower.T + np.diag(np.diag(inverse)), step

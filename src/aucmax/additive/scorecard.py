@@ -1,0 +1,223 @@
+"""Scorecards: the curves of an additive model as whole numbers of points.
+
+Conventions
+-----------
+With the odds of the positive class, the score is
+
+    score = base_score + points_to_double * log2(odds / base_odds)
+
+so that a row with the odds `base_odds` has the score `base_score`, and each `points_to_double` points double the odds.
+The log-odds are a constant plus the sum of the curves, hence so is the score. Each value of a curve is rounded to whole
+points, and so is the constant, the base points.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..metrics import roc_auc
+from .labels import cell_labels, column_name, group_ranges, level_names, term_name
+from .terms import Term, edges_of
+
+
+class Entry(NamedTuple):
+    """A line of a scorecard.
+
+    Attributes
+    ----------
+    column : str
+        The name of the column, or of the pair.
+    values : str
+        The values that the line is for, in words.
+    points : int
+        The points.
+    share : float
+        The share of the training rows, by weight.
+    """
+
+    column: str
+    values: str
+    points: int
+    share: float
+
+
+class Scorecard:
+    """The points of a fitted additive model.
+
+    Parameters
+    ----------
+    model : AdditiveAUCClassifier
+        The fitted model.
+    base_score : float, default=600
+        The score of a row with the odds `base_odds`.
+    base_odds : float, default=1
+        Odds of the positive class.
+    points_to_double : float, default=20
+        The points that double the odds of the positive class. If it is negative, higher scores mean lower odds: scores
+        of risk, whose positive class is the bad one.
+
+    Attributes
+    ----------
+    base_points : int
+        The points that every row has.
+    points : list of ndarray of int
+        The points of the cells of each curve.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax import AdditiveAUCClassifier, Scorecard
+    >>> X = np.repeat([[0.0], [1.0], [2.0]], 40, axis=0)
+    >>> y = np.r_[np.arange(40) < 5, np.arange(40) < 20, np.arange(40) < 35].astype(int)
+    >>> card = Scorecard(AdditiveAUCClassifier("balanced_logistic", alpha=0.001).fit(X, y))
+    >>> card.base_points
+    600
+    >>> [(entry.values, entry.points) for entry in card.table()]
+    [('up to 0.5', -53), ('0.5 to 1.5', 0), ('above 1.5', 53)]
+    >>> card.score([[0.0], [2.0]])
+    array([547, 653])
+    """
+
+    def __init__(self, model: Any, base_score: float = 600, base_odds: float = 1, points_to_double: float = 20) -> None:
+        check_is_fitted(model, "terms_")
+        if not base_odds > 0:
+            raise ValueError(f"base_odds is {base_odds!r}: odds are above 0.")
+        if not points_to_double:
+            raise ValueError("points_to_double is 0: give the points that double the odds.")
+        self.model = model
+        slope, base_logit = model.calibration_.tolist()
+        unit = points_to_double / np.log(2)
+        logit = base_logit + slope * float(model.intercept_[0])
+        self.base_points = round(base_score + unit * (logit - np.log(base_odds)))
+        whole = np.rint(unit * slope * model.coef_[0]).astype(np.int64)
+        self.points = np.split(whole, edges_of(model.terms_)[1:-1])
+
+    def table(self) -> list[Entry]:
+        """Return all lines of the scorecard, the curves of the columns first."""
+        shares = np.split(self.model.mass_, edges_of(self.model.terms_)[1:-1])
+        lines = []
+        for term, points, mass in zip(self.model.terms_, self.points, shares, strict=True):
+            name, total = term_name(self.model, term), max(float(mass.sum()), 1e-300)
+            for label, whole, weight in zip(cell_labels(self.model, term), points, mass, strict=True):
+                lines.append(Entry(name, label, int(whole), float(weight) / total))
+        return lines
+
+    def parts(self, X: Any) -> np.ndarray:
+        """Return the points of each row for each curve, shape (n_samples, n_terms)."""
+        cells = self.model._cells(X)
+        whole = np.append(np.concatenate(self.points), 0)
+        return whole[cells]
+
+    def score(self, X: Any) -> np.ndarray:
+        """Return the score of each row: the base points and the points of its curves, shape (n_samples,)."""
+        return self.base_points + self.parts(X).sum(axis=1)
+
+    def reasons(self, X: Any, n_reasons: int = 4) -> list[list[tuple[str, int]]]:
+        """Return why each score is as low as it is: the curves that take the most points from it.
+
+        The mean of each curve over the training rows is 0 points, up to rounding. Only curves below it are named.
+        """
+        names = [term_name(self.model, term) for term in self.model.terms_]
+        found = []
+        for row in self.parts(X):
+            order = [t for t in np.argsort(row, kind="stable")[:n_reasons] if row[t] < 0]
+            found.append([(names[t], int(row[t])) for t in order])
+        return found
+
+    def auc_lost(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the AUC of the model on some rows minus that of the whole points."""
+        sign = 1 if self._rises else -1
+        positive = np.asarray(y) == self.model.classes_[1]
+        return self.model.score(X, y, sample_weight) - float(roc_auc(positive, sign * self.score(X), sample_weight))
+
+    @property
+    def _rises(self) -> bool:
+        """Whether a higher score means higher odds."""
+        whole = np.concatenate(self.points)
+        return bool(whole @ self.model.coef_[0] >= 0)
+
+    # Export
+
+    def to_csv(self) -> str:
+        """Return the table as CSV, with the base points in the first line."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(Entry._fields)
+        writer.writerow(("", "base points", self.base_points, 1.0))
+        writer.writerows(self.table())
+        return text.getvalue()
+
+    def to_sql(self) -> str:
+        """Return the score as an expression of SQL, over columns with the names of the training data."""
+        terms = zip(self.model.terms_, self.points, strict=True)
+        return "\n+ ".join([str(self.base_points), *(self._sql(term, points) for term, points in terms)])
+
+    def _sql(self, term: Term, points: np.ndarray) -> str:
+        sides = [sql_conditions(self.model, j, group) for j, group in zip(term.columns, term.groups, strict=True)]
+        lines = ["CASE"]
+        for conditions, whole in zip(itertools.product(*sides), points, strict=True):
+            lines.append(f"    WHEN {' AND '.join(conditions)} THEN {whole}")
+        return "\n".join([*lines, "    ELSE 0", "  END"]) if len(lines) > 1 else "0"
+
+    def to_python(self) -> str:
+        """Return the source of a Python function `score(row)`, for a mapping of column names to values.
+
+        It needs no library. A missing value is None or NaN.
+        """
+        lines = ["def score(row):", f"    total = {self.base_points}"]
+        for term, points in zip(self.model.terms_, self.points, strict=True):
+            sides = [
+                python_conditions(self.model, j, group) for j, group in zip(term.columns, term.groups, strict=True)
+            ]
+            for k, j in enumerate(term.columns):
+                lines.append(f"    v{k} = row[{column_name(self.model, j)!r}]")
+            word = "if"
+            for conditions, whole in zip(itertools.product(*sides), points, strict=True):
+                test = " and ".join(condition.format(v=f"v{k}") for k, condition in enumerate(conditions))
+                lines += [f"    {word} {test}:", f"        total += {whole}"]
+                word = "elif"
+        return "\n".join([*lines, "    return total", ""])
+
+
+def sql_conditions(model: Any, j: int, groups: np.ndarray) -> list[str]:
+    """Return a condition of SQL for each group of codes of a column."""
+    name = '"' + column_name(model, j).replace('"', '""') + '"'
+    column = model.columns_[j]
+    if column.categorical:
+        levels, ours = level_names(model, j), groups[: column.n_values]
+        members = [[sql_value(levels[k]) for k in np.flatnonzero(ours == g)] for g in np.unique(ours)]
+        found = [f"{name} IN ({', '.join(values)})" for values in members]
+    else:
+        found = []
+        for low, high in group_ranges(column, groups):
+            borders = [f"{name} > {low!r}"] * math.isfinite(low) + [f"{name} <= {high!r}"] * math.isfinite(high)
+            found.append(" AND ".join(borders) or f"{name} IS NOT NULL")
+    return [*found, f"{name} IS NULL"] if column.missing else found
+
+
+def sql_value(value: Any) -> str:
+    """Return a level as a literal of SQL."""
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+
+
+def python_conditions(model: Any, j: int, groups: np.ndarray) -> list[str]:
+    """Return a condition of Python for each group of codes of a column, with {v} for the value."""
+    column = model.columns_[j]
+    known = "{v} is not None and {v} == {v}"
+    if column.categorical:
+        levels, ours = level_names(model, j), groups[: column.n_values]
+        members = [tuple(levels[k] for k in np.flatnonzero(ours == g)) for g in np.unique(ours)]
+        found = ["{v} in " + repr(values).replace("{", "{{").replace("}", "}}") for values in members]
+    else:
+        found = []
+        for low, high in group_ranges(column, groups):
+            borders = [f"{{v}} > {low!r}"] * math.isfinite(low) + [f"{{v}} <= {high!r}"] * math.isfinite(high)
+            found.append(" and ".join([known, *borders]))
+    return [*found, "({v} is None or {v} != {v})"] if column.missing else found

@@ -1,0 +1,166 @@
+"""Terms of an additive model: one for each column, and one for each chosen pair of columns.
+
+Conventions
+-----------
+A term has m cells: the codes of a column, or the groups of codes of one column times those of another. Its curve is a
+vector f of m values, and its penalty is f'Sf. For the bins of a numeric column,
+
+    f'Sf = m sum_k (f_{k+1} - f_k)^2 + RIDGE |f|^2
+
+For categories and for missing values S is the identity. For a pair it is the Kronecker product of the two. A change of
+basis f = T u with T'ST = I makes the penalty |u|^2: in these coordinates all solvers of linear models work as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import block_diag, solve_triangular
+
+from .bins import Column
+
+RIDGE = 1e-3  # of a curve, relative to the square of its slope: a constant is hardly penalised, the AUC does not see it
+PAIR_RIDGE = 1.0  # of a pair, whose main effects are those of its columns
+MAX_GROUPS = 8  # of the codes of a column in a pair
+
+
+class Term(NamedTuple):
+    """A curve, or a surface, as a sum of which scores are made.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The column, or the two columns.
+    groups : tuple of ndarray
+        For each column, the group of each of its codes: the codes themselves for a single column.
+    shape : tuple of int
+        The number of groups of each column.
+    """
+
+    columns: tuple[int, ...]
+    groups: tuple[np.ndarray, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return int(np.prod(self.shape))
+
+    def cells(self, codes: np.ndarray) -> np.ndarray:
+        """Return the cell of each row, -1 where nothing is known of one of its values; `codes` are those of columns."""
+        places = [np.append(group, -1)[codes[:, j]] for j, group in zip(self.columns, self.groups, strict=True)]
+        if len(places) == 1:
+            return places[0]
+        return np.where(np.minimum(*places) < 0, -1, places[0] * self.shape[1] + places[1])
+
+
+def single_term(number: int, column: Column) -> Term:
+    """Return the term of a column."""
+    return Term((number,), (np.arange(column.n_codes),), (column.n_codes,))
+
+
+def coarse_term(number: int, column: Column) -> Term:
+    """Return the term of a column with the groups that it has in a pair."""
+    group = group_codes(column)
+    return Term((number,), (group,), (int(group.max(initial=-1)) + 1,))
+
+
+def pair_term(numbers: tuple[int, int], columns: Sequence[Column]) -> Term:
+    """Return the term of two columns, with at most about MAX_GROUPS groups of each."""
+    first, second = (coarse_term(j, columns[j]) for j in numbers)
+    return Term(numbers, first.groups + second.groups, first.shape + second.shape)
+
+
+def group_codes(column: Column, n_groups: int = MAX_GROUPS) -> np.ndarray:
+    """Return a group for each code: neighbouring bins of about the same weight together, or the rarest categories."""
+    mass = column.mass[: column.n_values]
+    if len(mass) <= n_groups:
+        return np.arange(column.n_codes)
+    if column.categorical:
+        groups = np.minimum(np.argsort(np.argsort(-mass, kind="stable")), n_groups - 1)
+    else:
+        middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+        groups = np.unique((middle * n_groups).astype(np.intp), return_inverse=True)[1]
+    return np.append(groups, groups.max() + 1) if column.missing else groups
+
+
+def penalty(term: Term, columns: Sequence[Column]) -> np.ndarray:
+    """Return the matrix S of a term."""
+    ridge = RIDGE if len(term.columns) == 1 else PAIR_RIDGE
+    parts = [one_penalty(columns[j], m, ridge) for j, m in zip(term.columns, term.shape, strict=True)]
+    return parts[0] if len(parts) == 1 else np.kron(*parts)
+
+
+def one_penalty(column: Column, n_cells: int, ridge: float) -> np.ndarray:
+    """Return the penalty on the values of a column, or of its groups."""
+    if column.categorical:
+        return np.eye(n_cells)
+    m = n_cells - column.missing
+    slopes = np.diff(np.eye(m), axis=0)
+    curve = m * slopes.T @ slopes + ridge * np.eye(m)
+    return block_diag(curve, np.eye(1)) if column.missing else curve
+
+
+class Basis:
+    """The coordinates u of all terms, in which the penalty is |u|^2.
+
+    Parameters
+    ----------
+    terms : sequence of Term
+        The terms.
+    columns : sequence of Column
+        The columns.
+    strengths : ndarray of shape (n_terms,)
+        The penalty of term t is strengths[t] * f'Sf.
+
+    Attributes
+    ----------
+    blocks : list of ndarray
+        The matrix T of each term.
+    edges : ndarray of shape (n_terms + 1,)
+        Where the cells of each term begin among all K cells.
+    """
+
+    def __init__(self, terms: Sequence[Term], columns: Sequence[Column], strengths: np.ndarray) -> None:
+        self.edges = edges_of(terms)
+        self.blocks = []
+        for term, strength in zip(terms, strengths, strict=True):
+            lower = np.linalg.cholesky(strength * penalty(term, columns))
+            self.blocks.append(solve_triangular(lower, np.eye(len(lower)), lower=True).T)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, and of coordinates."""
+        return int(self.edges[-1])
+
+    def values(self, u: np.ndarray) -> np.ndarray:
+        """Return the values f = T u of all cells, shape (K,) or (K, L)."""
+        parts = np.split(u, self.edges[1:-1])
+        return np.concatenate([T @ part for T, part in zip(self.blocks, parts, strict=True)])
+
+    def pullback(self, g: np.ndarray) -> np.ndarray:
+        """Return T'g, shape (K,) or (K, L)."""
+        parts = np.split(g, self.edges[1:-1])
+        return np.concatenate([T.T @ part for T, part in zip(self.blocks, parts, strict=True)])
+
+    def coordinates(self, f: np.ndarray) -> np.ndarray:
+        """Return the u of values f = T u."""
+        parts = np.split(f, self.edges[1:-1])
+        return np.concatenate([solve_triangular(T, part) for T, part in zip(self.blocks, parts, strict=True)])
+
+
+def edges_of(terms: Sequence[Term]) -> np.ndarray:
+    """Return where the cells of each term begin among all cells."""
+    return np.concatenate([[0], np.cumsum([term.n_cells for term in terms], dtype=np.intp)])
+
+
+def cell_codes(terms: Sequence[Term], codes: np.ndarray) -> np.ndarray:
+    """Return the cell of each row in each term among all K cells, K where nothing is known; shape (n, n_terms)."""
+    edges = edges_of(terms)
+    out = np.empty((len(codes), len(terms)), dtype=np.int32)
+    for t, term in enumerate(terms):
+        cells = term.cells(codes)
+        out[:, t] = np.where(cells < 0, edges[-1], edges[t] + cells)
+    return out

@@ -1,0 +1,101 @@
+"""Models of tables: an encoder that reads the columns, then the model of the features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..files import Source
+
+if TYPE_CHECKING:
+    from ..tables.reading import Reading, Tally
+
+
+def join_model(source: Source, inner: Any) -> Any:
+    """Return a model of the rows of a file: `inner` itself, or after the encoder of a table."""
+    if source.reading is None:
+        return inner
+    from sklearn.pipeline import Pipeline
+
+    from ..table_encoder import TableEncoder
+
+    steps = inner.steps if isinstance(inner, Pipeline) else [("model", inner)]
+    steps[0][1].__dict__.pop("feature_names_in_", None)  # the encoder gives it an array without names
+    return Pipeline([("table", TableEncoder().set_reading(source.reading)), *steps])
+
+
+def split_model(model: Any) -> tuple[Any, Any]:
+    """Return the encoder of a model, None if it has none, and the model of the features."""
+    from sklearn.pipeline import Pipeline
+
+    from ..table_encoder import TableEncoder
+
+    if not isinstance(model, Pipeline) or not isinstance(model[0], TableEncoder):
+        return None, model
+    return model[0], model[-1] if len(model) == 2 else model[1:]
+
+
+def find_reading(model: Any) -> Reading | None:
+    """Return how a model reads the columns of a table; None if it is not a model of tables."""
+    encoder, _ = split_model(model)
+    return None if encoder is None else encoder.reading_
+
+
+def read_as_numbers(names: Iterable[str]) -> Reading:
+    """Return the reading of columns that are numbers, found by name, with NaN where they are missing."""
+    from ..tables.kinds import Column, Part
+    from ..tables.reading import Reading
+
+    parts = [Part(name, None, np.array([np.nan]), gaps=False) for name in names]
+    return Reading([Column(part.name, "number", "", 0, "1234.5", parts=[part]) for part in parts], [], {})
+
+
+def feature_names(model: Any) -> np.ndarray | None:
+    """Return the names of the features of a model, if they have names."""
+    encoder, inner = split_model(model)
+    return getattr(inner, "feature_names_in_", None) if encoder is None else encoder.get_feature_names_out()
+
+
+class Surprises:
+    """What rows to be scored have and the training rows had not: unseen levels, and gaps in columns without any."""
+
+    def __init__(self) -> None:
+        self.unseen: dict[str, int] = {}
+        self.gaps: dict[str, int] = {}
+
+    def add(self, tallies: Iterable[Tally]) -> None:
+        """Add what was met in some rows."""
+        for tally in tallies:
+            name = tally.column.name
+            self.unseen[name] = self.unseen.get(name, 0) + tally.n_unseen
+            if tally.column.n_missing == 0:
+                self.gaps[name] = self.gaps.get(name, 0) + tally.n_missing
+
+    def notes(self, file: str) -> list[str]:
+        """Return a note for each column."""
+        texts = {
+            "with levels that no training row has, scored as rare": self.unseen,
+            "without a value, as no training row is, scored as average": self.gaps,
+        }
+        return [
+            f"{file}, column {name!r}: {count:,} cell{'s' if count > 1 else ''} {text}"
+            for text, counts in texts.items()
+            for name, count in counts.items()
+            if count
+        ]
+
+
+def describe_columns(reading: Reading) -> list[dict[str, Any]]:
+    """Return how each column is read, as JSON has it."""
+    return [
+        {"column": column.name, "kind": column.kind, "missing": column.n_missing, "found": column.reason}
+        for column in reading.columns
+    ]
+
+
+def list_encoded(reading: Reading | None) -> list[str]:
+    """Return the columns that are target-encoded."""
+    columns = [] if reading is None else reading.used
+    return [column.name for column in columns if any(part.encoded for part in column.parts)]

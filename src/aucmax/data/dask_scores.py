@@ -1,0 +1,78 @@
+"""Scores in Dask collections, and their AUCs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import assert_all_finite
+
+from .blocks import KEPT_SHARE, MEMORY
+from .dask import DaskRows
+from .dask_auc import aucs_by_buckets
+from .dask_buckets import Splitters, find_splitters, pick
+from .dask_partitions import align, as_columns
+from .dask_places import places_by_buckets
+from .places import Places
+from .protocol import Targets
+from .ranking import aucs_of_scores
+from .row_block import LazyVector, RowBlock
+
+
+class DaskScores(DaskRows):
+    """Scores in Dask collections, as rows whose columns are vectors of scores.
+
+    Parameters
+    ----------
+    y, sample_weight : Dask collection
+        See :class:`DaskRows`.
+    **scores : Dask array, series or dataframe of shape (n_rows,) or (n_rows, n_scores)
+        The scores, under the names that errors call them by.
+    """
+
+    def __init__(self, y: Any, sample_weight: Any = None, **scores: Any) -> None:
+        self.memory = MEMORY
+        columns = {name: as_columns(values) for name, values in scores.items()}
+        *blocks, labels, weights = align({**columns, "y": y, "sample_weight": sample_weight})
+        side_by_side = [[block for part in parts for block in part] for parts in zip(*blocks, strict=True)]
+        self._partitions = [(*part, None) for part in zip(side_by_side, labels, weights, strict=True)]
+        self._weighted = sample_weight is not None
+
+    def column(self, k: int) -> LazyVector:
+        """Return a vector of scores, in float64; scores that are not finite are refused."""
+
+        def entries(block: RowBlock) -> np.ndarray:
+            column = np.ascontiguousarray(block.X[:, k], dtype=np.float64)
+            assert_all_finite(column, input_name="scores")
+            return column
+
+        return LazyVector(self, entries)
+
+    def aucs(self) -> list[float]:
+        """Return the AUC of each vector of scores."""
+        columns = range(self.n_features)
+        if not self._both_are_large:
+            return aucs_of_scores(self, *map(self.column, columns))
+        few_are_positive = bool(self.counts[1] <= self.counts[0])
+        splitters = self._splitters(columns)
+        return aucs_by_buckets(self._partitions, splitters, few_are_positive, self._weighted, self._job(None))
+
+    def places(self, *columns: int) -> Places:
+        """Return the places of one or two vectors of scores."""
+        if self._both_are_large:
+            return places_by_buckets(self._partitions, self._splitters(columns), self._job(None))
+        return Places.of(self, *map(self.column, columns))
+
+    @property
+    def _both_are_large(self) -> bool:
+        return float(8 * self.counts.min()) > self.memory / KEPT_SHARE
+
+    def _splitters(self, columns: Sequence[int]) -> dict[int, Splitters]:
+        """Return the splitters of vectors of scores, in one pass."""
+
+        def pick_each(targets: Targets, *scores: np.ndarray) -> list[np.ndarray]:
+            return list(map(pick, scores))
+
+        picked = self.reduce(pick_each, *map(self.column, columns), merge=lambda a, b: list(map(np.append, a, b)))
+        return dict(zip(columns, map(find_splitters, picked), strict=True))

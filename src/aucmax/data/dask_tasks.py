@@ -1,0 +1,132 @@
+"""The tasks of a pass over Dask collections, and how they are computed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from .dask_fusion import fuse
+from .dask_partitions import check_length, read_features, read_labels, read_weights
+from .passes import Pass, State
+from .protocol import Targets
+from .row_block import RowBlock
+from .validation import check_labels
+
+ARITY = 8  # so many states are merged by one task
+
+
+class Job(NamedTuple):
+    """What the tasks of a pass have in common; it is sent once.
+
+    Attributes
+    ----------
+    task : Pass or None
+        The pass, if there is one.
+    classes, n_features, totals
+        Those of the rows.
+    errors : dict
+        How the caller treats floating-point errors; the threads of tasks do not know.
+    """
+
+    task: Pass | None
+    classes: np.ndarray
+    n_features: int
+    totals: np.ndarray
+    errors: Any
+
+    def block(self, number: int, X: list[Any], y: list[Any], weights: list[Any] | None, groups: Any) -> RowBlock:
+        """Return the block of a partition."""
+        features, labels = read_features(X), read_labels(y)
+        check_length(number, "X", features, labels)
+        if features.shape[1] != self.n_features:
+            raise ValueError(
+                f"Partition {number} of X has {features.shape[1]} columns, but the first one has {self.n_features}."
+            )
+        check_labels(labels, self.classes)
+        if groups is not None:
+            groups = column_or_1d(groups[0])
+            check_length(number, "groups", groups, labels)
+        sample_weight = read_weights(number, weights, labels)
+        return RowBlock(features, Targets(labels == self.classes[1], sample_weight, self.totals, groups))
+
+    def state(self, number: int, *partition: Any) -> State:
+        """Return the state of one partition."""
+        assert self.task is not None
+        with np.errstate(**self.errors):
+            state = self.task.begin(number)
+            self.task.step(state, self.block(number, *partition))
+        return state
+
+    def merged(self, states: list[State]) -> State:
+        """Return the state of neighbouring partitions together."""
+        assert self.task is not None
+        with np.errstate(**self.errors):
+            return functools.reduce(self.task.merge, states)
+
+
+class Failure(NamedTuple):
+    """An error of a pass, which is a result: so it is not taken for one of the user's own tasks.
+
+    Attributes
+    ----------
+    error : Exception
+        The error.
+    """
+
+    error: Exception
+
+
+def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a function, or a Failure."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return Failure(error)
+
+
+def run_partition(job: Job, number: int, *partition: Any) -> State | Failure:
+    """Return the state of one partition."""
+    return attempt(job.state, number, *partition)
+
+
+def merge_states(job: Job, states: list[State | Failure]) -> State | Failure:
+    """Return the state of neighbouring partitions together, or the first Failure."""
+    failures = [state for state in states if isinstance(state, Failure)]
+    return failures[0] if failures else attempt(job.merged, states)
+
+
+def merge_by_tree(merge: Callable[[list[Any]], Any], tasks: list[Any]) -> Any:
+    """Return the one task that is left when neighbours are merged, ARITY at a time."""
+    while len(tasks) > 1:
+        tasks = [merge(tasks[k : k + ARITY]) for k in range(0, len(tasks), ARITY)]
+    return tasks[0]
+
+
+def compute(task: Any, tops: Sequence[Any] = ()) -> Any:
+    """Return the result of a task, computed as `dask.compute` does; raise its error, or the first one of a list.
+
+    Parameters
+    ----------
+    task : Delayed
+        The task.
+    tops : sequence of Delayed
+        The tasks that read partitions: each becomes one with all that only it needs (`dask_fusion`).
+    """
+    import dask
+
+    try:
+        (result,) = dask.compute(fuse(task, tops))
+    except CancelledError as error:
+        raise RuntimeError("Dask has cancelled a pass: the client was closed, or it has lost its scheduler.") from error
+    except Exception as error:
+        reason = (str(error).splitlines() or [""])[0]
+        raise RuntimeError(f"Dask could not compute a partition: {type(error).__name__}: {reason}") from error
+    for found in result if isinstance(result, list) else [result]:
+        if isinstance(found, Failure):
+            raise found.error
+    return result

@@ -1,0 +1,263 @@
+"""How each column of a table is read, decided from its summary, with the reason.
+
+A column is a number, a boolean, a category, a date, an identifier by which the user tells rows apart, or left out. It
+becomes one *part* or several: columns of numbers, or of codes of levels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .cells import BOOLEANS, DIGITS_FORM, rank_form
+from .summary import MAX_DISTINCT, PARTS, SECONDS, ColumnSummary, NumberSummary
+
+RARE = 5  # rows that a level must have not to be pooled, or a twentieth of all rows if that is less
+MAX_LEVELS = 40  # a column of more levels than this is target-encoded, not one feature for each
+POOLED, MISSING = "(rare)", "(missing)"
+MOSTLY = 0.9  # share of numbers or dates from which other texts are faults
+FEW_ROWS = 20  # in so few rows, no text is an identifier
+IDENTIFIER = re.compile(r"(?:^|[\W_])(?:id|ID|Id|uuid|UUID|guid)$|[a-z](?:Id|ID)$")
+ROW_NUMBER = re.compile(r"(?:index|row|row_?number|#|unnamed: \d+|column \d+)$", re.IGNORECASE)
+
+LABELS = {
+    "month": [f"{month:02}" for month in range(1, 13)],
+    "weekday": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+    "hour": [f"{hour:02}" for hour in range(24)],
+}
+
+
+class Overrides(NamedTuple):
+    """What the user says about columns, as :class:`aucmax.TableEncoder` takes it."""
+
+    drop: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+    na_values: tuple[str, ...] = ()
+    thousands: str | None = None
+
+
+NOTHING_SAID = Overrides()
+
+
+class Part(NamedTuple):
+    """A column of numbers or codes that a column of the table becomes.
+
+    Attributes
+    ----------
+    name : str
+        The name of the column, with what it is of a date.
+    levels : list of str or None
+        The levels in the order of their codes, the pooled one last; None for numbers.
+    neutral : ndarray
+        What stands for a value that is not known: the mean of numbers, or the share of each level.
+    gaps : bool
+        Whether training rows have missing values, which then have an indicator.
+    encoded : bool
+        Whether there are too many levels for one feature each.
+    of_date : {"", "month", "weekday", "hour"}
+        The part of a date that the levels are.
+    """
+
+    name: str
+    levels: list[str] | None
+    neutral: np.ndarray
+    gaps: bool
+    encoded: bool = False
+    of_date: str = ""
+
+
+class Column(NamedTuple):
+    """How a column of a table is read.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    kind : {"number", "boolean", "category", "date", "identifier", "left out"}
+        What it is.
+    reason : str
+        Why, or what was found.
+    n_missing : int
+        Number of missing values in the training rows.
+    form : str
+        How numbers or dates are written.
+    latest : float
+        The latest date of the training rows, in seconds since 1970.
+    rare : list of str
+        The levels that were pooled.
+    parts : list of Part
+        The columns of numbers or codes that it becomes.
+    """
+
+    name: str
+    kind: str
+    reason: str
+    n_missing: int
+    form: str = ""
+    latest: float = 0.0
+    rare: list[str] = []  # noqa: RUF012
+    parts: list[Part] = []  # noqa: RUF012
+
+
+def is_named_identifier(name: str) -> bool:
+    """Return whether a column has the name of an identifier: it is then read as text, to count its values."""
+    return IDENTIFIER.search(name) is not None or ROW_NUMBER.match(name) is not None
+
+
+def decide(name: str, summary: ColumnSummary, overrides: Overrides = NOTHING_SAID) -> Column:
+    """Return how a column is read.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    summary : ColumnSummary
+        All its rows.
+    overrides : Overrides
+        What the user says.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from aucmax.tables.kinds import decide
+    >>> from aucmax.tables.summary import summarise
+    >>> column = decide("paid", summarise(pa.array(["yes", "no", "N/A"])))
+    >>> column.kind, column.reason, column.parts[0].neutral
+    ('boolean', 'yes, no', array([0.5]))
+    """
+    if name in overrides.identifiers:
+        return Column(name, "identifier", "as asked", summary.n_missing)
+    left_out = _find_reason_against(name, summary, overrides)
+    if left_out is not None:
+        return _left_out(name, left_out, summary)
+    if name in overrides.categorical:
+        return _category(name, summary)
+    if name in overrides.numeric:
+        return _number(name, summary, _most(summary.numbers))
+    if name in overrides.date:
+        return _date(name, summary, _most(summary.dates))
+    if summary.declared == "category":
+        return _category(name, summary)
+    if summary.declared == "number":
+        return _number(name, summary, _most(summary.numbers))
+    return _decide_alone(name, summary)
+
+
+def _find_reason_against(name: str, summary: ColumnSummary, overrides: Overrides) -> str | None:
+    """Return why a column is left out whatever it holds; None if it is not."""
+    if name in overrides.drop:
+        return "as asked"
+    if summary.n_present == 0:
+        return "every cell is missing"
+    if summary.declared not in ("", "number", "date", "category"):
+        return f"the type {summary.declared} is not read"
+    return None
+
+
+def _decide_alone(name: str, summary: ColumnSummary) -> Column:
+    """Return how a column is read of which neither the user nor its type tells what it is."""
+    words = {level.lower() for level in summary.levels or ()}
+    pair = next((pair for pair in BOOLEANS if words and words <= set(pair)), None)
+    if pair is not None:
+        return _boolean(name, summary, pair)
+    form = _most(summary.numbers)
+    if form is not None and summary.numbers[form].n_cells >= MOSTLY * summary.n_present:
+        return _number(name, summary, form) if not is_named_identifier(name) else _identifier(name, summary, form)
+    dates = {form: each for form, each in summary.dates.items() if form != DIGITS_FORM}
+    form = _most(dates)
+    if form is not None and dates[form].n_cells >= MOSTLY * summary.n_present:
+        return _date(name, summary, form)
+    if summary.levels is not None and summary.n_present >= FEW_ROWS and 2 * len(summary.levels) > summary.n_present:
+        many = f"{len(summary.levels):,} different texts in {summary.n_present:,} rows"
+        return _left_out(name, f"identifier or free text: {many}", summary)
+    return _category(name, summary)
+
+
+def _identifier(name: str, summary: ColumnSummary, form: str) -> Column:
+    """Return how numbers are read that have the name of an identifier or of row numbers: only if they repeat."""
+    if summary.levels is not None and (summary.n_present < FEW_ROWS or 2 * len(summary.levels) <= summary.n_present):
+        return _category(name, summary) if IDENTIFIER.search(name) else _number(name, summary, form)
+    return _left_out(name, "identifier: numbers that hardly repeat", summary)
+
+
+def _left_out(name: str, reason: str, summary: ColumnSummary) -> Column:
+    return Column(name, "left out", reason, summary.n_missing)
+
+
+def _most(found: Mapping[str, Any]) -> str | None:
+    """Return the form that most cells have, the most usual one of several."""
+    return min(found, key=lambda form: (-found[form].n_cells, rank_form(form)), default=None)
+
+
+def _number(name: str, summary: ColumnSummary, form: str | None) -> Column:
+    numbers = NumberSummary(0, 0.0, 0.0, 0.0) if form is None else summary.numbers[form]
+    reason = f"{numbers.low:g} to {numbers.high:g}" + ("" if form in (None, "1234.5") else f", written as {form}")
+    part = Part(name, None, np.array([numbers.mean]), summary.n_missing > 0)
+    return Column(name, "number", reason, summary.n_missing, form or "1234.5", parts=[part])
+
+
+def _boolean(name: str, summary: ColumnSummary, pair: tuple[str, str]) -> Column:
+    positive = sum(count for level, count in (summary.levels or {}).items() if level.lower() == pair[0])
+    part = Part(name, None, np.array([positive / summary.n_present]), summary.n_missing > 0)
+    return Column(name, "boolean", ", ".join(pair), summary.n_missing, parts=[part])
+
+
+def _category(name: str, summary: ColumnSummary) -> Column:
+    counts, least = summary.levels, least_rows(summary.n_rows)
+    if counts is None:
+        return _left_out(
+            name, f"more than {MAX_DISTINCT:,} different texts, as identifiers and free text have", summary
+        )
+    kept, rare = find_levels(counts, least)
+    part = _levels_part(name, [counts[level] for level in kept], kept, sum(counts[level] for level in rare), summary)
+    reason = f"{len(counts):,} level{'s' if len(counts) != 1 else ''}"
+    if rare:
+        reason += f", {len(rare):,} of fewer than {least} rows pooled"
+    if part.encoded:
+        reason += ", target-encoded"
+    return Column(name, "category", reason, summary.n_missing, rare=rare, parts=[part])
+
+
+def least_rows(n_rows: int) -> int:
+    """Return the number of rows that a level must have not to be pooled."""
+    return min(RARE, max(1, n_rows // FEW_ROWS))
+
+
+def find_levels(counts: dict[str, int], least: int) -> tuple[list[str], list[str]]:
+    """Return the levels of at least so many rows, and the rarer ones, both sorted."""
+    kept = sorted(level for level, count in counts.items() if count >= least)
+    return kept, sorted(counts.keys() - set(kept))
+
+
+def _levels_part(name: str, counts: list[int], levels: list[str], n_pooled: int, summary: ColumnSummary) -> Part:
+    shares = np.array([*counts, n_pooled], dtype=np.float64) / summary.n_present
+    return Part(name, [*levels, POOLED], shares, summary.n_missing > 0, len(levels) > MAX_LEVELS)
+
+
+def _date(name: str, summary: ColumnSummary, form: str | None) -> Column:
+    if form is None:
+        return Column(name, "date", "no date was found", summary.n_missing, "%Y-%m-%d")
+    dates = summary.dates[form]
+    age = Part(f"{name} (age in days)", None, np.array([(dates.latest - dates.mean) / SECONDS]), summary.n_missing > 0)
+    parts, varying = [age], [part for part in PARTS if np.count_nonzero(dates.parts[part]) > 1]
+    for part in varying:
+        counts = {label: int(n) for label, n in zip(LABELS[part], dates.parts[part], strict=True) if n}
+        levels = _levels_part(f"{name} ({part})", list(counts.values()), list(counts), 0, summary)
+        parts.append(levels._replace(gaps=False, of_date=part))  # the age has the indicator
+    latest = np.datetime64(int(dates.latest), "s").astype("datetime64[D]")
+    reason = f"up to {latest}, as " + ", ".join(["age", *varying]) + (f"; written as {form}" if form else "")
+    if form.startswith("%m") and _is_ambiguous(summary, form):
+        reason += ", taken as the month first"
+    return Column(name, "date", reason, summary.n_missing, form, dates.latest, parts=parts)
+
+
+def _is_ambiguous(summary: ColumnSummary, form: str) -> bool:
+    """Return whether all cells are dates too if the day comes first."""
+    other = "%d" + form[2:].replace("%d", "%m")
+    return other in summary.dates and summary.dates[other].n_cells == summary.dates[form].n_cells

@@ -1,0 +1,257 @@
+"""A table read: what was decided for each column, and the numbers, codes and features that rows become.
+
+The columns of a table become a matrix of *codes*, float64 with NaN for missing values. A column of numbers, truth
+values or ages holds numbers, and one of levels holds 0 to L - 1, of which the last is the pooled level of rare and
+unseen texts. For linear models the codes become *features*: a number has an indicator of its gaps, a level a feature
+of zeros and ones, and a column with too many levels the rate of its level (`target_encoding`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .cells import DATE_FORMS, find_missing, read_dates, read_numbers, read_truth, trim
+from .features import make_features, name_features
+from .kinds import LABELS, Column, Overrides, Part, decide, is_named_identifier
+from .summary import SECONDS, ColumnSummary, as_text, find_type, native_dates, native_numbers, split_dates, summarise
+from .target_encoding import sum_levels
+
+
+class Tally(NamedTuple):
+    """What was met in a column of some rows.
+
+    Attributes
+    ----------
+    column : Column
+        The column.
+    n_missing, n_unseen : int
+        Cells that are missing, and cells with levels that the training rows do not have.
+    n_faults : int
+        Cells that are not what the column holds.
+    first : int
+        The row of the first fault, from 0; -1 if there is none.
+    shown : str
+        The first fault.
+    """
+
+    column: Column
+    n_missing: int
+    n_unseen: int = 0
+    n_faults: int = 0
+    first: int = -1
+    shown: str = ""
+
+
+class Reading(NamedTuple):
+    """How a table is read.
+
+    Attributes
+    ----------
+    columns : list of Column
+        All columns that were seen, in their order; those that are left out have no parts.
+    na_values : list of str
+        Further spellings of missing values.
+    sums : dict of str to ndarray
+        For each part that is target-encoded, the sums of its levels.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from aucmax.tables import Overrides
+    >>> from aucmax.tables.reading import make_reading, summarise_table
+    >>> table = pa.table({"size": ["1", "N/A", "3"], "colour": ["red", "blue", "red"]})
+    >>> reading = make_reading(summarise_table(table, Overrides()), Overrides())
+    >>> reading.codes(table)[0]
+    array([[ 1.,  1.],
+           [nan,  0.],
+           [ 3.,  1.]])
+    >>> reading.part_names, reading.categorical
+    (['size', 'colour'], [False, True])
+    """
+
+    columns: list[Column]
+    na_values: list[str]
+    sums: dict[str, np.ndarray]
+
+    @property
+    def used(self) -> list[Column]:
+        """The columns that are not left out."""
+        return [column for column in self.columns if column.parts]
+
+    @property
+    def parts(self) -> list[Part]:
+        """The columns of the codes."""
+        return [part for column in self.columns for part in column.parts]
+
+    @property
+    def part_names(self) -> list[str]:
+        """The names of the columns of the codes."""
+        return [part.name for part in self.parts]
+
+    @property
+    def categorical(self) -> list[bool]:
+        """Which columns of the codes hold levels."""
+        return [part.levels is not None for part in self.parts]
+
+    def codes(self, table: Any) -> tuple[np.ndarray, list[Tally]]:
+        """Return the codes of an Arrow table that has the columns by name, in any order, and what was met in it."""
+        columns, tallies = [], []
+        for column in self.used:
+            found, tally = code_column(column, table.column(column.name), self.na_values)
+            columns += found
+            tallies.append(tally)
+        return np.stack(columns, axis=1) if columns else np.empty((table.num_rows, 0)), tallies
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features."""
+        return [name for part in self.parts for name in name_features(part)]
+
+    def features(self, codes: np.ndarray, folds: np.ndarray | None = None) -> Any:
+        """Return the features of rows, given their codes: an array, or CSR if they are many.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n, n_parts)
+            The codes.
+        folds : ndarray of int, shape (n,), default=None
+            The folds of training rows, which target encoding leaves out; None for other rows.
+        """
+        return make_features(self.parts, codes, self.sums, folds)
+
+    def encode_levels(self, codes: np.ndarray, folds: np.ndarray | None = None) -> np.ndarray:
+        """Return codes in which columns with too many levels hold the rates of the levels; `folds` as in `features`."""
+        codes = codes.copy()
+        for j, part in enumerate(self.parts):
+            if part.encoded:
+                codes[:, j] = make_features([part], codes[:, [j]], self.sums, folds)[:, 0]
+        return codes
+
+    def add_labels(
+        self, codes: np.ndarray, positive: np.ndarray, folds: np.ndarray, weight: np.ndarray | None = None
+    ) -> Reading:
+        """Return the reading with the labels of these training rows added to the sums of target encoding."""
+        sums = dict(self.sums)
+        for j, part in enumerate(self.parts):
+            if part.encoded and part.levels is not None:
+                found = sum_levels(codes[:, j], len(part.levels), positive, folds, weight)
+                sums[part.name] = found + sums.get(part.name, 0.0)
+        return self._replace(sums=sums)
+
+
+def make_reading(summaries: Mapping[str, ColumnSummary], overrides: Overrides) -> Reading:
+    """Return how a table is read, given the summaries of its columns; no labels are counted yet."""
+    columns = [decide(name, summary, overrides) for name, summary in summaries.items()]
+    return Reading(columns, list(overrides.na_values), {})
+
+
+def summarise_table(table: Any, overrides: Overrides) -> dict[str, ColumnSummary]:
+    """Return the summary of each column of an Arrow table."""
+    return {name: summarise_column(name, table.column(name), overrides) for name in table.column_names}
+
+
+def summarise_column(name: str, column: Any, overrides: Overrides) -> ColumnSummary:
+    """Return the summary of a column; those whose numbers may be levels or dates are summarised as text."""
+    if must_be_text(name, overrides) and find_type(column.type) == "number":
+        column = as_text(column)
+    return summarise(column, overrides.na_values, overrides.thousands)
+
+
+def must_be_text(name: str, overrides: Overrides) -> bool:
+    """Return whether the texts of a column are counted even if they are numbers."""
+    return is_named_identifier(name) or name in overrides.categorical or name in overrides.date
+
+
+def merge_summaries(summaries: Sequence[Mapping[str, ColumnSummary]]) -> dict[str, ColumnSummary]:
+    """Return the summaries of all rows, given those of each block."""
+    first, *others = summaries
+    merged = dict(first)
+    for other in others:
+        merged = {name: summary.merge(other[name]) for name, summary in merged.items()}
+    return merged
+
+
+# One column
+
+
+def code_column(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[list[np.ndarray], Tally]:
+    """Return the columns of codes of an Arrow column, and what was met in it."""
+    import pyarrow as pa
+
+    if column.kind == "number" and pa.types.is_boolean(cells.type):
+        cells = cells.cast(pa.uint8())
+    native = find_type(cells.type)
+    if column.kind == "number" and native == "number":
+        values = native_numbers(cells, na_values)
+        return [values], _tally_values(column, cells, values, np.isnan(values))
+    if column.kind == "date" and native == "date":
+        return _code_dates(column, native_dates(cells)), Tally(column, cells.null_count)
+    return _code_text(column, cells if native == "text" else as_text(cells), na_values)
+
+
+def _code_text(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[list[np.ndarray], Tally]:
+    """Return the codes of cells of text; each different text is read once."""
+    coded = trim(cells).dictionary_encode(null_encoding="encode")
+    texts, places = coded.dictionary, coded.indices.to_numpy()
+    missing = find_missing(texts, na_values)
+    if column.kind == "category":
+        codes, unseen = _code_levels(column, texts)
+        codes[missing] = np.nan
+        unseen &= ~missing
+        return [codes[places]], Tally(column, int(missing[places].sum()), int(unseen[places].sum()))
+    if column.kind == "boolean":
+        values = read_truth(texts)
+    elif column.kind == "date":
+        values = read_dates(texts, column.form or DATE_FORMS[0])
+    else:
+        values = read_numbers(texts, column.form)
+    values = np.where(missing, np.nan, values)[places]
+    tally = _tally_values(column, cells, values, missing[places])
+    return (_code_dates(column, values) if column.kind == "date" else [values]), tally
+
+
+def _code_levels(column: Column, texts: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the codes of texts, and which of them no training row has."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    (part,) = column.parts
+    levels = part.levels or []
+    known = pa.array([*levels[:-1], *column.rare], pa.string())
+    codes = pc.fill_null(pc.index_in(texts, value_set=known), len(known)).to_numpy(zero_copy_only=False)
+    return np.minimum(codes, len(levels) - 1).astype(np.float64), codes == len(known)
+
+
+def _code_dates(column: Column, seconds: np.ndarray) -> list[np.ndarray]:
+    """Return the age of dates in days, and the codes of the parts that vary."""
+    missing = np.isnan(seconds)
+    split = split_dates(np.where(missing, 0.0, seconds))
+    found = [(column.latest - seconds) / SECONDS]
+    for part in column.parts[1:]:
+        levels = part.levels or []
+        order = {level: code for code, level in enumerate(levels)}
+        codes = np.array([order.get(label, len(levels) - 1) for label in LABELS[part.of_date]], dtype=np.float64)
+        found.append(np.where(missing, np.nan, codes[split[part.of_date]]))
+    return found
+
+
+def _tally_values(column: Column, cells: Any, values: np.ndarray, missing: np.ndarray) -> Tally:
+    bad = ~missing & ~np.isfinite(values)
+    first = int(bad.argmax()) if bad.any() else -1
+    shown = "" if first < 0 else str(cells[first].as_py()).strip()[:40]
+    return Tally(column, int(missing.sum()), 0, int(bad.sum()), first, shown)
+
+
+def check_faults(tallies: list[Tally]) -> None:
+    """Raise a ValueError about all cells that are not what their columns hold."""
+    faults = []
+    for tally in tallies:
+        if tally.n_faults:
+            more = f" ({tally.n_faults:,} such cells in all)" if tally.n_faults > 1 else ""
+            found = f"found {tally.shown!r} where a {tally.column.kind} is expected"
+            faults.append(f"row {tally.first}, column {tally.column.name!r}: {found}{more}")
+    if faults:
+        raise ValueError(f"X, {'; '.join(faults)}: name such cells in na_values=, or the column in categorical=.")

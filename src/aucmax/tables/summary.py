@@ -1,0 +1,254 @@
+"""What a column holds, as a summary that merges: of a block of a file, a whole file, a frame or a partition.
+
+A column of text may be read in several ways: as numbers of some form, as dates of some form, as levels. The summary has
+the statistics of each. `kinds` then decides which one covers the column, when all rows have been seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .cells import DATE_FORMS, DIGITS_FORM, find_missing, list_number_forms, read_dates, read_numbers, trim
+
+MAX_DISTINCT = 10_000  # different texts whose rows are counted
+SECONDS = 86_400  # of a day
+PARTS = {"month": 12, "weekday": 7, "hour": 24}  # the parts of a date, and how many values each has
+
+
+class NumberSummary(NamedTuple):
+    """Numbers: how many, their mean, and the extremes."""
+
+    n_cells: int
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: np.ndarray, counts: np.ndarray | None = None) -> NumberSummary:
+        """Return the summary of finite numbers, each of which occurs once or as `counts` say."""
+        mean = values.mean() if counts is None else np.average(values, weights=counts)
+        n_cells = len(values) if counts is None else int(counts.sum())
+        return cls(n_cells, float(mean), float(values.min()), float(values.max()))
+
+    def merge(self, other: NumberSummary) -> NumberSummary:
+        """Return the summary of both."""
+        n_cells = self.n_cells + other.n_cells
+        mean = self.mean + (other.mean - self.mean) * other.n_cells / n_cells
+        return NumberSummary(n_cells, mean, min(self.low, other.low), max(self.high, other.high))
+
+
+class DateSummary(NamedTuple):
+    """Dates: how many, their mean and the latest in seconds since 1970, and how many are in each part (`PARTS`)."""
+
+    n_cells: int
+    mean: float
+    latest: float
+    parts: dict[str, np.ndarray]
+
+    @classmethod
+    def of(cls, seconds: np.ndarray, counts: np.ndarray) -> DateSummary:
+        """Return the summary of dates, which occur as `counts` say."""
+        codes = split_dates(seconds)
+        parts = {part: np.bincount(codes[part], counts, size) for part, size in PARTS.items()}
+        return cls(int(counts.sum()), float(np.average(seconds, weights=counts)), float(seconds.max()), parts)
+
+    def merge(self, other: DateSummary) -> DateSummary:
+        """Return the summary of both."""
+        count = self.n_cells + other.n_cells
+        mean = self.mean + (other.mean - self.mean) * other.n_cells / count
+        parts = {part: counts + other.parts[part] for part, counts in self.parts.items()}
+        return DateSummary(count, mean, max(self.latest, other.latest), parts)
+
+
+def split_dates(seconds: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the parts of dates, each counted from 0: January, Monday and midnight are 0."""
+    days = np.floor(seconds / SECONDS).astype(np.int64)
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+    hours = ((seconds - SECONDS * days) // 3600).astype(np.int64)
+    return {"month": months, "weekday": (days + 3) % 7, "hour": hours}  # 1 January 1970 was a Thursday
+
+
+class ColumnSummary(NamedTuple):
+    """What a column holds.
+
+    Attributes
+    ----------
+    n_rows, n_missing : int
+        The number of cells, and of those that are missing.
+    numbers : dict of str to NumberSummary
+        For each form of numbers, those cells that have it.
+    dates : dict of str to DateSummary
+        For each form of dates, those cells that have it.
+    levels : dict of str to int, or None
+        How often each text occurs; None if there are more than `MAX_DISTINCT`, or if the column is not text.
+    declared : str
+        "number", "date" or "category" if the type of the column says so, the name of a type that is not read, or
+        nothing for text.
+    """
+
+    n_rows: int
+    n_missing: int
+    numbers: dict[str, NumberSummary]
+    dates: dict[str, DateSummary]
+    levels: dict[str, int] | None
+    declared: str = ""
+
+    @property
+    def n_present(self) -> int:
+        """The number of cells that are not missing."""
+        return self.n_rows - self.n_missing
+
+    def merge(self, other: ColumnSummary) -> ColumnSummary:
+        """Return the summary of the rows of both.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from aucmax.tables.summary import summarise
+        >>> both = summarise(pa.array(["1", "x"])).merge(summarise(pa.array(["2", "?"])))
+        >>> both.n_missing, both.numbers["1234.5"].mean, both.levels
+        (1, 1.5, {'1': 1, 'x': 1, '2': 1})
+        """
+        return ColumnSummary(
+            self.n_rows + other.n_rows,
+            self.n_missing + other.n_missing,
+            _merge(self.numbers, other.numbers),
+            _merge(self.dates, other.dates),
+            _add(self.levels, other.levels),
+            self.declared or other.declared,
+        )
+
+
+def _merge(ours: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    return {**ours, **{form: ours[form].merge(each) if form in ours else each for form, each in others.items()}}
+
+
+def _add(ours: dict[str, int] | None, others: dict[str, int] | None) -> dict[str, int] | None:
+    if ours is None or others is None:
+        return None
+    total = {**ours, **{level: ours.get(level, 0) + count for level, count in others.items()}}
+    return total if len(total) <= MAX_DISTINCT else None
+
+
+def summarise(column: Any, na_values: Sequence[str] = (), thousands: str | None = None) -> ColumnSummary:
+    """Return the summary of an Arrow column of any type.
+
+    Parameters
+    ----------
+    column : Array or ChunkedArray
+        The cells.
+    na_values : sequence of str, default=()
+        Further spellings of missing values.
+    thousands : str, default=None
+        The separator of thousands, if the user names it.
+    """
+    import pyarrow.types as types
+
+    kind = find_type(column.type)
+    if kind == "number":
+        return _summarise_numbers(native_numbers(column, na_values))
+    if kind == "date":
+        return _summarise_dates(native_dates(column))
+    if kind != "text":
+        return ColumnSummary(len(column), column.null_count, {}, {}, None, kind)
+    declared = "category" if types.is_dictionary(column.type) else ""
+    return _summarise_text(trim(column), na_values, thousands)._replace(declared=declared)
+
+
+def as_text(column: Any) -> Any:
+    """Return a column as text; whole numbers without a decimal point."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(column.type) and pc.all(pc.equal(pc.round(column), column)).as_py() is not False:
+        column = column.cast(pa.int64(), safe=False)
+    return column.cast(pa.string())
+
+
+def find_type(dtype: Any) -> str:
+    """Return how an Arrow type is read: as "number", "date" or "text" (truth values too), or its own name."""
+    import pyarrow.types as types
+
+    if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
+        return "number"
+    if types.is_date(dtype) or types.is_timestamp(dtype):
+        return "date"
+    values = dtype.value_type if types.is_dictionary(dtype) else dtype
+    text = types.is_string(values) or types.is_large_string(values) or types.is_string_view(values)
+    if (
+        text
+        or types.is_boolean(dtype)
+        or types.is_null(dtype)
+        or (types.is_dictionary(dtype) and find_type(values) == "number")
+    ):
+        return "text"
+    return str(dtype)
+
+
+def native_numbers(column: Any, na_values: Sequence[str] = ()) -> np.ndarray:
+    """Return a column of a number type as float64, NaN where it is missing."""
+    import pyarrow as pa
+
+    # Not safe: integers beyond 2^53 are rounded, as in every other format.
+    values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) if len(column) else np.empty(0)
+    known = [float(value) for value in na_values if _is_number(value)]
+    return np.where(np.isin(values, known), np.nan, values) if known else values
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def native_dates(column: Any) -> np.ndarray:
+    """Return a column of dates as seconds since 1970, by the clock of its time zone; NaN where it is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        column = pc.local_timestamp(column)
+    seconds = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+    return seconds.cast(pa.float64()).to_numpy(zero_copy_only=False) / 1000
+
+
+def _summarise_numbers(values: np.ndarray) -> ColumnSummary:
+    finite = values[np.isfinite(values)]
+    numbers = {"1234.5": NumberSummary.of(finite)} if len(finite) else {}
+    return ColumnSummary(len(values), int(np.isnan(values).sum()), numbers, {}, None, "number")
+
+
+def _summarise_dates(seconds: np.ndarray) -> ColumnSummary:
+    known = seconds[np.isfinite(seconds)]
+    dates = {"": DateSummary.of(known, np.ones(len(known)))} if len(known) else {}
+    return ColumnSummary(len(seconds), len(seconds) - len(known), {}, dates, None, "date")
+
+
+def _summarise_text(text: Any, na_values: Sequence[str], thousands: str | None) -> ColumnSummary:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.value_counts(text)
+    values, counts = found.field(0), found.field(1).to_numpy()
+    missing = find_missing(values, na_values)
+    n_missing = int(counts[missing].sum())
+    values, counts = values.filter(pa.array(~missing)), counts[~missing]
+    levels = dict(zip(values.to_pylist(), counts.tolist(), strict=True)) if len(values) <= MAX_DISTINCT else None
+    numbers, dates = {}, {}
+    for form, cells, strict in list_number_forms(values, thousands):
+        read = read_numbers(cells, form, strict)
+        known = np.isfinite(read)
+        if known.any():
+            numbers[form] = NumberSummary.of(read[known], counts[known])
+    for form in (*DATE_FORMS, DIGITS_FORM) if pc.any(pc.match_substring_regex(values, r"^\d{1,4}\W?")).as_py() else ():
+        seconds = read_dates(values, form)
+        known = np.isfinite(seconds)
+        if known.any():
+            dates[form] = DateSummary.of(seconds[known], counts[known])
+    return ColumnSummary(len(text), n_missing, numbers, dates, levels)

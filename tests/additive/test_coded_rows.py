@@ -1,0 +1,97 @@
+"""Rows as codes answer every question of the protocol as their matrix does."""
+
+import numpy as np
+import pytest
+from additive_data import CATEGORICAL, mixed_rows
+from numpy.testing import assert_allclose
+
+from aucmax import AUCClassifier
+from aucmax.additive.design import make_design
+from aucmax.additive.rows import CodedRows
+from aucmax.additive.terms import Basis
+from aucmax.data.memory import MemoryRows
+from aucmax.data.protocol import Round, Split
+
+X, Y = mixed_rows(200)
+CLASSES = np.array([0, 1])
+
+
+def coded_rows(weights=None):
+    known = MemoryRows(X, Y, CLASSES, weights)
+    design = make_design(known, X, CATEGORICAL, 12, [(0, 2)], np.zeros(4))
+    return CodedRows(design.codes, Basis(design.terms, design.columns, design.strengths), Y, CLASSES, weights)
+
+
+WEIGHTS = np.random.default_rng(0).integers(0, 4, 200).astype(float)
+
+
+@pytest.fixture(params=[None, WEIGHTS], ids=["rows", "weights"], scope="module")
+def rows(request):
+    return coded_rows(request.param)
+
+
+def test_the_matrix_is_indicators_times_the_basis(rows):
+    u = np.random.default_rng(1).standard_normal(rows.n_features)
+    f, edges = rows.basis.values(u), rows.basis.edges
+    expected = sum(f[np.minimum(rows.codes[:, t], len(f) - 1)] * (rows.codes[:, t] < edges[-1]) for t in range(5))
+    assert_allclose(rows.dense().scores(u), expected)
+
+
+def test_scores_and_pullbacks(rows):
+    rng, dense = np.random.default_rng(2), rows.dense()
+    for shape in ((), (3,)):
+        w, g = rng.standard_normal((rows.n_features, *shape)), rng.standard_normal((rows.n_rows, *shape))
+        assert_allclose(rows.scores(w), dense.scores(w), atol=1e-12)
+        some = np.array([5, 3, 8])
+        assert_allclose(rows.scores(w, some), dense.scores(w)[some], atol=1e-12)
+        center = rng.standard_normal(rows.n_features)
+        for each in (None, center):
+            assert_allclose(rows.pullback(g, each), dense.pullback(g, each), atol=1e-10)
+
+
+def test_moments_of_all_rows_of_parts_and_of_columns(rows):
+    dense = rows.dense()
+    parts = Round(rows.deal(3, 0), 3, (Split((0,), (1, 2)),))
+    pairs = [(rows.moments(), dense.moments())]
+    pairs += list(zip(rows.fold_moments([parts])[0], dense.fold_moments([parts])[0], strict=True))
+    for ours, theirs in pairs:
+        for name in ("weight", "mean", "scatter"):
+            assert_allclose(getattr(ours, name), getattr(theirs, name), atol=1e-9)
+    for ours, theirs in zip(rows.column_statistics(), dense.column_statistics(), strict=True):
+        assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_other_views(rows):
+    dense, scale = rows.dense(), np.full(rows.n_features, 2.0)
+    w = np.random.default_rng(3).standard_normal(rows.n_features)
+    chosen = np.arange(0, 200, 7)
+    assert_allclose(rows.take(chosen).scores(w), dense.scores(w)[chosen], atol=1e-12)
+    assert_allclose(
+        rows.reweighted(np.ones(200)).moments().mean, MemoryRows.moments(dense.reweighted(np.ones(200))).mean
+    )
+    assert_allclose(rows.gram(scale), dense.gram(scale), atol=1e-12)
+    assert_allclose(rows.matrix(scale, w), dense.matrix(scale, w))
+    assert_allclose(rows.columns(chosen[:3]).scores(w[:3]), dense.columns(chosen[:3]).scores(w[:3]))
+    assert_allclose(rows.shifted(w).scores(w), dense.shifted(w).scores(w))
+    assert_allclose(rows.score_histogram(w).mass, dense.score_histogram(w).mass)
+
+
+@pytest.mark.parametrize(
+    ("loss", "alpha"), [("auto", None), ("squared", None), ("logistic", 0.1), ("balanced_logistic", 0.1)]
+)
+def test_every_loss_has_the_weights_of_the_matrix(loss, alpha):
+    rows = coded_rows()
+    ours, theirs = (AUCClassifier(loss, alpha=alpha, standardize=False, tol=1e-9) for _ in range(2))
+    ours._fit_rows(rows)
+    theirs._fit_rows(rows.dense())
+    assert_allclose(rows.scores(ours.coef_[0]), rows.scores(theirs.coef_[0]), atol=1e-5)
+
+
+def test_cells_are_the_indicator_columns():
+    rows = coded_rows()
+    g = np.random.default_rng(4).random(200)
+    D = np.stack([(rows.codes == k).any(axis=1) for k in range(rows.n_features)], axis=1).astype(float)
+    one = np.column_stack([D, np.ones(200)])
+    assert_allclose(rows.cell_sums(g), one.T @ (g[:, None] * one), atol=1e-10)
+    assert_allclose(rows.cell_totals(g), D.T @ g)
+    assert_allclose(rows.cell_scores(np.arange(rows.n_features)), D @ np.arange(rows.n_features))

@@ -1,0 +1,89 @@
+"""Scorecards: whole points, and the same score in SQL and in Python."""
+
+import csv
+import io
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+from additive_data import mixed_rows
+from numpy.testing import assert_allclose, assert_array_equal
+
+from aucmax import AdditiveAUCClassifier, Scorecard
+
+X, Y = mixed_rows()
+FRAME = pd.DataFrame({"age": X[:, 0], 'sum "net"': X[:, 1], "colour": X[:, 2], "noise": X[:, 3]})
+FRAME["colour"] = pd.Categorical(np.array(["o'red", "{green}", "blue"])[X[:, 2].astype(int)])
+MODEL = AdditiveAUCClassifier("squared", alpha=0.01, max_bins=10, pairs=[("age", "colour")]).fit(FRAME, Y)
+CARD = Scorecard(MODEL, base_score=500, base_odds=0.5, points_to_double=30)
+
+
+def test_the_score_is_that_of_the_odds_up_to_rounding():
+    log_odds = np.diff(MODEL.predict_log_proba(FRAME), axis=1)[:, 0]
+    exact = 500 + 30 * np.log2(np.exp(log_odds) / 0.5)
+    assert CARD.score(FRAME).dtype.kind == "i"
+    assert np.abs(CARD.score(FRAME) - exact).max() <= 0.5 * (len(MODEL.terms_) + 1)
+
+
+def test_a_score_of_risk_falls_where_the_odds_rise():
+    risk = Scorecard(MODEL, points_to_double=-30, base_score=500, base_odds=0.5)
+    assert_allclose(risk.score(FRAME) - 500, -(CARD.score(FRAME) - 500), atol=1)
+    assert_allclose(risk.auc_lost(FRAME, Y), CARD.auc_lost(FRAME, Y), atol=1e-9)
+
+
+def test_rounding_costs_less_auc_the_finer_the_points():
+    lost = [abs(Scorecard(MODEL, points_to_double=points).auc_lost(FRAME, Y)) for points in (1, 20, 20_000)]
+    assert lost[0] > lost[1] > lost[2]
+    assert lost[2] < 1e-5
+
+
+def test_the_table_has_all_points_and_shares():
+    table = CARD.table()
+    assert [entry.points for entry in table] == np.concatenate(CARD.points).tolist()
+    for column in ("age", 'sum "net"', "colour", "noise", "age x colour"):
+        assert_allclose(sum(entry.share for entry in table if entry.column == column), 1)
+    assert {entry.values for entry in table if entry.column == "colour"} == {"blue", "o'red", "{green}"}
+    assert [entry.values for entry in table if entry.column == "age"][-1] == "missing"
+    read = list(csv.DictReader(io.StringIO(CARD.to_csv())))
+    assert read[0] == {"column": "", "values": "base points", "points": str(CARD.base_points), "share": "1.0"}
+    assert [int(line["points"]) for line in read[1:]] == [entry.points for entry in table]
+
+
+def test_sql_has_the_same_scores():
+    with sqlite3.connect(":memory:") as database:
+        FRAME.astype({"colour": str}).to_sql("people", database, index=False)
+        found = [score for (score,) in database.execute(f"SELECT {CARD.to_sql()} FROM people")]
+    assert_array_equal(found, CARD.score(FRAME))
+
+
+def test_what_is_not_known_has_no_points_in_sql():
+    unknown = pd.DataFrame({"age": [0.0], 'sum "net"': [1.0], "colour": ["violet"], "noise": [np.nan]})
+    with sqlite3.connect(":memory:") as database:
+        unknown.to_sql("people", database, index=False)
+        assert database.execute(f"SELECT {CARD.to_sql()} FROM people").fetchall() == [(CARD.score(unknown)[0],)]
+
+
+def test_python_has_the_same_scores():
+    space = {}
+    exec(CARD.to_python(), space)
+    rows = FRAME.astype({"colour": object}).to_dict("records")
+    assert_array_equal([space["score"](row) for row in rows], CARD.score(FRAME))
+    unknown = {"age": None, 'sum "net"': None, "colour": "violet", "noise": float("nan")}
+    frame = pd.DataFrame([unknown]).astype({"age": float, 'sum "net"': float})
+    assert space["score"](unknown) == CARD.score(frame)[0]
+
+
+def test_reasons_are_the_curves_that_take_the_most_points():
+    for reasons, parts in zip(CARD.reasons(FRAME[:50], 2), CARD.parts(FRAME[:50]), strict=True):
+        points = [points for _, points in reasons]
+        assert points == [part for part in np.sort(parts)[:2] if part < 0]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [({"base_odds": 0}, "^base_odds is 0: odds are above 0.$"), ({"points_to_double": 0}, "^points_to_double is 0: ")],
+)
+def test_errors(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        Scorecard(MODEL, **parameters)

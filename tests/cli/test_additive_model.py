@@ -1,0 +1,72 @@
+"""Commands on an additive model that was saved in Python: `coef_` has an entry for each cell, not for each column."""
+
+import json
+
+import numpy as np
+import pytest
+
+from aucmax import AdditiveAUCClassifier, save_model
+
+pandas = pytest.importorskip("pandas")
+RNG = np.random.default_rng(0)
+Y = np.arange(80) % 2
+FRAME = pandas.DataFrame({"age": RNG.integers(20, 60, 80) + 9 * Y, "dose": RNG.random(80)})
+AS_MANY = pandas.DataFrame({"same": np.ones(80), "also": np.ones(80)})  # a constant column has one cell
+NOTES = {"training": {"file": "t.csv", "rows": 80, "positive rows": 40}, "spreads": np.ones(2)}
+
+
+@pytest.fixture
+def model(tmp_path):
+    model = AdditiveAUCClassifier(pairs=[["age", "dose"]]).fit(FRAME, Y)
+    save_model(model, tmp_path / "model", **NOTES)
+    FRAME.assign(y=Y)[["dose", "y", "age"]].to_csv(tmp_path / "rows.csv", index=False)
+    return model
+
+
+@pytest.mark.parametrize("frame", [FRAME, AS_MANY], ids=["more cells", "as many cells as columns"])
+def test_inspect_pairs_no_value_of_a_curve_with_a_column(run, frame, tmp_path):
+    model = AdditiveAUCClassifier("squared", alpha=1).fit(frame, Y)
+    assert (model.coef_.shape[1] == frame.shape[1]) == (frame is AS_MANY)
+    save_model(model, tmp_path / "model", **NOTES | {"spreads": np.ones(frame.shape[1])})
+    status, out, err = run("inspect", tmp_path / "model", "--json")
+    assert (status, err) == (0, "")
+    told = json.loads(out)
+    assert told["weights"] is None
+    assert "weights not 0" not in told["fitted"]
+    status, out, _ = run("inspect", tmp_path / "model")
+    assert status == 0
+    assert not any(line.strip().startswith(name) for line in out.splitlines() for name in frame.columns)
+
+
+def test_a_fit_is_told_without_weights(model, tmp_path):
+    from aucmax.cli.display import describe_fit, fit_report, summarise
+    from aucmax.models.model_file import read_model
+
+    file = read_model(tmp_path / "model")
+    assert "weights not 0" not in describe_fit(file, 1.0, tmp_path / "model", None)["fitted"]
+    assert "weights" not in summarise(file, 1.0, tmp_path / "model", None, is_named=True)[0]
+    assert fit_report(file, "rows.csv", None, None, "").weights is None
+
+
+def test_rows_are_scored_by_name(run, model, tmp_path):
+    status, out, err = run("predict", tmp_path / "model", tmp_path / "rows.csv")
+    assert (status, err) == (0, "")
+    np.testing.assert_allclose([float(line) for line in out.split()[1:]], model.decision_function(FRAME), rtol=1e-12)
+    options = ["--json", "--report", tmp_path / "report.html"]
+    status, out, err = run("evaluate", tmp_path / "model", tmp_path / "rows.csv", *options)
+    assert (status, err) == (0, "")
+    assert json.loads(out)["auc"]["auc"] == pytest.approx(model.score(FRAME, Y))
+
+
+def test_a_gap_is_a_gap(run, model, tmp_path):
+    gaps = FRAME.assign(dose=np.where(Y, FRAME["dose"], np.nan))
+    gaps.to_csv(tmp_path / "gaps.csv", index=False)
+    status, out, _ = run("predict", tmp_path / "model", tmp_path / "gaps.csv")
+    assert status == 0
+    np.testing.assert_allclose([float(line) for line in out.split()[1:]], model.decision_function(gaps), rtol=1e-12)
+
+
+def test_it_is_not_exported(refused, model, tmp_path):
+    pytest.importorskip("onnx")
+    line = refused("export", tmp_path / "model", "--onnx", tmp_path / "model.onnx")
+    assert line == "AdditiveAUCClassifier cannot be exported to ONNX, only the linear classifiers of aucmax can."

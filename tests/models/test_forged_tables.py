@@ -1,0 +1,179 @@
+"""Encoders of tables and additive models made by hand: what their columns and terms say must belong together."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from aucmax import AdditiveAUCClassifier, AUCClassifier, TableEncoder, load_model, save_model
+from aucmax.stochastic.sample import Scaling
+
+pandas = pytest.importorskip("pandas")
+RNG = np.random.default_rng(0)
+N = 400
+Y = RNG.integers(0, 2, N)
+FRAME = pandas.DataFrame(
+    {
+        "amount": np.where(RNG.random(N) < 0.1, np.nan, RNG.random(N) + Y),
+        "price": [f"${1000 * x:,.2f}" for x in RNG.random(N) * 9],
+        "paid": RNG.choice(["yes", "no"], N),
+        "colour": RNG.choice(["red", "blue", "green"], N),
+        "firm": [f"firm {k}" for k in RNG.integers(0, 45, N)],
+        "since": pandas.Timestamp("2020-01-01") + pandas.to_timedelta(RNG.integers(0, 900, N), unit="D"),
+        "empty": [None] * N,
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return TableEncoder().fit(FRAME, Y)
+
+
+@pytest.fixture
+def encoder(fitted):
+    return copy.deepcopy(fitted)
+
+
+def test_a_pipeline_of_a_table_comes_back(tmp_path):
+    model = make_pipeline(TableEncoder(drop=["paid"]), AUCClassifier(alpha=1)).fit(FRAME, Y)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.decision_function(FRAME), model.decision_function(FRAME))
+    assert [c.kind for c in loaded[0].reading_.columns] == [
+        "number",
+        "number",
+        "left out",
+        "category",
+        "category",
+        "date",
+        "left out",
+    ]
+
+
+def replace_column(encoder, name, /, **changes):
+    columns = encoder.reading_.columns
+    j = [column.name for column in columns].index(name)
+    columns[j] = columns[j]._replace(**changes)
+
+
+def replace_part(encoder, name, **changes):
+    (part,) = next(column.parts for column in encoder.reading_.columns if column.name == name)
+    replace_column(encoder, name, parts=[part._replace(**changes)])
+
+
+def replace_reading(encoder, **changes):
+    encoder.reading_ = encoder.reading_._replace(**changes)
+
+
+TABLES = {
+    "a kind that is none": (lambda e: replace_column(e, "amount", kind="other"), "kind of .* is 'other'"),
+    "a form of no number": (lambda e: replace_column(e, "price", form="$"), "is no form of numbers"),
+    "a form of no date": (lambda e: replace_column(e, "since", form="%H"), "is no form of dates"),
+    "a number of dates": (lambda e: replace_column(e, "since", kind="number", form="1234.5"), "parts of .*'number'"),
+    "levels of a number": (lambda e: replace_part(e, "amount", levels=["a"]), "parts of .*'number'"),
+    "a category of numbers": (lambda e: replace_part(e, "colour", levels=None), "parts of .*'category'"),
+    "a level without a share": (lambda e: replace_part(e, "colour", levels=["red"]), "parts of .*'category'"),
+    "rates of a number": (lambda e: replace_part(e, "amount", encoded=True), "parts of .*'number'"),
+    "parts of a column left out": (
+        lambda e: replace_column(e, "empty", parts=e.reading_.columns[0].parts),
+        "parts of .*'left out'",
+    ),
+    "part of no day": (
+        lambda e: replace_column(e, "since", parts=[p._replace(of_date="x") for p in e.reading_.columns[5].parts]),
+        "parts of .*'date'",
+    ),
+    "a column twice": (lambda e: replace_column(e, "amount", name="colour"), "have the same name twice"),
+    "other names": (lambda e: replace_column(e, "amount", name="x"), "^feature_names_in_ of TableEncoder are not"),
+    "no sums": (lambda e: replace_reading(e, sums={}), "lacks firm"),
+    "sums of another": (lambda e: replace_reading(e, sums={**e.reading_.sums, "x": np.zeros(3)}), "has 'x'"),
+    "negative sums": (lambda e: np.negative(e.reading_.sums["firm"], e.reading_.sums["firm"]), "negative weights"),
+    "sums of other levels": (
+        lambda e: replace_reading(e, sums={"firm": e.reading_.sums["firm"][1:]}),
+        "an array of finite floats of shape",
+    ),
+    "spellings that are no text": (lambda e: replace_reading(e, na_values=[1]), "na_values of .* is 1"),
+    "a column too few": (lambda e: e.reading_.columns.pop(), "a list of 7 items is expected"),
+    "something else": (lambda e: setattr(e, "reading_", Scaling(1, 2)), "where a TableReading is expected"),
+    "a dict": (lambda e: setattr(e, "reading_", e.reading_._asdict()), "where a TableReading is expected"),
+    "nothing": (lambda e: delattr(e, "reading_"), "^TableEncoder lacks reading_"),
+    "codes of other parts": (
+        lambda e: setattr(e, "categorical_features_", np.zeros(2, bool)),
+        "^categorical_features_ of TableEncoder is",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_no_encoder_reads_a_table_in_a_way_that_no_fit_finds(what, encoder, tmp_path):
+    change, told = TABLES[what]
+    change(encoder)
+    with pytest.raises(ValueError, match=told):
+        save_model(encoder, tmp_path / "model")
+
+
+@pytest.fixture(scope="module")
+def additive():
+    frame = FRAME[["amount", "colour"]].assign(colour=FRAME["colour"].astype("category"), year=RNG.integers(0, 20, N))
+    return AdditiveAUCClassifier("squared", alpha=1, pairs=[["amount", "year"]], monotonic_cst={}).fit(frame, Y), frame
+
+
+def test_an_additive_model_of_a_frame_comes_back(additive, tmp_path):
+    model, frame = additive
+    save_model(model, tmp_path / "model")
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "model").decision_function(frame), model.decision_function(frame)
+    )
+
+
+def test_shapes_by_name_come_back(additive, tmp_path):
+    _, frame = additive
+    model = AdditiveAUCClassifier("squared", alpha=1, monotonic_cst={"amount": 1}).fit(frame, Y)
+    save_model(model, tmp_path / "model")
+    assert load_model(tmp_path / "model").monotonic_cst == {"amount": 1}
+    model.monotonic_cst = {"amount": "up"}
+    with pytest.raises(ValueError, match=r"^amount of monotonic_cst of AdditiveAUCClassifier is 'up'"):
+        save_model(model, tmp_path / "model")
+
+
+def replace_bins(model, j, **changes):
+    model.columns_[j] = model.columns_[j]._replace(**changes)
+
+
+def replace_term(model, t, **changes):
+    model.terms_[t] = model.terms_[t]._replace(**changes)
+
+
+def out_of_range(model, t, value):
+    model.terms_[t].groups[0][0] = value
+
+
+ADDITIVE = {
+    "a group above": (lambda m: out_of_range(m, 0, 10**6), "groups of .* are out of range"),
+    "a group below": (lambda m: out_of_range(m, 3, -1), "groups of .* are out of range"),
+    "more groups than cells": (lambda m: replace_term(m, 3, shape=(2**32, 2**32)), "coef_ of .* numbers of cells"),
+    "a column that is not there": (lambda m: replace_term(m, 0, columns=(3,)), "terms_ of .* not those of its columns"),
+    "codes of another column": (lambda m: replace_term(m, 0, columns=(1,)), "terms_ of .* not those of its columns"),
+    "three columns": (lambda m: replace_term(m, 0, columns=(0, 1, 2)), "numbers of columns, of groups"),
+    "no bins for a value": (lambda m: replace_bins(m, 0, mass=np.ones(2)), "numbers of cuts, of bins"),
+    "cuts that fall": (lambda m: replace_bins(m, 0, cuts=m.columns_[0].cuts[::-1]), "cuts of .* do not increase"),
+    "a cut that is NaN": (lambda m: replace_bins(m, 0, cuts=m.columns_[0].cuts * np.nan), "holds NaN"),
+    "a value too many": (
+        lambda m: vars(m).update({n: np.append(vars(m)[n], 0.0) for n in ("mass_", "errors_")}),
+        r"of shape \(K\) with",
+    ),
+    "a level that is a list": (
+        lambda m: m.categories_[1].__setitem__(0, ["red"]),
+        "an item of categories_ of",
+    ),
+    "no terms": (lambda m: delattr(m, "terms_"), "^AdditiveAUCClassifier lacks terms_"),
+}
+
+
+@pytest.mark.parametrize("what", ADDITIVE)
+def test_no_cell_of_an_additive_model_is_out_of_range(what, additive, tmp_path):
+    model, (change, told) = copy.deepcopy(additive[0]), ADDITIVE[what]
+    change(model)
+    with pytest.raises(ValueError, match=told):
+        save_model(model, tmp_path / "model")

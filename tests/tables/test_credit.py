@@ -1,0 +1,216 @@
+"""A raw table from file to model, report and scores, in one command without options but the target."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+from credit import HEADER, draw_credits, write_credits
+
+from aucmax import AUCClassifier, TableEncoder, load_model, open_rows
+from aucmax.files import open_source
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pq = pytest.importorskip("pyarrow.parquet")
+
+KINDS = {
+    "loan_id": "left out",
+    "income": "number",
+    "amount": "number",
+    "rate": "number",
+    "age": "number",
+    "home": "category",
+    "employer": "category",
+    "own car": "boolean",
+    "since": "date",
+    "called": "date",
+    "purpose": "category",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("credits")
+    rows = draw_credits()
+    write_credits(folder / "train.csv", rows)
+    write_credits(folder / "semicolon.csv", rows, ";")
+    for number, part in enumerate((rows[:300], rows[300:1999], rows[1999:])):
+        write_credits(folder / f"part-{number}.csv", part)
+    columns = dict(zip(HEADER, (list(cells) for cells in zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table(columns), folder / "train.parquet", row_group_size=700)
+    write_credits(folder / "new.csv", draw_credits(500, seed=1))
+    return folder
+
+
+def as_frame(rows):
+    frame = pd.DataFrame(rows, columns=HEADER)
+    return frame.drop(columns="bad"), frame["bad"]
+
+
+def test_one_command_fits_tests_and_reports(run, folder, tmp_path):
+    model, report = tmp_path / "model", tmp_path / "report.html"
+    options = ["--target", "bad", "--test", folder / "new.csv", "--report", report]
+    status, out, err = run("fit", folder / "train.csv", *options, "-o", model, "--json")
+    assert status == 0
+    told = json.loads(out)
+    assert {each["column"]: each["kind"] for each in told["table"]} == KINDS
+    assert told["test"]["AUC"] > 0.68
+    assert re.fullmatch(
+        rf"{folder}/new.csv, column 'employer': \d+ cells with levels that no training row has, .*\n", err
+    )
+    page = report.read_text()
+    assert "Columns of the table" in page
+    assert "written as $1,234.5" in page
+    # In Python, the model takes the raw frame.
+    X, y = as_frame(draw_credits(500, seed=1))
+    assert load_model(model).score(X, y) == pytest.approx(told["test"]["AUC"], abs=1e-12)
+
+
+def test_inspect_shows_how_columns_are_read_before_the_fit_and_after(run, folder, tmp_path):
+    status, out, _ = run("inspect", folder / "train.csv", "--target", "bad", "--json")
+    assert status == 0
+    told = json.loads(out)
+    assert {each["column"]: each["kind"] for each in told["table"]} == KINDS
+    assert all(each["missing"] > 0 for each in told["table"][1:])
+    status, out, _ = run("inspect", folder / "train.csv", "--target", "bad", "--categorical", "age", "--drop", "home")
+    lines = {line.split("  ")[0]: re.split(r"\s{2,}", line.strip()) for line in out.splitlines()}
+    assert lines["age"][1] == "category"
+    assert lines["home"][1:2] + lines["home"][3:] == ["left out", "as asked"]
+    assert run("fit", folder / "train.csv", "--target", "bad", "--alpha", 1, "-o", tmp_path / "m", "-q")[0] == 0
+    assert json.loads(run("inspect", tmp_path / "m", "--json")[1])["table"] == told["table"]
+
+
+@pytest.mark.parametrize("name", ["train.csv", "semicolon.csv", "train.parquet", "part-*.csv"])
+@pytest.mark.parametrize("n_bytes", [30_000, 8 << 20])
+def test_rows_are_the_same_whatever_the_format_the_files_and_the_blocks(folder, monkeypatch, name, n_bytes):
+    """The frame of all rows is the reference, with the rates that leave out the folds of the rows."""
+    X, y = as_frame(draw_credits())
+    encoder = TableEncoder()
+    expected = encoder.fit_transform(X, y)
+    monkeypatch.setattr("aucmax.files.columns.BLOCK_BYTES", n_bytes)
+    source = open_source(folder / name, target="bad", with_target=True)
+    blocks = list(source.blocks(n_bytes))
+    assert source.feature_names == encoder.get_feature_names_out().tolist()
+    found = np.vstack([block.features for block in blocks])
+    rate = source.feature_names.index("employer (rate)")
+    others = [
+        j for j in range(found.shape[1]) if j != rate or not name.startswith("part")
+    ]  # folds of rows in their files
+    np.testing.assert_allclose(found[:, others], expected[:, others], rtol=1e-12)
+    assert np.concatenate([block.y for block in blocks]).tolist() == y.tolist()
+    middle = len(blocks) // 2
+    again = next(source.blocks(n_bytes, blocks[middle - 1].position), None)
+    if middle:
+        np.testing.assert_array_equal(again.features, blocks[middle].features)
+
+
+def test_a_fit_by_blocks_is_that_in_memory_and_in_python(folder):
+    X, y = as_frame(draw_credits())
+    clf = AUCClassifier("squared", alpha=0.1).fit(TableEncoder().fit_transform(X, y), y)
+    rows = open_rows(folder / "train.csv", target="bad", memory=10_000_000)
+    by_blocks = AUCClassifier("squared", alpha=0.1).fit_rows(rows)
+    np.testing.assert_allclose(by_blocks.coef_, clf.coef_, rtol=0, atol=1e-8 * np.abs(clf.coef_).max())
+
+
+def test_predict_with_gaps_unseen_levels_and_identifiers(run, folder, tmp_path):
+    model = tmp_path / "model"
+    assert (
+        run("fit", folder / "train.csv", "--target", "bad", "--id", "loan_id", "--alpha", 1, "-o", model, "-q")[0] == 0
+    )
+    rows = [["L1", *["?"] * 10], ["L2", *[""] * 5, "Nobody & Sons", *[""] * 4]]
+    text = "\n".join([",".join(HEADER[:-1]), *(",".join(row) for row in rows)])
+    (tmp_path / "new.csv").write_text(text + "\n")
+    status, out, err = run("predict", model, tmp_path / "new.csv", "--keep", "employer")
+    assert status == 0
+    header, *lines = [line.split(",") for line in out.splitlines()]
+    assert header == ["loan_id", "employer", "score"]
+    assert [line[:2] for line in lines] == [["L1", "?"], ["L2", "Nobody & Sons"]]
+    assert (
+        err
+        == f"{tmp_path / 'new.csv'}, column 'employer': 1 cell with levels that no training row has, scored as rare\n"
+    )
+
+
+def test_all_problems_are_listed_at_once(run, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("aucmax.files.columns.BLOCK_BYTES", 200)  # the two faults of a column are in two blocks
+    lines = (folder / "train.csv").read_text().splitlines()[:60]
+    for number, cells in ((7, {4: "old", 11: ""}), (9, {4: "very old", 2: "inf", 8: "someday"})):
+        row = next(iter(csv.reader([lines[number - 1]])))
+        row = [cells.get(j, cell.replace(",", "") if j == 10 else cell) for j, cell in enumerate(row)]
+        lines[number - 1] = ",".join(f'"{cell}"' for cell in row)
+    (tmp_path / "bad.csv").write_text("\n".join(lines) + "\n")
+    status, _, err = run("fit", tmp_path / "bad.csv", "--target", "bad", "-o", tmp_path / "m")
+    assert status == 2
+    advice = "correct it, name it in --na-values, or the column in --categorical or --drop"
+    assert err.splitlines() == [
+        f"aucmax: {tmp_path / 'bad.csv'} has problems in 4 columns:",
+        f"  line 9, column 'amount': inf is not a finite number: {advice}",
+        f"  line 7, column 'age': found the text 'old' where a number is expected: {advice} (2 such cells in all)",
+        f"  line 9, column 'since': found the text 'someday' where a date is expected: {advice}",
+        "  line 7, column 'bad': the cell is empty: fill it or drop the row",
+    ]
+    said = ["--na-values", "old", "--na-values", "very old", "--na-values", "someday", "--drop", "amount"]
+    status, _, err = run("fit", tmp_path / "bad.csv", "--target", "bad", "-o", tmp_path / "m", *said)
+    assert err == f"aucmax: {tmp_path / 'bad.csv'}, line 7, column 'bad': the cell is empty: fill it or drop the row.\n"
+
+
+def test_delimiter_encoding_and_thousands(run, tmp_path):
+    rows = "".join(f"Z\xfcrich|{1 + k % 3}.{k:03}|{k % 2}\nK\xf6ln|{2000 + k}|{k % 2}\n" for k in range(30))
+    path = tmp_path / "rows.csv"
+    path.write_bytes(("town|price|y\n" + rows).encode("latin-1"))
+    status, out, _ = run("inspect", path, "--delimiter", "|", "--encoding", "latin-1", "--thousands", ".", "--json")
+    assert status == 0
+    town, price = json.loads(out)["table"]
+    assert (town["kind"], price["found"]) == ("category", "1000 to 3029, written as 1.234,5")
+    assert "line 2: not UTF-8" in run("inspect", path, "--delimiter", "|")[2]
+
+
+def test_a_column_without_a_name_has_its_number(run, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(",a,y\n" + "".join(f"{k},{k % 7},{k % 2}\n" for k in range(40)))
+    told = json.loads(run("inspect", path, "--json")[1])["table"]
+    assert [(each["column"], each["kind"]) for each in told] == [("column 1", "left out"), ("a", "number")]
+
+
+def test_the_larger_class_and_a_mistyped_label_are_told(run, refused, folder, tmp_path):
+    fit = ["fit", folder / "train.csv", "--target", "bad", "--alpha", 1, "-o", tmp_path / "m", "--force"]
+    assert "the larger class" not in run(*fit)[1]
+    rows = [[*row[:-1], {"yes": "a", "no": "b"}[row[-1]]] for row in draw_credits(400)]
+    write_credits(tmp_path / "turned.csv", rows)
+    fit[1] = tmp_path / "turned.csv"
+    assert ", the larger class: --positive names another)" in run(*fit)[1]
+    assert "the larger class" not in run(*fit, "--positive", "b")[1]
+    assert refused(*fit, "--positive", "yes").endswith(
+        "no row has the label 'yes' that --positive names; there are 'a' and 'b'."
+    )
+
+
+def test_the_target_cannot_be_dropped(refused, folder, tmp_path):
+    told = refused("fit", folder / "train.csv", "--target", "bad", "-o", tmp_path / "m", "--drop", "bad")
+    assert told.endswith("the column 'bad' is no feature, so --drop cannot name it.")
+
+
+def test_compare_leaves_rates_of_levels_out(run, folder):
+    options = ["--target", "bad", "--methods", "GaussianAUC, LinearDiscriminantAnalysis", "--folds", 2, "--repeats", 1]
+    status, _, err = run("compare", folder / "train.csv", *options)
+    assert status == 0
+    assert "employer left out, since rates of levels would tell labels of test rows" in err
+
+
+def test_an_onnx_model_takes_codes(run, folder, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    onnx = pytest.importorskip("onnx")
+    assert run("fit", folder / "train.csv", "--target", "bad", "--alpha", 1, "-o", tmp_path / "m", "-q")[0] == 0
+    assert run("export", tmp_path / "m", "--onnx", tmp_path / "model.onnx")[0] == 0
+    model = load_model(tmp_path / "m")
+    new = pa.Table.from_pandas(as_frame(draw_credits(200, seed=3))[0])
+    codes = model[0].reading_.codes(new)[0]
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    (scores,) = session.run(["score"], {"X": codes})
+    expected = model[-1].decision_function(model[0].reading_.features(codes))
+    np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
+    about = {each.key: each.value for each in onnx.load(tmp_path / "model.onnx").metadata_props}
+    assert json.loads(about["feature_names"]) == model[0].reading_.part_names
+    assert json.loads(about["levels"])[4] == ["mortgage", "own", "rent", "(rare)"]

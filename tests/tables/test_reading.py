@@ -1,0 +1,166 @@
+"""From cells to codes and features, by brute force."""
+
+import datetime
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from aucmax.tables import Overrides, features
+from aucmax.tables.reading import make_reading, summarise_table
+from aucmax.tables.target_encoding import FOLDS, PRIOR, deal_folds, rates_of, sum_levels
+
+pa = pytest.importorskip("pyarrow")
+
+
+def learn(**columns):
+    table = pa.table(columns)
+    return make_reading(summarise_table(table, Overrides()), Overrides()), table
+
+
+def test_codes_and_features_of_new_rows():
+    reading, _ = learn(size=["1", "3", "?"] * 10, colour=["red", "blue", "red"] * 10, paid=["yes", "no", "no"] * 10)
+    new = pa.table(
+        {"paid": ["NO", "Yes", ""], "size": ["2", "", "5"], "colour": ["red", "violet", None], "other": [1, 2, 3]}
+    )
+    codes, tallies = reading.codes(new)
+    np.testing.assert_array_equal(codes, [[2, 1, 0], [np.nan, 2, 1], [5, np.nan, np.nan]])
+    assert [(tally.column.name, tally.n_missing, tally.n_unseen, tally.n_faults) for tally in tallies] == [
+        ("size", 1, 0, 0),
+        ("colour", 1, 1, 0),
+        ("paid", 1, 0, 0),
+    ]
+    assert reading.feature_names == ["size", "size=(missing)", "colour=blue", "colour=red", "paid"]
+    # A level that no training row has, and a gap where there was none, are an average row.
+    np.testing.assert_allclose(
+        reading.features(codes), [[2, 0, 0, 1, 0], [2, 1, 1 / 3, 2 / 3, 1], [5, 0, 1 / 3, 2 / 3, 1 / 3]]
+    )
+
+
+def test_rare_levels_are_pooled_and_unseen_ones_are_scored_as_rare():
+    reading, table = learn(x=["a"] * 60 + ["b"] * 38 + ["c", "d"])
+    assert reading.feature_names == ["x=a", "x=b", "x=(rare)"]
+    codes, (tally,) = reading.codes(pa.table({"x": ["a", "c", "zebra"]}))
+    assert codes.ravel().tolist() == [0, 2, 2]
+    assert tally.n_unseen == 1
+    assert reading.features(codes).tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 1]]
+    assert reading.features(reading.codes(table)[0]).sum(axis=0).tolist() == [60, 38, 2]
+
+
+def test_missing_levels_are_a_level():
+    reading, _ = learn(x=["a", "b", None, ""] * 10)
+    assert reading.feature_names == ["x=a", "x=b", "x=(missing)"]
+    codes, _ = reading.codes(pa.table({"x": ["b", None]}))
+    assert reading.features(codes).tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_dates_are_ages_and_the_parts_that_vary(native):
+    moments = [datetime.datetime(2024, 3, 1, 6), datetime.datetime(2024, 2, 27, 18), datetime.datetime(2023, 2, 28, 18)]
+    cells = moments if native else [moment.strftime("%Y-%m-%d %H:%M") for moment in moments]
+    reading, table = learn(x=cells)
+    assert reading.part_names == ["x (age in days)", "x (month)", "x (weekday)", "x (hour)"]
+    assert [part.levels[:-1] for part in reading.parts[1:]] == [
+        ["02", "03"],
+        ["Tuesday", "Friday"],
+        ["06", "18"],
+    ]
+    ages = [0, 2.5, 366.5]
+    np.testing.assert_allclose(reading.codes(table)[0], np.column_stack([ages, [1, 0, 0], [1, 0, 0], [0, 1, 1]]))
+    later = datetime.datetime(2024, 3, 11, 6)
+    codes, _ = reading.codes(pa.table({"x": [later if native else later.isoformat(), None]}))
+    np.testing.assert_allclose(codes, [[-10, 1, 2, 0], [np.nan] * 4])  # no training row is a Monday
+    same_time, _ = learn(x=["2024-03-01", "2024-03-01"])
+    assert same_time.part_names == ["x (age in days)"]
+
+
+def test_rows_may_have_other_types_than_the_training_rows():
+    when = [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 9)] * 10
+    reading, _ = learn(
+        flag=["yes", "no"] * 10, price=["$1", "$2"] * 10, level=["1", "L"] * 10, zero=[0, 1] * 10, day=when
+    )
+    text = pa.table({"flag": ["True"], "price": ["$2"], "level": ["1"], "zero": ["1"], "day": ["2024-01-08"]})
+    typed = pa.table({"flag": [1], "price": [2.0], "level": [1.0], "zero": [True], "day": [datetime.date(2024, 1, 8)]})
+    for table in (text, typed):
+        codes, tallies = reading.codes(table)
+        assert codes.tolist() == [[1, 2, 0, 1, 1, 0]]
+        assert sum(tally.n_faults + tally.n_missing for tally in tallies) == 0
+
+
+def test_faults_are_counted_with_the_first():
+    reading, _ = learn(x=["1", "2"] * 10, d=["2024-01-01", "2024-01-02"] * 10, b=["yes", "no"] * 10)
+    bad = pa.table(
+        {"x": ["1", "one", "inf", "?"], "d": ["2024-01-01", "x", "", "y"], "b": ["yes", "no", "no", "perhaps"]}
+    )
+    found = [(tally.n_missing, tally.n_faults, tally.first, tally.shown) for tally in reading.codes(bad)[1]]
+    assert found == [(1, 2, 1, "one"), (1, 2, 1, "x"), (0, 1, 3, "perhaps")]
+
+
+def test_csr_features_are_the_dense_ones(monkeypatch):
+    rng = np.random.default_rng(0)
+    cells = {"a": rng.choice(["x", "y", "z"], 90), "b": rng.choice(["u", "v", None], 90), "n": rng.standard_normal(90)}
+    reading, table = learn(**{name: list(values) for name, values in cells.items()})
+    new = pa.concat_tables([table, pa.table({"a": ["w", None], "b": ["w", "u"], "n": [0.0, None]})])
+    codes, _ = reading.codes(new)
+    dense = reading.features(codes)
+    monkeypatch.setattr(features, "DENSE_UP_TO", 3)
+    csr = reading.features(codes)
+    assert sparse.issparse(csr)
+    assert csr.has_canonical_format
+    assert (np.diff(csr.indices)[np.diff(np.repeat(np.arange(92), np.diff(csr.indptr))) == 0] > 0).all()
+    np.testing.assert_array_equal(csr.toarray(), dense)
+
+
+# Target encoding
+
+
+def draw_levels(n_rows=400, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 7, n_rows).astype(float)
+    codes[rng.random(n_rows) < 0.1] = np.nan
+    return codes, rng.random(n_rows) < 0.1 + 0.1 * np.nan_to_num(codes), rng.integers(0, 4, n_rows)
+
+
+def test_rates_leave_out_the_fold_of_the_row():
+    codes, positive, weight = draw_levels()
+    folds = deal_folds(0, len(codes))
+    rates = rates_of(sum_levels(codes, 7, positive, folds, weight))
+    share = weight @ positive / weight.sum()
+    levels = np.where(np.isnan(codes), 7, codes)
+    for i in range(0, len(codes), 7):
+        others = (levels == levels[i]) & (folds != folds[i])
+        expected = (weight[others] @ positive[others] + PRIOR * share) / (weight[others].sum() + PRIOR)
+        assert rates[int(levels[i]), folds[i]] == pytest.approx(expected)
+    everyone = levels == 3
+    expected = (weight[everyone] @ positive[everyone] + PRIOR * share) / (weight[everyone].sum() + PRIOR)
+    assert rates[3, -1] == pytest.approx(expected)
+
+
+def test_sums_of_blocks_add_up_and_folds_do_not_depend_on_the_blocks():
+    codes, positive, weight = draw_levels()
+    whole = sum_levels(codes, 7, positive, deal_folds(0, 400), weight)
+    parts = [slice(0, 3), slice(3, 250), slice(250, 400)]
+    sums = [sum_levels(codes[p], 7, positive[p], deal_folds(p.start, p.stop - p.start), weight[p]) for p in parts]
+    np.testing.assert_allclose(np.sum(sums, axis=0), whole)
+    counts = np.bincount(deal_folds(0, 100_000), minlength=FOLDS)
+    assert np.abs(counts - 100_000 / FOLDS).max() < 5 * np.sqrt(100_000 / FOLDS)
+
+
+def test_a_training_row_does_not_see_its_own_label():
+    """Turning the label of a row changes the features of other rows only."""
+    rng = np.random.default_rng(0)
+    cells = [f"level {k}" for k in rng.integers(0, 60, 900)]
+    reading, table = learn(x=cells)
+    assert reading.parts[0].encoded
+    codes, folds, positive = reading.codes(table)[0], deal_folds(0, 900), rng.random(900) < 0.5
+    share = positive.mean()
+    before = reading.add_labels(codes, positive, folds).features(codes, folds)
+    for i in (0, 5, 17):
+        j = int(np.flatnonzero((positive != positive[i]) & (codes[:, 0] != codes[i, 0]) & (folds == folds[i]))[0])
+        turned = positive.copy()
+        turned[[i, j]] = turned[[j, i]]  # so that the share of all rows stays
+        assert turned.mean() == share
+        after = reading.add_labels(codes, turned, folds).features(codes, folds)
+        assert after[i, 0] == pytest.approx(before[i, 0], abs=1e-15)
+        others = (codes[:, 0] == codes[i, 0]) & (folds != folds[i])
+        assert (np.abs(after[others, 0] - before[others, 0]) > 1e-3).all()
