@@ -345,11 +345,12 @@ def test_a_shortfall_that_noise_hides_is_found_and_may_have_a_reason(tmp_path):
     study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nremedy = "ours"\n')
     hidden = runs("a", "one", 0.78, 0.1)
     cell = verdict(study, hidden)
-    assert (cell.verdict, cell.lags, cell.cause) == (UNDECIDABLE, True, "unexplained")
+    assert (cell.verdict, cell.lags, cell.cause) == (UNDECIDABLE, True, "within the noise")
     assert verdict(study, hidden + runs("a", "ours", 0.80, 0.01)).cause == "data"
-    assert verdict(study, hidden + runs("a", "ours", 0.786, 0.01)).cause == "unexplained", (
+    assert verdict(study, hidden + runs("a", "ours", 0.786, 0.01)).cause == "within the noise", (
         "far less than what is missing"
     )
+    assert not verdict(study, runs("a", "one", 0.76, 0.01)).within_noise
     assert not verdict(study, runs("a", "one", 0.80 - 0.5 * LAG, 0.1)).lags
     assert not verdict(study, runs("a", "one", 0.76, 0.01)).lags, "this one is worse"
     assert not verdict(study, runs("a", "one", 0.82, 0.1)).lags
@@ -375,6 +376,15 @@ def test_contrasts_are_paired_and_have_the_published_sign_or_not(tmp_path):
         low, high = stats.ttest_rel(*(values for _, values in pairs)).confidence_interval(0.95)
         assert found.margin == pytest.approx((high - low) / 2)
         assert found.verdict == verdict_
+
+
+def test_contrasts_of_data_measured_in_another_way_stand_beside_the_published_ones(tmp_path):
+    other = "[data.'a, small penalties']\nname = 'a'\n"
+    study = read(tmp_path, STUDY.replace("[published]", f"{other}[published]\ncontrasts = [['one', 'two']]"))
+    records = runs("a, small penalties", "one", 0.8, 0.01) + runs("a, small penalties", "two", 0.7, 0.02)
+    (found,) = contrast(table_of(study, records), "one", "two")
+    first, second = (study.published["auc"]["a", method].mean for method in ("one", "two"))
+    assert (found.data, found.published) == ("a, small penalties", pytest.approx(first - second))
 
 
 def test_a_method_is_no_witness_of_itself(tmp_path):

@@ -18,7 +18,17 @@ from aucmax.reproduce.catalogue import Dataset, Unavailable
 from aucmax.reproduce.groupings import _groups, match_grouping, measure_groupings
 from aucmax.reproduce.running import EFFORTS, Effort, run_study
 from aucmax.reproduce.samples import Draws, Folds, scale
-from aucmax.reproduce.store import Grouping, Record, Session, Setting, Store, gather_results, read_results, results_file
+from aucmax.reproduce.store import (
+    Grouping,
+    Recipe,
+    Record,
+    Session,
+    Setting,
+    Store,
+    gather_results,
+    read_results,
+    results_file,
+)
 from aucmax.reproduce.study import SCALINGS, Protocol, Subject, Value
 from aucmax.reproduce.study_file import list_studies, read_study, read_values
 
@@ -569,6 +579,24 @@ def test_efforts_cap_rows_runs_and_candidates(write, cancer, tmp_path, monkeypat
     assert (results.settings["cancer"].runs, results.settings["cancer"].first_rows) == (2, 0)
 
 
+def test_the_search_of_a_method_may_begin_with_more_rows(write, cancer, tmp_path, monkeypatch):
+    def noted(*arguments, **options):
+        begun.append(options["first_rows"])
+        return tune_and_fit(*arguments, **options)
+
+    begun, tune_and_fit = [], running.tune_and_fit
+    monkeypatch.setattr(running, "tune_and_fit", noted)
+    monkeypatch.setattr(running, "ONE_ROUND", 100)
+    monkeypatch.setitem(
+        EFFORTS, "standard", Effort("standard", 400, few_rows=0, runs=1, first_rows=100, first_values=10**6)
+    )
+    grid = "grid = { eta0 = [0.01, 0.1] }"
+    for more, expected in (("", 100), ("\nfirst_rows = 200", 200), ("\nfirst_rows = 50", 100)):
+        run_study(read_study(write(STUDY.replace(grid, grid + more))), tmp_path / f"{expected}{more[-3:]}.jsonl")
+        assert begun == [expected, 100]
+        begun.clear()
+
+
 def test_a_method_may_see_fewer_rows(write, cancer, tmp_path):
     study = read_study(write(STUDY.replace('method = "GaussianAUC"', 'method = "GaussianAUC"\nmax_rows = 50')))
     record = next(
@@ -760,12 +788,24 @@ def test_a_method_measured_in_another_study_is_not_measured_again(write, cancer,
     for study in (read_study(first), second):
         run_study(study, results_file(tmp_path, study.name), effort="quick")
     assert {r.method for r in read_results(tmp_path / "second.jsonl").records} == {"fast"}
-    second.methods["theirs"] = second.methods["theirs"]._replace(same_as=("first", "ours"))
     found, other = gather_results(tmp_path, second), read_results(tmp_path / "first.jsonl")
     assert [r.metrics for r in found.records if r.method == "theirs"] == [
         r.metrics for r in other.records if r.method == "ours"
     ]
     assert len(found.records) == 4
+    with Store(tmp_path / "first.jsonl") as store:
+        store.add(Recipe("", "ours", "an earlier one"))
+    assert {r.method for r in gather_results(tmp_path, second).records} == {"fast"}, "another recipe was measured there"
+
+
+def test_some_data_are_for_some_methods_alone(write, cancer, tmp_path):
+    more = "[data.again]\nname = 'cancer'\nmethods = ['fast']\n"
+    text = STUDY.replace("[published]", more + "[published]")
+    results = run_study(read_study(write(text)), tmp_path / "r.jsonl", effort="quick")
+    assert {r.method for r in results.records if r.data == "cancer"} == {"ours", "fast"}
+    assert {r.method for r in results.records if r.data == "again"} == {"fast"}
+    with pytest.raises(ValueError, match="again names 'slow', which is no method"):
+        read_study(write(text.replace("['fast']", "['slow']")))
 
 
 # Other choices of the classes

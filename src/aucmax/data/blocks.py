@@ -29,6 +29,7 @@ from .row_block import (
     DealtFolds,
     LazyScores,
     LazyVector,
+    RareRows,
     RowBlock,
     Sizes,
     add_moments,
@@ -440,6 +441,16 @@ class RowsView(BlockedRows):
         """Number of columns."""
         return self.parent.n_features if self.width is None else self.width
 
+    def rare_rows(self) -> RowBlock | None:
+        """Return the rows of the rarer class with a weight above 0 if they fit into memory, else None.
+
+        Only a view with other columns knows them: it has the rows of its parent.
+        """
+        rare = None if self.width is None else self.parent.rare_rows()
+        if rare is None or self._bytes_of(len(rare.numbers)) > self.memory / KEPT_SHARE:
+            return None
+        return RareRows(self.change(rare).X, rare.targets, rare.numbers)
+
     @property
     def _sizes(self) -> Sizes:
         def step(state: State, block: RowBlock) -> None:
@@ -484,6 +495,14 @@ class SlicedRows(BlockedRows):
     @property
     def _sizes(self) -> Sizes:
         return Sizes.none().add(RowBlock(self.rows.X, self.rows.targets))
+
+    def rare_rows(self) -> RowBlock | None:
+        """Return the rows of the rarer class with a weight above 0: they are in memory."""
+        rare = int(np.argmin(self.counts))
+        t = self.rows.targets
+        members = np.flatnonzero((t.positive == rare) & t.usable)
+        few = RowBlock(self.rows.X, t).take(members)
+        return RareRows(few.X, few.targets, members)
 
     def _read(self, task: Pass) -> State:
         state, all_rows = task.begin(0), RowBlock(self.rows.X, self.rows.targets)

@@ -49,16 +49,18 @@ def learn_partitions(
 
     partitions = list(zip(*align({"X": X, "y": y, "sample_weight": sample_weight}), strict=True))
     summary, look = dask.delayed(summarise_partition, pure=False), dask.delayed(look_at_partition, pure=False)
-    found = compute([summary(frame, overrides) for (frame,), *_ in partitions])
+    together = dask.delayed(list, pure=False)
+    found = compute(together([summary(frame, overrides) for (frame,), *_ in partitions]))
     n_rows, summaries = zip(*found, strict=True)
     first_rows = np.concatenate([[0], np.cumsum(n_rows)[:-1]]).astype(int)
     reading = make_reading(merge_summaries([each for each in summaries if each]), overrides)
     classes = None
     if any(part.encoded for part in reading.parts) and y is not None:
-        labels = compute([dask.delayed(np.unique, pure=False)(labels[0]) for _, labels, _ in partitions])
+        labels = compute(together([dask.delayed(np.unique, pure=False)(labels[0]) for _, labels, _ in partitions]))
         classes = find_classes(np.concatenate(labels))
+    starts = first_rows.tolist()
     results = compute(
-        [look(reading, classes, start, *each) for start, each in zip(first_rows.tolist(), partitions, strict=True)]
+        together([look(reading, classes, start, *each) for start, each in zip(starts, partitions, strict=True)])
     )
     for sums, _ in results:
         total = {name: reading.sums.get(name, 0.0) + each for name, each in sums.items()}

@@ -119,8 +119,9 @@ def compute(task: Any, tops: Sequence[Any] = ()) -> Any:
     """
     import dask
 
+    fused = fuse(task, tops)
     try:
-        (result,) = dask.compute(fuse(task, tops))
+        (result,) = dask.compute(fused)
     except CancelledError as error:
         raise RuntimeError("Dask has cancelled a pass: the client was closed, or it has lost its scheduler.") from error
     except Exception as error:

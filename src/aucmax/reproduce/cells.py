@@ -88,11 +88,18 @@ class Cell(NamedTuple):
         return self.verdict == UNDECIDABLE and (self.difference or 0.0) < -LAG
 
     @property
+    def within_noise(self) -> bool:
+        """Whether zero is in the interval of the difference: the luck of the draws or splits could make it."""
+        return self.judgement is not None and abs(self.judgement.difference) <= self.judgement.margin
+
+    @property
     def cause(self) -> str:
-        """The kind of the first reason for a value that differs or lags, "unexplained" without one; else ""."""
+        """The kind of the first reason for a value that differs or lags, else that there is none; else ""."""
         if not (self.differs or self.lags):
             return ""
-        return self.reasons[0].cause if self.reasons else "unexplained"
+        if self.reasons:
+            return self.reasons[0].cause
+        return "within the noise" if self.within_noise else "unexplained"
 
     @property
     def why_undecidable(self) -> str:

@@ -253,7 +253,7 @@ def _open(
     study: Study, subject: Subject, effort: Effort, data_dir: Path | None, download: bool
 ) -> tuple[dict[str, Folds | Draws], Dataset | None]:
     """Return the splits or draws by the methods' own scalings, "" for the usual one, and all rows of real data."""
-    scalings = {entry.scaling for entry in study.methods.values() if not entry.same_as} | {""}
+    scalings = {entry.scaling for entry in _methods_on(study, subject)} | {""}
     usual = subject.scaling or study.protocol.scaling
     if subject.generator:
         return {own: Draws(subject, own or usual, study.protocol, effort.drawn_rows) for own in scalings}, None
@@ -296,8 +296,7 @@ def _plan_fits(
     study: Study, subject: Subject, runs: int, effort: Effort
 ) -> Iterator[tuple[StudyMethod, int, float | None]]:
     """Yield method, run and point of the curve of every fit on a data set."""
-    own = [entry for entry in study.methods.values() if not entry.same_as]
-    methods = [entry for entry in own if subject.generator or not entry.from_moments]
+    methods = [entry for entry in _methods_on(study, subject) if subject.generator or not entry.from_moments]
     methods = [entry._replace(method=_fix(_regrid(entry.method, subject), subject.parameters)) for entry in methods]
     points: Sequence[float | None] = [None]
     if study.curve is not None:
@@ -305,6 +304,12 @@ def _plan_fits(
     for run, entry in itertools.product(range(runs), methods):
         for x in [None] if entry.constant and study.curve and study.curve.of == "method" else points:
             yield entry, run, x
+
+
+def _methods_on(study: Study, subject: Subject) -> list[StudyMethod]:
+    """Return the methods that are measured on a data set, without those that another study has."""
+    named = subject.methods or study.methods
+    return [entry for entry in study.methods.values() if not entry.same_as and entry.label in named]
 
 
 def _regrid(method: Method, subject: Subject) -> Method:
@@ -381,7 +386,7 @@ def _tune(
         folds,
         run,
         warm_up=entry.method.name not in _warm,
-        first_rows=setting.first_rows or None,
+        first_rows=max(setting.first_rows, entry.first_rows or 0) if setting.first_rows else None,
         last_rows=entry.tuning_rows,
     )
     _warm.add(entry.method.name)

@@ -133,12 +133,15 @@ def _cut_grids(table: Table) -> Iterator[str]:
     capped = [f"{escape(m.label)} {m.tuning_rows:,}" for m in table.study.methods.values() if m.tuning_rows]
     if capped:
         yield f"Parameters chosen on at most so many rows: {', '.join(capped)}."
+    later = [f"{escape(m.label)} {m.first_rows:,}" for m in table.study.methods.values() if m.first_rows]
+    if later:
+        yield f"Parameters searched from at least so many rows on: {', '.join(later)}."
     tunes = any(len(_candidates(entry, table.study.curve, None)) > 1 for entry in table.study.methods.values())
     if tunes and any(setting.first_rows for setting in table.results.settings.values()):
         yield (
-            "Where parameters are *searched from* some rows on, all are tried on these; the best quarter, but "
-            "at least three, on four times as many; and so on, until the rows are all used (successive halving). "
-            "A round uses only as many of the inner folds as it takes to test on 4,000 rows."
+            "Where parameters are *searched from* some rows on, all are tried on these; the best quarter, but at least "
+            "three, and the best with each step on four times as many; and so on, until the rows are all used "
+            "(successive halving). A round uses only as many of the inner folds as it takes to test on 4,000 rows."
         )
 
 
@@ -307,8 +310,8 @@ def _contrasts(table: Table) -> Iterator[str]:
             yield markdown_table(["data", "published", "measured", "sign"], rows)
             signs = Counter(row[-1] for row in rows)
             yield (
-                f"The published sign on {signs['same']} of {len(rows)} data sets, the opposite one on "
-                f"{signs['opposite']}; on {signs['not shown']} the interval has both."
+                f"The published sign in {signs['same']} of {len(rows)} rows, the opposite one in "
+                f"{signs['opposite']}; in {signs['not shown']} the interval has both."
             )
 
 

@@ -15,6 +15,7 @@ except ImportError:  # on Windows nothing keeps two processes from writing to on
     fcntl = None  # type: ignore[assignment]
 
 from .machine import describe_machine, find_versions
+from .study_file import read_study
 
 if TYPE_CHECKING:
     from .study import Study
@@ -301,17 +302,22 @@ def gather_results(folder: Path, study: Study) -> Results:
         of an earlier, different recipe are left out.
     """
     results = read_results(results_file(folder, study.name))
-    old = {key for key, text in study.recipes().items() if results.recipes.get(key, text) != text}
-    records = [r for r in results.records if not {(r.data, ""), ("", r.method)} & old]
+    records = _current_records(results, study)
     efforts = {session.effort for session in results.sessions}
     for entry in study.methods.values():
         if entry.same_as:
-            other, there = entry.same_as
-            others = read_results(results_file(folder, other))
+            other, there = read_study(entry.same_as[0]), entry.same_as[1]
+            others = read_results(results_file(folder, other.name))
             if not efforts or efforts == {session.effort for session in others.sessions}:
-                found = (r for r in others.records if r.method == there and r.data in study.subjects)
-                records += [r._replace(method=entry.label) for r in found]
+                found = (r for r in _current_records(others, other) if r.method == there)
+                records += [r._replace(method=entry.label) for r in found if r.data in study.subjects]
     return results._replace(records=records)
+
+
+def _current_records(results: Results, study: Study) -> list[Record]:
+    """Return the records without those of an earlier recipe."""
+    old = {key for key, text in study.recipes().items() if results.recipes.get(key, text) != text}
+    return [r for r in results.records if not {(r.data, ""), ("", r.method)} & old]
 
 
 def results_file(folder: Path, study: str) -> Path:

@@ -62,6 +62,8 @@ class StudyMethod(NamedTuple):
         How rows and columns are scaled for it, if not as for the others.
     candidates, tuning_rows : int or None
         The most candidates that are tried, and the most rows they are tried on, where a fit is dear.
+    first_rows : int or None
+        The fewest rows that its search begins with, where a parameter that is best on few rows is poor on many.
     from_moments : bool
         Whether it is fitted to the true moments of generated data.
     parameter : str
@@ -78,6 +80,7 @@ class StudyMethod(NamedTuple):
     scaling: str = ""
     candidates: int | None = None
     tuning_rows: int | None = None
+    first_rows: int | None = None
     from_moments: bool = False
     parameter: str = ""
     constant: bool = False
@@ -119,6 +122,8 @@ class Subject(NamedTuple):
         Values to choose parameters from on these data, in place of those of the methods that choose these parameters.
     runs : int or None
         The most splits or draws in a standard run, where fits are cheaper or dearer than on other data of this size.
+    methods : list of str
+        The labels of the methods that are measured on these data; empty for all.
     """
 
     label: str
@@ -135,6 +140,7 @@ class Subject(NamedTuple):
     candidates: int | None = None
     grid: Mapping[str, Sequence[Any]] = {}
     runs: int | None = None
+    methods: Sequence[str] = ()
 
 
 class Curve(NamedTuple):
@@ -303,7 +309,7 @@ class Study(NamedTuple):
         """Return what the results depend on, as text, for each data set ("NAME", "") and each method ("", "NAME")."""
         of_data = f"{self.protocol!r}, {self.curve!r}, {self.metrics!r}"
         texts = {
-            (subject.label, ""): f"{_given(subject, 'label', 'missing', 'runs')}, {of_data}"
+            (subject.label, ""): f"{_given(subject, 'label', 'missing', 'runs', 'methods')}, {of_data}"
             for subject in self.subjects.values()
         }
         for entry in self.methods.values():

@@ -289,6 +289,9 @@ def _check(study: Study) -> None:
         strange = set(subject.grid) - chosen
         if strange:
             raise ValueError(f"no method chooses {min(strange)!r}, for which {subject.label} has a grid.")
+        strange = set(subject.methods) - set(study.methods)
+        if strange:
+            raise ValueError(f"{subject.label} names {min(strange)!r}, which is no method.")
     for reason in study.reasons:
         named = {*reason.methods, *filter(None, (reason.witness, reason.remedy))}
         of_data = {reason.remedy_data.format(data=data) for data in reason.data or study.subjects} - {""}

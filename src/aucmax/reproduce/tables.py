@@ -279,7 +279,8 @@ def contrast(table: Table, first: str, second: str) -> list[Contrast]:
     table : Table
         The study beside what was measured.
     first, second : str
-        Labels of the methods. Labels such as "PSAM, standardised" stand for the published "PSAM".
+        Labels of the methods. Labels such as "PSAM, standardised" stand for the published "PSAM", and those of data
+        such as "news20, small penalties" for the published "news20".
 
     Returns
     -------
@@ -297,9 +298,14 @@ def contrast(table: Table, first: str, second: str) -> list[Contrast]:
         ours, theirs = (runs.get((data, method), {}) for method in (first, second))
         differences = np.array([ours[run] - theirs[run] for run in sorted(ours.keys() & theirs.keys())])
         if len(differences) > 1:
-            printed = [published.get((data, method.partition(",")[0])) for method in (first, second)]
+            printed = [published.get((_plain(data), _plain(method))) for method in (first, second)]
             error = differences.std(ddof=1) / math.sqrt(len(differences))
             margin = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(differences) - 1) * error)
             known = printed[0].mean - printed[1].mean if printed[0] and printed[1] else None
             found.append(Contrast(data, known, float(differences.mean()), margin))
     return found
+
+
+def _plain(label: str) -> str:
+    """Return a label without what distinguishes it from the published one."""
+    return label.partition(",")[0]
