@@ -1,16 +1,19 @@
-"""Every registered algorithm goes through every command, with its defaults, on narrow and on wide files."""
+"""Every registered algorithm goes through every command, with its defaults, on narrow and wide files and on tables."""
 
 import csv
 import json
 
 import numpy as np
 import pytest
+from sklearn.pipeline import Pipeline
 
-from aucmax import ALGORITHMS, load_model
+from aucmax import ALGORITHMS, TableEncoder, load_model
 from aucmax.cli.fit_file import can_read_blocks, make_estimator
 
 NAMES = ["AUCClassifier", *ALGORITHMS]
 SHAPES = {"narrow": (40, 3), "wide": (30, 70)}  # wider than the default rank, and with fewer rows than columns
+# Of the table: the size and its gaps, two colours, the age and seven months and weekdays.
+N_FEATURES = {"narrow.libsvm": 3, "wide.libsvm": 70, "table.csv": 19}
 QUICK = {"PairwiseDescent": "PairwiseDescent(max_iter=20)"}  # by default it reads a file a thousand times
 # Gradient descent of a fixed number of steps may say that it has not converged; no other warning is expected.
 pytestmark = pytest.mark.filterwarnings("ignore:Gradient descent stopped")
@@ -26,25 +29,34 @@ def folder(tmp_path_factory):
             X[rng.random(X.shape) < 0.6] = 0
         rows = [" ".join(f"{j + 1}:{v:.4f}" for j, v in enumerate(x) if v) for x in X]
         (folder / f"{shape}.libsvm").write_text("".join(f"{int(c)} {r}\n" for c, r in zip(y, rows, strict=True)))
+    (folder / "table.csv").write_text("size,colour,since,y\n" + "".join(draw_table(rng)))
     return folder
+
+
+def draw_table(rng):
+    """Yield the lines of a table with gaps, levels and dates."""
+    for k in range(40):
+        size = "n/a" if k % 11 == 5 else f"${1000 + 200 * (k % 3 == 0) + 300 * rng.random():,.2f}"
+        yield f'"{size}",{rng.choice(["red", "blue"])},2021-{1 + k % 7:02}-{1 + k % 20:02},{int(k % 3 == 0)}\n'
 
 
 @pytest.fixture
 def fit(run, folder, tmp_path):
-    def fit(name, shape, *options):
+    def fit(name, file, *options):
         options = [*options, *(() if name == "AUCClassifier" else ("--algorithm", name))]
-        status, out, err = run("fit", folder / f"{shape}.libsvm", "-o", tmp_path / "m", "--force", "--json", *options)
+        status, out, err = run("fit", folder / file, "-o", tmp_path / "m", "--force", "--json", *options)
         assert status == 0, err
         assert [line for line in err.splitlines() if "read by blocks" not in line] == []
-        assert json.loads(out)["columns"] == SHAPES[shape][1]
+        assert json.loads(out)["columns"] == N_FEATURES[file]
         return tmp_path / "m"
 
     return fit
 
 
+@pytest.mark.parametrize("file", ["narrow.libsvm", "table.csv"])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_takes_its_model(name, run, fit, folder, tmp_path):
-    rows, model = folder / "narrow.libsvm", fit(name, "narrow")
+def test_every_command_takes_its_model(name, file, run, fit, folder, tmp_path):
+    rows, model = folder / file, fit(name, file)
     commands = {
         "inspect": ["inspect", model],
         "evaluate": ["evaluate", model, rows, "--json", "--report", tmp_path / "report.html"],
@@ -61,15 +73,19 @@ def test_every_command_takes_its_model(name, run, fit, folder, tmp_path):
     y = np.arange(40) % 3 == 0
     positive, negative = np.array(scores)[y][:, None], np.array(scores)[~y]
     assert auc == pytest.approx(((positive > negative) + 0.5 * (positive == negative)).mean())
-    assert type(load_model(model)).__name__ in told["inspect"] or " + " in told["inspect"]
+    first, *others = steps if isinstance(steps := load_model(model), Pipeline) else [steps]
+    assert isinstance(first, TableEncoder) == (file == "table.csv")
+    shown = others if isinstance(first, TableEncoder) else [first, *others]
+    assert " + ".join(type(step).__name__ for step in shown) in told["inspect"]
+    assert ("up to 2021-07" in told["inspect"]) == (file == "table.csv")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_wide_files_and_blocks(name, run, fit, tmp_path):
-    kinds = [("wide", [])]
+    kinds = [("wide.libsvm", [])]
     if can_read_blocks(make_estimator(name, 0, by_blocks=False)):
-        kinds += [(shape, ["--checkpoint", tmp_path / "c"]) for shape in SHAPES]
-    for shape, options in kinds:
-        model = fit(QUICK.get(name, name) if options else name, shape, *options)
+        kinds += [(file, ["--checkpoint", tmp_path / "c"]) for file in N_FEATURES]
+    for file, options in kinds:
+        model = fit(QUICK.get(name, name) if options else name, file, *options)
         assert run("inspect", model)[0] == 0
         assert not (tmp_path / "c").exists()
