@@ -74,6 +74,8 @@ def test_inspect_shows_how_columns_are_read_before_the_fit_and_after(run, folder
     told = json.loads(out)
     assert {each["column"]: each["kind"] for each in told["table"]} == KINDS
     assert all(each["missing"] > 0 for each in told["table"][1:])
+    of_parts = run("inspect", folder / "part-*.csv", "--target", "bad", "--json")[1]
+    assert json.loads(of_parts)["table"] == told["table"], "a pattern stands for the files that it matches"
     status, out, _ = run("inspect", folder / "train.csv", "--target", "bad", "--categorical", "age", "--drop", "home")
     lines = {line.split("  ")[0]: re.split(r"\s{2,}", line.strip()) for line in out.splitlines()}
     assert lines["age"][1] == "category"

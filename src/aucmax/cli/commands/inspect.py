@@ -14,7 +14,11 @@ from ..display import describe_model, largest_weights, list_entries, show_blend,
 def inspect(
     context: typer.Context,
     path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A file that `aucmax fit` wrote, or a table: CSV or Parquet.")
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A file that `aucmax fit` wrote, or a table: CSV or Parquet, or a pattern of such files.",
+        ),
     ],
     top: Annotated[int, typer.Option(min=0, help="How many weights of a model to show.")] = 20,
     format: options.Format = None,
@@ -36,7 +40,7 @@ def inspect(
     from ...models.model_file import is_model
     from ..unused_options import check_used
 
-    if is_model(path):
+    if path.exists() and is_model(path):  # a pattern of tables does not exist
         check_used(context, ["model"])
         return inspect_model(path, top, as_json)
     said: dict[str, Any] = {
