@@ -9,6 +9,7 @@ from contextlib import suppress
 # fit to 10^6 columns with a given alpha took 17, a blend 22 to 104 (measured).
 LEAST_VECTORS = 16
 UNKNOWN = 8 << 30  # bytes, where the system does not tell
+SURE = 16 << 20  # bytes that every process has which could import NumPy
 CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -43,8 +44,8 @@ def check_columns(n_features: int) -> None:
     n_features : int
         The number of columns.
     """
-    needed, usable = 8 * LEAST_VECTORS * n_features, usable_memory()
-    if needed > usable:
+    needed = 8 * LEAST_VECTORS * n_features
+    if needed > SURE and needed > (usable := usable_memory()):  # asking the system takes longer than a small fit
         raise MemoryError(
             f"A fit to {n_features:,} columns takes {needed / 1e9:,.1f} GB or more, but this process may use "
             f"{usable / 1e9:,.1f} GB: leave out columns."
