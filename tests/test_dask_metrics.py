@@ -219,5 +219,4 @@ def test_all_columns_are_cut_in_one_pass(small_buckets):
     with Graphs():
         assert_array_equal(roc_auc(lazy(y, (4000,)), lazy(scores, (4000,))), roc_auc(y, scores))
     assert len(graphs) == 3
-    picked = dask_buckets.pick(scores[:, 0])
-    assert_array_equal(picked, np.sort(scores[:, 0])[:: 512 // dask_buckets.PICKED])
+    assert_array_equal(dask_buckets.pick(scores[:, 0], 8, 0), np.sort(scores[:, 0])[::8])

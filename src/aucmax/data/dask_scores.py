@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import assert_all_finite
 
+from . import dask_buckets
 from .blocks import KEPT_SHARE, MEMORY
 from .dask import DaskRows
 from .dask_auc import aucs_by_buckets
@@ -70,9 +71,12 @@ class DaskScores(DaskRows):
 
     def _splitters(self, columns: Sequence[int]) -> dict[int, Splitters]:
         """Return the splitters of vectors of scores, in one pass."""
+        step = max(dask_buckets.BUCKET // dask_buckets.PICKED, 1)
 
-        def pick_each(targets: Targets, *scores: np.ndarray) -> list[np.ndarray]:
-            return list(map(pick, scores))
+        def pick_each(targets: Targets, start: int, *scores: np.ndarray) -> list[np.ndarray]:
+            return [pick(column, step, start) for column in scores]
 
-        picked = self.reduce(pick_each, *map(self.column, columns), merge=lambda a, b: list(map(np.append, a, b)))
+        starts = LazyVector(self, lambda block: block.start)
+        vectors = map(self.column, columns)
+        picked = self.reduce(pick_each, starts, *vectors, merge=lambda a, b: list(map(np.append, a, b)))
         return dict(zip(columns, map(find_splitters, picked), strict=True))
