@@ -282,6 +282,8 @@ def test_areas_and_their_intervals(put):
     assert roc_auc(put(y), put(a), put(weights), max_fpr=0.2) == roc_auc(y, a, weights, max_fpr=0.2)
     assert roc_auc_ci(put(y), put(a)) == roc_auc_ci(y, a)
     assert compare_auc(put(y), put(a), put(b)) == compare_auc(y, a, b)
+    assert_allclose(roc_auc_ci(put(y), put(a), put(weights)), roc_auc_ci(y, a, weights), rtol=1e-12)
+    assert_allclose(compare_auc(put(y), put(a), put(b), weights), compare_auc(y, a, b, weights), rtol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,8 @@ class Pieces(NamedTuple):
     ----------
     positive : ndarray of bool, shape (n_rows,)
         Which rows are positive.
+    weights : ndarray of shape (n_rows,) or None
+        Their weights.
     orders : list of ndarray of shape (n_rows,)
         For each vector of scores, the numbers of the rows in the order of their buckets.
     buckets : list of list of Piece
@@ -67,6 +69,7 @@ class Pieces(NamedTuple):
     """
 
     positive: np.ndarray
+    weights: np.ndarray | None
     orders: list[np.ndarray]
     buckets: list[list[Piece]]
 
@@ -122,7 +125,7 @@ def cut(job: Any, splitters: Mapping[int, Splitters], number: int, *partition: A
                 for rows in np.split(order, bounds)
             ]
         )
-    return Pieces(positive, orders, buckets)
+    return Pieces(positive, weights, orders, buckets)
 
 
 def piece_of(pieces: Pieces, vector: int, bucket: int) -> Piece:

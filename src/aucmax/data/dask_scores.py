@@ -14,11 +14,12 @@ from .dask import DaskRows
 from .dask_auc import aucs_by_buckets
 from .dask_buckets import Splitters, find_splitters, pick
 from .dask_partitions import align, as_columns
-from .dask_places import places_by_buckets
-from .places import Places
+from .dask_places import estimate_by_buckets
+from .places import EstimatedAUCs
 from .protocol import Targets
 from .ranking import aucs_of_scores
 from .row_block import LazyVector, RowBlock
+from .weighted_places import largest_weights
 
 
 class DaskScores(DaskRows):
@@ -59,11 +60,12 @@ class DaskScores(DaskRows):
         splitters = self._splitters(columns)
         return aucs_by_buckets(self._partitions, splitters, few_are_positive, self._weighted, self._job(None))
 
-    def places(self, *columns: int) -> Places:
-        """Return the places of one or two vectors of scores."""
-        if self._both_are_large:
-            return places_by_buckets(self._partitions, self._splitters(columns), self._job(None))
-        return Places.of(self, *map(self.column, columns))
+    def estimate(self, *columns: int) -> EstimatedAUCs:
+        """Return the AUCs of one or two vectors of scores and DeLong's variance."""
+        if not self._both_are_large:
+            return EstimatedAUCs.of(self, *map(self.column, columns), weighted=self._weighted)
+        largest = self.reduce(largest_weights, merge=np.maximum) if self._weighted else None
+        return estimate_by_buckets(self._partitions, self._splitters(columns), largest, self._job(None))
 
     @property
     def _both_are_large(self) -> bool:
