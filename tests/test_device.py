@@ -165,6 +165,56 @@ def test_sparse_rows_of_cupy(estimator, data):
     assert_allclose(to_numpy(found.predict_proba(cupyx.csr_matrix(thin))), expected.predict_proba(thin), rtol=1e-9)
 
 
+def csr_rows(X, y, weights=None):
+    """Return CSR rows of SciPy as those of a device: CuPy's have the same methods."""
+    return DeviceRows(X, y == 1, np.array([0, 1]), weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_wide_sparse_rows_are_not_made_dense(weighted, data, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((N, 2000), density=0.01, format="csr", rng=rng)
+    X.data += 1e6  # a column of few values far from zero, and columns of none
+    weights = data[2] if weighted else None
+    expected = MemoryRows(X.toarray(), data[1], np.array([0, 1]), weights)
+    rows = csr_rows(X, data[1], weights)
+    monkeypatch.setattr(DeviceRows, "_blocks", None)
+    monkeypatch.setattr("aucmax.data.device.BLOCK_VALUES", 150 * N)
+    for found, other in zip(rows.column_statistics(), expected.column_statistics(), strict=True):
+        assert_allclose(found, other, rtol=1e-12)
+    scale = np.full(2000, 2e6)
+    assert_allclose(rows.gram(scale), expected.gram(scale), rtol=1e-9, atol=1e-12)
+    X.data[5] = np.nan
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\.$"):
+        csr_rows(X, data[1]).check_finite()
+
+
+@pytest.mark.parametrize(("width", "n_rows"), [(512, 262144), (40_000, 20_000), (10**5, 10_737), (10**7, 107)])
+def test_a_block_of_many_columns_takes_8_gigabytes_at_most(width, n_rows):
+    X = sparse.csr_array((10**6, width))
+    rows, sizes = csr_rows(X, np.zeros(10**6)), []
+    rows.X = type("Shape", (), {"shape": X.shape, "__getitem__": lambda self, part: sizes.append(part) or X[:1, :1]})()
+    next(rows._blocks())
+    assert sizes == [slice(0, n_rows)]
+
+
+def test_moments_that_a_device_has_no_room_for(put, data, monkeypatch):
+    class OutOfMemoryError(RuntimeError):
+        """As PyTorch has it."""
+
+    for error in (MemoryError("as CuPy has it"), OutOfMemoryError):
+        monkeypatch.setattr("aucmax.data.device.ProductSums", lambda pieces, error=error: raises(error))
+        message = (
+            r"^Class moments of 4 features take 0 GB, and the products .* use solver='cg', or leave out columns\.$"
+        )
+        with pytest.raises(MemoryError, match=message):
+            AUCClassifier("squared", alpha=0.1).fit(*map(put, data))
+
+
+def raises(error):
+    raise error
+
+
 def test_labels_that_a_device_cannot_hold(put, data):
     X, y, _ = data
     names = np.array(["no", "yes"])[y]

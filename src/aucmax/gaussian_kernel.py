@@ -109,7 +109,7 @@ class DeviceKernel:
 class DeviceFeatures:
     """The features of blocks of rows on a device: a change of columns that ends in a product.
 
-    See :class:`aucmax.data.device.LinearChange`.
+    See :class:`aucmax.data.device_changes.LinearChange`.
 
     Parameters
     ----------

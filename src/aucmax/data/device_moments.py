@@ -16,7 +16,8 @@ takes 75% of the operations of whole products, with 32,000 columns 53%.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,20 @@ class ProductSums:
             S[rows.stop :, rows] = S[rows, rows.stop :].T
         shifts = [xp.zeros_like(s) if shift is None else shift for s, shift in zip(self.sums, self.shifts, strict=True)]
         return weight, xp.concat(shifts) + sums / weight, S
+
+
+@contextmanager
+def room_for_moments(n_columns: int) -> Iterator[None]:
+    """Say in a sentence if a device has no room for the moments: CuPy and PyTorch raise errors of their own."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, MemoryError) and "OutOfMemory" not in type(error).__name__:
+            raise
+        raise MemoryError(
+            f"Class moments of {n_columns:,} features take {8e-9 * n_columns**2:,.0f} GB, and the products they are "
+            f"summed from as much again, more than the device has room for: use solver='cg', or leave out columns."
+        ) from error
 
 
 def far_means(piece: Any) -> Any:
