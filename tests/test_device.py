@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import noisy_line
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold
 
@@ -34,6 +35,7 @@ from aucmax import (
 from aucmax.data.arrays import Bins, namespace, on_device, to_numpy
 from aucmax.data.device import DeviceRows
 from aucmax.data.memory import MemoryRows
+from aucmax.device_kmeans import kmeans_centers, move_centers
 
 N, D = 120, 4
 
@@ -262,6 +264,29 @@ def test_kernel_features_are_those_of_memory(put, data, monkeypatch):
     far[0] = 1e200
     assert_allclose(to_numpy(kernel.transform(put(far))), kernel.transform(far), rtol=1e-9, atol=1e-9)
     assert_allclose(to_numpy(on.transform(put(X))), kernel.transform(X), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 30, 119])
+def test_k_means_is_that_of_memory(put, n_clusters, data, monkeypatch):
+    """With the same seed, however many rows are in a block; its iterations end when those of memory do."""
+    monkeypatch.setattr("aucmax.nystroem.KMeans", None)
+    monkeypatch.setattr("aucmax.device_kmeans.BLOCK_VALUES", 500)
+    X = data[0] + 1e3
+    for max_iter in (1, 5, 300):
+        expected = KMeans(n_clusters, n_init=1, max_iter=max_iter, random_state=0).fit(X).cluster_centers_
+        kernel = KMeansNystroem(n_clusters, kmeans_iter=max_iter, random_state=0).fit(put(X))
+        assert_allclose(kernel.components_, expected, rtol=1e-13)
+
+
+def test_k_means_of_equal_rows_and_centres_that_lose_their_rows(put):
+    X = np.repeat([[0.0], [1.0], [5.0]], [5, 3, 2], axis=0)
+    found = to_numpy(kmeans_centers(put(X), 6, 5, np.random.RandomState(0)))
+    assert_array_equal(np.unique(found), [0, 1, 5])
+    # The third centre has no row: it gets the one that is furthest from its own, which then has none of that.
+    X, centers = np.array([[0.0], [1.0], [2.0], [10.0]]), np.array([[1.0], [7.0], [100.0]])
+    found, labels = map(to_numpy, move_centers(put(X), put(centers)))
+    assert_array_equal(labels, [0, 0, 0, 1])
+    assert_array_equal(found, [[1.0], [1.0], [10.0]])
 
 
 @pytest.mark.parametrize(

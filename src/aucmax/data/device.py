@@ -10,7 +10,7 @@ Rows of float32 are converted to float64 block by block, so that sums have the r
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
