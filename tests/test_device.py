@@ -205,7 +205,7 @@ def test_moments_that_a_device_has_no_room_for(put, data, monkeypatch):
         """As PyTorch has it."""
 
     for error in (MemoryError("as CuPy has it"), OutOfMemoryError):
-        monkeypatch.setattr("aucmax.data.device.ProductSums", lambda pieces, error=error: raises(error))
+        monkeypatch.setattr("aucmax.data.device.ProductSums", lambda *_, error=error: raises(error))
         message = (
             r"^Class moments of 4 features take 0 GB, and the products .* use solver='cg', or leave out columns\.$"
         )
@@ -339,8 +339,26 @@ def test_moments_of_features(put, bound, data, monkeypatch):
     assert_allclose(found.scatter, expected.scatter, rtol=0, atol=1e-11)
     g = np.random.default_rng(0).standard_normal(N)
     assert_allclose(rows.pullback(rows.label(g), expected.mean[0]), (kernel.transform(X) - expected.mean[0]).T @ g)
-    single = KMeansNystroem(8, gamma=1e-9, random_state=0).fit(X)
+    single = KMeansNystroem(8, gamma=1e-7, random_state=0).fit(X)
     assert not single.rows(put(X), put(y))._linear.squares_before
+
+
+def test_moments_of_an_ill_conditioned_kernel(put):
+    """Its mean is subtracted before it is squared: without that the error is a hundred times larger."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 8)), rng.random(3000) < 0.5
+    kernel = KMeansNystroem(60, gamma=0.004, kmeans_rows=60, random_state=0).fit(X)
+    rows = kernel.rows(put(X), put(y))
+    matrix = kernel.normalization_.astype(np.longdouble)
+    of_kernel = to_numpy(rows._linear.before(put(X)))[y].astype(np.longdouble)
+    exact = (of_kernel - of_kernel.mean(axis=0)) @ matrix
+    exact = exact.T @ exact
+    deviations = np.sqrt(np.diagonal(exact))
+    found = to_numpy(rows._before_product(rows._linear)._square_rows(rows._numbers(rows.positive), shift_all=True)[2])
+    errors = np.abs(matrix.T @ found @ matrix - exact) / np.outer(deviations, deviations)
+    least = 1 / np.sum(kernel.normalization_[:, -1] ** 2)
+    bound = np.finfo(float).eps * 60 * rows._linear.before.variance / least**2
+    assert 1e-12 < errors.max() < bound
 
 
 # Measures of scores

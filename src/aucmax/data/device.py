@@ -235,15 +235,15 @@ class DeviceRows(MatrixRows, DeviceSpace):
         warn_of_underflow(found[0].mean, squares[0])
         return found
 
-    def _square_rows(self, numbers: Any) -> tuple[float, Any, Any]:
-        """Return weight, mean and centred second moment of some rows."""
+    def _square_rows(self, numbers: Any, shift_all: bool = False) -> tuple[float, Any, Any]:
+        """Return weight, mean and centred second moment of some rows, see `ProductSums`."""
         last = self._linear
         if last is not None and last.squares_before:
-            weight, mean, scatter = self._before_product(last)._square_rows(numbers)
+            weight, mean, scatter = self._before_product(last)._square_rows(numbers, shift_all=True)
             return weight, mean @ last.matrix, last.matrix.T @ (scatter @ last.matrix)
         sums: ProductSums | None = None
         for part, pieces in self._pieces(numbers):
-            sums = sums or ProductSums(pieces)
+            sums = sums or ProductSums(pieces, shift_all)
             sums.add(pieces, self._weights(numbers[part]))
         assert sums is not None
         return sums.finish()
