@@ -11,7 +11,7 @@ cluster's after one that is not counted. Bytes are those that the workers have s
 The last table computes what larger data would take from rates that are measured here:
 
 - the seconds that one worker takes for a row in a pass, by Dask's record of tasks, and the number of passes, from a fit
-  that does not keep the rows of the rarer class: no fit of that size does;
+  that neither keeps the rows of the rarer class nor exchanges held-out scores: no fit of that size does;
 - the seconds that a partition takes in a pass whatever its rows, from passes over many partitions of one row;
 - the bytes a second between two workers, as Dask's log of transfers has them;
 - the bytes of the summaries, from the counters of that fit.
@@ -114,9 +114,9 @@ def fit_on(client: Any, pattern: str, fit: Callable[[Any, Any], Any]) -> tuple[A
 
 
 def fit_as_if_large(X: Any, y: Any) -> AUCClassifier:
-    """Return the fit to rows of whose rarer class none are kept."""
+    """Return the fit to rows of whose rarer class none are kept, and whose held-out scores are not exchanged."""
     rows = DaskRows(X, y)
-    rows._rare = None
+    rows._rare, rows.can_exchange = None, False
     return classifier().fit_rows(rows)
 
 
@@ -141,7 +141,7 @@ class Rates(NamedTuple):
     Attributes
     ----------
     passes : int
-        Number of passes of a fit whose rarer class is not kept.
+        Number of passes of a fit to so many rows that held-out scores are counted in bins.
     row : float
         Seconds of the tasks of one worker for a row in a pass.
     partition : float
@@ -236,7 +236,8 @@ def measure(folder: Path, arguments: argparse.Namespace) -> Iterator[str]:
 def on_paper(rates: Rates) -> Iterator[str]:
     """Yield what larger data would take on many workers."""
     yield (
-        f"Measured: a fit of more rows than are kept makes {rates.passes} passes, and one over the labels. In a pass a "
+        f"Measured: a fit of so many rows that held-out scores are counted in bins makes {rates.passes} passes, and "
+        f"one over the labels. In a pass a "
         f"worker takes {1e6 * rates.row:.2f} \N{MICRO SIGN}s for a row. A partition takes {1e3 * rates.partition:.2f} "
         f"ms whatever its rows, one after the other in the scheduler and in the process that fits. For each partition "
         f"{rates.summary / 1e6:.1f} MB of summaries are sent, and a worker receives {rates.bandwidth / 1e6:,.0f} MB a "

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import noisy_line
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold
 
@@ -34,6 +35,7 @@ from aucmax import (
 from aucmax.data.arrays import Bins, namespace, on_device, to_numpy
 from aucmax.data.device import DeviceRows
 from aucmax.data.memory import MemoryRows
+from aucmax.device_kmeans import kmeans_centers, move_centers
 
 N, D = 120, 4
 
@@ -165,6 +167,56 @@ def test_sparse_rows_of_cupy(estimator, data):
     assert_allclose(to_numpy(found.predict_proba(cupyx.csr_matrix(thin))), expected.predict_proba(thin), rtol=1e-9)
 
 
+def csr_rows(X, y, weights=None):
+    """Return CSR rows of SciPy as those of a device: CuPy's have the same methods."""
+    return DeviceRows(X, y == 1, np.array([0, 1]), weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_wide_sparse_rows_are_not_made_dense(weighted, data, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((N, 2000), density=0.01, format="csr", rng=rng)
+    X.data += 1e6  # a column of few values far from zero, and columns of none
+    weights = data[2] if weighted else None
+    expected = MemoryRows(X.toarray(), data[1], np.array([0, 1]), weights)
+    rows = csr_rows(X, data[1], weights)
+    monkeypatch.setattr(DeviceRows, "_blocks", None)
+    monkeypatch.setattr("aucmax.data.device.BLOCK_VALUES", 150 * N)
+    for found, other in zip(rows.column_statistics(), expected.column_statistics(), strict=True):
+        assert_allclose(found, other, rtol=1e-12)
+    scale = np.full(2000, 2e6)
+    assert_allclose(rows.gram(scale), expected.gram(scale), rtol=1e-9, atol=1e-12)
+    X.data[5] = np.nan
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\.$"):
+        csr_rows(X, data[1]).check_finite()
+
+
+@pytest.mark.parametrize(("width", "n_rows"), [(512, 262144), (40_000, 20_000), (10**5, 10_737), (10**7, 107)])
+def test_a_block_of_many_columns_takes_8_gigabytes_at_most(width, n_rows):
+    X = sparse.csr_array((10**6, width))
+    rows, sizes = csr_rows(X, np.zeros(10**6)), []
+    rows.X = type("Shape", (), {"shape": X.shape, "__getitem__": lambda self, part: sizes.append(part) or X[:1, :1]})()
+    next(rows._blocks())
+    assert sizes == [slice(0, n_rows)]
+
+
+def test_moments_that_a_device_has_no_room_for(put, data, monkeypatch):
+    class OutOfMemoryError(RuntimeError):
+        """As PyTorch has it."""
+
+    for error in (MemoryError("as CuPy has it"), OutOfMemoryError):
+        monkeypatch.setattr("aucmax.data.device.ProductSums", lambda *_, error=error: raises(error))
+        message = (
+            r"^Class moments of 4 features take 0 GB, and the products .* use solver='cg', or leave out columns\.$"
+        )
+        with pytest.raises(MemoryError, match=message):
+            AUCClassifier("squared", alpha=0.1).fit(*map(put, data))
+
+
+def raises(error):
+    raise error
+
+
 def test_labels_that_a_device_cannot_hold(put, data):
     X, y, _ = data
     names = np.array(["no", "yes"])[y]
@@ -212,6 +264,29 @@ def test_kernel_features_are_those_of_memory(put, data, monkeypatch):
     far[0] = 1e200
     assert_allclose(to_numpy(kernel.transform(put(far))), kernel.transform(far), rtol=1e-9, atol=1e-9)
     assert_allclose(to_numpy(on.transform(put(X))), kernel.transform(X), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 30, 119])
+def test_k_means_is_that_of_memory(put, n_clusters, data, monkeypatch):
+    """With the same seed, however many rows are in a block; its iterations end when those of memory do."""
+    monkeypatch.setattr("aucmax.nystroem.KMeans", None)
+    monkeypatch.setattr("aucmax.device_kmeans.BLOCK_VALUES", 500)
+    X = data[0] + 1e3
+    for max_iter in (1, 5, 300):
+        expected = KMeans(n_clusters, n_init=1, max_iter=max_iter, random_state=0).fit(X).cluster_centers_
+        kernel = KMeansNystroem(n_clusters, kmeans_iter=max_iter, random_state=0).fit(put(X))
+        assert_allclose(kernel.components_, expected, rtol=1e-13)
+
+
+def test_k_means_of_equal_rows_and_centres_that_lose_their_rows(put):
+    X = np.repeat([[0.0], [1.0], [5.0]], [5, 3, 2], axis=0)
+    found = to_numpy(kmeans_centers(put(X), 6, 5, np.random.RandomState(0)))
+    assert_array_equal(np.unique(found), [0, 1, 5])
+    # The third centre has no row: it gets the one that is furthest from its own, which then has none of that.
+    X, centers = np.array([[0.0], [1.0], [2.0], [10.0]]), np.array([[1.0], [7.0], [100.0]])
+    found, labels = map(to_numpy, move_centers(put(X), put(centers)))
+    assert_array_equal(labels, [0, 0, 0, 1])
+    assert_array_equal(found, [[1.0], [1.0], [10.0]])
 
 
 @pytest.mark.parametrize(
@@ -264,8 +339,26 @@ def test_moments_of_features(put, bound, data, monkeypatch):
     assert_allclose(found.scatter, expected.scatter, rtol=0, atol=1e-11)
     g = np.random.default_rng(0).standard_normal(N)
     assert_allclose(rows.pullback(rows.label(g), expected.mean[0]), (kernel.transform(X) - expected.mean[0]).T @ g)
-    single = KMeansNystroem(8, gamma=1e-9, random_state=0).fit(X)
+    single = KMeansNystroem(8, gamma=1e-7, random_state=0).fit(X)
     assert not single.rows(put(X), put(y))._linear.squares_before
+
+
+def test_moments_of_an_ill_conditioned_kernel(put):
+    """Its mean is subtracted before it is squared: without that the error is a hundred times larger."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 8)), rng.random(3000) < 0.5
+    kernel = KMeansNystroem(60, gamma=0.004, kmeans_rows=60, random_state=0).fit(X)
+    rows = kernel.rows(put(X), put(y))
+    matrix = kernel.normalization_.astype(np.longdouble)
+    of_kernel = to_numpy(rows._linear.before(put(X)))[y].astype(np.longdouble)
+    exact = (of_kernel - of_kernel.mean(axis=0)) @ matrix
+    exact = exact.T @ exact
+    deviations = np.sqrt(np.diagonal(exact))
+    found = to_numpy(rows._before_product(rows._linear)._square_rows(rows._numbers(rows.positive), shift_all=True)[2])
+    errors = np.abs(matrix.T @ found @ matrix - exact) / np.outer(deviations, deviations)
+    least = 1 / np.sum(kernel.normalization_[:, -1] ** 2)
+    bound = np.finfo(float).eps * 60 * rows._linear.before.variance / least**2
+    assert 1e-12 < errors.max() < bound
 
 
 # Measures of scores
@@ -282,6 +375,8 @@ def test_areas_and_their_intervals(put):
     assert roc_auc(put(y), put(a), put(weights), max_fpr=0.2) == roc_auc(y, a, weights, max_fpr=0.2)
     assert roc_auc_ci(put(y), put(a)) == roc_auc_ci(y, a)
     assert compare_auc(put(y), put(a), put(b)) == compare_auc(y, a, b)
+    assert_allclose(roc_auc_ci(put(y), put(a), put(weights)), roc_auc_ci(y, a, weights), rtol=1e-12)
+    assert_allclose(compare_auc(put(y), put(a), put(b), weights), compare_auc(y, a, b, weights), rtol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, jaccard_score, roc_auc_score
@@ -322,6 +323,85 @@ def test_comparison_without_variance():
 def test_comparison_interval_stays_between_minus_one_and_one():
     assert compare_auc([0, 0, 1, 1], [1, 2, 3, 4], [3, 2, 1, 4], confidence_level=0.999).high == 1.0
     assert compare_auc([0, 0, 1, 1], [3, 2, 1, 4], [1, 2, 3, 4], confidence_level=0.999).low == -1.0
+
+
+# DeLong with weights
+
+
+def weighted_error(y, weights, *scores):
+    """The standard error of the AUC, or of the difference of two, pair by pair."""
+    variance = 0.0
+    for own, other, sign in ((y == 1, y == 0, 1), (y == 0, y == 1, -1)):
+        shares = 0.0
+        for s, times in zip(scores, (1, -1), strict=False):
+            wins = (sign * s[own][:, None] > sign * s[other]) + 0.5 * (s[own][:, None] == s[other])
+            shares = shares + times * (wins @ weights[other]) / weights[other].sum()
+        v = weights[own] / weights[own].sum()
+        squares = v**2 @ (shares - v @ shares) ** 2
+        variance += squares * np.sum(v**2) / (np.sum(v**2) - 2 * np.sum(v**3) + np.sum(v**2) ** 2)
+    return math.sqrt(variance)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.9])
+@pytest.mark.parametrize("decimals", [0, 15])
+def test_weighted_errors_are_the_direct_formula(share, decimals):
+    y, a, weights = make_data(share=share, decimals=decimals)
+    b = np.round(a + np.random.default_rng(1).normal(size=len(y)), decimals)
+    weights = weights * np.random.default_rng(2).random(len(y))
+    interval = roc_auc_ci(y, a, weights)
+    assert interval.auc == pytest.approx(roc_auc(y, a, weights), abs=1e-15)
+    assert interval.standard_error == pytest.approx(weighted_error(y, weights, a), rel=1e-12)
+    comparison = compare_auc(y, a, b, weights)
+    assert comparison.difference / comparison.statistic == pytest.approx(weighted_error(y, weights, a, b), rel=1e-10)
+    there = compare_auc(y, b, a, weights)
+    assert (there.difference, there.statistic) == (-comparison.difference, -comparison.statistic)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.3, 1e-300, 1e300])
+def test_equal_weights_give_delongs_error(weight):
+    y, a, b = make_data()
+    weights = np.full(len(y), weight)
+    assert_allclose(roc_auc_ci(y, a, weights), roc_auc_ci(y, a), rtol=2e-15)
+    assert_allclose(compare_auc(y, a, b, weights)[:5], compare_auc(y, a, b)[:5], rtol=1e-13)
+
+
+def test_the_scale_of_the_weights_and_rows_without_weight_do_not_matter():
+    y, a, b = make_data()
+    weights = np.random.default_rng(0).random(len(y)) ** 3
+    expected = compare_auc(y, a, b, weights)
+    assert compare_auc(y, a, b, 2.0**300 * weights) == expected
+    assert_allclose(compare_auc(y, a, b, weights / 7), expected, rtol=1e-10)
+    more = [np.append(values, [extra, extra]) for values, extra in ((y, 1), (a, 9), (b, -9), (weights, 0))]
+    assert compare_auc(*more) == expected
+
+
+def test_weighted_interval_covers_the_auc_of_the_population():
+    """Rows that were drawn with unequal probabilities, and have the inverse of these as weights."""
+    rng = np.random.default_rng(0)
+    truth, covered = ndtr(1 / math.sqrt(2)), []
+    for _ in range(300):
+        y = np.repeat([0, 1], [1200, 800])
+        scores = rng.normal(size=2000) + y
+        chance = 0.03 + 0.27 * (scores > 0)
+        drawn = rng.random(2000) < chance
+        interval = roc_auc_ci(y[drawn], scores[drawn], 1 / chance[drawn])
+        covered.append(interval.low <= truth <= interval.high)
+    assert 0.91 < np.mean(covered) < 0.985
+
+
+def test_weighted_estimates_without_variance():
+    weights = [1.0, 0.7, 0.1, 3.0]
+    assert roc_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], weights) == (1.0, 1.0, 1.0, 0.0)
+    assert roc_auc_ci([0, 0, 1, 1], [4, 3, 2, 1], weights) == (0.0, 0.0, 0.0, 0.0)
+    assert compare_auc([0, 0, 1, 1], [1, 3, 2, 4], [2, 6, 4, 8], weights)[2:] == (0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+def test_rows_without_weight_are_no_rows_for_delong():
+    message = r"^DeLong's variance needs at least two rows of each class, got 1 positive and 2 negative\.$"
+    with pytest.raises(ValueError, match=message):
+        roc_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], [1, 1, 0, 1])
+    with pytest.raises(ValueError, match=r"^AUC needs two classes, but class 1 has no row with a weight above 0\.$"):
+        roc_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], [1, 1, 0, 0])
 
 
 # Errors

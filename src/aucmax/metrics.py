@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .data.arrays import on_device, to_numpy
 from .data.memory import MemorySpace
-from .data.places import Places
+from .data.places import EstimatedAUCs
 from .data.protocol import Targets
 from .data.ranking import areas
 from .data.validation import check_class_weights, check_weights, find_classes, is_dask, refuse_dask
@@ -127,7 +127,9 @@ def roc_auc(
     return aucs[0] if scores.ndim == 1 else np.array(aucs)
 
 
-def roc_auc_ci(y: ArrayLike, scores: ArrayLike, *, confidence_level: float = 0.95) -> AUCInterval:
+def roc_auc_ci(
+    y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None, *, confidence_level: float = 0.95
+) -> AUCInterval:
     """Compute the area under the ROC curve and its confidence interval by the method of DeLong [1]_.
 
     It is the interval of a normal approximation, cut to [0, 1], and takes O(n log n) time.
@@ -138,6 +140,8 @@ def roc_auc_ci(y: ArrayLike, scores: ArrayLike, *, confidence_level: float = 0.9
         Labels of two classes, with at least two rows of each. The larger label is the positive one.
     scores : {array-like, Dask array or series} of shape (n_samples,)
         Scores of rows that were not used in training: a higher score means more likely positive.
+    sample_weight : {array-like, Dask array or series} of shape (n_samples,), default=None
+        Weights of the rows. The weight of a pair is the product of the weights of its two rows.
     confidence_level : float in (0, 1), default=0.95
         Probability with which the interval should cover the AUC of the population.
 
@@ -150,6 +154,9 @@ def roc_auc_ci(y: ArrayLike, scores: ArrayLike, *, confidence_level: float = 0.9
     -----
     At an AUC of 0 or 1 the estimated variance is zero and the interval has no width, even if there are few rows.
     This is a known weakness of the method. Intervals close to 0 or 1 are too short for the same reason.
+
+    The scale of the weights does not matter, and equal ones give DeLong's interval. A row with a weight of 2 is one
+    observation that counts double, not two observations: the AUC is that of two equal rows, but the interval is longer.
 
     References
     ----------
@@ -164,12 +171,17 @@ def roc_auc_ci(y: ArrayLike, scores: ArrayLike, *, confidence_level: float = 0.9
     0.889 in [0.581, 1.000]
     """
     quantile = _normal_quantile(confidence_level)
-    (auc,), error = _delong(y, scores=scores)
+    (auc,), error = _delong(y, sample_weight, scores=scores)
     return AUCInterval(auc, max(auc - quantile * error, 0.0), min(auc + quantile * error, 1.0), error)
 
 
 def compare_auc(
-    y: ArrayLike, scores_a: ArrayLike, scores_b: ArrayLike, *, confidence_level: float = 0.95
+    y: ArrayLike,
+    scores_a: ArrayLike,
+    scores_b: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    confidence_level: float = 0.95,
 ) -> AUCComparison:
     """Compare the areas under the ROC curves of two scores of the same rows by DeLong's paired test [1]_.
 
@@ -179,6 +191,8 @@ def compare_auc(
         Labels of two classes, with at least two rows of each. The larger label is the positive one.
     scores_a, scores_b : {array-like, Dask array or series} of shape (n_samples,)
         Two scores of each row; the rows were not used in training. A higher score means more likely positive.
+    sample_weight : {array-like, Dask array or series} of shape (n_samples,), default=None
+        Weights of the rows. The weight of a pair is the product of the weights of its two rows.
     confidence_level : float in (0, 1), default=0.95
         Probability with which the interval should cover the difference of the two AUCs of the population.
 
@@ -201,7 +215,7 @@ def compare_auc(
     difference 0.333, p = 0.221
     """
     quantile = _normal_quantile(confidence_level)
-    (auc_a, auc_b), error = _delong(y, scores_a=scores_a, scores_b=scores_b)
+    (auc_a, auc_b), error = _delong(y, sample_weight, scores_a=scores_a, scores_b=scores_b)
     difference = auc_a - auc_b
     if error > 0:
         statistic = difference / error
@@ -347,36 +361,41 @@ def _normal_quantile(confidence_level: float) -> float:
     return float(-ndtri(0.5 * (1 - confidence_level)))
 
 
-def _delong(y: Any, **scores: Any) -> tuple[list[float], float]:
+def _delong(y: Any, sample_weight: Any, **scores: Any) -> tuple[list[float], float]:
     """Return the AUCs, and DeLong's standard error of the AUC or of the difference of two.
 
     DeLong's structural component of a row is its place divided by twice the number of rows of the other class, or one
-    minus that.
+    minus that; with weights, its share of the other class (`data/weighted_places.py`).
     """
     lazy = any(map(is_dask, scores.values()))
     if lazy:
         from .data.dask_scores import DaskScores
 
-        space: Any = DaskScores(y, **scores)
+        space: Any = DaskScores(y, sample_weight, **scores)
     elif any(map(on_device, scores.values())):
         from .data.device_scores import DeviceScores
 
-        space = DeviceScores(y, **scores)
+        space = DeviceScores(y, sample_weight, **scores)
         vectors = [space.column(k) for k in range(len(scores))]
     else:
         vectors = [_check_scores(values, name) for name, values in scores.items()]
         check_consistent_length(*vectors)
-        refuse_dask("scores", y=y)
-        positive = _check_labels(y, vectors[0])[1]
-        space = MemorySpace(Targets(positive, None, np.bincount(positive, minlength=2).astype(np.float64)))
+        refuse_dask("scores", y=y, sample_weight=sample_weight)
+        classes, positive = _check_labels(y, vectors[0])
+        weights = check_weights(sample_weight, vectors[0])
+        totals = np.bincount(positive, weights, 2).astype(np.float64)
+        check_class_weights(totals, classes)
+        space = MemorySpace(Targets(positive, weights, totals))
     n_zeros, n_ones = space.counts.tolist()
     if min(n_zeros, n_ones) < 2:
         raise ValueError(
             f"DeLong's variance needs at least two rows of each class, got {n_ones} positive and {n_zeros} negative."
         )
-    aucs, ones, zeros = space.places(*range(len(scores))) if lazy else Places.of(space, *vectors)
-    variances = ones.variance / (2 * n_zeros) ** 2, zeros.variance / (2 * n_ones) ** 2
-    return aucs, math.sqrt(variances[0] / n_ones + variances[1] / n_zeros)
+    if lazy:
+        aucs, variance = space.estimate(*range(len(scores)))
+    else:
+        aucs, variance = EstimatedAUCs.of(space, *vectors, weighted=sample_weight is not None)
+    return aucs, math.sqrt(variance)
 
 
 def _areas_on_device(y: Any, scores: Any, sample_weight: Any, max_fpr: float | None) -> float | np.ndarray:

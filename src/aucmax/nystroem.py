@@ -44,6 +44,7 @@ from .data.memory import MemoryRows
 from .data.moments import check_no_overflow, spread
 from .data.threads import map_threads
 from .data.validation import canonical, check_groups, check_rows, check_weights, find_classes, is_dask
+from .device_kmeans import kmeans_centers
 from .estimators.base import all_or_nothing
 from .gaussian_kernel import DeviceFeatures, DeviceKernel, GaussianKernel, normalize, normalize_on_device
 
@@ -288,9 +289,11 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if n_rows > n_sample:
             numbers = np.sort(sample_without_replacement(n_rows, n_sample, random_state=rng))
             X = namespace(X).take(X, place_beside(numbers, X), axis=0) if on_device(X) else X[numbers]
-        X = in_memory(X)
         if X.shape[0] == n_components:  # each is a centre
-            return X.toarray() if sparse.issparse(X) else X
+            return X.toarray() if sparse.issparse(X) else in_memory(X)
+        if on_device(X):
+            centers = kmeans_centers(namespace(X).astype(X, namespace(X).float64), n_components, self.kmeans_iter, rng)
+            return to_numpy(namespace(X).astype(centers, X.dtype))
         sample = X.astype(np.float64)  # in float64 no square overflows
         if sparse.issparse(X):  # KMeans needs 32-bit indices
             sample.indices, sample.indptr = sample.indices.astype(np.int32), sample.indptr.astype(np.int32)

@@ -13,10 +13,11 @@ import pytest
 from distributed import Client
 from numpy.testing import assert_allclose
 from problems import noisy_line
+from sklearn.base import clone
 
 from aucmax import AUCClassifier, compare_auc, roc_auc
 from aucmax.data import dask as dask_rows
-from aucmax.data import dask_buckets, dask_scores
+from aucmax.data import dask_buckets, dask_scores, held_out_exchange
 from aucmax.data.dask import DaskRows
 
 N, CHUNKS = 200, (0, 70, 1, 129)
@@ -88,6 +89,17 @@ def test_workers_give_the_bits_of_memory(data, client, monkeypatch):
     monkeypatch.setattr(dask_buckets, "BUCKET", 2 * dask_buckets.PICKED)
     assert compare_auc(*map(lazy, (y, X[:, 0], X[:, 1]))) == compare_auc(y, X[:, 0], X[:, 1])
     assert roc_auc(*map(lazy, (y, X[:, 0], weights / 7))) == roc_auc(y, X[:, 0], weights / 7)
+
+
+def test_workers_exchange_held_out_scores(data, client, monkeypatch):
+    monkeypatch.setattr(held_out_exchange, "SLICE", 1000)
+    rows = DaskRows(*map(lazy, data))
+    rows._rare = None  # as if the rows of the rarer class were too many
+    clf = AUCClassifier("squared", alphas=[1.0, 0.1], cv=3)
+    found, expected = clone(clf).fit_rows(rows), clone(clf).fit(*data)
+    for name in ("mean_test_score", "split2_test_score"):
+        assert_allclose(found.cv_results_[name], expected.cv_results_[name], rtol=0, atol=1e-14)
+    assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-10 * np.abs(expected.coef_).max())
 
 
 def test_rows_stay_where_they_are(data, client):

@@ -16,7 +16,7 @@ from aucmax.algorithms import ALGORITHMS
 from aucmax.data import file as file_module
 from aucmax.data import passes
 from aucmax.data.auc_bins import AUCBins
-from aucmax.data.held_out import scores_by_row
+from aucmax.data.row_scores import scores_by_row
 from aucmax.losses import LOSSES
 
 N_FEATURES = 5

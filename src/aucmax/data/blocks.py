@@ -62,6 +62,7 @@ class BlockedRows(ABC):
 
     in_memory = False
     has_groups = False
+    can_exchange = False  # whether a pass may have an `Exchange`
     feature_names: list[str] | None = None
     is_sparse: bool
     memory: float
@@ -102,8 +103,8 @@ class BlockedRows(ABC):
         return self._sizes.n_values / max(self.n_rows, 1)
 
     @abstractmethod
-    def _read(self, task: Pass) -> State:
-        """Make a pass, and return the state at its end."""
+    def _read(self, task: Pass) -> Any:
+        """Make a pass, and return the state at its end, or what its exchange joins."""
 
     def _before(self) -> np.ndarray:
         """Return how many rows come before each partition, see `rows_before`. By default there is one partition."""
@@ -121,7 +122,7 @@ class BlockedRows(ABC):
         """Make a pass that begins with an empty state; see :class:`aucmax.data.passes.Pass`."""
         return self._run(Pass(name, lambda number: empty(), step, merge, again, keep))
 
-    def _run(self, task: Pass) -> State:
+    def _run(self, task: Pass) -> Any:
         """Make a pass whose blocks know how many rows came before them."""
         before = self._before()
 
@@ -140,7 +141,13 @@ class BlockedRows(ABC):
             outer["start"], outer["seen"] = 0, np.zeros(2, dtype=np.int64)
             return task.again(outer["state"])
 
-        return self._read(Pass(task.name, begin, counted, merge, once_more, task.keep))["state"]
+        whole = Pass(task.name, begin, counted, merge, once_more, task.keep)
+        if task.exchange is None:
+            return self._read(whole)["state"]
+        cut = task.exchange.cut
+        return self._read(
+            whole._replace(exchange=task.exchange._replace(cut=lambda outer, number: cut(outer["state"], number)))
+        )
 
     def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
         """Do nothing: only a file that was not read yet can make use of it."""
@@ -410,7 +417,7 @@ class RowsView(BlockedRows):
         self, parent: BlockedRows, change: Callable[[RowBlock], RowBlock], n_features: int | None = None
     ) -> None:
         self.parent, self.change, self.width = parent, change, n_features
-        self.is_sparse, self.memory = parent.is_sparse, parent.memory
+        self.is_sparse, self.memory, self.can_exchange = parent.is_sparse, parent.memory, parent.can_exchange
         self._known: list[Sizes] | None = None  # of each partition
 
     def __getstate__(self) -> State:
@@ -420,7 +427,7 @@ class RowsView(BlockedRows):
     def _before(self) -> np.ndarray:
         return rows_before(self._known) if self._known is not None else 0 * self.parent._before()
 
-    def _read(self, task: Pass) -> State:
+    def _read(self, task: Pass) -> Any:
         totals = None if self._known is None else self.totals
 
         def changed(outer: State, block: RowBlock) -> None:

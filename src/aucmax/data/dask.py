@@ -20,7 +20,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from .blocks import KEPT_SHARE, MEMORY, BlockedRows, stack
 from .dask_partitions import FirstPass, LabelSizes, align, is_array, shape_of
-from .dask_tasks import Job, attempt, compute, merge_by_tree, merge_states, run_partition
+from .dask_tasks import Job, attempt, compute, cut_state, join_slices, merge_by_tree, merge_states, run_partition
 from .passes import Pass, State
 from .protocol import Targets
 from .row_block import RareRows, RowBlock, Sizes, rows_before
@@ -56,7 +56,8 @@ class DaskRows(BlockedRows):
     Notes
     -----
     A pass brings back a summary of all rows, with these exceptions: samples, on which candidates are compared; the rows
-    of the rarer class for held-out AUCs, if they take at most a sixteenth of the memory; the scores of the rarer class
+    of the rarer class for held-out AUCs, if they take at most a sixteenth of the memory (if not, the workers exchange
+    held-out scores, `held_out_exchange.py`); the scores of the rarer class
     for the hinges, which are announced if they take more than a hundredth of it and refused if they take more than
     half; labels and groups for splits of your own.
 
@@ -75,6 +76,7 @@ class DaskRows(BlockedRows):
            [6.        , 7.        ]])
     """
 
+    can_exchange = True
     _warned = False
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, memory: float = MEMORY) -> None:
@@ -141,13 +143,18 @@ class DaskRows(BlockedRows):
 
     # Passes
 
-    def _read(self, task: Pass) -> State:
+    def _read(self, task: Pass) -> Any:
         import dask
 
         sent = dask.delayed(self._job(task), pure=False, traverse=False)
-        run, merge = dask.delayed(run_partition, pure=False), dask.delayed(merge_states, pure=False)
+        run = dask.delayed(run_partition, pure=False)
         states = [run(sent, number, *part) for number, part in enumerate(self._partitions)]
-        result = merge_by_tree(functools.partial(merge, sent), states)
+        if task.exchange is None:
+            result = merge_by_tree(functools.partial(dask.delayed(merge_states, pure=False), sent), states)
+        else:
+            cut, join = dask.delayed(cut_state, pure=False), dask.delayed(join_slices, pure=False)
+            slices = [[cut(sent, state, number) for state in states] for number in range(task.exchange.n_slices)]
+            result = dask.delayed(list, pure=False)([join(sent, together) for together in slices])
         # The graph has what all tasks need, for held-out AUCs the rows of the rarer class. If these were sent to the
         # workers beforehand, they would be lost with the workers.
         with dask.config.set({GRAPH_LIMIT: self.memory}):

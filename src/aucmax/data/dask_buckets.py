@@ -17,6 +17,7 @@ import numpy as np
 
 BUCKET = 1 << 22  # about so many rows of one bucket
 PICKED = 64  # scores of each bucket among which a splitter is chosen
+GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly
 
 
 class Splitters(NamedTuple):
@@ -59,6 +60,8 @@ class Pieces(NamedTuple):
     ----------
     positive : ndarray of bool, shape (n_rows,)
         Which rows are positive.
+    weights : ndarray of shape (n_rows,) or None
+        Their weights.
     orders : list of ndarray of shape (n_rows,)
         For each vector of scores, the numbers of the rows in the order of their buckets.
     buckets : list of list of Piece
@@ -66,14 +69,19 @@ class Pieces(NamedTuple):
     """
 
     positive: np.ndarray
+    weights: np.ndarray | None
     orders: list[np.ndarray]
     buckets: list[list[Piece]]
 
 
-def pick(scores: np.ndarray) -> np.ndarray:
-    """Return evenly spaced scores of a partition, from its least one on."""
-    ranks = np.arange(0, len(scores), max(BUCKET // PICKED, 1))
-    return np.partition(scores, ranks)[ranks] if len(ranks) else scores
+def pick(scores: np.ndarray, step: int, start: int) -> np.ndarray:
+    """Return evenly spaced scores of a partition, one in `step` of them, where `start` rows come before it.
+
+    The first rank depends on `start`, and is spread evenly over partitions: of small ones, whose scores are fewer than
+    a step, some have one picked, and it is of any rank.
+    """
+    ranks = np.arange(int(start * GOLDEN % 1.0 * step), len(scores), step)
+    return np.partition(scores, ranks)[ranks] if len(ranks) else scores[:0]
 
 
 def find_splitters(picked: np.ndarray) -> Splitters:
@@ -117,7 +125,7 @@ def cut(job: Any, splitters: Mapping[int, Splitters], number: int, *partition: A
                 for rows in np.split(order, bounds)
             ]
         )
-    return Pieces(positive, orders, buckets)
+    return Pieces(positive, weights, orders, buckets)
 
 
 def piece_of(pieces: Pieces, vector: int, bucket: int) -> Piece:

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils import assert_all_finite
 
+from . import dask_buckets
 from .blocks import KEPT_SHARE, MEMORY
 from .dask import DaskRows
 from .dask_auc import aucs_by_buckets
 from .dask_buckets import Splitters, find_splitters, pick
 from .dask_partitions import align, as_columns
-from .dask_places import places_by_buckets
-from .places import Places
+from .dask_places import estimate_by_buckets
+from .places import EstimatedAUCs
 from .protocol import Targets
 from .ranking import aucs_of_scores
 from .row_block import LazyVector, RowBlock
+from .weighted_places import largest_weights
 
 
 class DaskScores(DaskRows):
@@ -58,11 +60,12 @@ class DaskScores(DaskRows):
         splitters = self._splitters(columns)
         return aucs_by_buckets(self._partitions, splitters, few_are_positive, self._weighted, self._job(None))
 
-    def places(self, *columns: int) -> Places:
-        """Return the places of one or two vectors of scores."""
-        if self._both_are_large:
-            return places_by_buckets(self._partitions, self._splitters(columns), self._job(None))
-        return Places.of(self, *map(self.column, columns))
+    def estimate(self, *columns: int) -> EstimatedAUCs:
+        """Return the AUCs of one or two vectors of scores and DeLong's variance."""
+        if not self._both_are_large:
+            return EstimatedAUCs.of(self, *map(self.column, columns), weighted=self._weighted)
+        largest = self.reduce(largest_weights, merge=np.maximum) if self._weighted else None
+        return estimate_by_buckets(self._partitions, self._splitters(columns), largest, self._job(None))
 
     @property
     def _both_are_large(self) -> bool:
@@ -70,9 +73,12 @@ class DaskScores(DaskRows):
 
     def _splitters(self, columns: Sequence[int]) -> dict[int, Splitters]:
         """Return the splitters of vectors of scores, in one pass."""
+        step = max(dask_buckets.BUCKET // dask_buckets.PICKED, 1)
 
-        def pick_each(targets: Targets, *scores: np.ndarray) -> list[np.ndarray]:
-            return list(map(pick, scores))
+        def pick_each(targets: Targets, start: int, *scores: np.ndarray) -> list[np.ndarray]:
+            return [pick(column, step, start) for column in scores]
 
-        picked = self.reduce(pick_each, *map(self.column, columns), merge=lambda a, b: list(map(np.append, a, b)))
+        starts = LazyVector(self, lambda block: block.start)
+        vectors = map(self.column, columns)
+        picked = self.reduce(pick_each, starts, *vectors, merge=lambda a, b: list(map(np.append, a, b)))
         return dict(zip(columns, map(find_splitters, picked), strict=True))

@@ -10,17 +10,19 @@ Rows of float32 are converted to float64 block by block, so that sums have the r
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.externals.array_api_compat import device as device_of
 from sklearn.utils import check_consistent_length
 
 from .arrays import by_class, namespace, place_beside, to_numpy
+from .device_changes import Change, LinearChange
 from .device_checks import check_device_weights, check_finite, check_matrix, check_targets, is_csr
+from .device_csr import csr_columns, csr_gram
 from .device_held_out import DeviceHeldOut
-from .device_moments import ProductSums, pieces_of
+from .device_moments import ProductSums, pieces_of, room_for_moments
 from .device_scores import DeviceSpace, DeviceVector, find_targets, ranks_in
 from .folds import SAMPLE, deal, in_parts, preimages
 from .memory import MatrixRows, MemoryRows
@@ -29,30 +31,10 @@ from .protocol import FoldModels, Round, Targets
 from .scores import ScoreHistogram, ScoreMoments
 from .validation import STAYS_ON_DEVICE
 
-# A block of rows has about so many values: a product of two GB takes long compared with the start of a kernel.
-BLOCK_VALUES = 1 << 27
-Change = Callable[[Any], Any]
-
-
-class LinearChange(Protocol):
-    """A change of columns that ends in a product: the new columns are `before(block) @ matrix`.
-
-    Attributes
-    ----------
-    before : callable
-        The change without the product.
-    matrix : array of shape (n_before, n_after)
-        The matrix.
-    squares_before : bool
-        Whether second moments may be computed before the product, S = matrix' S_before matrix. That takes one product
-        with the matrix in all, and not one for each row, but squares the condition of the matrix.
-    """
-
-    before: Change
-    matrix: Any
-    squares_before: bool
-
-    def __call__(self, block: Any) -> Any: ...  # noqa: D102
+# A block of rows has about so many values: a product of a GB takes long compared with the start of a kernel. A block of
+# many columns has half as many rows as columns, so that adding its product to the others takes little of the time of
+# the product, up to 8 GB.
+BLOCK_VALUES, MOST_VALUES = 1 << 27, 1 << 30
 
 
 class DeviceRows(MatrixRows, DeviceSpace):
@@ -151,7 +133,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
         """
         n_rows = self.X.shape[0] if numbers is None else numbers.shape[0]
         width = max(self.n_features, self.X.shape[1])
-        step = max(BLOCK_VALUES // width, width // 2, 1)
+        step = max(BLOCK_VALUES // width, min(width // 2, MOST_VALUES // width), 1)
         for start in range(0, n_rows, step):
             part = slice(start, min(start + step, n_rows))
             if self.is_sparse:
@@ -241,7 +223,8 @@ class DeviceRows(MatrixRows, DeviceSpace):
             moments.beside = self._beside(np.zeros(1))
             for c, numbers in enumerate(self._members(parts, part)):
                 if numbers.shape[0]:
-                    weight, mean, scatter = self._square_rows(numbers)
+                    with room_for_moments(self.n_features):
+                        weight, mean, scatter = self._square_rows(numbers)
                     moments.weight[c], moments.mean[c], moments.scatter[c] = weight, to_numpy(mean), to_numpy(scatter)
             found.append(moments)
         squares = [np.diagonal(moments.scatter, axis1=1, axis2=2) for moments in found]  # no other entry is larger
@@ -252,15 +235,15 @@ class DeviceRows(MatrixRows, DeviceSpace):
         warn_of_underflow(found[0].mean, squares[0])
         return found
 
-    def _square_rows(self, numbers: Any) -> tuple[float, Any, Any]:
-        """Return weight, mean and centred second moment of some rows."""
+    def _square_rows(self, numbers: Any, shift_all: bool = False) -> tuple[float, Any, Any]:
+        """Return weight, mean and centred second moment of some rows, see `ProductSums`."""
         last = self._linear
         if last is not None and last.squares_before:
-            weight, mean, scatter = self._before_product(last)._square_rows(numbers)
+            weight, mean, scatter = self._before_product(last)._square_rows(numbers, shift_all=True)
             return weight, mean @ last.matrix, last.matrix.T @ (scatter @ last.matrix)
         sums: ProductSums | None = None
         for part, pieces in self._pieces(numbers):
-            sums = sums or ProductSums(pieces)
+            sums = sums or ProductSums(pieces, shift_all)
             sums.add(pieces, self._weights(numbers[part]))
         assert sums is not None
         return sums.finish()
@@ -275,17 +258,18 @@ class DeviceRows(MatrixRows, DeviceSpace):
         means, variances = np.zeros((2, self.n_features)), np.zeros((2, self.n_features))
         for c, numbers in enumerate(self._members(None, 0)):
             weight, mean, square = 0.0, 0.0, self._beside(np.zeros(self.n_features))
-            for part, block in self._blocks(numbers):
-                weights = self._weights(numbers[part])
-                weights = (
-                    self.xp.ones(block.shape[0], dtype=block.dtype, device=device_of(block))
-                    if weights is None
-                    else weights
-                )
-                total = float(self.xp.sum(weights))
-                rest = weights @ block / total
-                squares = weights @ (block - rest) ** 2
-                weight, mean, square = chan_update(weight, mean, square, total, rest, squares, operator.mul)
+            counted = self._weights(numbers)
+            if counted is None:
+                counted = self.xp.ones(numbers.shape[0], dtype=self.xp.float64, device=device_of(numbers))
+            if self.is_sparse and not self.changes:
+                weight, mean, square = csr_columns(self.X[numbers], counted)
+            else:
+                for part, block in self._blocks(numbers):
+                    weights = counted[part]
+                    total = float(self.xp.sum(weights))
+                    rest = weights @ block / total
+                    squares = weights @ (block - rest) ** 2
+                    weight, mean, square = chan_update(weight, mean, square, total, rest, squares, operator.mul)
             means[c], variances[c] = to_numpy(mean), to_numpy(square) / weight
         if not np.isfinite(variances).all():
             self.check_finite()
@@ -303,11 +287,16 @@ class DeviceRows(MatrixRows, DeviceSpace):
 
     def check_finite(self, numbers: Any = None) -> None:
         """Raise a ValueError if a value of X is not finite, as scikit-learn does."""
+        if self.is_sparse and not self.changes:
+            return check_finite((self.X if numbers is None else self.X[numbers]).data, "X")
         for _, block in self._blocks(numbers):
             check_finite(block, "X")
+        return None
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
         """Return the inner products of all rows of X / scale, after shifting the columns to remove large means."""
+        if self.is_sparse and not self.changes:
+            return to_numpy(csr_gram(self.X, self._beside(scale, self.xp.float64), BLOCK_VALUES))
         X = self.xp.concat([block for _, block in self._blocks()])
         X = (X - self.xp.mean(X, axis=0)) / self._beside(scale, self.xp.float64)
         return to_numpy(X @ X.T)

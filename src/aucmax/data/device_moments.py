@@ -16,7 +16,8 @@ takes 75% of the operations of whole products, with 32,000 columns 53%.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -41,14 +42,17 @@ class ProductSums:
     ----------
     first : sequence of arrays
         The first block, in pieces side by side, as `add` takes it. It tells which columns are far from zero.
+    shift_all : bool, default=False
+        Whether to shift all columns, also those near to zero: the rounding error is then that of the squares of their
+        spread and not of their size.
     """
 
-    def __init__(self, first: Sequence[Any]) -> None:
+    def __init__(self, first: Sequence[Any], shift_all: bool = False) -> None:
         xp, place = namespace(first[0]), device_of(first[0])
         widths = [piece.shape[1] for piece in first]
         self.starts = [0, *np.cumsum(widths).tolist()]
         self.panels = [panels_of(width) if len(first) == 1 else [slice(0, width)] for width in widths]
-        self.shifts = [far_means(piece) for piece in first]
+        self.shifts = [far_means(piece, 0.0 if shift_all else FAR) for piece in first]
         self.weight: Any = 0.0
         self.sums = [xp.zeros(width, dtype=first[0].dtype, device=place) for width in widths]
         self.products = xp.zeros((sum(widths), sum(widths)), dtype=first[0].dtype, device=place)
@@ -99,14 +103,28 @@ class ProductSums:
         return weight, xp.concat(shifts) + sums / weight, S
 
 
-def far_means(piece: Any) -> Any:
-    """Return the means of the columns that are far from zero, 0 for the others; None if there are none."""
+@contextmanager
+def room_for_moments(n_columns: int) -> Iterator[None]:
+    """Say in a sentence if a device has no room for the moments: CuPy and PyTorch raise errors of their own."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, MemoryError) and "OutOfMemory" not in type(error).__name__:
+            raise
+        raise MemoryError(
+            f"Class moments of {n_columns:,} features take {8e-9 * n_columns**2:,.0f} GB, and the products they are "
+            f"summed from as much again, more than the device has room for: use solver='cg', or leave out columns."
+        ) from error
+
+
+def far_means(piece: Any, far_from: float) -> Any:
+    """Return the means of the columns that are so many deviations from zero, 0 for the others; None if none are."""
     xp = namespace(piece)
     first = piece[: min(FIRST_ROWS, piece.shape[0]), ...]
     share = xp.full(first.shape[0], 1 / first.shape[0], dtype=first.dtype, device=device_of(first))
     means = share @ first
     variances = share @ (first - means) ** 2
-    far = means**2 > FAR**2 * variances
+    far = means**2 > far_from**2 * variances
     return xp.where(far, means, xp.zeros_like(means)) if bool(xp.any(far)) else None
 
 

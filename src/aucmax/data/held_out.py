@@ -1,26 +1,25 @@
 """The models of the folds, evaluated on held-out rows that come block by block.
 
-If the rows of the rarer class are in memory, the AUC is exact: their scores are sorted before the pass, and the pass
-looks up the scores of the other class among them. Otherwise the scores are counted in bins, whose error is far below
-the difference that counts as a tie (`auc_bins.py`). If there is one round, the same pass fills the score histograms of
-all candidates, so that the calibration needs no pass of its own.
+A pass counts which pairs are ranked right (`held_out_counts.py`). If there is one round, the same pass fills the score
+histograms of all candidates, so that the calibration needs no pass of its own.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from .auc_bins import AUCBins, count_of_bins
 from .blocks import BlockedRows
 from .folds import in_parts
+from .held_out_counts import BinCounts, RareCounts
+from .held_out_exchange import MOST_SCORES, ExchangedCounts
 from .passes import State
-from .protocol import FoldModels
-from .ranking import sort_distinct
+from .protocol import FoldModels, Targets
 from .row_block import LazyVector, RowBlock
+from .row_scores import scores_by_row
 from .scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
 
 BINS_SHARE = 16  # bins may take 1/16 of the memory
@@ -54,49 +53,38 @@ class BlockedHeldOut:
         moments = [list(of_round) for of_round in self._statistics()]
         self.grids = CandidateGrids.of(moments[0]) if len(models) == 1 else None
         n_candidates = models[0].midpoints.shape[1]
-        n_splits = sum(len(model.round.splits) for model in models)
-        rare = rows.rare_rows()
-        looked_up = None if rare is None else [RareScores.of(rare, model) for model in models]
-        share = BINS_SHARE if len(rows._before()) == 1 else SENT_BINS_SHARE
-        n_bins = count_of_bins(n_splits * n_candidates, rows.memory / share)
+        counts = self._counts(moments)
 
         def step(state: State, block: RowBlock) -> None:
-            for number, model in enumerate(models):
-                parts = block.value(model.round.parts)
-                for k, split in enumerate(model.round.splits):
-                    test = block.take(np.flatnonzero(in_parts(parts, split.test) & block.targets.usable))
-                    positive, weights = test.targets.positive, test.targets.sample_weight
-                    scores = scores_by_row(test.X, model.weights[k])
-                    if looked_up is None:
-                        state["bins"][number][k].add(scores, positive, weights)
-                    else:
-                        state["wins"][number][k] += looked_up[number].wins(k, scores, positive, weights)
-                    if self.grids is not None:
-                        self.grids.add(state["mass"], scores - model.midpoints[k], positive, weights)
+            for number, k, scores, targets in test_scores(models, block):
+                counts.add(state["counts"], number, k, scores, targets, block.start)
+                if self.grids is not None:
+                    middle = models[number].midpoints[k]
+                    self.grids.add(state["mass"], scores - middle, targets.positive, targets.sample_weight)
 
         def empty() -> State:
-            return {
-                "bins": []
-                if looked_up is not None  # not `rare`, which would be sent to the workers of a cluster
-                else [empty_bins(*pair, n_bins) for pair in zip(models, moments, strict=True)],
-                "wins": [np.zeros((len(model.round.splits), n_candidates, 2)) for model in models],
-                "mass": None if self.grids is None else np.zeros((n_candidates, 2, N_BINS + 1)),
-            }
+            mass = None if self.grids is None else np.zeros((n_candidates, 2, N_BINS + 1))
+            return {"counts": counts.empty(), "mass": mass}
 
         def merge(a: State, b: State) -> State:
-            return {
-                "bins": [list(map(AUCBins.merge, *pair)) for pair in zip(a["bins"], b["bins"], strict=True)],
-                "wins": list(map(np.add, a["wins"], b["wins"])),
-                "mass": None if self.grids is None else a["mass"] + b["mass"],
-            }
+            mass = None if self.grids is None else a["mass"] + b["mass"]
+            return {"counts": counts.merge(a["counts"], b["counts"]), "mass": mass}
 
         _ = rows.totals
         state = rows._pass("held-out scores", empty, step, merge)
         self.mass = state["mass"]
-        if looked_up is None:
-            self.auc = np.array([bins.auc() for of_round in state["bins"] for bins in of_round])
-        else:
-            self.auc = np.concatenate([few.auc(wins) for few, wins in zip(looked_up, state["wins"], strict=True)])
+        self.auc = counts.auc(state["counts"])
+
+    def _counts(self, moments: Sequence[list[list[ScoreMoments]]]) -> Any:
+        """Return how pairs are counted."""
+        rare = self.rows.rare_rows()
+        if rare is not None:
+            return RareCounts.of(rare, self.models)
+        n_scores = self.rows.n_rows * sum(model.midpoints.shape[1] for model in self.models)
+        if self.rows.can_exchange and n_scores <= MOST_SCORES:
+            return ExchangedCounts(self.rows._run, functools.partial(test_scores, self.models), self.models, n_scores)
+        share = SENT_BINS_SHARE if self.rows.can_exchange else BINS_SHARE
+        return BinCounts.around(self.models, moments, self.rows.memory / share)
 
     def _statistics(self) -> Iterator[list[list[ScoreMoments]]]:
         """Yield for each round the moments of the held-out scores, minus midpoints, of each split and candidate."""
@@ -113,13 +101,10 @@ class BlockedHeldOut:
         """Return these moments from a pass, if the class moments of the test sets are not known."""
 
         def step(state: State, block: RowBlock) -> None:
-            parts = block.value(model.round.parts)
-            for k, split in enumerate(model.round.splits):
-                test = block.take(np.flatnonzero(in_parts(parts, split.test) & block.targets.usable))
-                scores = test.X @ model.weights[k].T - model.midpoints[k]
+            for _, k, scores, targets in test_scores([model], block):
                 state["moments"][k] = [
-                    ScoreMoments(*before).merge(ScoreMoments.of(test.targets, column))
-                    for before, column in zip(state["moments"][k], scores.T, strict=True)
+                    ScoreMoments(*before).merge(ScoreMoments.of(targets, column))
+                    for before, column in zip(state["moments"][k], (scores - model.midpoints[k]).T, strict=True)
                 ]
 
         n_splits, n_candidates = model.midpoints.shape
@@ -153,12 +138,16 @@ class BlockedHeldOut:
         return ScoreHistogram.of(self.rows, LazyVector(self.rows, mean_scores))
 
 
-def empty_bins(model: FoldModels, moments: list[list[ScoreMoments]], n_bins: int) -> list[AUCBins]:
-    """Return empty bins around the scores of each split."""
-    return [
-        AUCBins.around(midpoints, np.array([np.sqrt(m.variance.mean()) for m in of_split]), n_bins)
-        for midpoints, of_split in zip(model.midpoints, moments, strict=True)
-    ]
+def test_scores(models: Sequence[FoldModels], block: RowBlock) -> Iterator[tuple[int, int, np.ndarray, Targets]]:
+    """Yield for each test set the numbers of its round and split, the scores of its rows in a block and their targets.
+
+    Rows without weight are left out.
+    """
+    for number, model in enumerate(models):
+        parts = block.value(model.round.parts)
+        for k, split in enumerate(model.round.splits):
+            test = block.take(np.flatnonzero(in_parts(parts, split.test) & block.targets.usable))
+            yield number, k, scores_by_row(test.X, model.weights[k]), test.targets
 
 
 class CandidateGrids(NamedTuple):
@@ -196,59 +185,3 @@ class CandidateGrids(NamedTuple):
         """Return the histogram of one candidate."""
         moments = self.moments[candidate]
         return ScoreHistogram(self.grids[candidate], mass[candidate], moments.mean, moments.variance)
-
-
-class RareScores(NamedTuple):
-    """The sorted held-out scores of the rarer class, among which the scores of the other class are looked up.
-
-    Attributes
-    ----------
-    tables : list of list of tuple
-        For each split and candidate, the sorted scores and the weight below each (`ranking.sort_distinct`).
-    positive : bool
-        Whether the rarer class is the positive one.
-    """
-
-    tables: list[list[tuple[np.ndarray, np.ndarray]]]
-    positive: bool
-
-    @classmethod
-    def of(cls, rare: RowBlock, model: FoldModels) -> RareScores:
-        """Score the rare rows with the models of the split that holds them out."""
-        parts, tables = rare.value(model.round.parts), []
-        for split, W in zip(model.round.splits, model.weights, strict=True):
-            test = np.flatnonzero(in_parts(parts, split.test))
-            weights = rare.targets.sample_weight
-            weights = None if weights is None else weights[test]
-            scores = scores_by_row(rare.X[test], W)
-            tables.append([sort_distinct(column.copy(), weights) for column in scores.T])
-        return cls(tables, bool(rare.targets.positive[0]))
-
-    def wins(self, k: int, scores: np.ndarray, positive: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Return for each model of a split twice the weight of the pairs that the other class wins, and its weight."""
-        from .kernels import sum_below  # from the first row on: blocks are many
-
-        others = positive != self.positive
-        columns = np.ascontiguousarray(scores.T)
-        found = [sum_below(s, others, weights, *few) for s, few in zip(columns, self.tables[k], strict=True)]
-        return np.array(found, dtype=np.float64).reshape(len(columns), 2)
-
-    def auc(self, wins: np.ndarray) -> np.ndarray:
-        """Return the AUC of each split and model from all wins."""
-        below = np.array([[table[1][-1] for table in tables] for tables in self.tables])
-        share = wins[..., 0] / (2 * below * wins[..., 1])
-        return 1 - share if self.positive else share
-
-
-def scores_by_row(X: Any, W: np.ndarray) -> np.ndarray:
-    """Return X @ W.T, computed for each row by itself: equal rows have equal scores, whatever their block.
-
-    The rounding of a BLAS product depends on the position of a row in the matrix, and would break ties.
-    """
-    if sparse.issparse(X):
-        return X @ W.T
-    from .kernels import score_rows
-
-    scores = np.empty((len(X), len(W)))
-    score_rows(np.ascontiguousarray(X), np.ascontiguousarray(W), scores)
-    return scores

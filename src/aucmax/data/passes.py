@@ -21,6 +21,27 @@ State = dict[str, Any]
 KEPT_BYTES = 1 << 18
 
 
+class Exchange(NamedTuple):
+    """How partitions exchange what their states hold, if all of it together is too large to be merged.
+
+    Each state is cut into slices. The slices of all partitions that have the same number are joined, one number apart
+    from the other.
+
+    Attributes
+    ----------
+    n_slices : int
+        Number of slices.
+    cut : callable
+        Returns a slice, given the state of a partition and the number of the slice.
+    join : callable
+        Returns a small result, given the slices of all partitions that have the same number, in the order of the rows.
+    """
+
+    n_slices: int
+    cut: Callable[[State, int], Any]
+    join: Callable[[list[Any]], Any]
+
+
 class Pass(NamedTuple):
     """What one pass over all rows does, whether their blocks come one after the other or all at once.
 
@@ -41,6 +62,8 @@ class Pass(NamedTuple):
         Called with the final state. Returns whether to make another pass.
     keep : bool
         Whether checkpoints hold the result even if it is large.
+    exchange : Exchange, default=None
+        If given, states are not merged: the pass returns the list of what `exchange` joins.
     """
 
     name: str
@@ -49,6 +72,7 @@ class Pass(NamedTuple):
     merge: Callable[[State, State], State]
     again: Callable[[State], bool]
     keep: bool
+    exchange: Exchange | None = None
 
 
 class Checkpoint(Protocol):
