@@ -44,7 +44,8 @@ def run(code, **environment):
 
 
 def test_importing_loads_nothing_and_a_small_dense_fit_no_compiler():
-    heavy = "[name for name in ('numpy', 'scipy', 'sklearn', 'numba', 'dask') if name in sys.modules]"
+    libraries = ("numpy", "scipy", "sklearn", "numba", "dask", "torch", "cupy")
+    heavy = f"[name for name in {libraries} if name in sys.modules]"
     assert run(f"import sys, aucmax; print({heavy})") == ["[]"]
     fit = "AUCClassifier('squared').fit([[0.0], [1], [2], [3]] * 5, [0, 0, 1, 1] * 5).predict_proba([[1.0]])"
     loaded = run(f"import sys; from aucmax import AUCClassifier; {fit}; print({heavy})")

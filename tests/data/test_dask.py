@@ -1,5 +1,6 @@
 """Fits to Dask collections: the weights of memory, whatever the partitions, and nothing computed beyond the passes."""
 
+import functools
 import pickle
 
 import dask
@@ -26,6 +27,7 @@ from aucmax import (
     cross_validate_path,
     load_model,
 )
+from aucmax.data import dask_fusion
 from aucmax.data.dask import DaskRows
 from aucmax.losses.hinges import BYTES_PER_KNOT
 
@@ -58,33 +60,40 @@ def assert_same_weights(found, expected, tolerance):
 
 
 @st.composite
-def partitions(draw, n=N):
+def partitions(draw, most):
     """Sizes of partitions, many of them 0 or so small that they lack a class."""
-    edges = sorted(draw(st.lists(st.integers(0, n), max_size=12)))
-    return tuple(np.diff([0, *edges, n]).tolist())
+    edges = sorted(draw(st.lists(st.integers(0, N), max_size=most)))
+    return tuple(np.diff([0, *edges, N]).tolist())
 
 
 @pytest.mark.parametrize(
-    ("estimator", "tolerance"),
+    ("estimator", "tolerance", "n_examples"),
     [
-        (AUCClassifier("squared", alpha=0.1), 1e-10),
-        (AUCClassifier("squared", alphas=ALPHAS, cv=3), 1e-10),
-        (AUCClassifier("squared_hinge", alpha=0.1, tol=1e-10), 1e-8),
-        (AUCClassifier("logistic", alpha=0.1, tol=1e-10), 1e-8),
+        (AUCClassifier("squared", alpha=0.1), 1e-10, 25),
+        (AUCClassifier("squared", alphas=ALPHAS, cv=3), 1e-10, 12),
+        (AUCClassifier(), 1e-8, 15),
+        (AUCClassifier("squared_hinge", alpha=0.1, tol=1e-10), 1e-8, 6),
+        (AUCClassifier("hinge", alpha=0.3, tol=1e-2), 1e-8, 4),
+        (AUCClassifier("logistic", alpha=0.1, tol=1e-10), 1e-8, 6),
     ],
     ids=repr,
 )
-def test_any_partitions_give_the_weights_of_memory(estimator, tolerance, data):
-    X, y, weights = data
-    expected = clone(estimator).fit(X, y, weights)
+def test_any_partitions_give_the_weights_of_memory(estimator, tolerance, n_examples, data):
+    """Also of rows that are sorted by their class, with weights or without."""
+    in_memory = functools.cache(lambda by_class, weighted: clone(estimator).fit(*given_rows(data, by_class, weighted)))
 
-    @settings(max_examples=6, deadline=None, derandomize=True)
-    @given(partitions())
-    def check(chunks):
-        found = clone(estimator).fit(*(lazy(values, chunks) for values in (X, y, weights)))
-        assert_same_weights(found, expected, tolerance)
+    @settings(max_examples=n_examples, deadline=None, derandomize=True)
+    @given(partitions(most=10 if n_examples > 10 else 5), st.booleans(), st.booleans())
+    def check(chunks, by_class, weighted):
+        found = clone(estimator).fit(*(lazy(values, chunks) for values in given_rows(data, by_class, weighted)))
+        assert_same_weights(found, in_memory(by_class, weighted), tolerance)
 
     check()
+
+
+def given_rows(data, by_class, weighted):
+    order = np.argsort(data[1], kind="stable") if by_class else np.arange(N)
+    return [values[order] for values in data[: 3 if weighted else 2]]
 
 
 @pytest.mark.parametrize("estimator", [*SQUARES, *OTHERS], ids=repr)
@@ -261,6 +270,28 @@ def test_what_rows_and_labels_share_is_computed_once(data):
     together = lazy(np.column_stack(data[:2]), (30, 90)).map_blocks(read, meta=np.zeros((0, 0)))
     GaussianAUC().fit(together[:, :-1], together[:, -1])
     assert sorted(calls) == [30, 30, 90, 90]  # two passes
+
+
+def test_annotations_of_tasks_stay(data):
+    """The tasks of a graph with annotations are not fused: they would lose theirs."""
+    rows, labels = lazy(data[0]), lazy(data[1])
+    with dask.annotate(retries=3):
+        top = dask.delayed(len)(rows.map_blocks(np.negative))
+    kept = dask_fusion.fuse(top, [top])
+    assert {"retries": 3} in [layer.annotations for layer in kept.dask.layers.values()]
+    assert kept.compute() == N
+    with dask.annotate(retries=3), Graphs() as graphs:
+        found = AUCClassifier("squared", alpha=0.1).fit(rows, labels)
+    assert max(graphs.counts) > 3 * rows.numblocks[0]
+    assert_same_weights(found, AUCClassifier("squared", alpha=0.1).fit(*data[:2]), 1e-10)
+
+
+def test_a_dask_without_the_private_names_fuses_nothing(data, monkeypatch):
+    monkeypatch.delattr("dask._task_spec.GraphNode.fuse")
+    with Graphs() as graphs:
+        found = AUCClassifier("squared", alpha=0.1).fit(lazy(data[0]), lazy(data[1]))
+    assert max(graphs.counts) > 3 * 5
+    assert_same_weights(found, AUCClassifier("squared", alpha=0.1).fit(*data[:2]), 1e-10)
 
 
 def test_threads_give_the_same_weights_bit_by_bit(data):

@@ -3,7 +3,9 @@
 import json
 import re
 
+import dask
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +14,7 @@ from problems import noisy_line
 from sklearn.datasets import dump_svmlight_file
 
 from aucmax import AUCClassifier, open_rows
+from aucmax.data.dask_files import DaskFiles
 from aucmax.files import open_source
 from aucmax.metrics import roc_auc
 from aucmax.models.model_file import read_model
@@ -81,6 +84,31 @@ def test_commands_take_patterns(tmp_path, run):
     status, out, _ = run("predict", model, pattern)
     assert status == 0
     assert len(out.splitlines()) == 91
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("number", [0, 1, 2], ids=["first", "middle", "last"])
+def test_a_table_without_rows_is_an_empty_part(format, number, tmp_path):
+    X, y = noisy_line(n=60, d=2)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(label=y)
+    parts = [frame.iloc[:30], frame.iloc[30:]]
+    parts.insert(number, frame.iloc[:0])
+    paths = [tmp_path / f"part-{k}.{format}" for k in range(3)]
+    for path, part in zip(paths, parts, strict=True):
+        getattr(part, f"to_{format}")(path, index=False)
+    read = open_source(paths, target="label").read()
+    assert_array_equal(read.features, X)
+    assert_array_equal(read.y, y)
+    with dask.config.set(scheduler="synchronous"):
+        assert DaskFiles(open_source(paths, target="label")).n_rows == 60
+    getattr(parts[number].rename(columns={"a": "c"}), f"to_{format}")(paths[number], index=False)
+    with pytest.raises(
+        ValueError, match=r"part-\d\.\w+ has no rows, and its columns are not those of .*part-\d\.\w+: l"
+    ):
+        open_source(paths, target="label")
+    getattr(frame.iloc[:0], f"to_{format}")(paths[0], index=False)
+    with pytest.raises(ValueError, match=r"part-0\.\w+ has (a header but )?no rows\.$"):
+        open_source(paths[:1], target="label")
 
 
 def test_lists_of_files_are_read_in_their_order(written):

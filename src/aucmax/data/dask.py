@@ -77,6 +77,7 @@ class DaskRows(BlockedRows):
     """
 
     can_exchange = True
+    _name = "X"  # what messages call the rows
     _warned = False
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, memory: float = MEMORY) -> None:
@@ -101,9 +102,9 @@ class DaskRows(BlockedRows):
 
         look = dask.delayed(attempt, pure=False)
         labels = [look(LabelSizes.of, number, *part[1:3]) for number, part in enumerate(self._partitions)]
-        looks = [look(shape_of, self._partitions[0][0]), *labels]
+        looks = [look(shape_of, self._partitions[0][0], self._name), *labels]
         (n_features, is_sparse), *found = compute(dask.delayed(list, pure=False)(looks), looks)
-        return FirstPass.of(n_features, is_sparse, found)
+        return FirstPass.of(self._name, n_features, is_sparse, found)
 
     @property
     def classes(self) -> np.ndarray:
@@ -161,7 +162,7 @@ class DaskRows(BlockedRows):
             return compute(result, states)
 
     def _job(self, task: Pass | None) -> Job:
-        return Job(task, self.classes, self.n_features, self.totals, np.geterr())
+        return Job(task, self.classes, self.n_features, self.totals, np.geterr(), self._name)
 
     def iterate(self, *arguments: Any, **options: Any) -> State:
         """Raise a ValueError: partitions are not read one after the other."""

@@ -14,7 +14,9 @@ from typing import Any
 def fuse(result: Any, tops: Iterable[Any]) -> Any:
     """Return a Delayed object in which some tasks have absorbed all that only they need.
 
-    Data and futures stay as they are, so that what the user has persisted is used where it is.
+    Data and futures stay as they are, so that what the user has persisted is used where it is. A graph with
+    annotations (`dask.annotate`: retries, resources) stays as it is too, since a fused task would lose them; and so
+    does every graph if Dask lacks the names that this takes, which are private.
 
     Parameters
     ----------
@@ -28,9 +30,17 @@ def fuse(result: Any, tops: Iterable[Any]) -> Any:
     fused : Delayed
         The same result.
     """
-    from dask._task_spec import Alias, Task, convert_legacy_graph
     from dask.delayed import Delayed
 
+    try:
+        from dask._task_spec import Alias, Task, convert_legacy_graph
+
+        join = Task.fuse
+    except (ImportError, AttributeError):
+        return result
+    layers = getattr(result.__dask_graph__(), "layers", {})
+    if any(layer.annotations for layer in layers.values()):
+        return result
     graph = convert_legacy_graph(dict(result.__dask_graph__()))
     users: dict[Any, set[Any]] = defaultdict(set)
     for key, task in graph.items():
@@ -43,5 +53,5 @@ def fuse(result: Any, tops: Iterable[Any]) -> Any:
                 if users[needed] <= own and isinstance(graph.get(needed), Task | Alias):
                     own.add(needed)
                     waiting.append(needed)
-        graph[top.key] = Task.fuse(*map(graph.pop, own))
+        graph[top.key] = join(*map(graph.pop, own))
     return Delayed(result.key, graph)

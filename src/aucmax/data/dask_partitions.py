@@ -48,17 +48,17 @@ def align(columns: dict[str, Any]) -> list[list[Any]]:
     return found
 
 
-def read_features(blocks: list[Any]) -> Any:
+def read_features(blocks: list[Any], name: str) -> Any:
     """Return the rows of a partition: float32 or float64, dense or canonical CSR."""
     X = blocks[0] if len(blocks) == 1 else (sparse.hstack if sparse.issparse(blocks[0]) else np.hstack)(blocks)
     kinds = [np.float64, np.float32]
-    X = check_array(X, accept_sparse="csr", dtype=kinds, ensure_all_finite=False, ensure_min_samples=0, input_name="X")
+    X = check_array(X, accept_sparse="csr", dtype=kinds, ensure_all_finite=False, ensure_min_samples=0, input_name=name)
     return canonical(X)
 
 
-def shape_of(blocks: list[Any]) -> tuple[int, bool]:
+def shape_of(blocks: list[Any], name: str) -> tuple[int, bool]:
     """Return the number of columns of a partition, and whether it is CSR."""
-    X = read_features(blocks)
+    X = read_features(blocks, name)
     return X.shape[1], sparse.issparse(X)
 
 
@@ -145,11 +145,11 @@ class FirstPass(NamedTuple):
     sizes: Sizes
 
     @classmethod
-    def of(cls, n_features: int, is_sparse: bool, found: list[LabelSizes]) -> FirstPass:
+    def of(cls, name: str, n_features: int, is_sparse: bool, found: list[LabelSizes]) -> FirstPass:
         """Return the result, from the sizes of all partitions."""
         labels = [partition.labels for partition in found if partition.n_rows]
         if not labels:
-            raise ValueError("X and y have no rows.")
+            raise ValueError(f"{name} and y have no rows.")
         # Twice, since scikit-learn warns of labels that hardly ever repeat.
         classes = find_classes(np.repeat(np.concatenate(labels), 2))
         partitions = [partition.by_class(classes, n_features) for partition in found]

@@ -33,6 +33,8 @@ class DaskScores(DaskRows):
         The scores, under the names that errors call them by.
     """
 
+    _name = "scores"
+
     def __init__(self, y: Any, sample_weight: Any = None, **scores: Any) -> None:
         self.memory = MEMORY
         columns = {name: as_columns(values) for name, values in scores.items()}

@@ -31,6 +31,8 @@ class Job(NamedTuple):
         Those of the rows.
     errors : dict
         How the caller treats floating-point errors; the threads of tasks do not know.
+    name : str
+        What messages call the rows.
     """
 
     task: Pass | None
@@ -38,14 +40,16 @@ class Job(NamedTuple):
     n_features: int
     totals: np.ndarray
     errors: Any
+    name: str = "X"
 
     def block(self, number: int, X: list[Any], y: list[Any], weights: list[Any] | None, groups: Any) -> RowBlock:
         """Return the block of a partition."""
-        features, labels = read_features(X), read_labels(y)
-        check_length(number, "X", features, labels)
+        features, labels = read_features(X, self.name), read_labels(y)
+        check_length(number, self.name, features, labels)
         if features.shape[1] != self.n_features:
             raise ValueError(
-                f"Partition {number} of X has {features.shape[1]} columns, but the first one has {self.n_features}."
+                f"Partition {number} of {self.name} has {features.shape[1]} columns, but the first one has "
+                f"{self.n_features}."
             )
         check_labels(labels, self.classes)
         if groups is not None:

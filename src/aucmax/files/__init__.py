@@ -14,8 +14,8 @@ from typing import Any, cast
 from ..tables import Overrides, Reading
 from .lines import BOM, HEAD_BYTES, Lines
 from .paths import File, find_file
-from .several import Path, SeveralFiles, check_formats, describe_paths, list_files
-from .source import Block, Options, Source
+from .several import Path, SeveralFiles, check_columns_of_empty, check_formats, describe_paths, list_files
+from .source import Block, NoRowsError, Options, Source
 
 __all__ = ["FORMATS", "Block", "Path", "Source", "describe_paths", "list_files", "open_source"]
 
@@ -165,9 +165,8 @@ def open_source(
         keep=tuple(keep),
     )
     found = list_files(path)
-    sources = [_open(found[0], format, options)]
+    sources = _open_all(found, format, options)
     options = options._replace(target=sources[0].target or target)
-    sources += [_open(name, format, options) for name in found[1:]]
     name = sources[0].name if len(found) == 1 else describe_paths(path)
     check_formats(name, sources)
     if sources[0].format in TABLES and reading is None:
@@ -175,6 +174,24 @@ def open_source(
 
         learn_tables(name, cast(Any, sources), options)
     return sources[0] if len(found) == 1 else SeveralFiles(name, found, sources)
+
+
+def _open_all(paths: list[str], format: str | None, options: Options) -> list[Source]:
+    """Open the files; of several tables, those without rows are left out, if their columns are those of the others."""
+    sources: list[Source] = []
+    empty: list[NoRowsError] = []
+    for path in paths:
+        try:
+            sources.append(_open(path, format, options))
+        except NoRowsError as error:
+            empty.append(error)
+        else:
+            options = options._replace(target=sources[0].target or options.target)
+    if not sources:
+        raise empty[0]
+    for table in empty:
+        check_columns_of_empty(table, sources[0])
+    return sources
 
 
 def _open(path: str, format: str | None, options: Options) -> Source:

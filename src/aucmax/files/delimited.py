@@ -18,7 +18,7 @@ from ..tables.cells import find_missing, read_numbers, spellings, trim
 from ..tables.reading import Reading, must_be_text
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
 from .lines import Chunk, Lines
-from .source import Options
+from .source import NoRowsError, Options
 
 # Columns that hold numbers in this much text from the beginning are read as numbers.
 GUESS_BYTES = 1 << 20
@@ -91,7 +91,7 @@ class DelimitedSource(TableSource):
 
         chunk = next(self._lines.chunks(GUESS_BYTES, self._first_line, quoted=True), None)
         if chunk is None or not chunk.text.strip():
-            raise ValueError(f"{self.name} has a header but no rows.")
+            raise NoRowsError(f"{self.name} has a header but no rows.", self.name, self._names)
         schema = self._read_csv(chunk, self._names, None).schema
         return [each.name for each in schema if types.is_integer(each.type) or types.is_floating(each.type)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
 from .paths import File, is_of_the_disk
-from .source import Options
+from .source import NoRowsError, Options
 
 
 class ParquetSource(TableSource):
@@ -32,7 +32,7 @@ class ParquetSource(TableSource):
             schema, self._n_rows = parquet.schema_arrow, parquet.metadata.num_rows
         check_names(self.name, schema.names)
         if self._n_rows == 0:
-            raise ValueError(f"{self.name} has no rows.")
+            raise NoRowsError(f"{self.name} has no rows.", self.name, list(schema.names))
         self._choose(list(schema.names), options)
 
     def _read(self, columns: Sequence[str], n_bytes: int, start: int) -> Iterator[TableBlock]:

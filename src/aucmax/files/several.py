@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from .source import BLOCK_BYTES, Block, Source
+from .source import BLOCK_BYTES, Block, NoRowsError, Source
 
 FILE_BITS = 96  # a position is that in a file, below 2^96, plus the number of the file times 2^96
 
@@ -44,6 +44,16 @@ def describe_paths(paths: Path | Sequence[Path]) -> str:
         return os.fspath(paths)
     first, *others = [os.fspath(path) for path in paths]
     return f"{first} and {len(others)} more" if others else first
+
+
+def check_columns_of_empty(empty: NoRowsError, first: Source) -> None:
+    """Raise a ValueError if a table without rows has other columns than the first one with rows."""
+    columns = getattr(first, "_columns", [])
+    if sorted(empty.columns) != sorted(columns):
+        raise ValueError(
+            f"{empty.name} has no rows, and its columns are not those of {first.name}: leave it out, or make its "
+            "header agree."
+        )
 
 
 def check_formats(name: str, sources: Sequence[Source]) -> None:
