@@ -615,7 +615,7 @@ BAD_CSV = {
     "a,a\n1,2\n": "has two columns called 'a'",
     "a,y\n1,2\nb\xe9,3\n": "line 3: not UTF-8",
     "\xe9,y\n1,2\n": "line 1: not UTF-8",
-    'a,y\n1,2\n2,"x\n3,4\n': "line 3: cannot be read as CSV: unexpected end of data",
+    'a,y\n1,2\n2,"x\n3,4\n': "line 3: a quote opens a cell that is not closed",
 }
 
 

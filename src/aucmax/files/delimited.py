@@ -23,6 +23,7 @@ from .source import Options
 # Columns that hold numbers in this much text from the beginning are read as numbers.
 GUESS_BYTES = 1 << 20
 DELIMITERS = ",\t;"
+SMALL = 1 << 16  # bytes of text that are read before other threads would begin
 ROW_BIT = 48  # a position is that in the text, below 2^48, plus the number of rows before it times 2^48
 
 
@@ -61,13 +62,12 @@ class DelimitedSource(TableSource):
 
     def _read_header(self, options: Options) -> None:
         """Set the names of the columns, the delimiter and the position of the first row."""
-        chunks = self._lines.chunks(1, quoted=True)
-        chunk = next((chunk for chunk in chunks if chunk.text.strip()), None)
-        if chunk is None:
-            raise ValueError(f"{self.name} is empty.")
-        text = self._decode(chunk)
-        outside_quotes = re.sub(r'"[^"]*"', "", text)
-        self._delimiter = options.delimiter or max(DELIMITERS, key=outside_quotes.count)
+        if options.delimiter is None:
+            outside_quotes = re.sub(r'"[^"]*"', "", self._decode(self._first_chunk(DELIMITERS)))
+            self._delimiter = max(DELIMITERS, key=outside_quotes.count)
+        else:
+            self._delimiter = options.delimiter
+        chunk = self._first_chunk(self._delimiter)
         (_, cells), *more = self._records(chunk)
         if more:
             self._lines.refuse("its lines end with carriage returns alone: convert the line ends.", chunk.start)
@@ -80,6 +80,13 @@ class DelimitedSource(TableSource):
             self._check_header(chunk)
         check_names(self.name, self._names)
 
+    def _first_chunk(self, delimiters: str) -> Chunk:
+        """Return the first line that is not empty, of a text with one of these delimiters."""
+        for chunk in self._lines.chunks(1, 0, delimiters.encode()):
+            if chunk.text.strip():
+                return chunk
+        raise ValueError(f"{self.name} is empty.")
+
     def _check_header(self, chunk: Chunk) -> None:
         counted = [[str(k) for k in range(first, first + len(self._names))] for first in (0, 1)]
         if all(_is_number(name) for name in self._names) and self._names not in counted:
@@ -89,7 +96,7 @@ class DelimitedSource(TableSource):
         """Return the columns that hold numbers in the first rows."""
         import pyarrow.types as types
 
-        chunk = next(self._lines.chunks(GUESS_BYTES, self._first_line, quoted=True), None)
+        chunk = next(self._lines.chunks(GUESS_BYTES, self._first_line, self._delimiter.encode()), None)
         if chunk is None or not chunk.text.strip():
             raise ValueError(f"{self.name} has a header but no rows.")
         schema = self._read_csv(chunk, self._names, None).schema
@@ -99,7 +106,7 @@ class DelimitedSource(TableSource):
 
     def _read(self, columns: Sequence[str], n_bytes: int, start: int) -> Iterator[TableBlock]:
         first_row, position = divmod(start, 1 << ROW_BIT)
-        for chunk in self._lines.chunks(n_bytes, position or self._first_line, quoted=True):
+        for chunk in self._lines.chunks(n_bytes, position or self._first_line, self._delimiter.encode()):
             table = self._read_columns(chunk, columns)
             if table.num_rows:
                 n_rows = first_row + table.num_rows
@@ -137,18 +144,17 @@ class DelimitedSource(TableSource):
 
         text = self._decode(chunk).encode() if self._encoding.lower() not in ("utf-8", "utf8") else chunk.text
         has_quotes = b'"' in text
-        if has_quotes and text.count(b'"') % 2:  # an error, unless the last quote is inside a cell without quotes
-            for _ in self._records(chunk, strict=True):
-                pass
-        nulls = spellings(self._na_values)
+        convert = arrow.ConvertOptions(
+            column_types=types, include_columns=list(columns), null_values=spellings(self._na_values)
+        )
+        parse = arrow.ParseOptions(delimiter=self._delimiter, newlines_in_values=has_quotes)
         for block_size in (1 << 20, min(len(text) + 1, 2**31 - 1)):  # the second for lines longer than the first
+            read = arrow.ReadOptions(use_threads=len(text) > SMALL, column_names=self._names, block_size=block_size)
             try:
-                return arrow.read_csv(
-                    pa.BufferReader(text),
-                    arrow.ReadOptions(column_names=self._names, block_size=block_size),
-                    arrow.ParseOptions(delimiter=self._delimiter, newlines_in_values=has_quotes),
-                    arrow.ConvertOptions(column_types=types, include_columns=list(columns), null_values=nulls),
-                )
+                if len(text) > SMALL:
+                    return arrow.read_csv(pa.BufferReader(text), read, parse, convert)
+                with arrow.open_csv(pa.BufferReader(text), read, parse, convert) as reader:
+                    return reader.read_all()
             except pa.ArrowInvalid as error:
                 self._reason = str(error).splitlines()[0].rstrip(".")
         if types is None:
@@ -173,10 +179,10 @@ class DelimitedSource(TableSource):
                 raise ValueError(f"{self.name}, line {line}: {len(cells)} cells, but {columns}.")
         raise ValueError(f"{self.name}, line {line} or before it: cannot be read as CSV: {self._reason}.")
 
-    def _records(self, chunk: Chunk, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    def _records(self, chunk: Chunk) -> Iterator[tuple[int, list[str]]]:
         """Yield the number and the cells of each line that is not empty, as Python's csv module reads them."""
         first_line = line = self._lines.line_number(chunk.start)
-        reader = csv.reader(io.StringIO(self._decode(chunk), newline=""), delimiter=self._delimiter, strict=strict)
+        reader = csv.reader(io.StringIO(self._decode(chunk), newline=""), delimiter=self._delimiter)
         try:
             for cells in reader:
                 if cells:

@@ -10,6 +10,8 @@ from .columns import TableBlock, TableSource, check_names, require_pyarrow
 from .paths import File, is_of_the_disk
 from .source import Options
 
+SMALL = 1 << 16  # bytes of a file that one thread reads as soon as several
+
 
 class ParquetSource(TableSource):
     """A Parquet file.
@@ -45,7 +47,7 @@ class ParquetSource(TableSource):
                 if stop + parquet.metadata.row_group(group).num_rows <= start:
                     stop += parquet.metadata.row_group(group).num_rows
                     continue
-                for batch in parquet.iter_batches(n_rows, row_groups=[group], columns=list(columns)):
+                for batch in parquet.iter_batches(n_rows, [group], list(columns), use_threads=self.size > SMALL):
                     skipped = min(max(0, start - stop), batch.num_rows)
                     first, stop = stop + skipped, stop + batch.num_rows
                     table = pa.Table.from_batches([batch.slice(skipped)])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import DATE_FORMS, DIGITS_FORM, find_missing, list_number_forms, read_dates, read_numbers, trim
+from .cells import DATE_FORMS, DIGITS_FORM, find_missing, list_number_forms, read_days, read_numbers, split_times, trim
 
 MAX_DISTINCT = 10_000  # different texts whose rows are counted
 SECONDS = 86_400  # of a day
@@ -29,14 +29,17 @@ class NumberSummary(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray, counts: np.ndarray | None = None) -> NumberSummary:
         """Return the summary of finite numbers, each of which occurs once or as `counts` say."""
-        mean = values.mean() if counts is None else np.average(values, weights=counts)
         n_cells = len(values) if counts is None else int(counts.sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = values.mean() if counts is None else np.average(values, weights=counts)
+        if not np.isfinite(mean):  # the sum is too large, but no mean is
+            mean = (values * ((1 if counts is None else counts) / n_cells)).sum()
         return cls(n_cells, float(mean), float(values.min()), float(values.max()))
 
     def merge(self, other: NumberSummary) -> NumberSummary:
         """Return the summary of both."""
         n_cells = self.n_cells + other.n_cells
-        mean = self.mean + (other.mean - self.mean) * other.n_cells / n_cells
+        mean = self.mean * (self.n_cells / n_cells) + other.mean * (other.n_cells / n_cells)
         return NumberSummary(n_cells, mean, min(self.low, other.low), max(self.high, other.high))
 
 
@@ -246,8 +249,9 @@ def _summarise_text(text: Any, na_values: Sequence[str], thousands: str | None) 
         known = np.isfinite(read)
         if known.any():
             numbers[form] = NumberSummary.of(read[known], counts[known])
-    for form in (*DATE_FORMS, DIGITS_FORM) if pc.any(pc.match_substring_regex(values, r"^\d{1,4}\W?")).as_py() else ():
-        seconds = read_dates(values, form)
+    day, time = split_times(values)
+    for form in (*DATE_FORMS, DIGITS_FORM) if day.null_count < len(day) else ():
+        seconds = read_days(day, time, form)
         known = np.isfinite(seconds)
         if known.any():
             dates[form] = DateSummary.of(seconds[known], counts[known])
