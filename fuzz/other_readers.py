@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -64,7 +65,9 @@ def read_csv_with_pandas(path: str) -> Rows:
     """Read with pandas."""
     with open(path, encoding="utf-8") as file:
         delimiter = find_delimiter(file.read())
-    frame = pandas.read_csv(path, sep=delimiter, float_precision="round_trip", index_col=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pandas.errors.ParserWarning)  # cells were lost
+        frame = pandas.read_csv(path, sep=delimiter, float_precision="round_trip", index_col=False)
     frame.columns = [str(name).strip() for name in frame.columns]
     target = next(name for name in frame.columns if name.lower() in TARGETS)
     X = frame.drop(columns=target).apply(pandas.to_numeric, errors="coerce")

@@ -17,7 +17,7 @@ import numpy as np
 from ..tables.cells import find_missing, read_numbers, spellings, trim
 from ..tables.reading import Reading, must_be_text
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
-from .lines import Chunk, Lines
+from .lines import BOM, Chunk, Lines
 from .source import Options
 
 # Columns that hold numbers in this much text from the beginning are read as numbers.
@@ -143,6 +143,8 @@ class DelimitedSource(TableSource):
         from pyarrow import csv as arrow
 
         text = self._decode(chunk).encode() if self._encoding.lower() not in ("utf-8", "utf8") else chunk.text
+        if text.startswith(BOM):  # pyarrow takes it for a mark even where it is part of the first cell
+            text = BOM + text
         has_quotes = b'"' in text
         convert = arrow.ConvertOptions(
             column_types=types, include_columns=list(columns), null_values=spellings(self._na_values)

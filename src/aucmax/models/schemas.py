@@ -66,10 +66,10 @@ CLASSIFIER = FIRST | {
 }
 STREAM = fields(
     {
-        "scaling": fields({"shift": array("f", "d"), "unit": array("f", "d")}, required=("shift", "unit")),
+        "scaling": fields({"shift": array("d", "d"), "unit": array("d", "d")}, required=("shift", "unit")),
         "rng": instance(np.random.RandomState),
         "carry": real,
-        "moments": array("f", 2, 3, 2),
+        "moments": array("d", 2, 3, 2),
     },
     required=("scaling", "rng", "carry", "moments"),
 )
@@ -194,7 +194,7 @@ def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
         required = ("n_features_in_", *NEEDED[name])
     fields(schema, required)(attributes, name, sizes)
     if "state_" in attributes:
-        fields({}, ("_stream",), others=anything)(attributes, name, sizes)
+        fields({}, ("_stream", "n_iter_"), others=anything)(attributes, name, sizes)
         estimator._check_state(attributes["state_"], sizes["d"])
     if "terms_" in attributes:
         check_additive(attributes, name)
