@@ -192,4 +192,4 @@ def change_tensor(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: ra
     tensors[name] = tensor
 
 
-CHANGES: list[Change] = [change_value, change_value, change_tensor, change_tensor, swap_values, drop_value, rename, wrap]
+CHANGES: list[Change] = [change_value, change_tensor] * 2 + [swap_values, drop_value, rename, wrap]
