@@ -76,3 +76,12 @@ def test_a_cell_that_is_not_closed_is_refused_with_the_line_where_it_begins(tmp_
     with pytest.raises(ValueError, match="not closed") as error:
         open_source(path)
     assert str(error.value) == told
+
+
+def test_a_byte_order_mark_inside_of_a_file_is_part_of_its_cell(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "rows.csv"
+    path.write_text("\ufeffa,y\n1,0\n\ufeff2,1\n3,0\n", encoding="utf-8")  # two files with marks, one after the other
+    for n_bytes in (1, 12, 1 << 20):
+        kept = [block.kept[0] for block in open_source(path, keep=["a"]).blocks(n_bytes)]
+        assert [cell for cells in kept for cell in cells] == ["1", "\ufeff2", "3"]

@@ -15,6 +15,8 @@ from .cells import DATE_FORMS, DIGITS_FORM, find_missing, list_number_forms, rea
 
 MAX_DISTINCT = 10_000  # different texts whose rows are counted
 SECONDS = 86_400  # of a day
+UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of a second
+CALENDAR = (-62_135_596_800, 253_402_300_799)  # the years 1 to 9999, in seconds since 1970
 PARTS = {"month": 12, "weekday": 7, "hour": 24}  # the parts of a date, and how many values each has
 
 
@@ -215,10 +217,25 @@ def native_dates(column: Any) -> np.ndarray:
     import pyarrow.compute as pc
 
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    check_dates(column)
     if pa.types.is_timestamp(column.type) and column.type.tz is not None:
         column = pc.local_timestamp(column)
     seconds = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
     return seconds.cast(pa.float64()).to_numpy(zero_copy_only=False) / 1000
+
+
+def check_dates(column: Any) -> None:
+    """Raise a ValueError if a column of dates has one that no calendar has, which other units would not hold."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_days = pa.types.is_date32(column.type)
+    counts = column.cast(pa.int32()).cast(pa.int64()) if is_days else column.cast(pa.int64())
+    unit = column.type.unit if pa.types.is_timestamp(column.type) else "ms"
+    per_second = 1 / SECONDS if is_days else UNITS[unit]
+    low, high = pc.min_max(counts).as_py().values()
+    if low is not None and (low < CALENDAR[0] * per_second or high > CALENDAR[1] * per_second):
+        raise ValueError("it has a date before the year 1 or after the year 9999")
 
 
 def _summarise_numbers(values: np.ndarray) -> ColumnSummary:
