@@ -36,7 +36,7 @@ class NumberSummary(NamedTuple):
             mean = values.mean() if counts is None else np.average(values, weights=counts)
         if not np.isfinite(mean):  # the sum is too large, but no mean is
             mean = (values * ((1 if counts is None else counts) / n_cells)).sum()
-        return cls(n_cells, float(mean), float(values.min()), float(values.max()))
+        return cls(n_cells, float(mean), float(values.min()) + 0.0, float(values.max()) + 0.0)  # -0 is 0
 
     def merge(self, other: NumberSummary) -> NumberSummary:
         """Return the summary of both."""
