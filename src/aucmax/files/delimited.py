@@ -6,6 +6,7 @@ refuses is read as text. Python's csv module finds the line of a fault.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -24,6 +25,7 @@ from .source import Options
 GUESS_BYTES = 1 << 20
 DELIMITERS = ",\t;"
 SMALL = 1 << 16  # bytes of text that are read before other threads would begin
+ASCII = bytes(range(128))
 ROW_BIT = 48  # a position is that in the text, below 2^48, plus the number of rows before it times 2^48
 
 
@@ -43,7 +45,8 @@ class DelimitedSource(TableSource):
     def __init__(self, lines: Lines, options: Options) -> None:
         require_pyarrow("CSV")
         self.name, self.size = lines.file.name, lines.file.size
-        self._lines, self._encoding = lines, options.encoding
+        check_delimiter(options.delimiter)
+        self._lines, self._encoding = lines, find_encoding(options.encoding)
         self._read_header(options)
         self._native: set[str] = set()
         self._na_values = list(options.overrides.na_values)
@@ -142,7 +145,7 @@ class DelimitedSource(TableSource):
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        text = self._decode(chunk).encode() if self._encoding.lower() not in ("utf-8", "utf8") else chunk.text
+        text = self._decode(chunk).encode() if self._encoding != "utf-8" else chunk.text
         if text.startswith(BOM):  # pyarrow takes it for a mark even where it is part of the first cell
             text = BOM + text
         has_quotes = b'"' in text
@@ -198,9 +201,29 @@ class DelimitedSource(TableSource):
             return chunk.text.decode(self._encoding)
         except UnicodeDecodeError as error:
             what = "not UTF-8: save the file in that encoding, or say with encoding= which it has."
-            if self._encoding.lower() not in ("utf-8", "utf8"):
+            if self._encoding != "utf-8":
                 what = f"not {self._encoding}: say with encoding= which encoding it has."
             self._lines.refuse(what, chunk.start, chunk.text[: error.start])
+
+
+def check_delimiter(delimiter: str | None) -> None:
+    """Raise a ValueError if text cannot be split by a delimiter."""
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
+        accepted = "it must be one ASCII character, neither a quote nor a line end"
+        raise ValueError(f"delimiter={delimiter!r} separates no cells: {accepted}.")
+
+
+def find_encoding(encoding: str) -> str:
+    """Return the usual name of an encoding; raise a ValueError if ASCII does not stay as it is in it."""
+    try:
+        name = codecs.lookup(encoding).name.removesuffix("-sig")  # `Lines` takes care of marks
+        keeps_ascii = ASCII.decode(name).encode() == ASCII
+    except (LookupError, UnicodeError):
+        keeps_ascii = False
+    if not keeps_ascii:
+        accepted = "it must be one in which ASCII stays as it is, such as utf-8 or latin-1"
+        raise ValueError(f"encoding={encoding!r} is not accepted: {accepted}.")
+    return name
 
 
 def _is_number(cell: str) -> bool:
