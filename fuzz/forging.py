@@ -95,7 +95,7 @@ def forge_bytes(content: bytes, rng: random.Random) -> bytes:
     """Return a file with changed bytes, three quarters of them with a right digest."""
     data = bytearray(content)
     for _ in range(rng.choice([1, 1, 2, 5])):
-        at, patch = rng.randrange(len(data)), rng.randbytes(rng.randrange(1, 9))
+        at, patch = rng.randrange(max(1, len(data))), rng.randbytes(rng.randrange(1, 9))
         how = rng.choice(["flip", "replace", "insert", "drop", "cut"] if len(data) > 20 else ["insert"])
         if how == "flip":
             data[at] ^= 1 << rng.randrange(8)
