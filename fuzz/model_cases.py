@@ -95,7 +95,7 @@ def run_case(seed: int) -> str:
         lines = str(error).splitlines()
         return "refused" if len(lines) == 1 and lines[0].startswith(PATH) else f"wrong: said {lines!r}"
     is_table = NAMES[seed % len(NAMES)] in OF_TABLES
-    return use(model, FRAME if is_table else X) or run_commands(TABLE if is_table else ROWS) or "read"
+    return use(model, FRAME if is_table else X) or run_commands(TABLE if is_table else ROWS, seed) or "read"
 
 
 def use(model: Any, rows: Any) -> str:
@@ -131,9 +131,13 @@ def attempt(method: Any, *arguments: Any) -> Any:
         return None if kinds & set(SOUND) else f"wrong: {method.__name__} raised {type(error).__name__}: {error}"
 
 
-def run_commands(rows: str) -> str:
+def run_commands(rows: str, seed: int) -> str:
     """Return what is wrong with commands on a file that was read."""
-    for arguments in (["inspect", PATH], ["evaluate", PATH, rows], ["predict", PATH, rows, "--labels", "--proba"]):
+    commands = [["inspect", PATH], ["evaluate", PATH, rows], ["predict", PATH, rows, "--labels", "--proba"]]
+    commands.append(["export", PATH, "--onnx", os.path.join(FOLDER, "model.onnx"), "--force"])
+    if seed % 50 == 0:  # a report takes as long as a hundred cases
+        commands[1] += ["--report", os.path.join(FOLDER, "report.html"), "--force"]
+    for arguments in commands:
         out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
