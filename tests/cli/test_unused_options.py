@@ -1,5 +1,9 @@
 """An option that was given and would not be used is an error."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import typer
@@ -178,3 +182,28 @@ def test_python_takes_defaults_and_what_is_used(folder):
     rows = open_rows(folder / "rows.libsvm", delimiter=None, header=True, drop=[], encoding="utf-8", zero_based=True)
     assert rows.n_features == 3
     assert open_rows(folder / "rows.csv", target="y", drop=["a"], zero_based=False).n_features == 1
+
+
+@pytest.fixture
+def pipe(folder, tmp_path):
+    """A pipe with the rows of a file, which can be read once."""
+    os.mkfifo(tmp_path / "pipe")
+    code = f"open({str(tmp_path / 'pipe')!r}, 'wb').write(open({str(folder / 'rows.libsvm')!r}, 'rb').read())"
+    writer = subprocess.Popen([sys.executable, "-c", code])
+    yield tmp_path / "pipe"
+    assert writer.wait(timeout=10) == 0
+
+
+def test_a_pipe_is_read_once(run, pipe, tmp_path):
+    status, _, err = run("fit", pipe, "-o", tmp_path / "m", "--zero-based", "--alpha", "1")
+    assert (status, err) == (0, "")
+
+
+def test_the_format_of_a_pipe_is_known_when_it_was_read(refused, pipe, tmp_path):
+    told = refused("fit", pipe, "-o", tmp_path / "m", "--delimiter", ";")
+    assert told == "--delimiter is used only for CSV: leave it out."
+
+
+def test_python_reads_a_pipe_once(pipe):
+    with pytest.raises(ValueError, match="^delimiter= is used only for CSV: leave it out.$"):
+        open_rows(pipe, delimiter=";")

@@ -6,6 +6,7 @@ its name and the line or row.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -178,7 +179,7 @@ def open_source(
 
 
 def find_formats(path: Path | Sequence[Path], format: str | None = None) -> list[str]:
-    """Return the formats of files, found as `open_source` does; all formats for "-", which can be read only once.
+    """Return the formats of files, found as `open_source` does; all of them for pipes, which can be read only once.
 
     Examples
     --------
@@ -193,7 +194,7 @@ def find_formats(path: Path | Sequence[Path], format: str | None = None) -> list
     if format is not None:
         return [format]
     found = list_files(path)
-    if "-" in found:
+    if not all(os.path.isfile(name) for name in found):
         return list(FORMATS)
     return [find_format(*_begin(name)) for name in found]
 
