@@ -205,5 +205,5 @@ def test_the_format_of_a_pipe_is_known_when_it_was_read(refused, pipe, tmp_path)
 
 
 def test_python_reads_a_pipe_once(pipe):
-    with pytest.raises(ValueError, match="^delimiter= is used only for CSV: leave it out.$"):
+    with pytest.raises(ValueError, match=r"^delimiter= is used only for CSV: leave it out\.$"):
         open_rows(pipe, delimiter=";")
