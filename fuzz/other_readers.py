@@ -62,9 +62,12 @@ def to_number(cell: str) -> float:
 
 
 def read_csv_with_pandas(path: str) -> Rows:
-    """Read with pandas."""
-    with open(path, encoding="utf-8") as file:
-        delimiter = find_delimiter(file.read())
+    """Read with pandas, which loses the empty cell that begins a line after a carriage return alone."""
+    with open(path, encoding="utf-8", newline="") as file:
+        text = file.read()
+    if re.search(r"\r(?!\n)", text):
+        raise ValueError("a carriage return alone")
+    delimiter = find_delimiter(text)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)  # cells were lost
         frame = pandas.read_csv(path, sep=delimiter, float_precision="round_trip", index_col=False)

@@ -151,9 +151,12 @@ def test_results_of_cross_validation_must_be_whole(tmp_path, missing):
     assert f"cv_results_ of AUCClassifier lacks {missing}." in refused(tmp_path / "model", about, tensors)
 
 
-@pytest.mark.parametrize("missing", ["blend_auc_", "cv_results_", "alphas_"])
-def test_a_blend_must_be_whole(tmp_path, missing):
-    save_model(AUCClassifier(cv=2).fit(X, Y), tmp_path / "model")
+@pytest.mark.parametrize(
+    ("loss", "missing"),
+    [("auto", "blend_auc_"), ("auto", "cv_results_"), ("auto", "alphas_"), ("squared", "alpha_"), ("squared", "loss_")],
+)
+def test_what_a_cross_validation_sets_must_be_whole(tmp_path, loss, missing):
+    save_model(AUCClassifier(loss, cv=2).fit(X, Y), tmp_path / "model")
     about, tensors = forging.open_up((tmp_path / "model").read_bytes())
     del about["values"]["dict"]["model"]["attributes"][missing]
     assert f"AUCClassifier lacks {missing}." in refused(tmp_path / "model", about, tensors)

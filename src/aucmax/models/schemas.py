@@ -158,7 +158,11 @@ SCHEMAS: dict[str, dict[str, Check]] = {
 # What predictions need; a stream of one class has none of these yet.
 TOGETHER = ("coef_", "intercept_", "calibration_", "classes_", "n_features_in_")
 # What must be there with an attribute: code that uses the one uses the others.
-COMPLETED_BY = {"state_": ("_stream", "n_iter_"), "blend_": ("blend_auc_", "cv_results_"), "cv_results_": ("alphas_",)}
+COMPLETED_BY = {
+    "state_": ("_stream", "n_iter_"),
+    "blend_": ("blend_auc_", "cv_results_"),
+    "cv_results_": ("alphas_", "loss_"),
+}
 # What transformers and additive models need.
 NEEDED = {
     "AdditiveAUCClassifier": (*TOGETHER, *ADDITIVE),
@@ -205,9 +209,9 @@ def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
     if attributes and name in NEEDED:
         required = ("n_features_in_", *NEEDED[name])
     fields(schema, required)(attributes, name, sizes)
-    for first, others in COMPLETED_BY.items():
-        if first in attributes:
-            fields({}, others, others=anything)(attributes, name, sizes)
+    needed = [other for first, others in COMPLETED_BY.items() if first in attributes for other in others]
+    needed += ["alpha_"] if attributes.get("loss_", "blend") != "blend" else []  # members of a blend have their own
+    fields({}, tuple(needed), others=anything)(attributes, name, sizes)
     if "state_" in attributes:
         estimator._check_state(attributes["state_"], sizes["d"])
     if "terms_" in attributes:
