@@ -42,6 +42,7 @@ STRANGE: list[Any] = [
     {"tuple": [1]},
     {"array": "0"},
     {"bytes": "0", "dtype": "<U5", "shape": [1000000000, 0]},
+    {"bytes": "0", "dtype": ">f8", "shape": [5]},
     {"objects": "0", "shape": [0]},
     {"estimator": "SOLAM", "parameters": {}, "attributes": {}},
     {"named_tuple": "Scaling", "fields": {"shift": {"array": "0"}, "unit": 1}},
@@ -52,7 +53,7 @@ VALUES = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, -1e308, 5e-324, 2**63, -(2*
 def open_up(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the description and the tensors of a file."""
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    return json.loads(header["__metadata__"]["aucmax"]), safetensors.numpy.load(content)
+    return json.loads(header["__metadata__"]["aucmax"]), dict(sorted(safetensors.numpy.load(content).items()))
 
 
 def seal(content: bytes) -> bytes:
@@ -83,7 +84,9 @@ def forge(content: bytes, rng: random.Random) -> bytes:
         return forge_bytes(content, rng)
     about, tensors = open_up(content)
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        change = rng.choice([change_value, change_value, change_tensor, change_tensor, swap_values, drop_value, rename])
+        change = rng.choice(
+            [change_value, change_value, change_tensor, change_tensor, swap_values, drop_value, rename, wrap]
+        )
         change(about, tensors, rng)
     return put_together(about, tensors)
 
@@ -92,7 +95,7 @@ def forge_bytes(content: bytes, rng: random.Random) -> bytes:
     """Return a file with changed bytes, three quarters of them with a right digest."""
     data = bytearray(content)
     for _ in range(rng.choice([1, 1, 2, 5])):
-        at, patch = rng.randrange(len(data)), rng.randbytes(rng.randrange(1, 9))
+        at, patch = rng.randrange(max(1, len(data))), rng.randbytes(rng.randrange(1, 9))
         how = rng.choice(["flip", "replace", "insert", "drop", "cut"] if len(data) > 20 else ["insert"])
         if how == "flip":
             data[at] ^= 1 << rng.randrange(8)
@@ -144,6 +147,21 @@ def rename(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: random.Ra
     holder.update(items)
 
 
+def wrap(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: random.Random) -> None:
+    """Give an array another order in memory, another byte order, or make a value an item of something."""
+    is_array = [
+        (holder, key) for holder, key in nodes(about) if isinstance(holder[key], dict) and "array" in holder[key]
+    ]
+    holder, key = rng.choice(is_array or list(nodes(about)))
+    value = holder[key]
+    wrapped = [{"transposed": value}, {"flipped": value, "axes": [0]}, {"scalar": value}, [value], {"tuple": [value]}]
+    name = value["array"] if is_array else None
+    if isinstance(name, str) and name in tensors:
+        shape = list(tensors[name].shape)
+        wrapped += [{"bytes": name, "dtype": dtype, "shape": shape} for dtype in (">f8", "<f8", "<f2")]
+    holder[key] = rng.choice(wrapped)
+
+
 def change_tensor(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: random.Random) -> None:
     """Change the values, the shape or the type of a tensor, or exchange two."""
     if not tensors:
@@ -172,3 +190,6 @@ def change_tensor(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: ra
         tensors[name], tensors[other] = tensors[other], tensors[name]
         return
     tensors[name] = tensor
+
+
+CHANGES: list[Change] = [change_value, change_tensor] * 2 + [swap_values, drop_value, rename, wrap]

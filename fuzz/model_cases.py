@@ -1,7 +1,8 @@
 """Cases of model files: one of every estimator, forged, then read and used as commands and users do.
 
 A file is refused in one sentence that names it, or it holds a model that can be used: its scores are finite numbers,
-`partial_fit` takes rows or refuses them, and what the commands print has no character that controls a terminal.
+`partial_fit` or a warm start takes rows or refuses them, and what the commands print has no character that controls a
+terminal.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ import functools
 import io
 import os
 import random
-import tempfile
 import warnings
 from typing import Any
 
 import numpy as np
 import pandas
 from forging import forge
+from isolation import make_folder
 from sklearn.pipeline import make_pipeline
 
 from aucmax import ALGORITHMS, AdditiveAUCClassifier, AUCClassifier, KMeansNystroem, OPAUCpca, TableEncoder, save_model
@@ -51,7 +52,7 @@ OTHERS = {
     "OPAUCpca without centring": lambda: OPAUCpca(3, center=False, random_state=0),
 }
 NAMES = [*OTHERS, *ALGORITHMS]
-FOLDER = tempfile.mkdtemp(prefix="fuzz-models-")
+FOLDER = make_folder("models")
 PATH = os.path.join(FOLDER, "forged")
 ROWS = os.path.join(FOLDER, "rows.npz")
 np.savez(ROWS, X=X, y=Y)
@@ -67,11 +68,12 @@ def original(name: str) -> bytes:
         model = OTHERS[name]()
     else:
         known = ALGORITHMS[name]().get_params()
-        small = {"n_nonzero": 2, "max_iter": 2, "rank": 2, "buffer_size": 5}
+        small = {"n_nonzero": 2, "max_iter": 2, "rank": 2, "buffer_size": 5, "random_state": 0}
         if "steps" in known:
             model = ALGORITHMS[name](n_components=3, random_state=0)
         else:
-            model = ALGORITHMS[name](**{key: v for key, v in small.items() if key in known and name != "OPAUC"})
+            chosen = {key: value for key, value in small.items() if key in known}
+            model = ALGORITHMS[name](**chosen | ({"rank": None} if name == "OPAUC" else {}))
     model.fit(FRAME if name in OF_TABLES else X, Y)
     training = {"file": "train.csv", "format": "csv", "rows": 40, "positive rows": 20}
     spreads = np.ones(model[-1].n_features_in_) if name == "table" else X.std(axis=0)
@@ -93,7 +95,7 @@ def run_case(seed: int) -> str:
         lines = str(error).splitlines()
         return "refused" if len(lines) == 1 and lines[0].startswith(PATH) else f"wrong: said {lines!r}"
     is_table = NAMES[seed % len(NAMES)] in OF_TABLES
-    return use(model, FRAME if is_table else X) or run_commands(TABLE if is_table else ROWS) or "read"
+    return use(model, FRAME if is_table else X) or run_commands(TABLE if is_table else ROWS, seed) or "read"
 
 
 def use(model: Any, rows: Any) -> str:
@@ -107,11 +109,11 @@ def use(model: Any, rows: Any) -> str:
         is_number = found is not None and np.asarray(found).dtype.kind == "f"
         if is_number and np.isnan(found).any() and not is_codes(model):
             return f"wrong: {method} returned NaN"
-    if hasattr(model, "partial_fit"):
-        found = attempt(model.partial_fit, X[:7], model.classes_[Y[:7]] if hasattr(model, "classes_") else Y[:7])
-        if isinstance(found, str):
-            return found
-    return ""
+    labels = model.classes_[Y] if hasattr(model, "classes_") else Y
+    found = attempt(model.partial_fit, X[:7], labels[:7]) if hasattr(model, "partial_fit") else None
+    if found is None and hasattr(model, "warm_start") and hasattr(model, "max_iter"):
+        found = attempt(model.set_params(warm_start=True, max_iter=2).fit, X, labels)
+    return found if isinstance(found, str) else ""
 
 
 def is_codes(model: Any) -> bool:
@@ -129,9 +131,13 @@ def attempt(method: Any, *arguments: Any) -> Any:
         return None if kinds & set(SOUND) else f"wrong: {method.__name__} raised {type(error).__name__}: {error}"
 
 
-def run_commands(rows: str) -> str:
+def run_commands(rows: str, seed: int) -> str:
     """Return what is wrong with commands on a file that was read."""
-    for arguments in (["inspect", PATH], ["evaluate", PATH, rows], ["predict", PATH, rows, "--labels", "--proba"]):
+    commands = [["inspect", PATH], ["evaluate", PATH, rows], ["predict", PATH, rows, "--labels", "--proba"]]
+    commands.append(["export", PATH, "--onnx", os.path.join(FOLDER, "model.onnx"), "--force"])
+    if seed % 50 == 0:  # a report takes as long as a hundred cases
+        commands[1] += ["--report", os.path.join(FOLDER, "report.html"), "--force"]
+    for arguments in commands:
         out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

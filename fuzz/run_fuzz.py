@@ -3,7 +3,8 @@
 python fuzz/run_fuzz.py [--seconds 600] [--only readers|models] [--write docs/reliability.md]
 
 Seeds and counts are kept in fuzz/results/fuzz.json: a run goes on where the last one stopped, and a seed that found
-something is listed there. `python fuzz/run_fuzz.py --only models --seed 17` runs one case again, in this process.
+something is listed there and runs again first. `python fuzz/run_fuzz.py --only models --seed 17` runs one case, in
+this process.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from isolation import add_up, run_cases
+from isolation import Outcome, run_cases
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "fuzz.json"
 KINDS = {"readers": "reader_cases", "models": "model_cases"}
-STEP = 60.0  # seconds after which counts are saved
+STEP = 10.0  # seconds after which counts are saved
 
 
 def load(path: Path = RESULTS) -> dict[str, Any]:
@@ -29,14 +32,28 @@ def load(path: Path = RESULTS) -> dict[str, Any]:
     return {**empty, **json.loads(path.read_text())} if path.exists() else empty
 
 
-def fuzz(kind: str, kept: dict[str, Any], seconds: float, most: int | None = None) -> None:
-    """Run cases from the next seed on, and add to the counts."""
-    counts, wrong = Counter(kept["counts"]), []
-    outcomes = run_cases(KINDS[kind], kept["next seed"], seconds, most)
-    following = add_up(outcomes, counts, wrong)
-    kept["next seed"] = max(kept["next seed"], following)
-    kept["counts"] = dict(counts)
-    kept["wrong"] += [[outcome.seed, outcome.verdict] for outcome in wrong]
+def save(kept: dict[str, Any]) -> None:
+    """Write the counts so far."""
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def fuzz(kind: str, kept: dict[str, Any], seconds: float, most: int | None = None) -> Iterator[Outcome]:
+    """Run cases from the next seed on, and add each to the counts."""
+    for outcome in run_cases(KINDS[kind], kept["next seed"], seconds, most):
+        verdict = "wrong" if outcome.is_wrong else outcome.verdict
+        kept["counts"][verdict] = kept["counts"].get(verdict, 0) + 1
+        kept["wrong"] += [list(outcome)] if outcome.is_wrong else []
+        kept["next seed"] = outcome.seed + 1
+        yield outcome
+
+
+def run_again(kind: str, kept: dict[str, Any]) -> None:
+    """Run the cases again that found something, so that those that were mended leave the list."""
+    seeds, kept["wrong"] = [seed for seed, _ in kept["wrong"]], []
+    for seed in seeds:
+        kept["counts"]["wrong"] -= 1
+        list(fuzz(kind, {**kept, "next seed": seed}, seconds=600, most=1))  # the counts and the list are shared
 
 
 def table(kept: dict[str, Any]) -> str:
@@ -62,14 +79,17 @@ def main() -> None:
         for kind in kinds:
             print(kind, __import__(KINDS[kind]).run_case(arguments.seed))
         return
-    kept, left = load(), arguments.seconds
-    while left > 0:
-        for kind in kinds:
-            fuzz(kind, kept[kind], min(STEP, arguments.seconds / len(kinds)))
-        left -= STEP * len(kinds)
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
-        print(table(kept), flush=True)
+    kept, saved = load(), time.monotonic()
+    for kind in kinds:
+        run_again(kind, kept[kind])
+        for outcome in fuzz(kind, kept[kind], arguments.seconds / len(kinds)):
+            if outcome.is_wrong:
+                print(kind, *outcome, flush=True)
+            if outcome.is_wrong or time.monotonic() > saved + STEP:
+                save(kept)
+                saved = time.monotonic()
+    save(kept)
+    print(table(kept))
     if arguments.write:
         sys.path.insert(0, str(ROOT / "benchmarks"))
         from markdown import replace_block

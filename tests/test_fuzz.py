@@ -1,22 +1,21 @@
 """A short fixed run of the fuzzing targets: `make fuzz` runs many more cases, `make faults` the kills."""
 
-from collections import Counter
-
 import isolation
 import pytest
-from isolation import Outcome, add_up, run_cases
+from isolation import Outcome, run_cases
+from run_fuzz import fuzz
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("pandas")
 
 
-@pytest.mark.parametrize(("kind", "n_cases"), [("reader_cases", 130), ("model_cases", 80)])
+@pytest.mark.parametrize(("kind", "n_cases"), [("readers", 200), ("models", 80)])
 def test_nothing_is_found_in_the_first_cases(kind, n_cases):
-    counts, wrong = Counter(), []
-    assert add_up(run_cases(kind, 0, seconds=300, most=n_cases), counts, wrong) == n_cases
-    assert wrong == []
-    assert counts["read"] > 5
-    assert counts["refused"] > 5
+    kept = {"next seed": 0, "counts": {}, "wrong": []}
+    assert len(list(fuzz(kind, kept, seconds=300, most=n_cases))) == kept["next seed"] == n_cases
+    assert kept["wrong"] == []
+    assert kept["counts"]["read"] > 5
+    assert kept["counts"]["refused"] > 5
 
 
 BAD_CASES = """

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Sequence
 from typing import Any
 
 from .data.blocks import MEMORY
 from .data.file import FileRows, rows_of
-from .files import Path, open_source
+from .files import Path, find_formats, open_source
+from .files.format_options import check_options
 from .models.checkpoint import Checkpoint
+
+DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(open_source).parameters.items()}
 
 
 def open_rows(
@@ -42,7 +46,8 @@ def open_rows(
     checkpoint_every : float, default=30
         Seconds between two checkpoints.
     **options
-        Those of :func:`aucmax.files.open_source`: the format, and the columns of labels, weights and groups.
+        Those of :func:`aucmax.files.open_source`: the format, and the columns of labels, weights and groups. One that
+        the format of the file does not use is an error.
 
     Returns
     -------
@@ -62,7 +67,10 @@ def open_rows(
     >>> round(clf.score(X, y), 3)
     0.997
     """
+    given = {name: value for name, value in options.items() if value not in (DEFAULTS.get(name), None, (), [])}
+    check_options(given, find_formats(path, options.get("format")))
     source = open_source(path, positive=positive, **{"with_target": True, **options})
+    check_options(given, [source.format])  # that of standard input is known only now
     kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every)
     command = {name: str(value) for name, value in options.items()}
     return rows_of(source, positive=positive, memory=memory, checkpoint=kept, command=command)

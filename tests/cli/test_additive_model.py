@@ -70,3 +70,16 @@ def test_it_is_not_exported(refused, model, tmp_path):
     pytest.importorskip("onnx")
     line = refused("export", tmp_path / "model", "--onnx", tmp_path / "model.onnx")
     assert line == "AdditiveAUCClassifier cannot be exported to ONNX, only the linear classifiers of aucmax can."
+
+
+def test_only_gaps_that_no_training_row_had_are_told(run, tmp_path):
+    frame = FRAME.astype(float)
+    frame.loc[::9, "dose"] = np.nan
+    model = AdditiveAUCClassifier("squared", alpha=1).fit(frame, Y)
+    save_model(model, tmp_path / "model")
+    frame.loc[:4, "age"] = np.nan
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    status, out, err = run("predict", tmp_path / "model", tmp_path / "rows.csv")
+    told = "column 'age': 5 cells without a value, as no training row is, scored as average"
+    assert (status, err.splitlines()) == (0, [f"{tmp_path / 'rows.csv'}, {told}"])
+    np.testing.assert_allclose([float(line) for line in out.split()[1:]], model.decision_function(frame), rtol=1e-12)

@@ -1,10 +1,14 @@
 """An option that was given and would not be used is an error."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import typer
 
-from aucmax import AUCClassifier
+from aucmax import AUCClassifier, open_rows
 from aucmax.cli.app import app
 from aucmax.cli.unused_options import USES
 
@@ -140,3 +144,66 @@ def test_one_file_of_several_may_use_an_option(run, folder, tmp_path):
     ]
     status, _, err = run("compare", *files, "--no-header", "--target", "x3", *options)
     assert status == 0, err
+
+
+@pytest.mark.parametrize("name", [name for name, (file, *_) in UNUSED.items() if file == "rows.csv"])
+def test_it_is_refused_before_a_pass_over_the_table(name, refused, folder, tmp_path):
+    file, options, told = UNUSED[name]
+    path = tmp_path / file
+    path.write_text((folder / file).read_text() + "not,a,row,of,it\n")  # which a pass would find
+    assert refused("fit", path, "-o", tmp_path / "m", *options) == f"{told}: leave it out."
+
+
+def test_inspect_and_compare_refuse_it_before_a_pass_too(refused, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n1,0\n2,1\n3,0,4\n")
+    assert refused("inspect", path, "--top", "3") == "--top is used only for models: leave it out."
+    told = "--zero-based is used only for LIBSVM text: leave it out."
+    assert refused("compare", path, "--methods", "GaussianAUC", "--zero-based") == told
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "told"),
+    [
+        ("rows.csv", {"zero_based": True}, "zero_based= is used only for LIBSVM text"),
+        ("rows.libsvm", {"header": False}, "header=False is used only for CSV"),
+        ("rows.libsvm", {"target": "y"}, "target= is used only for CSV and Parquet"),
+        ("rows.libsvm", {"categorical": ["a"]}, "categorical= is used only for CSV and Parquet"),
+        ("rows.libsvm", {"delimiter": ";", "format": "libsvm"}, "delimiter= is used only for CSV"),
+    ],
+)
+def test_python_refuses_it_too(folder, file, options, told):
+    with pytest.raises(ValueError, match="is used only") as error:
+        open_rows(folder / file, **options)
+    assert str(error.value) == f"{told}: leave it out."
+
+
+def test_python_takes_defaults_and_what_is_used(folder):
+    rows = open_rows(folder / "rows.libsvm", delimiter=None, header=True, drop=[], encoding="utf-8", zero_based=True)
+    assert rows.n_features == 3
+    assert open_rows(folder / "rows.csv", target="y", drop=["a"], zero_based=False).n_features == 1
+
+
+@pytest.fixture
+def pipe(folder, tmp_path):
+    """A pipe with the rows of a file, which can be read once."""
+    os.mkfifo(tmp_path / "pipe")
+    code = f"open({str(tmp_path / 'pipe')!r}, 'wb').write(open({str(folder / 'rows.libsvm')!r}, 'rb').read())"
+    writer = subprocess.Popen([sys.executable, "-c", code])
+    yield tmp_path / "pipe"
+    assert writer.wait(timeout=10) == 0
+
+
+def test_a_pipe_is_read_once(run, pipe, tmp_path):
+    status, _, err = run("fit", pipe, "-o", tmp_path / "m", "--zero-based", "--alpha", "1")
+    assert (status, err) == (0, "")
+
+
+def test_the_format_of_a_pipe_is_known_when_it_was_read(refused, pipe, tmp_path):
+    told = refused("fit", pipe, "-o", tmp_path / "m", "--delimiter", ";")
+    assert told == "--delimiter is used only for CSV: leave it out."
+
+
+def test_python_reads_a_pipe_once(pipe):
+    with pytest.raises(ValueError, match=r"^delimiter= is used only for CSV: leave it out\.$"):
+        open_rows(pipe, delimiter=";")

@@ -615,7 +615,7 @@ BAD_CSV = {
     "a,a\n1,2\n": "has two columns called 'a'",
     "a,y\n1,2\nb\xe9,3\n": "line 3: not UTF-8",
     "\xe9,y\n1,2\n": "line 1: not UTF-8",
-    'a,y\n1,2\n2,"x\n3,4\n': "line 3: cannot be read as CSV: unexpected end of data",
+    'a,y\n1,2\n2,"x\n3,4\n': "line 3: a quote opens a cell that is not closed",
 }
 
 
@@ -653,6 +653,32 @@ def test_labels_and_columns_that_change_their_minds(tmp_path, monkeypatch):
     rows = open_source(path).read()
     assert rows.features[[0, -1]].tolist() == [[0, 1, 1, 0], [1, 0, 0, 1]]
     assert rows.y[[0, -1]].tolist() == ["0", "no"]
+
+
+@pytest.mark.parametrize("delimiter", ["ab", "", '"', "\n", "\r", "\0", "é"])
+def test_delimiters_that_separate_no_cells_are_refused(tmp_path, delimiter):
+    path = write(tmp_path / "rows.csv", "a,y\n1,0\n2,1\n")
+    told = (
+        f"delimiter={delimiter!r} separates no cells: it must be one ASCII character, neither a quote nor a line end."
+    )
+    with pytest.raises(ValueError, match="separates no cells") as error:
+        open_source(path, delimiter=delimiter)
+    assert str(error.value) == told
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "nonsense", "rot13", "utf-7"])
+def test_encodings_in_which_ascii_changes_are_refused(tmp_path, encoding):
+    path = write(tmp_path / "rows.csv", "a,y\n1,0\n2,1\n")
+    with pytest.raises(
+        ValueError, match=f"^encoding='{encoding}' is not accepted: it must be one in which ASCII stays"
+    ):
+        open_source(path, encoding=encoding)
+
+
+@pytest.mark.parametrize("encoding", ["UTF8", "utf-8-sig", "latin-1", "cp1252", "shift_jis"])
+def test_other_encodings_are_read(tmp_path, encoding):
+    path = write(tmp_path / "rows.csv", "a,y\n1,0\n2,1\n".encode(encoding))
+    assert open_source(path, encoding=encoding).read().features.tolist() == [[1], [2]]
 
 
 # Parquet

@@ -141,3 +141,22 @@ def test_an_empty_array_of_enormous_shape_is_refused(tmp_path):
     about["values"]["dict"]["notes"] = {"bytes": "new", "dtype": "<U1", "shape": [10**9, 0]}
     told = refused(tmp_path / "model", about, tensors | {"new": np.zeros(0, np.uint8)})
     assert "(1000000000, 0) is no shape of an array" in told
+
+
+@pytest.mark.parametrize("missing", ["mean_test_score", "param_alpha", "params"])
+def test_results_of_cross_validation_must_be_whole(tmp_path, missing):
+    save_model(AUCClassifier("squared").fit(X, Y), tmp_path / "model")
+    about, tensors = forging.open_up((tmp_path / "model").read_bytes())
+    del about["values"]["dict"]["model"]["attributes"]["cv_results_"]["dict"][missing]
+    assert f"cv_results_ of AUCClassifier lacks {missing}." in refused(tmp_path / "model", about, tensors)
+
+
+@pytest.mark.parametrize(
+    ("loss", "missing"),
+    [("auto", "blend_auc_"), ("auto", "cv_results_"), ("auto", "alphas_"), ("squared", "alpha_"), ("squared", "loss_")],
+)
+def test_what_a_cross_validation_sets_must_be_whole(tmp_path, loss, missing):
+    save_model(AUCClassifier(loss, cv=2).fit(X, Y), tmp_path / "model")
+    about, tensors = forging.open_up((tmp_path / "model").read_bytes())
+    del about["values"]["dict"]["model"]["attributes"][missing]
+    assert f"AUCClassifier lacks {missing}." in refused(tmp_path / "model", about, tensors)

@@ -129,3 +129,13 @@ def test_summaries_of_blocks_merge_to_that_of_the_table(order):
     blocks = [table.slice(start, stop - start) for start, stop in itertools.pairwise(cuts)]
     merged = merge_summaries([summarise_table(block, Overrides()) for block in blocks][::order])
     assert equal(make_reading(merged, Overrides()), make_reading(whole, Overrides()))
+
+
+@pytest.mark.parametrize("cells", [["1e308", "1.7e308", "1.7e308", "-5"], ["-0.0", "0", "3", "-0.0"]])
+@pytest.mark.parametrize("as_numbers", [False, True])
+def test_summaries_of_extreme_numbers_merge(cells, as_numbers):
+    table = pa.table({"x": pa.array(cells).cast(pa.float64()) if as_numbers else cells})
+    whole = make_reading(summarise_table(table, Overrides()), Overrides())
+    parts = [summarise_table(table.slice(k, 1), Overrides()) for k in range(len(cells))]
+    assert np.isfinite(whole.parts[0].neutral).all()
+    assert equal(make_reading(merge_summaries(parts), Overrides()), whole)

@@ -17,7 +17,7 @@ from ..data.arrays import on_device
 from ..data.memory import MemoryRows
 from ..data.protocol import Rows
 from ..data.validation import check_weights, find_classes, is_dask
-from ..estimators.base import LinearAUCClassifier, all_or_nothing, lazy_on_dask
+from ..estimators.base import LinearAUCClassifier, all_or_nothing, check_finite, lazy_on_dask
 from ..losses import FITTED
 from ..selection.calibration import calibrate
 from .design import encode, make_design
@@ -316,7 +316,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         """
         from .kernels import gather
 
-        return gather(self._cells(X), np.append(self.coef_[0], 0.0)) + self.intercept_[0]
+        return check_finite(gather(self._cells(X), np.append(self.coef_[0], 0.0)) + self.intercept_[0])
 
     def _cells(self, X: Any) -> np.ndarray:
         """Return the cell of each row in each term, shape (n_samples, n_terms)."""

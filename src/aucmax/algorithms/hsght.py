@@ -145,4 +145,4 @@ class HSGHT(HardThresholdingClassifier):
 
     def _size(self, t: float, n: int) -> int:
         with np.errstate(over="ignore"):
-            return int(min(self.batch_size * np.float64(self.growth) ** t, n))
+            return int(np.clip(self.batch_size * np.float64(self.growth) ** t, 1, n))

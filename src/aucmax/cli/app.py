@@ -9,6 +9,7 @@ heavy when they run, so that `aucmax --help` is fast.
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import sys
@@ -89,7 +90,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     prepare_streams()
-    group: Any = typer.main.get_command(app)
+    group = make_group()
     command = group.commands.get(next((argument for argument in arguments if not argument.startswith("-")), ""))
     translate = partial(name_flags, command=command, arguments=arguments)
     warnings.showwarning = partial(show_warning, translate)
@@ -106,6 +107,12 @@ def main(arguments: list[str] | None = None) -> None:
             traceback.print_exc()
         status = say(error, translate)
     sys.exit(status or 0)
+
+
+@functools.cache
+def make_group() -> Any:
+    """Return all commands; Typer takes 30 ms to make them."""
+    return typer.main.get_command(app)
 
 
 @contextmanager

@@ -33,10 +33,7 @@ def open_rows(
 
     If the command is given as `context`, its options that the files do not use are refused.
     """
-    reading, (_, inner) = find_reading(file.model), split_model(file.model)
-    names = getattr(file.model, "feature_names_in_", None)
-    if reading is None and names is not None:
-        reading = read_as_numbers(names.tolist())
+    reading, (_, inner) = find_reading(file.model) or read_as_numbers(file.model), split_model(file.model)
     source = open_source(
         path,
         n_features=inner.n_features_in_,

@@ -43,13 +43,21 @@ def find_reading(model: Any) -> Reading | None:
     return None if encoder is None else encoder.reading_
 
 
-def read_as_numbers(names: Iterable[str]) -> Reading:
-    """Return the reading of columns that are numbers, found by name, with NaN where they are missing."""
+def read_as_numbers(model: Any) -> Reading | None:
+    """Return the reading of columns that are numbers, with NaN where they are missing; None if they have no names."""
     from ..tables.kinds import Column, Part
     from ..tables.reading import Reading
 
-    parts = [Part(name, None, np.array([np.nan]), gaps=False) for name in names]
-    return Reading([Column(part.name, "number", "", 0, "1234.5", parts=[part]) for part in parts], [], {})
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return None
+    had_gaps = [column.missing for column in getattr(model, "columns_", [])] or [False] * len(names)  # additive models
+    parts = [Part(name, None, np.array([np.nan]), gaps=False) for name in names.tolist()]
+    columns = [
+        Column(part.name, "number", "", int(gaps), "1234.5", parts=[part])
+        for part, gaps in zip(parts, had_gaps, strict=True)
+    ]
+    return Reading(columns, [], {})
 
 
 def feature_names(model: Any) -> np.ndarray | None:

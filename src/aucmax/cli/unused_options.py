@@ -12,6 +12,7 @@ import typer
 from sklearn.pipeline import Pipeline
 
 from ..files import FORMATS
+from ..files.format_options import USED_BY, refuse_unused
 
 
 class Facts(NamedTuple):
@@ -71,15 +72,10 @@ def blends(facts: Facts) -> bool:
     )
 
 
-OF_CSV = Use(reads("csv"), "for CSV")
-OF_TABLES = Use(reads("csv", "parquet"), "for CSV and Parquet")
 USES = {
     "top": Use(reads("model"), "for models"),
     "format": Use(reads(*FORMATS), "for files of rows"),
-    "zero_based": Use(reads("libsvm"), "for LIBSVM text"),
-    **dict.fromkeys(("header", "delimiter", "encoding"), OF_CSV),
-    **dict.fromkeys(("target", "keep", "drop", "identifiers", "categorical", "numeric", "date"), OF_TABLES),
-    **dict.fromkeys(("na_values", "thousands"), OF_TABLES),
+    **{name: Use(reads(*formats), when) for name, (formats, when) in USED_BY.items()},
     "l1_ratio": Use(lambda facts: facts.parameter("penalty") == "elasticnet", "with penalty='elasticnet'"),
     "selection": Use(blends, "with loss='auto' and penalty='l2', and without alpha= and n_nonzero="),
     "cv": Use(chooses_alpha, "without alpha= or with several n_nonzero="),
@@ -105,5 +101,4 @@ def check_used(context: typer.Context, formats: Collection[str], estimator: Any 
     for name, use in USES.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE" and not use.holds(facts):
-            value = "False" if context.params[name] is False else ""
-            raise ValueError(f"{name}={value} is used only {use.when}: leave it out.")
+            refuse_unused(name, context.params[name], use.when)

@@ -77,6 +77,15 @@ def lazy_on_dask(method: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+def check_finite(scores: np.ndarray) -> np.ndarray:
+    """Return the scores of rows; raise a ValueError if one is not a finite number."""
+    finite = np.isfinite(scores)
+    if not finite.all():
+        row = int(finite.argmin())
+        raise ValueError(f"X, row {row}: its score is not a finite number: its values or the weights are too large.")
+    return scores
+
+
 class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """A binary linear classifier whose score is the ROC AUC.
 
@@ -197,7 +206,8 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return device_scores(X, self.coef_[0]) + float(self.intercept_[0])
         with naming_text(X):
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return scores_of(X, self.coef_[0]) + self.intercept_[0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return check_finite(scores_of(X, self.coef_[0]) + self.intercept_[0])
 
     @lazy_on_dask
     def predict(self, X: Any) -> Any:

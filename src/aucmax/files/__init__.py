@@ -6,6 +6,7 @@ its name and the line or row.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -17,7 +18,7 @@ from .paths import File, find_file
 from .several import Path, SeveralFiles, check_columns_of_empty, check_formats, describe_paths, list_files
 from .source import Block, NoRowsError, Options, Source
 
-__all__ = ["FORMATS", "Block", "Path", "Source", "describe_paths", "list_files", "open_source"]
+__all__ = ["FORMATS", "Block", "Path", "Source", "describe_paths", "find_formats", "list_files", "open_source"]
 
 FORMATS = ("libsvm", "csv", "parquet", "npz")
 TABLES = ("csv", "parquet")
@@ -194,12 +195,39 @@ def _open_all(paths: list[str], format: str | None, options: Options) -> list[So
     return sources
 
 
-def _open(path: str, format: str | None, options: Options) -> Source:
-    """Open one file."""
+def find_formats(path: Path | Sequence[Path], format: str | None = None) -> list[str]:
+    """Return the formats of files, found as `open_source` does; all of them for pipes, which can be read only once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from aucmax.files import find_formats
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".tsv") as file:
+    ...     _ = file.write("a")
+    ...     file.flush()
+    ...     find_formats(file.name)
+    ['csv']
+    """
+    if format is not None:
+        return [format]
+    found = list_files(path)
+    if not all(os.path.isfile(name) for name in found):
+        return list(FORMATS)
+    return [find_format(*_begin(name)) for name in found]
+
+
+def _begin(path: str) -> tuple[File, Lines]:
+    """Read the beginning of one file."""
     file = find_file(path)
     lines = Lines(file)
     if not lines.head.strip():
         raise ValueError(f"{file.name} is empty.")
+    return file, lines
+
+
+def _open(path: str, format: str | None, options: Options) -> Source:
+    """Open one file."""
+    file, lines = _begin(path)
     return _make(format or find_format(file, lines), file, lines, options)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,7 +162,7 @@ class TableSource(Source):
         self, part: TableBlock, reading: Reading
     ) -> tuple[np.ndarray, list[Tally], dict[str, Any], dict[str, Problem]]:
         """Return the codes of some rows, what was met in them, their labels, weights and groups, and all problems."""
-        codes, tallies = reading.codes(part.table)
+        codes, tallies = self._code(part.table, reading)
         faults = {tally.column.name: self._fault(tally) for tally in tallies if tally.n_faults}
         values = dict.fromkeys(("y", "weight", "group"))
         for role, column, read in (
@@ -174,6 +175,16 @@ class TableSource(Source):
                 faults |= {column: fault} if fault is not None else {}
         problems = {column: Problem(part.place(row), what, count) for column, (row, what, count) in faults.items()}
         return codes, tallies, values, problems
+
+    def _code(self, table: Any, reading: Reading) -> tuple[np.ndarray, list[Tally]]:
+        """Return the codes of some rows, and what was met in them; an error names the column."""
+        try:
+            return reading.codes(table)
+        except ValueError:
+            for column in reading.used:
+                with naming_column(self.name, column.name):
+                    reading._replace(columns=[column]).codes(table)
+            raise
 
     def _read_labels(self, column: Any) -> tuple[np.ndarray, Fault | None]:
         if self._label_kind is None:  # of a table that was not learnt: the first rows tell
@@ -265,7 +276,10 @@ def _pass(source: TableSource, columns: Sequence[str], overrides: Overrides) -> 
             faults.append(read_weights(part.table.column(source.weight))[1])
         if source.group is not None:
             faults.append(read_texts(part.table.column(source.group))[1])
-        summaries = {name: summarise_column(name, part.table.column(name), overrides) for name in columns}
+        summaries = {}
+        for name in columns:
+            with naming_column(source.name, name):
+                summaries[name] = summarise_column(name, part.table.column(name), overrides)
         found.append(Learnt(summaries, kind, any(fault is not None for fault in faults)))
     if not found:
         raise ValueError(f"{source.name} has no rows.")
@@ -325,6 +339,16 @@ def check_names(name: str, columns: Sequence[str]) -> None:
         if column in seen:
             raise ValueError(f"{name} has two columns called {column!r}: rename one of them.")
         seen.add(column)
+
+
+@contextmanager
+def naming_column(name: str, column: str) -> Iterator[None]:
+    """Put the file and the column before errors about cells; those of pyarrow are ValueErrors, too."""
+    try:
+        yield
+    except ValueError as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise ValueError(f"{name}, column {column!r}: {reason}.") from None
 
 
 def require_pyarrow(what: str) -> None:

@@ -6,6 +6,7 @@ refuses is read as text. Python's csv module finds the line of a fault.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -17,12 +18,14 @@ import numpy as np
 from ..tables.cells import find_missing, read_numbers, spellings, trim
 from ..tables.reading import Reading, must_be_text
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
-from .lines import Chunk, Lines
+from .lines import BOM, Chunk, Lines
 from .source import NoRowsError, Options
 
 # Columns that hold numbers in this much text from the beginning are read as numbers.
 GUESS_BYTES = 1 << 20
 DELIMITERS = ",\t;"
+SMALL = 1 << 16  # bytes of text that are read before other threads would begin
+ASCII = bytes(range(128))
 ROW_BIT = 48  # a position is that in the text, below 2^48, plus the number of rows before it times 2^48
 
 
@@ -42,7 +45,8 @@ class DelimitedSource(TableSource):
     def __init__(self, lines: Lines, options: Options) -> None:
         require_pyarrow("CSV")
         self.name, self.size = lines.file.name, lines.file.size
-        self._lines, self._encoding = lines, options.encoding
+        check_delimiter(options.delimiter)
+        self._lines, self._encoding = lines, find_encoding(options.encoding)
         self._read_header(options)
         self._native: set[str] = set()
         self._na_values = list(options.overrides.na_values)
@@ -61,13 +65,12 @@ class DelimitedSource(TableSource):
 
     def _read_header(self, options: Options) -> None:
         """Set the names of the columns, the delimiter and the position of the first row."""
-        chunks = self._lines.chunks(1, quoted=True)
-        chunk = next((chunk for chunk in chunks if chunk.text.strip()), None)
-        if chunk is None:
-            raise ValueError(f"{self.name} is empty.")
-        text = self._decode(chunk)
-        outside_quotes = re.sub(r'"[^"]*"', "", text)
-        self._delimiter = options.delimiter or max(DELIMITERS, key=outside_quotes.count)
+        if options.delimiter is None:
+            outside_quotes = re.sub(r'"[^"]*"', "", self._decode(self._first_chunk(DELIMITERS)))
+            self._delimiter = max(DELIMITERS, key=outside_quotes.count)
+        else:
+            self._delimiter = options.delimiter
+        chunk = self._first_chunk(self._delimiter)
         (_, cells), *more = self._records(chunk)
         if more:
             self._lines.refuse("its lines end with carriage returns alone: convert the line ends.", chunk.start)
@@ -80,6 +83,13 @@ class DelimitedSource(TableSource):
             self._check_header(chunk)
         check_names(self.name, self._names)
 
+    def _first_chunk(self, delimiters: str) -> Chunk:
+        """Return the first line that is not empty, of a text with one of these delimiters."""
+        for chunk in self._lines.chunks(1, 0, delimiters.encode()):
+            if chunk.text.strip():
+                return chunk
+        raise ValueError(f"{self.name} is empty.")
+
     def _check_header(self, chunk: Chunk) -> None:
         counted = [[str(k) for k in range(first, first + len(self._names))] for first in (0, 1)]
         if all(_is_number(name) for name in self._names) and self._names not in counted:
@@ -89,7 +99,7 @@ class DelimitedSource(TableSource):
         """Return the columns that hold numbers in the first rows."""
         import pyarrow.types as types
 
-        chunk = next(self._lines.chunks(GUESS_BYTES, self._first_line, quoted=True), None)
+        chunk = next(self._lines.chunks(GUESS_BYTES, self._first_line, self._delimiter.encode()), None)
         if chunk is None or not chunk.text.strip():
             raise NoRowsError(f"{self.name} has a header but no rows.", self.name, self._names)
         schema = self._read_csv(chunk, self._names, None).schema
@@ -99,7 +109,7 @@ class DelimitedSource(TableSource):
 
     def _read(self, columns: Sequence[str], n_bytes: int, start: int) -> Iterator[TableBlock]:
         first_row, position = divmod(start, 1 << ROW_BIT)
-        for chunk in self._lines.chunks(n_bytes, position or self._first_line, quoted=True):
+        for chunk in self._lines.chunks(n_bytes, position or self._first_line, self._delimiter.encode()):
             table = self._read_columns(chunk, columns)
             if table.num_rows:
                 n_rows = first_row + table.num_rows
@@ -135,20 +145,21 @@ class DelimitedSource(TableSource):
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        text = self._decode(chunk).encode() if self._encoding.lower() not in ("utf-8", "utf8") else chunk.text
+        text = self._decode(chunk).encode() if self._encoding != "utf-8" else chunk.text
+        if text.startswith(BOM):  # pyarrow takes it for a mark even where it is part of the first cell
+            text = BOM + text
         has_quotes = b'"' in text
-        if has_quotes and text.count(b'"') % 2:  # an error, unless the last quote is inside a cell without quotes
-            for _ in self._records(chunk, strict=True):
-                pass
-        nulls = spellings(self._na_values)
+        convert = arrow.ConvertOptions(
+            column_types=types, include_columns=list(columns), null_values=spellings(self._na_values)
+        )
+        parse = arrow.ParseOptions(delimiter=self._delimiter, newlines_in_values=has_quotes)
         for block_size in (1 << 20, min(len(text) + 1, 2**31 - 1)):  # the second for lines longer than the first
+            read = arrow.ReadOptions(use_threads=len(text) > SMALL, column_names=self._names, block_size=block_size)
             try:
-                return arrow.read_csv(
-                    pa.BufferReader(text),
-                    arrow.ReadOptions(column_names=self._names, block_size=block_size),
-                    arrow.ParseOptions(delimiter=self._delimiter, newlines_in_values=has_quotes),
-                    arrow.ConvertOptions(column_types=types, include_columns=list(columns), null_values=nulls),
-                )
+                if len(text) > SMALL:
+                    return arrow.read_csv(pa.BufferReader(text), read, parse, convert)
+                with arrow.open_csv(pa.BufferReader(text), read, parse, convert) as reader:
+                    return reader.read_all()
             except pa.ArrowInvalid as error:
                 self._reason = str(error).splitlines()[0].rstrip(".")
         if types is None:
@@ -173,10 +184,10 @@ class DelimitedSource(TableSource):
                 raise ValueError(f"{self.name}, line {line}: {len(cells)} cells, but {columns}.")
         raise ValueError(f"{self.name}, line {line} or before it: cannot be read as CSV: {self._reason}.")
 
-    def _records(self, chunk: Chunk, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    def _records(self, chunk: Chunk) -> Iterator[tuple[int, list[str]]]:
         """Yield the number and the cells of each line that is not empty, as Python's csv module reads them."""
         first_line = line = self._lines.line_number(chunk.start)
-        reader = csv.reader(io.StringIO(self._decode(chunk), newline=""), delimiter=self._delimiter, strict=strict)
+        reader = csv.reader(io.StringIO(self._decode(chunk), newline=""), delimiter=self._delimiter)
         try:
             for cells in reader:
                 if cells:
@@ -190,9 +201,29 @@ class DelimitedSource(TableSource):
             return chunk.text.decode(self._encoding)
         except UnicodeDecodeError as error:
             what = "not UTF-8: save the file in that encoding, or say with encoding= which it has."
-            if self._encoding.lower() not in ("utf-8", "utf8"):
+            if self._encoding != "utf-8":
                 what = f"not {self._encoding}: say with encoding= which encoding it has."
             self._lines.refuse(what, chunk.start, chunk.text[: error.start])
+
+
+def check_delimiter(delimiter: str | None) -> None:
+    """Raise a ValueError if text cannot be split by a delimiter."""
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
+        accepted = "it must be one ASCII character, neither a quote nor a line end"
+        raise ValueError(f"delimiter={delimiter!r} separates no cells: {accepted}.")
+
+
+def find_encoding(encoding: str) -> str:
+    """Return the usual name of an encoding; raise a ValueError if ASCII does not stay as it is in it."""
+    try:
+        name = codecs.lookup(encoding).name.removesuffix("-sig")  # `Lines` takes care of marks
+        keeps_ascii = ASCII.decode(name).encode() == ASCII
+    except (LookupError, UnicodeError):
+        keeps_ascii = False
+    if not keeps_ascii:
+        accepted = "it must be one in which ASCII stays as it is, such as utf-8 or latin-1"
+        raise ValueError(f"encoding={encoding!r} is not accepted: {accepted}.")
+    return name
 
 
 def _is_number(cell: str) -> bool:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from .paths import File, is_of_the_disk
+from .quotes import Quotes, find_opening
 
 LONGEST_LINE = 1 << 30
 BOM = b"\xef\xbb\xbf"
@@ -68,15 +69,15 @@ class Lines:
         with self._open() as (text, _), self._unpacking():
             self.head = text.read(HEAD_BYTES).removeprefix(BOM)
 
-    def chunks(self, n_bytes: int, start: int = 0, quoted: bool = False) -> Iterator[Chunk]:
-        """Yield chunks of about `n_bytes` from the position `start`; if `quoted`, a quoted cell may have line ends."""
+    def chunks(self, n_bytes: int, start: int = 0, delimiters: bytes = b"") -> Iterator[Chunk]:
+        """Yield chunks of about `n_bytes` from the position `start`; given delimiters, quoted cells stay whole."""
         n_bytes = min(n_bytes, LONGEST_LINE)
         with self._open() as (text, raw):
             with self._unpacking():
                 text.seek(start)
             while True:
                 with self._unpacking():
-                    lines = self._read_lines(text, n_bytes, start, quoted)
+                    lines = self._read_lines(text, n_bytes, start, delimiters)
                 if not lines:
                     return
                 stop = start + len(lines)
@@ -85,16 +86,22 @@ class Lines:
                 yield Chunk(lines if lines.endswith(b"\n") else lines + b"\n", start, stop, raw.tell())
                 start = stop
 
-    def _read_lines(self, text: BinaryIO, n_bytes: int, start: int, quoted: bool) -> bytes:
-        parts = [text.read(n_bytes)]
-        size, open_quote = len(parts[0]), quoted and parts[0].count(b'"') % 2 == 1
-        while parts[-1] and (open_quote or not parts[-1].endswith(b"\n")):
-            parts.append(text.readline(LONGEST_LINE))
+    def _read_lines(self, text: BinaryIO, n_bytes: int, start: int, delimiters: bytes) -> bytes:
+        parts, size, quotes = [text.read(n_bytes)], 0, Quotes(delimiters)
+        while True:
             size += len(parts[-1])
-            open_quote ^= quoted and parts[-1].count(b'"') % 2 == 1
+            if delimiters:
+                quotes.feed(parts[-1] if start > 0 or len(parts) > 1 else parts[-1].removeprefix(BOM))
+            if not parts[-1] or (parts[-1].endswith(b"\n") and not quotes.is_open):
+                break
             if size >= n_bytes + LONGEST_LINE:
                 self.refuse("longer than 1 GiB, or with a quote that is not closed.", start)
-        return b"".join(parts)
+            parts.append(text.readline(LONGEST_LINE))
+        lines = b"".join(parts)
+        if quotes.is_open:
+            before = lines[: find_opening(lines, delimiters)]
+            self.refuse("a quote opens a cell that is not closed before the end of the file.", start, before)
+        return lines
 
     def refuse(self, what: str, start: int, before: bytes = b"") -> NoReturn:
         """Raise a ValueError about the line that follows the text up to `start` and the bytes `before`."""

@@ -10,6 +10,8 @@ from .columns import TableBlock, TableSource, check_names, require_pyarrow
 from .paths import File, is_of_the_disk
 from .source import NoRowsError, Options
 
+SMALL = 1 << 16  # bytes of a file that one thread reads as soon as several
+
 
 class ParquetSource(TableSource):
     """A Parquet file.
@@ -40,15 +42,16 @@ class ParquetSource(TableSource):
 
         width = len(columns) if self.sparse else max(len(columns), self.n_features or 0)
         n_rows, stop = max(1, n_bytes // (8 * width)), 0
-        with self._open() as parquet:
+        with self._open(columns) as parquet:
             for group in range(parquet.num_row_groups):
                 if stop + parquet.metadata.row_group(group).num_rows <= start:
                     stop += parquet.metadata.row_group(group).num_rows
                     continue
-                for batch in parquet.iter_batches(n_rows, row_groups=[group], columns=list(columns)):
+                for batch in parquet.iter_batches(n_rows, [group], list(columns), use_threads=self.size > SMALL):
                     skipped = min(max(0, start - stop), batch.num_rows)
                     first, stop = stop + skipped, stop + batch.num_rows
                     table = pa.Table.from_batches([batch.slice(skipped)])
+                    self._check_cells(table)
                     self._check_labels(table)
                     if table.num_rows:
                         yield TableBlock(table, first, stop, self.size * stop // self._n_rows, _placing(first))
@@ -64,8 +67,19 @@ class ParquetSource(TableSource):
                     f"{self.name}, column {self.target!r}: labels beyond 2^53 are rounded: make them text."
                 )
 
+    def _check_cells(self, table: Any) -> None:
+        """Raise a ValueError if cells are not what their column says: text that is not UTF-8, codes out of range."""
+        import pyarrow as pa
+
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            try:
+                column.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise ValueError(f"{self.name}, column {name!r}: {_describe(error)}.") from None
+
     @contextmanager
-    def _open(self) -> Iterator[Any]:
+    def _open(self, columns: Sequence[str] = ()) -> Iterator[Any]:
+        """Open the file; an error names that of the columns to be read which cannot be."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
@@ -75,11 +89,40 @@ class ParquetSource(TableSource):
                 # buffer of its own: pieces of 64 kB take as long as those of 1 MB.
                 with ParquetFile(raw, buffer_size=1 << 16, pre_buffer=False) as parquet:
                     yield parquet
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, LookupError, UnicodeDecodeError) as error:
                 if is_of_the_disk(error):
                     raise
-                reason = str(error).splitlines()[0].rstrip(".")
-                raise ValueError(f"{self.name} is not a whole Parquet file ({reason}).") from None
+                damaged = self._find_damaged(columns)
+                if damaged is not None:
+                    raise ValueError(f"{self.name}, column {damaged!r}: {_describe(error)}.") from None
+                raise ValueError(f"{self.name} is not a whole Parquet file ({_reason(error)}).") from None
+
+    def _find_damaged(self, columns: Sequence[str]) -> str | None:
+        """Return the first of some columns that cannot be read."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+
+        for name in columns:
+            with self._file.open() as raw, ParquetFile(raw, buffer_size=1 << 16, pre_buffer=False) as parquet:
+                try:
+                    for _ in parquet.iter_batches(columns=[name], use_threads=False):
+                        pass
+                except (pa.ArrowException, OSError, LookupError, UnicodeDecodeError):
+                    return name
+        return None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "names in it are not UTF-8"
+    return str(error).splitlines()[0].rstrip(".")
+
+
+def _describe(error: Exception) -> str:
+    """Return what is wrong with a column."""
+    if "UTF8" in str(error):
+        return "some of its text is not UTF-8: write the file again with text in that encoding"
+    return f"it is damaged ({_reason(error)})"
 
 
 def _placing(first: int) -> Any:

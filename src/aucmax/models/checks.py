@@ -19,7 +19,7 @@ Sizes = dict[str, int]
 Check = Callable[[Any, str, Sizes], None]
 MOST_DIMENSIONS, LONGEST_EMPTY = 8, 1_000_000
 ALIKE = {"u": "i", "S": "U"}
-KINDS = {"f": "floats", "b": "booleans", "i": "integers", "U": "text", "O": "objects"}
+KINDS = {"f": "floats", "d": "doubles", "b": "booleans", "i": "integers", "U": "text", "O": "objects"}
 
 
 def refuse(where: str, found: Any, expected: str) -> None:
@@ -43,7 +43,8 @@ def array(kinds: str, *shape: int | str | None, finite: bool = True) -> Check:
     Parameters
     ----------
     kinds : str
-        Letters of the kinds of dtypes that it may have; u counts as i, and S as U.
+        Letters of the kinds of dtypes that it may have, in the byte order of this machine; u counts as i, and S as U.
+        Floats have 4 or 8 bytes; d stands for those of 8 bytes, one after the other, as compiled loops take them.
     *shape : int, str or None
         Its sizes: a number, a letter, or None for any size.
     finite : bool, default=True
@@ -51,10 +52,10 @@ def array(kinds: str, *shape: int | str | None, finite: bool = True) -> Check:
     """
     named = " or ".join(KINDS[kind] for kind in kinds)
     letters = ", ".join("any" if n is None else str(n) for n in shape)
-    expected = f"an array of {'finite ' if finite and 'f' in kinds else ''}{named} of shape ({letters})"
+    expected = f"an array of {'finite ' if finite and {*kinds} & {*'fd'} else ''}{named} of shape ({letters})"
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
-        if not isinstance(value, np.ndarray) or ALIKE.get(value.dtype.kind, value.dtype.kind) not in kinds:
+        if not isinstance(value, np.ndarray) or not is_of_kind(value, kinds):
             refuse(where, value, expected)
         known = tuple(sizes.get(n, n) if isinstance(n, str) else n for n in shape)
         told = expected + (f" with {', '.join(f'{k}={n}' for k, n in sizes.items())}" if sizes else "")
@@ -71,6 +72,14 @@ def array(kinds: str, *shape: int | str | None, finite: bool = True) -> Check:
             raise ValueError(f"{where} holds objects that are not text")
 
     return check
+
+
+def is_of_kind(value: np.ndarray, kinds: str) -> bool:
+    """Return whether an array has one of these kinds, see `array`."""
+    kind = ALIKE.get(value.dtype.kind, value.dtype.kind)
+    if not value.dtype.isnative or (kind == "f" and value.itemsize not in (4, 8)):
+        return False
+    return kind in kinds or ("d" in kinds and value.dtype == np.float64 and value.flags.c_contiguous)
 
 
 def number(*types: type, low: float = -math.inf, finite: bool = True) -> Check:

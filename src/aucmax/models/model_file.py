@@ -20,6 +20,7 @@ The digest comes first, so that it has the same place in files of every format.
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 import os
@@ -225,6 +226,7 @@ def read_values(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
     return _read(path, kind)[0]
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of aucmax and of the libraries that determine what a file holds.
 

@@ -66,10 +66,10 @@ CLASSIFIER = FIRST | {
 }
 STREAM = fields(
     {
-        "scaling": fields({"shift": array("f", "d"), "unit": array("f", "d")}, required=("shift", "unit")),
+        "scaling": fields({"shift": array("d", "d"), "unit": array("d", "d")}, required=("shift", "unit")),
         "rng": instance(np.random.RandomState),
         "carry": real,
-        "moments": array("f", 2, 3, 2),
+        "moments": array("d", 2, 3, 2),
     },
     required=("scaling", "rng", "carry", "moments"),
 )
@@ -81,7 +81,17 @@ STOCHASTIC = CLASSIFIER | {
 CROSS_VALIDATED = {
     "alphas_": array("f", None),
     "alpha_": real,
-    "cv_results_": fields({"params": items(fields({}, others=plain), "c")}, others=array("fbiU", "c", finite=False)),
+    "cv_results_": fields(
+        {
+            "params": items(fields({}, others=plain), "c"),
+            "param_alpha": array("f", "c"),
+            "mean_test_score": array("f", "c", finite=False),
+            "std_test_score": array("f", "c", finite=False),
+            "rank_test_score": array("i", "c"),
+        },
+        required=("params", "param_alpha", "mean_test_score", "std_test_score", "rank_test_score"),
+        others=array("fbiU", "c", finite=False),
+    ),
 }
 RANK_SVM = CLASSIFIER | {"alpha_": real, "dual_gap_": measured}
 
@@ -147,6 +157,12 @@ SCHEMAS: dict[str, dict[str, Check]] = {
 }
 # What predictions need; a stream of one class has none of these yet.
 TOGETHER = ("coef_", "intercept_", "calibration_", "classes_", "n_features_in_")
+# What must be there with an attribute: code that uses the one uses the others.
+COMPLETED_BY = {
+    "state_": ("_stream", "n_iter_"),
+    "blend_": ("blend_auc_", "cv_results_"),
+    "cv_results_": ("alphas_", "loss_"),
+}
 # What transformers and additive models need.
 NEEDED = {
     "AdditiveAUCClassifier": (*TOGETHER, *ADDITIVE),
@@ -193,8 +209,10 @@ def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
     if attributes and name in NEEDED:
         required = ("n_features_in_", *NEEDED[name])
     fields(schema, required)(attributes, name, sizes)
+    needed = [other for first, others in COMPLETED_BY.items() if first in attributes for other in others]
+    needed += ["alpha_"] if attributes.get("loss_", "blend") != "blend" else []  # members of a blend have their own
+    fields({}, tuple(needed), others=anything)(attributes, name, sizes)
     if "state_" in attributes:
-        fields({}, ("_stream",), others=anything)(attributes, name, sizes)
         estimator._check_state(attributes["state_"], sizes["d"])
     if "terms_" in attributes:
         check_additive(attributes, name)

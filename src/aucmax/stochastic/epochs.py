@@ -26,7 +26,7 @@ import functools
 import warnings
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from scipy.special import logit
@@ -168,7 +168,7 @@ class EpochLoop:
         clf, rng = self.clf, progress["rng"]
         state = progress["state"]
         order, progress["carry"] = clf._order(sample, progress["carry"], rng)
-        clf._epoch(state, sample, clf._draw(state, sample, order, rng))
+        clf._pass(state, sample, order, rng)
 
     def again(self, progress: dict[str, Any]) -> bool:
         """Return whether another pass is needed."""
@@ -332,7 +332,8 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         }
         progress = self._run(loop, progress)
         self.n_iter_ += len(progress["measures"])
-        self.convergence_ = np.append(self.convergence_, progress["measures"])
+        before = getattr(self, "convergence_", np.empty(0))  # `partial_fit` sets none
+        self.convergence_ = np.append(before, progress["measures"])
         coef = loop.coefficients(progress["weights"])
         scores = rows.scores(coef)
         history = rows.reduce(ScoreHistory.of, scores, merge=ScoreHistory.merge)
@@ -382,6 +383,13 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
             self._warn_not_converged(progress["measures"][-1])
         return progress
 
+    def _pass(self, state: Any, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> None:
+        """Draw what a pass visits, and make it."""
+        try:
+            self._epoch(state, sample, self._draw(state, sample, order, rng))
+        except ZeroDivisionError:  # from kernels: in place of a NaN, which `_check_finite` would find
+            self._refuse_weights()
+
     def _order(self, sample: Any, carry: float, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
         """Return the order of a pass over the rows, and the fraction of a row that is left over."""
         weights = sample.weights if self._repeats_rows else None
@@ -411,8 +419,11 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
 
     def _check_finite(self, w: np.ndarray) -> None:
         if not np.isfinite(w).all():
-            length = "eta0" if hasattr(self, "eta0") else "C"
-            raise ValueError(f"The steps of {type(self).__name__} diverged: lower {length}, or leave it at None.")
+            self._refuse_weights()
+
+    def _refuse_weights(self) -> NoReturn:
+        length = "eta0" if hasattr(self, "eta0") else "C"
+        raise ValueError(f"The steps of {type(self).__name__} diverged: lower {length}, or leave it at None.")
 
 
 class OnlineClassifier(StochasticClassifier):
@@ -472,7 +483,7 @@ class OnlineClassifier(StochasticClassifier):
         targets = Targets(positive, sample_weight, np.bincount(positive, sample_weight, 2))
         sample = Sample.of(X, targets, stream.scaling)
         order, carry = row_order(len(sample.positive), sample.weights, False, stream.carry, stream.rng)
-        self._epoch(state, sample, self._draw(state, sample, order, stream.rng))
+        self._pass(state, sample, order, stream.rng)
         w = self._weights(state)
         self._check_finite(w)
         coef = coefficients(w, *stream.scaling)

@@ -29,5 +29,7 @@ def check_like(found: Any, start: Any, where: str, n_features: int) -> None:
     elif (found.dtype, found.shape) != (start.dtype, start.shape):
         told = f"{start.dtype} of shape {start.shape}"
         raise ValueError(f"{where} is {found.dtype} of shape {found.shape}, where {told} is expected")
+    elif not found.flags.c_contiguous:
+        raise ValueError(f"{where} is not in the order of rows")
     elif not np.isfinite(found).all():
         raise ValueError(f"{where} holds values that are not finite")

@@ -126,7 +126,10 @@ def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
     if sign:
         text = pc.replace_substring_regex(text, rf"^([-+]?) *{re.escape(sign)} *", r"\1")
         text = pc.replace_substring_regex(text, rf" *{re.escape(sign)}$", "")
-    text = pc.if_else(pc.match_substring_regex(text, _pattern(thousands, decimal, strict)), text, None)
+    has_form = pc.match_substring_regex(text, _pattern(thousands, decimal, strict))
+    if not pc.any(has_form).as_py():
+        return np.full(len(text), np.nan)
+    text = pc.if_else(has_form, text, None)
     if thousands:
         text = pc.replace_substring(text, thousands, "")
     if decimal != ".":
@@ -194,13 +197,26 @@ def read_dates(text: Any, form: str) -> np.ndarray:
     >>> read_dates(pa.array(["1970-01-02", "1970-01-01T01:00:30Z", "02/01/1970"]), "%Y-%m-%d").tolist()
     [86400.0, 3630.0, nan]
     """
+    return read_days(*split_times(text), form)
+
+
+def split_times(text: Any) -> tuple[Any, Any]:
+    """Return the days and the times of day of dates as text; null where a cell is no date of any form."""
     import pyarrow.compute as pc
 
     found = pc.extract_regex(text, DATE)
-    day, time = pc.struct_field(found, [0]), pc.struct_field(found, [1])
+    return pc.struct_field(found, [0]), pc.struct_field(found, [1])
+
+
+def read_days(day: Any, time: Any, form: str) -> np.ndarray:
+    """Return days of this form with their times as seconds since 1970; NaN where a day has another form."""
+    import pyarrow.compute as pc
+
     days = pc.strptime(day, form, "s", error_is_null=True)
     seconds = days.to_numpy(zero_copy_only=False).astype("datetime64[s]").astype(np.float64)
     seconds[pc.is_null(days).to_numpy(zero_copy_only=False)] = np.nan
+    if days.null_count == len(days):
+        return seconds
     if pc.any(pc.fill_null(pc.not_equal(time, ""), False)).as_py():
         seconds += _seconds(time)
     return seconds

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import DATE_FORMS, DIGITS_FORM, find_missing, list_number_forms, read_dates, read_numbers, trim
+from .cells import DATE_FORMS, DIGITS_FORM, find_missing, list_number_forms, read_days, read_numbers, split_times, trim
 
 MAX_DISTINCT = 10_000  # different texts whose rows are counted
 SECONDS = 86_400  # of a day
+UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of a second
+CALENDAR = (-62_135_596_800, 253_402_300_799)  # the years 1 to 9999, in seconds since 1970
 PARTS = {"month": 12, "weekday": 7, "hour": 24}  # the parts of a date, and how many values each has
 
 
@@ -29,14 +31,17 @@ class NumberSummary(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray, counts: np.ndarray | None = None) -> NumberSummary:
         """Return the summary of finite numbers, each of which occurs once or as `counts` say."""
-        mean = values.mean() if counts is None else np.average(values, weights=counts)
         n_cells = len(values) if counts is None else int(counts.sum())
-        return cls(n_cells, float(mean), float(values.min()), float(values.max()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = values.mean() if counts is None else np.average(values, weights=counts)
+        if not np.isfinite(mean):  # the sum is too large, but no mean is
+            mean = (values * ((1 if counts is None else counts) / n_cells)).sum()
+        return cls(n_cells, float(mean), float(values.min()) + 0.0, float(values.max()) + 0.0)  # -0 is 0
 
     def merge(self, other: NumberSummary) -> NumberSummary:
         """Return the summary of both."""
         n_cells = self.n_cells + other.n_cells
-        mean = self.mean + (other.mean - self.mean) * other.n_cells / n_cells
+        mean = self.mean * (self.n_cells / n_cells) + other.mean * (other.n_cells / n_cells)
         return NumberSummary(n_cells, mean, min(self.low, other.low), max(self.high, other.high))
 
 
@@ -212,10 +217,25 @@ def native_dates(column: Any) -> np.ndarray:
     import pyarrow.compute as pc
 
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    check_dates(column)
     if pa.types.is_timestamp(column.type) and column.type.tz is not None:
         column = pc.local_timestamp(column)
     seconds = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
     return seconds.cast(pa.float64()).to_numpy(zero_copy_only=False) / 1000
+
+
+def check_dates(column: Any) -> None:
+    """Raise a ValueError if a column of dates has one that no calendar has, which other units would not hold."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_days = pa.types.is_date32(column.type)
+    counts = column.cast(pa.int32()).cast(pa.int64()) if is_days else column.cast(pa.int64())
+    unit = column.type.unit if pa.types.is_timestamp(column.type) else "ms"
+    per_second = 1 / SECONDS if is_days else UNITS[unit]
+    low, high = pc.min_max(counts).as_py().values()
+    if low is not None and (low < CALENDAR[0] * per_second or high > CALENDAR[1] * per_second):
+        raise ValueError("it has a date before the year 1 or after the year 9999")
 
 
 def _summarise_numbers(values: np.ndarray) -> ColumnSummary:
@@ -246,8 +266,9 @@ def _summarise_text(text: Any, na_values: Sequence[str], thousands: str | None) 
         known = np.isfinite(read)
         if known.any():
             numbers[form] = NumberSummary.of(read[known], counts[known])
-    for form in (*DATE_FORMS, DIGITS_FORM) if pc.any(pc.match_substring_regex(values, r"^\d{1,4}\W?")).as_py() else ():
-        seconds = read_dates(values, form)
+    day, time = split_times(values)
+    for form in (*DATE_FORMS, DIGITS_FORM) if day.null_count < len(day) else ():
+        seconds = read_days(day, time, form)
         known = np.isfinite(seconds)
         if known.any():
             dates[form] = DateSummary.of(seconds[known], counts[known])

@@ -71,7 +71,7 @@ def compare(
     from ...compare.comparison import compare as compare_methods
     from ...compare.comparison import win_tie_loss
     from ...compare.methods import find_method
-    from ...files import open_source
+    from ...files import find_formats, open_source
     from ...report.html import write_report
     from ..read_file import find_classes, naming, read_rows
     from ..table_model import list_encoded
@@ -95,8 +95,9 @@ def compare(
         "na_values": na_values or (),
         "thousands": thousands,
     }
+    check_used(context, [each for path in data for each in find_formats(path, format)])  # before a pass over tables
     sources = [open_source(path, target=target, positive=positive, with_target=True, **said, **layout) for path in data]
-    check_used(context, [source.format for source in sources])
+    check_used(context, [source.format for source in sources])  # again: that of standard input is known only now
     for path, source in zip(data, sources, strict=True):
         if encoded := list_encoded(source.reading):
             console.note(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -164,7 +165,7 @@ def fit(
     console = Console(quiet, as_json)
     resumed = checkpoint is not None and checkpoint.exists()
     check_inputs([*train, *(test or [])])
-    from ...files import describe_paths, open_source
+    from ...files import describe_paths, find_formats, open_source
     from ...models.model_file import save_model
     from ...report.html import write_report
     from ..fit_file import (
@@ -201,16 +202,10 @@ def fit(
         "na_values": na_values or (),
         "thousands": thousands,
     }
-    source = open_source(train, format=format, with_target=True, **columns, **said, **layout)
-    formats = [source.format]
-    if test:  # its faults are better found before a long fit than after it
-        tested = open_source(test, reading=source.reading, target=source.target, with_target=True, **layout)
-        formats.append(tested.format)
-    by_blocks = cluster is not None or must_read_by_blocks(source, how)
-    estimator = make_estimator(
+    make = partial(
+        make_estimator,
         algorithm,
         random_state,
-        by_blocks,
         loss=loss,
         selection=selection,
         penalty=penalty,
@@ -220,7 +215,16 @@ def fit(
         cv=cv,
         standardize=standardize,
     )
-    check_used(context, formats, estimator)
+    formats = [*find_formats(train, format), *(find_formats(test) if test else [])]
+    check_used(context, formats, make(by_blocks=False))  # before a pass over a table
+    source = open_source(train, format=format, with_target=True, **columns, **said, **layout)
+    formats = [source.format]
+    if test:  # its faults are better found before a long fit than after it
+        tested = open_source(test, reading=source.reading, target=source.target, with_target=True, **layout)
+        formats.append(tested.format)
+    by_blocks = cluster is not None or must_read_by_blocks(source, how)
+    estimator = make(by_blocks=by_blocks)
+    check_used(context, formats, estimator)  # again, since the format of standard input is known only now
     check_outputs({"the model": output, "--report": report}, force or resumed, [*train, *(test or [])], checkpoint)
     begun, rows = time.perf_counter(), None
     with console.progress() as bar:

@@ -80,14 +80,17 @@ def inspect_model(path: Path, top: int, as_json: bool) -> None:
 
 def inspect_table(context: typer.Context, path: Path, as_json: bool, **chosen: Any) -> None:
     """Show how the columns of a table are read."""
-    from ...files import open_source
+    from ...files import find_formats, open_source
     from ..table_model import describe_columns
     from ..unused_options import check_used
 
+    formats = find_formats(path, chosen["format"])
+    if set(formats) & {"csv", "parquet"}:
+        check_used(context, formats)  # before a pass over the table
     source = open_source(path, **chosen)
     if source.reading is None:
         raise ValueError(f"{path} is {source.format}, which has no columns to show: inspect takes a model or a table.")
-    check_used(context, [source.format])
+    check_used(context, [source.format])  # again: that of standard input is known only now
     columns = describe_columns(source.reading)
     values = {"file": str(path), "target": source.target, "features": source.n_features, "table": columns}
     labels = "no target" if source.target is None else f"target {source.target}"

@@ -99,12 +99,13 @@ def prediction_lines(
     file: ModelFile, source: Source, proba: bool, labels: bool, update: Callable[[str, Block], None]
 ) -> Iterator[str]:
     """Yield the lines of the output, those of one block at a time."""
+    from ..read_file import naming
     from ..score_file import without_names
     from ..table_model import split_model
 
     _, inner = split_model(file.model)
     yield csv_text([[*source.kept, "score", *["probability"] * proba, *["label"] * labels]])
-    with without_names():
+    with without_names(), naming(source):
         for block in source.blocks():
             scores = inner.decision_function(block.features)
             columns = [*block.kept, scores.tolist()]

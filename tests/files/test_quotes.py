@@ -1,0 +1,87 @@
+"""Text of CSV is cut at the ends of lines, never inside of a quoted cell."""
+
+import csv
+import io
+import itertools
+import random
+
+import pytest
+
+from aucmax.files import open_source
+from aucmax.files.quotes import Quotes, find_opening
+
+
+def is_open(text, delimiter=b","):
+    """Return whether a text ends inside of a quoted cell, byte by byte."""
+    state = "beginning"
+    for byte in text:
+        if byte == ord('"') and state in ("beginning", "after a quote"):
+            state = "quoted"
+        elif state == "quoted":
+            state = "after a quote" if byte == ord('"') else "quoted"
+        else:
+            state = "beginning" if byte in delimiter + b"\r\n" else "other"
+    return state == "quoted"
+
+
+def feed(parts):
+    quotes = Quotes(b",")
+    for part in parts:
+        quotes.feed(part)
+    return quotes.is_open
+
+
+def test_all_short_texts_are_followed_as_byte_by_byte():
+    for n in range(6):
+        for letters in itertools.product(b'",a\n', repeat=n):
+            text = bytes(letters)
+            for cut in range(n + 1):
+                assert feed([text[:cut], text[cut:]]) == is_open(text), text
+            if is_open(text):
+                start = find_opening(text, b",")
+                assert text[start] == ord('"')
+                assert not is_open(text[:start])
+                assert all(is_open(text[:k]) or text[k - 1] == ord('"') for k in range(start + 1, n + 1))
+
+
+def test_longer_texts_in_parts_are_followed_as_byte_by_byte():
+    rng = random.Random(0)
+    for _ in range(500):
+        text = bytes(rng.choices(b'",a\n\r', k=40))
+        assert feed([text[k : k + 7] for k in range(0, 40, 7)]) == is_open(text)
+
+
+CELLS = ['"two\nlines"', 'a 5" pipe', '"he said ""no"""', '"a"b', 'x"', '""', '"\r\n,"', "red"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_any_blocks_have_the_cells_of_the_csv_module(tmp_path, delimiter):
+    pytest.importorskip("pyarrow")
+    rng, path = random.Random(0), tmp_path / "rows.csv"
+    lines = [delimiter.join([rng.choice(CELLS), str(k), rng.choice(CELLS), str(k % 2)]) for k in range(30)]
+    path.write_bytes(delimiter.join(["a", '"b\nc"', "d", "y"]).encode() + "\r\n".join(["", *lines]).encode())
+    expected = list(csv.reader(io.StringIO("\r\n".join(lines), newline=""), delimiter=delimiter))
+    for n_bytes in (1, 5, 20, 50, 1 << 20):
+        source = open_source(path, keep=["a", "d"])
+        kept = [block.kept for block in source.blocks(n_bytes)]
+        cells = [[cell for block in kept for cell in block[k]] for k in range(2)]
+        assert cells == [[record[0].strip() for record in expected], [record[2].strip() for record in expected]]
+
+
+def test_a_cell_that_is_not_closed_is_refused_with_the_line_where_it_begins(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "rows.csv"
+    path.write_text('a,y\n"1 ""x""",0\n"2\n3,1\n4,0\n')
+    told = f"{path}, line 3: a quote opens a cell that is not closed before the end of the file."
+    with pytest.raises(ValueError, match="not closed") as error:
+        open_source(path)
+    assert str(error.value) == told
+
+
+def test_a_byte_order_mark_inside_of_a_file_is_part_of_its_cell(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "rows.csv"
+    path.write_text("\ufeffa,y\n1,0\n\ufeff2,1\n3,0\n", encoding="utf-8")  # two files with marks, one after the other
+    for n_bytes in (1, 12, 1 << 20):
+        kept = [block.kept[0] for block in open_source(path, keep=["a"]).blocks(n_bytes)]
+        assert [cell for cells in kept for cell in cells] == ["1", "\ufeff2", "3"]
