@@ -15,8 +15,9 @@ from typing import Any, cast
 from ..tables import Overrides, Reading
 from .lines import BOM, HEAD_BYTES, Lines
 from .paths import File, find_file
+from .problems import NoRowsError
 from .several import Path, SeveralFiles, check_columns_of_empty, check_formats, describe_paths, list_files
-from .source import Block, NoRowsError, Options, Source
+from .source import Block, Options, Source
 
 __all__ = ["FORMATS", "Block", "Path", "Source", "describe_paths", "find_formats", "list_files", "open_source"]
 

@@ -19,7 +19,8 @@ from ..tables.cells import find_missing, read_numbers, spellings, trim
 from ..tables.reading import Reading, must_be_text
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
 from .lines import BOM, Chunk, Lines
-from .source import NoRowsError, Options
+from .problems import NoRowsError
+from .source import Options
 
 # Columns that hold numbers in this much text from the beginning are read as numbers.
 GUESS_BYTES = 1 << 20

@@ -8,7 +8,8 @@ from typing import Any
 
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
 from .paths import File, is_of_the_disk
-from .source import NoRowsError, Options
+from .problems import NoRowsError
+from .source import Options
 
 SMALL = 1 << 16  # bytes of a file that one thread reads as soon as several
 

@@ -30,6 +30,24 @@ class Problem(NamedTuple):
         return self._replace(n_cells=self.n_cells + later.n_cells)
 
 
+class NoRowsError(ValueError):
+    """A table has columns but no rows.
+
+    Parameters
+    ----------
+    message : str
+        What is said if it is the only table.
+    name : str
+        The file.
+    columns : list of str
+        The names of its columns.
+    """
+
+    def __init__(self, message: str, name: str, columns: list[str]) -> None:
+        super().__init__(message)
+        self.name, self.columns = name, columns
+
+
 class FileProblems(ValueError):
     """An error about cells of a file; `lines` has one line for each column."""
 

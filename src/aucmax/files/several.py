@@ -7,7 +7,8 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from .source import BLOCK_BYTES, Block, NoRowsError, Source
+from .problems import NoRowsError
+from .source import BLOCK_BYTES, Block, Source
 
 FILE_BITS = 96  # a position is that in a file, below 2^96, plus the number of the file times 2^96
 

@@ -17,24 +17,6 @@ from ..tables.reading import Reading, Tally
 BLOCK_BYTES = 8 << 20
 
 
-class NoRowsError(ValueError):
-    """A table has columns but no rows.
-
-    Parameters
-    ----------
-    message : str
-        What is said if it is the only table.
-    name : str
-        The file.
-    columns : list of str
-        The names of its columns.
-    """
-
-    def __init__(self, message: str, name: str, columns: list[str]) -> None:
-        super().__init__(message)
-        self.name, self.columns = name, columns
-
-
 class Block(NamedTuple):
     """Consecutive rows of a file.
 
