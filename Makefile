@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults constraints clean
+.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -103,6 +103,13 @@ fuzz: $(VENV)/.installed
 faults: $(VENV)/.installed
 	$(BIN)/python fuzz/run_faults.py --write docs/reliability.md
 
+# Builds the site in build/site, offline and with warnings as errors: the reference, the guide and the gallery, whose
+# scripts are run. Then it checks all links, and that no page asks for anything from outside.
+docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -j auto docs build/site
+	$(BIN)/python docs/check_links.py build/site
+
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
@@ -111,10 +118,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 # The newest versions that fit pyproject.toml, pinned.
 constraints:
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'
 	echo "# The exact versions that the Makefile installs; 'make constraints' writes them anew." > constraints.txt
 	$(BIN)/python -m pip freeze --exclude-editable >> constraints.txt
 	touch $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,98 @@
+"""How Sphinx builds the site; `make docs` runs it."""
+
+import re
+import sys
+from pathlib import Path
+
+import matplotlib
+
+import aucmax
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+matplotlib.use("agg")
+
+project = "aucmax"
+author = "The aucmax developers"
+copyright = author
+version = release = aucmax.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    "mathml",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/*.py", "auto_examples/**/*.zip"]
+default_role = "py:obj"
+suppress_warnings = ["config.cache"]  # the classes of sphinx-gallery's configuration cannot be pickled
+
+# Markdown
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_inline"]
+myst_heading_anchors = 4
+html_math_renderer = "mathml"
+
+# The reference
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# The gallery
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["auto_examples"],
+    "filename_pattern": r"/plot_",
+    "doc_module": ("aucmax",),
+    "backreferences_dir": "generated/backreferences",
+    "reference_url": {"aucmax": None},
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "plot_gallery": "True",
+    "write_computation_times": False,
+}
+
+# The pages
+
+html_theme = "pydata_sphinx_theme"
+html_title = "aucmax"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "navbar_persistent": ["search-button"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "which": [], "start": []}
+
+
+def adapt_markdown(app, page: str, source: list[str]) -> None:
+    """Translate what pages have for GitHub: links out of this folder, and anchors in HTML."""
+    for name in ("CONTRIBUTING", "CHANGELOG"):
+        source[0] = source[0].replace(f"](../{name}.md", f"]({name.lower()}.md")
+    source[0] = re.sub(r'^<a id="([\w-]+)"></a>$', r"(\1)=", source[0], flags=re.MULTILINE)
+
+
+def setup(app) -> None:
+    """Connect what this file adds to Sphinx."""
+    app.connect("source-read", adapt_markdown)
