@@ -54,6 +54,7 @@ sphinx_gallery_conf = {
     "doc_module": ("aucmax",),
     "backreferences_dir": "generated/backreferences",
     "reference_url": {"aucmax": None},
+    "subsection_order": [f"../examples/{name}" for name in ("fitting", "judging", "tables", "papers")],
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "show_memory": False,
