@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs constraints clean
+.PHONY: demo test test-data lint types check bench defaults variants losses algorithms which stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -41,9 +41,13 @@ variants: $(VENV)/.installed
 losses: $(VENV)/.installed
 	$(BIN)/python benchmarks/losses.py --write docs/losses.md
 
-# Writes the table of the algorithms into the README.
+# Writes the table of the algorithms into the guide.
 algorithms: $(VENV)/.installed
-	$(BIN)/python benchmarks/algorithms.py --write README.md
+	$(BIN)/python benchmarks/algorithms.py --write docs/guide/papers.md
+
+# Draws the flow chart of docs/which.md.
+which: $(VENV)/.installed
+	$(BIN)/python docs/which_one.py --write docs/which.md
 
 # Measures what epochs and sparse fits cost and writes docs/stochastic.md.
 stochastic: $(VENV)/.installed

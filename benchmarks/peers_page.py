@@ -29,6 +29,7 @@ from peers_summary import (
 
 COMMAND = "make peers"
 COLOURS = {"aucmax": "C3", "linear": "C0", "trees": "0.5"}
+FAMILIES = {"aucmax": "aucmax", "linear": "other linear classifiers", "trees": "trees"}
 HALVES = {"choice": "the half for choices", "verdict": "the half for the verdict"}
 
 
@@ -37,6 +38,7 @@ def write_page(path: Path, kept: dict[str, Any]) -> None:
     summary = summarize(kept)
     figure = path.with_suffix(".svg")
     draw_standings(summary, figure)
+    draw_first(summary, path.with_name("first.svg"))
     partly = [name for name in sorted(kept["data"]) if name not in summary.data]
     unranked = [name for name in competitor_names(kept) if name not in summary.names]
     failures = [f"- {name} on {data}: {reason}" for (data, name), reason in summary.failures.items()]
@@ -354,6 +356,7 @@ def draw_standings(summary: Summary, path: Path) -> None:
     """Draw mean ranks with intervals, and medians and quartiles of AUC differences and time ratios."""
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     rows = standings(summary)[::-1]
     heights = np.arange(len(rows))
@@ -366,12 +369,18 @@ def draw_standings(summary: Summary, path: Path) -> None:
     with matplotlib.rc_context({"svg.hashsalt": "aucmax", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(9.5, 0.9 + 0.28 * len(rows)), layout="constrained")
         panels = figure.subplots(1, 3, sharey=True)
-        titles = ("mean rank, 95% interval", f"AUC less {REFERENCE}'s", f"time over {REFERENCE}'s")
+        titles = (
+            "mean rank with its 95% interval",
+            f"AUC less {REFERENCE}'s,\nmedian and quartiles over the data sets",
+            f"time over {REFERENCE}'s,\nmedian and quartiles over the data sets",
+        )
         for axes, (low, middle, high), title in zip(panels, (placed, gaps, ratios), titles, strict=True):
             axes.hlines(heights, low, high, colors=colours, linewidth=1.5)
             axes.scatter(middle, heights, c=colours, s=24, zorder=3)
             axes.set_title(title, fontsize=9)
             axes.grid(axis="x", linewidth=0.4, alpha=0.5)
+            axes.spines[["top", "right", "left"]].set_visible(False)
+            axes.tick_params(axis="y", length=0)
         panels[0].set_yticks(heights, [row.name for row in rows])
         panels[1].set_xscale("symlog", linthresh=0.01)
         panels[1].set_xticks([-0.1, -0.01, 0, 0.01, 0.1], ["-0.1", "-0.01", "0", "0.01", "0.1"])
@@ -379,11 +388,39 @@ def draw_standings(summary: Summary, path: Path) -> None:
         panels[2].set_xscale("log")
         panels[2].xaxis.set_major_formatter("{x:g}")
         panels[2].axvline(1, color=COLOURS["aucmax"], linewidth=0.6)
-        figure.supxlabel(
-            "middle, right: median and quartiles over the data sets; red: aucmax, blue: other linear ones, grey: trees",
-            fontsize=8,
-        )
+        dots = [Line2D([], [], color=colour, marker="o", markersize=5, linewidth=1.5) for colour in COLOURS.values()]
+        figure.legend(dots, FAMILIES.values(), loc="outside lower center", ncols=len(dots), frameon=False)
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=110)
+
+
+def draw_first(summary: Summary, path: Path) -> None:
+    """Draw what the first screen of the README and of the site shows: mean ranks and times of linear classifiers."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    rows = [row for row in standings(summary) if row.rank][::-1]
+    heights = np.arange(len(rows))
+    colours = [COLOURS["aucmax" if row.name == REFERENCE else "trees"] for row in rows]
+    style = {"svg.hashsalt": "aucmax", "svg.fonttype": "path", "font.size": 10, "savefig.facecolor": "white"}
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=(8.2, 0.7 + 0.27 * len(rows)), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        ranks = np.array([[row.rank.low, row.rank.mean, row.rank.high] for row in rows]).T
+        left.hlines(heights, ranks[0], ranks[2], colors=colours, linewidth=2)
+        left.scatter(ranks[1], heights, c=colours, s=36, zorder=3)
+        right.hlines(heights, 1, [row.ratio for row in rows], colors=colours, linewidth=2)
+        right.scatter([row.ratio for row in rows], heights, c=colours, s=36, zorder=3)
+        left.set_title(f"mean rank by AUC on {len(summary.data)} data sets", fontsize=10)
+        right.set_title(f"time of tuning and fit over {REFERENCE}'s", fontsize=10)
+        left.set_yticks(heights, [row.name for row in rows])
+        right.set_xscale("log")
+        right.set_xticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
+        right.minorticks_off()
+        for axes in (left, right):
+            axes.grid(axis="x", linewidth=0.4, alpha=0.5)
+            axes.spines[["top", "right", "left"]].set_visible(False)
+            axes.tick_params(axis="y", length=0)
+        figure.savefig(path, metadata={"Date": None})
 
 
 def quartiles(values: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "tested",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/*.py", "auto_examples/**/*.zip"]
@@ -94,6 +95,13 @@ def adapt_markdown(app, page: str, source: list[str]) -> None:
     source[0] = re.sub(r'^<a id="([\w-]+)"></a>$', r"(\1)=", source[0], flags=re.MULTILINE)
 
 
+def drop_foreign_references(app, what, name, thing, options, lines: list[str]) -> None:
+    """Leave the text of references into scikit-learn's own pages, which its inherited docstrings have."""
+    for k, line in enumerate(lines):
+        lines[k] = re.sub(r":(?:ref|term):`([^<`]+?)(?: *<[^>]*>)?`", r"\1", line)
+
+
 def setup(app) -> None:
     """Connect what this file adds to Sphinx."""
+    app.connect("autodoc-process-docstring", drop_foreign_references)
     app.connect("source-read", adapt_markdown)

@@ -72,8 +72,8 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         some are left out (see `normalization_`).
 
     gamma : float, default=None
-        The kernel is exp(-gamma |x - u|^2). None uses 1 divided by the mean squared distance of the rows to their mean,
-        computed from the first 80,000 rows if there are more.
+        The kernel is ``exp(-gamma |x - u|^2)``. None uses 1 divided by the mean squared distance of the rows to their
+        mean, computed from the first 80,000 rows if there are more.
 
     kmeans_rows : int, default=None
         Number of rows, drawn at random, whose k-means centres are the landmarks; at least `n_components`. None is
@@ -88,7 +88,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features_in_)
+    components_ : ndarray of shape (n_components, `n_features_in_`)
         The landmarks.
 
     normalization_ : ndarray of shape (n_components, n_features_out)
@@ -101,7 +101,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if X had them.
 
     Notes

@@ -122,7 +122,7 @@ class CBR(OnlineClassifier):
         Whether the last rows of each class are kept, or a uniform sample of those so far.
 
     C : float, default=None
-        The longest step. None takes 0.002 over the root mean square of |z|, the length of the pairs, and 1 with
+        The longest step. None takes 0.002 over the root mean square of ``|z|``, the length of the pairs, and 1 with
         variant="paper", whose values are 2^-10 to 2^10.
 
     eta : float, default=0.7

@@ -114,7 +114,7 @@ class GaussianAUC(VariantMixin, MomentClassifier):
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X had them.
 
     Notes
@@ -283,7 +283,7 @@ class GaussianError(VariantMixin, MomentClassifier):
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X had them.
 
     See Also

@@ -53,7 +53,7 @@ class HSGHT(HardThresholdingClassifier):
         there are fewer.
 
     alpha : float, default=None
-        Strength of an additional L2 penalty, alpha/2 |w|^2 to the mean loss of a row; the papers have none, 0. None
+        Strength of an additional L2 penalty, ``alpha/2 |w|^2`` to the mean loss of a row; the papers have none, 0. None
         uses the same share of the curvature as :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
 
     batch_size : int, default=100

@@ -99,7 +99,7 @@ class SHTAUC(BlockThresholdingClassifier):
     n_iter_ : int
         Passes made.
 
-    convergence_ : ndarray of shape (n_iter_,)
+    convergence_ : ndarray of shape (`n_iter_`,)
         The number that `tol` is compared with, after each pass.
 
     calibration_ : ndarray of shape (2,)
@@ -108,7 +108,7 @@ class SHTAUC(BlockThresholdingClassifier):
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X had them.
 
     Notes

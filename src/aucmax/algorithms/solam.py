@@ -125,7 +125,7 @@ class SOLAM(OnlineClassifier):
     n_iter_ : int
         Passes made.
 
-    convergence_ : ndarray of shape (n_iter_,)
+    convergence_ : ndarray of shape (`n_iter_`,)
         The number that `tol` is compared with, after each pass.
 
     calibration_ : ndarray of shape (2,)
@@ -134,7 +134,7 @@ class SOLAM(OnlineClassifier):
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X had them.
 
     Notes
