@@ -45,6 +45,10 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
+# All checks but those for examples, references and long texts in every method, and for types of what is returned and of
+# parameters that are "as in" another class. The fields of named tuples are attributes, not parameters.
+numpydoc_validation_checks = {"all", "ES01", "EX01", "SA01", "RT01", "RT02", "PR04"}
+numpydoc_validation_exclude = {r"\.(AUCInterval|AUCComparison|PathCV|Comparison|Evaluation|Confusion|RocCurve|Report)$"}
 
 # The gallery
 
@@ -101,7 +105,14 @@ def drop_foreign_references(app, what, name, thing, options, lines: list[str]) -
         lines[k] = re.sub(r":(?:ref|term):`([^<`]+?)(?: *<[^>]*>)?`", r"\1", line)
 
 
+def skip_tuple_members(app, what, name, member, skip: bool, options) -> bool | None:
+    """Leave out the fields of named tuples, which their docstrings list, and the methods of all tuples."""
+    of_tuples = getattr(member, "__objclass__", None) is tuple
+    return True if of_tuples or type(member).__name__ == "_tuplegetter" else None
+
+
 def setup(app) -> None:
     """Connect what this file adds to Sphinx."""
+    app.connect("autodoc-skip-member", skip_tuple_members)
     app.connect("autodoc-process-docstring", drop_foreign_references)
     app.connect("source-read", adapt_markdown)

@@ -2,7 +2,8 @@
 
 python docs/which_one.py --write docs/which.md
 
-The chart is SVG in the colours of the page, so that it can be read on light and dark pages; its boxes are links.
+The chart is a list that `_static/site.css` draws in the colours of the page, light or dark, and below each other on a
+phone. Its boxes are links.
 """
 
 import argparse
@@ -12,8 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 COMMAND = "make which"
-WIDTH, LEFT, RIGHT = 860, 330, 440  # of the chart, of a question and of an answer
-BOX, GAP = 62, 26  # heights
 
 
 class Choice(NamedTuple):
@@ -134,55 +133,18 @@ CHOICES = (
 
 
 def chart() -> str:
-    """Return the flow chart as SVG."""
-    height = len(CHOICES) * (BOX + GAP) + 40
-    parts = [
-        f'<svg class="flow" viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="flow-title">',
-        '<title id="flow-title">From what you have to the estimator to use</title>',
-        text(LEFT / 2 + 5, 18, "Do you have ...", "head"),
-    ]
-    for k, choice in enumerate(CHOICES):
-        top = 30 + k * (BOX + GAP)
-        middle = top + BOX / 2
-        if choice.question:
-            parts += [
-                f'<rect class="question" x="5" y="{top}" width="{LEFT}" height="{BOX}" rx="10"/>',
-                text(5 + LEFT / 2, middle + 5, f"{choice.question}?", "ask"),
-                f'<path class="arrow" d="M{LEFT + 5} {middle} H{WIDTH - RIGHT - 12}"/>',
-                text((LEFT + WIDTH - RIGHT) / 2, middle - 6, "yes", "word"),
-                f'<path class="arrow" d="M{5 + LEFT / 2} {top + BOX} V{top + BOX + GAP - 2}"/>',
-                text(5 + LEFT / 2 + 18, top + BOX + GAP / 2 + 4, "no", "word"),
-            ]
-        else:
-            parts += [
-                f'<path class="arrow" d="M{5 + LEFT / 2} {top - 2} V{middle} H{WIDTH - RIGHT - 12}"/>',
-                text(
-                    (LEFT + WIDTH - RIGHT) / 2 - 60,
-                    middle - 6,
-                    "anything else: ten positives, a million columns",
-                    "word",
-                ),
-            ]
-        parts += answer_box(choice, top)
-    return "\n".join([*parts, "</svg>"])
-
-
-def answer_box(choice: Choice, top: int) -> list[str]:
-    """Return the box of an answer, a link to its chapter, with its parameters."""
-    x = WIDTH - RIGHT
-    names = ", ".join(name for name, _ in choice.parameters)
-    return [
-        f'<a href="{choice.page}.html">',
-        f'<rect class="answer" x="{x}" y="{top}" width="{RIGHT - 5}" height="{BOX}" rx="10"/>',
-        text(x + RIGHT / 2, top + 26, choice.answer, "code"),
-        text(x + RIGHT / 2, top + 47, names, "small"),
-        "</a>",
-    ]
-
-
-def text(x: float, y: float, words: str, look: str) -> str:
-    """Return centred text."""
-    return f'<text class="{look}" x="{x:g}" y="{y:g}" text-anchor="middle">{escape(words)}</text>'
+    """Return the flow chart as a list: a question, the way of a yes, an answer, the way of a no."""
+    lines = ['<ol class="flow" aria-label="From what you have to the estimator to use">']
+    for choice in CHOICES:
+        asked = f"{choice.question}?" if choice.question else "none of these"
+        names = ", ".join(name for name, _ in choice.parameters)
+        yes = "yes " if choice.question else ""
+        lines += [
+            f'<li><span class="question">{escape(asked)}</span><span class="yes">{yes}<span>→</span></span>',
+            f'<a class="answer" href="{choice.page}.html"><b>{escape(choice.answer)}</b><small>{names}</small></a>',
+            '<span class="no">no ↓</span></li>' if choice.question else "</li>",
+        ]
+    return "\n".join([*lines, "</ol>"])
 
 
 def table() -> str:
@@ -197,7 +159,7 @@ def table() -> str:
 
 def block() -> str:
     """Return what stands between the marks of the page."""
-    return f'```{{raw}} html\n<div class="flow-frame">\n{chart()}\n</div>\n```\n\n{table()}'
+    return f"```{{raw}} html\n{chart()}\n```\n\n{table()}"
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ def visit_inline(self, node: nodes.math) -> None:
 
 def visit_display(self, node: nodes.math_block) -> None:
     """Write a formula in a line of its own."""
-    self.body.append(f'<div class="math">{translate(node, as_block=True)}</div>')
+    self.body.append(f'<div class="formula">{translate(node, as_block=True)}</div>')
     raise nodes.SkipNode
 
 

@@ -8,10 +8,11 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-LINES = """:::{{dropdown}} Checked by `{name}` in `{path}`
-:animate: fade-in
+LINES = """:::{{dropdown}} Checked by a test
+:icon: check
 
 ```{{literalinclude}} /../{path}
+:caption: {path}
 :pyobject: {name}
 :language: python
 ```

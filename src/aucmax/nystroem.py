@@ -104,15 +104,15 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if X had them.
 
-    Notes
-    -----
-    With 400 landmarks on covtype, cod-rna and susy, twice the rows or ten iterations of k-means reduced the error of
-    the kernel by at most 4%; starting with k-means++, as here, instead of random rows reduced it by 50, 40 and 3%.
-
     See Also
     --------
     NPSAM : PSAM on these features.
     NBAM : Batch AUC maximisation on these features.
+
+    Notes
+    -----
+    With 400 landmarks on covtype, cod-rna and susy, twice the rows or ten iterations of k-means reduced the error of
+    the kernel by at most 4%; starting with k-means++, as here, instead of random rows reduced it by 50, 40 and 3%.
 
     Examples
     --------

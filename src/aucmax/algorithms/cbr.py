@@ -152,6 +152,10 @@ class CBR(OnlineClassifier):
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
 
+    See Also
+    --------
+    OAM : Without confidences.
+
     Notes
     -----
     What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
@@ -160,10 +164,6 @@ class CBR(OnlineClassifier):
     - C follows the scale of the rows, and need not be tuned;
     - the result has length 1: mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale
       that lasts. This changes no ranking.
-
-    See Also
-    --------
-    OAM : Without confidences.
 
     Examples
     --------

@@ -117,6 +117,11 @@ class GaussianAUC(VariantMixin, MomentClassifier):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X had them.
 
+    See Also
+    --------
+    AUCClassifier : The same weights, with alpha chosen by cross-validation.
+    GaussianError : The least error instead of the largest AUC.
+
     Notes
     -----
     What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
@@ -124,11 +129,6 @@ class GaussianAUC(VariantMixin, MomentClassifier):
     - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it;
     - covariances are shrunk, for data with few rows for their columns;
     - columns are standardised, so that the shrinkage does not depend on their units.
-
-    See Also
-    --------
-    AUCClassifier : The same weights, with alpha chosen by cross-validation.
-    GaussianError : The least error instead of the largest AUC.
 
     References
     ----------

@@ -111,6 +111,11 @@ class SHTAUC(BlockThresholdingClassifier):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X had them.
 
+    See Also
+    --------
+    StoIHT : The same for the logistic loss.
+    AUCClassifier : The exact minimiser for all columns.
+
     Notes
     -----
     What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
@@ -121,11 +126,6 @@ class SHTAUC(BlockThresholdingClassifier):
     - a small L2 penalty, for columns that depend on each other;
     - the rows are shuffled once with both classes spread evenly, and the sum over a block is divided by the mean number
       of rows of a block, so that the gradient is unbiased whatever the order and the number of the rows.
-
-    See Also
-    --------
-    StoIHT : The same for the logistic loss.
-    AUCClassifier : The exact minimiser for all columns.
 
     Examples
     --------

@@ -285,6 +285,11 @@ class UniSqu(UnivariateClassifier):
         The number that `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that
         at 0.
 
+    See Also
+    --------
+    UniExp, UniLog : The exponential and the logistic loss.
+    AUCClassifier : The pairwise square loss. With alpha / 2 it ranks as the minimiser here does.
+
     Notes
     -----
     What the default does otherwise than the papers, and why; docs/variants.md has what it gains:
@@ -295,11 +300,6 @@ class UniSqu(UnivariateClassifier):
     - steps follow the scale of the rows and fall, and the result is an average;
     - there is a penalty;
     - class weights are those of the rows so far, in `fit` as in streams.
-
-    See Also
-    --------
-    UniExp, UniLog : The exponential and the logistic loss.
-    AUCClassifier : The pairwise square loss. With alpha / 2 it ranks as the minimiser here does.
 
     Examples
     --------

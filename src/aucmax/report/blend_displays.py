@@ -114,7 +114,15 @@ class CandidatesDisplay(Display):
         return f"Candidates of a lower AUC are not shown: {hidden} of {len(self.mean)}." if hidden else ""
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles."""
+        """Draw on axes, in the colours of these roles.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Where to draw.
+        colours : mapping
+            The colour of each role, as in `PALETTE`.
+        """
         x, mean = self.x, self.mean
         for kind in sorted(self.lines, key=lambda kind: kind[0]):  # on standardised data, both scalings are one line
             (mark, role), line = self.looks[kind], self.lines[kind]
@@ -203,7 +211,15 @@ class BlendDisplay(Display):
         return [Key("area", SCALING_COLOURS[scaled], f"columns {SCALINGS[scaled]}") for scaled in found]
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles."""
+        """Draw on axes, in the colours of these roles.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Where to draw.
+        colours : mapping
+            The colour of each role, as in `PALETTE`.
+        """
         places = range(len(self.loss))
         strength = 0.4  # as strong as in the legend
         fills = [(colours[SCALING_COLOURS[scaled]], strength) for scaled in self.standardize]

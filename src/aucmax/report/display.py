@@ -65,7 +65,15 @@ class Display:
         return ""
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles."""
+        """Draw on axes, in the colours of these roles.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Where to draw.
+        colours : mapping
+            The colour of each role, as in `PALETTE`.
+        """
         raise NotImplementedError
 
     def plot(self, ax: Any = None) -> Self:

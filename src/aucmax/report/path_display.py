@@ -118,7 +118,15 @@ class PathDisplay(Display):
         return [Key("point", "ink", self.choice), *lines, Key("area", "accent", "± one standard error")]
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles."""
+        """Draw on axes, in the colours of these roles.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Where to draw.
+        colours : mapping
+            The colour of each role, as in `PALETTE`.
+        """
         x, mean, error = self.x, self.mean, self.error
         for label, (mark, role) in self.looks.items():
             line = np.flatnonzero([each == label for each in self.labels])

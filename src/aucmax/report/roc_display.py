@@ -185,7 +185,15 @@ class ROCDisplay(Display):
         ]
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles."""
+        """Draw on axes, in the colours of these roles.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Where to draw.
+        colours : mapping
+            The colour of each role, as in `PALETTE`.
+        """
         axes.plot([0, 1], [0, 1], color=colours["muted"], linestyle=":", linewidth=1)
         curves = [each.roc for each in self.evaluations]
         if len(curves) > 1:

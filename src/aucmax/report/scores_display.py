@@ -143,7 +143,15 @@ class ScoresDisplay(Display):
         return f"{hidden:,} scores further out are not shown." if hidden else ""
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles."""
+        """Draw on axes, in the colours of these roles.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Where to draw.
+        colours : mapping
+            The colour of each role, as in `PALETTE`.
+        """
         for group, role in zip(self.groups, ("other", "accent"), strict=True):
             density = np.histogram(group, self.edges)[0] / (len(group) * np.diff(self.edges))
             axes.stairs(density, self.edges, fill=True, color=colours[role], alpha=0.3)

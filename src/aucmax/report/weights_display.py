@@ -102,7 +102,15 @@ class WeightsDisplay(Display):
         ]
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles."""
+        """Draw on axes, in the colours of these roles.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Where to draw.
+        colours : mapping
+            The colour of each role, as in `PALETTE`.
+        """
         places = range(len(self.names))
         fills = [(colours["accent" if weight > 0 else "other"], 0.4) for weight in self.weights]
         axes.barh(places, self.weights, height=0.7, color=fills)
