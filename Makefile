@@ -25,9 +25,9 @@ types: $(VENV)/.installed
 check: test lint types
 
 # What the benchmarks show and cost: benchmarks/README.md.
-# Measures the ratios of the README again and writes them there.
+# Measures the ratios of docs/speed.md again and writes them there.
 bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/core.py --write README.md
+	$(BIN)/python benchmarks/core.py --write docs/speed.md
 
 # Measures the alternatives to the defaults again and writes docs/defaults.md.
 defaults: $(VENV)/.installed

@@ -29,6 +29,8 @@ from peers_summary import (
 
 COMMAND = "make peers"
 COLOURS = {"aucmax": "C3", "linear": "C0", "trees": "0.5"}
+# The linear classifiers of the README: the default, and the best-known rivals, among them a faster one.
+WELL_KNOWN = (REFERENCE, BASELINE, "LinearSVC", "RidgeClassifierCV", "LinearDiscriminantAnalysis")
 FAMILIES = {"aucmax": "aucmax", "linear": "other linear classifiers", "trees": "trees"}
 HALVES = {"choice": "the half for choices", "verdict": "the half for the verdict"}
 
@@ -50,7 +52,7 @@ def write_page(path: Path, kept: dict[str, Any]) -> None:
         f"Linear classifiers ranked on {len(summary.data)} data sets, with 95% bootstrap intervals over these. One "
         "without a figure comes last on that data set, and trees are not ranked. The second column is the difference "
         f"of mean ranks, paired over the data sets. {nemenyi(summary)} Times are geometric means.",
-        standing_table(summary),
+        standing_table(standings(summary)),
         f"![Ranks, AUC and training time]({figure.name})",
         "## The two halves",
         halves_text(summary),
@@ -88,12 +90,14 @@ def write_readme(path: Path, kept: dict[str, Any]) -> None:
         f"columns, one thread each, measured {dates(kept)}; ranks are among linear classifiers, with 95% bootstrap "
         "intervals, and times are geometric means."
     )
-    lines = [findings(summary)]
+    found = duels(summary)
+    lines = [below(found), times(found), *trees(summary)]
     if "verdict" in summary.halves:
         part = summary.half("verdict")
-        lines.append(f"- On the {len(part.data)} data sets of the half that judges the choices, {place(part)}")
-    bullets = "\n".join(lines)
-    replace_block(path, COMMAND, f"{scope}\n\n{standing_table(summary, short=True)}\n\n{bullets}")
+        lines.insert(0, f"On the {len(part.data)} data sets of the half that judges the choices, {place(part)}")
+    bullets = "\n".join(f"- {line}" for line in lines if line)
+    shown = [row for row in standings(summary) if row.name in WELL_KNOWN or not row.rank]
+    replace_block(path, COMMAND, f"{scope}\n\n{standing_table(shown, short=True)}\n\n{bullets}")
 
 
 # Sentences
@@ -250,10 +254,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, ["---"] * len(header), *rows))
 
 
-def standing_table(summary: Summary, short: bool = False) -> str:
-    """Return the table of ranks, differences and ratios, best rank first, trees last; a short one has fewer columns."""
+def standing_table(shown: Sequence[Standing], short: bool = False) -> str:
+    """Return the table of ranks, differences and ratios; a short one has fewer columns."""
     rows = []
-    for row in standings(summary):
+    for row in shown:
         rank = interval(row.rank) if row.rank else ""
         apart = interval(row.rank_difference, sign="+") if row.rank_difference else ""
         figures = [_or_dash(f"{row.difference:+.4f}", row.difference), _or_dash(f"{row.ratio:.3g}", row.ratio)]
