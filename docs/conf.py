@@ -43,6 +43,7 @@ html_math_renderer = "mathml"
 
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 # All checks but those for examples, references and long texts in every method, and for types of what is returned and of
@@ -62,6 +63,7 @@ sphinx_gallery_conf = {
     "subsection_order": [f"../examples/{name}" for name in ("fitting", "judging", "tables", "papers")],
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
+    "parallel": True,
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,
