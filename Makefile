@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults variants losses algorithms stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults constraints clean
+.PHONY: demo test test-data lint types check bench defaults variants losses algorithms which stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -25,9 +25,9 @@ types: $(VENV)/.installed
 check: test lint types
 
 # What the benchmarks show and cost: benchmarks/README.md.
-# Measures the ratios of the README again and writes them there.
+# Measures the ratios of docs/speed.md again and writes them there.
 bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/core.py --write README.md
+	$(BIN)/python benchmarks/core.py --write docs/speed.md
 
 # Measures the alternatives to the defaults again and writes docs/defaults.md.
 defaults: $(VENV)/.installed
@@ -41,9 +41,13 @@ variants: $(VENV)/.installed
 losses: $(VENV)/.installed
 	$(BIN)/python benchmarks/losses.py --write docs/losses.md
 
-# Writes the table of the algorithms into the README.
+# Writes the table of the algorithms into the guide.
 algorithms: $(VENV)/.installed
-	$(BIN)/python benchmarks/algorithms.py --write README.md
+	$(BIN)/python benchmarks/algorithms.py --write docs/guide/papers.md
+
+# Draws the flow chart of docs/which.md.
+which: $(VENV)/.installed
+	$(BIN)/python docs/which_one.py --write docs/which.md
 
 # Measures what epochs and sparse fits cost and writes docs/stochastic.md.
 stochastic: $(VENV)/.installed
@@ -103,6 +107,13 @@ fuzz: $(VENV)/.installed
 faults: $(VENV)/.installed
 	$(BIN)/python fuzz/run_faults.py --write docs/reliability.md
 
+# Builds the site in build/site, offline and with warnings as errors: the reference, the guide and the gallery, whose
+# scripts are run. Then it checks all links, and that no page asks for anything from outside.
+docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -j auto docs build/site
+	$(BIN)/python docs/check_links.py build/site
+
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
@@ -111,10 +122,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 # The newest versions that fit pyproject.toml, pinned.
 constraints:
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'
 	echo "# The exact versions that the Makefile installs; 'make constraints' writes them anew." > constraints.txt
 	$(BIN)/python -m pip freeze --exclude-editable >> constraints.txt
 	touch $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
-"""The table of the algorithms in the README, made from the registry.
+"""The table of the algorithms in the guide, made from the registry.
 
-python benchmarks/algorithms.py [--write README.md]
+python benchmarks/algorithms.py [--write docs/guide/papers.md]
 """
 
 import argparse

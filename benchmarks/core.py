@@ -1,6 +1,6 @@
 """The exact core against scikit-learn: a table of ratios, each pair timed side by side in one run.
 
-    python benchmarks/core.py [--quick] [--repeats 7] [--write README.md]
+    python benchmarks/core.py [--quick] [--repeats 7] [--write docs/speed.md]
 
 Both sides of a row take turns in the same process, and their medians are compared, so that noise of the machine affects
 both. The last column is the bar that the project has set itself. Rows on real data need the folder of

@@ -29,6 +29,9 @@ from peers_summary import (
 
 COMMAND = "make peers"
 COLOURS = {"aucmax": "C3", "linear": "C0", "trees": "0.5"}
+# The linear classifiers of the README: the default, and the best-known rivals, among them a faster one.
+WELL_KNOWN = (REFERENCE, BASELINE, "LinearSVC", "RidgeClassifierCV", "LinearDiscriminantAnalysis")
+FAMILIES = {"aucmax": "aucmax", "linear": "other linear classifiers", "trees": "trees"}
 HALVES = {"choice": "the half for choices", "verdict": "the half for the verdict"}
 
 
@@ -37,6 +40,7 @@ def write_page(path: Path, kept: dict[str, Any]) -> None:
     summary = summarize(kept)
     figure = path.with_suffix(".svg")
     draw_standings(summary, figure)
+    draw_first(summary, path.with_name("first.svg"))
     partly = [name for name in sorted(kept["data"]) if name not in summary.data]
     unranked = [name for name in competitor_names(kept) if name not in summary.names]
     failures = [f"- {name} on {data}: {reason}" for (data, name), reason in summary.failures.items()]
@@ -48,7 +52,7 @@ def write_page(path: Path, kept: dict[str, Any]) -> None:
         f"Linear classifiers ranked on {len(summary.data)} data sets, with 95% bootstrap intervals over these. One "
         "without a figure comes last on that data set, and trees are not ranked. The second column is the difference "
         f"of mean ranks, paired over the data sets. {nemenyi(summary)} Times are geometric means.",
-        standing_table(summary),
+        standing_table(standings(summary)),
         f"![Ranks, AUC and training time]({figure.name})",
         "## The two halves",
         halves_text(summary),
@@ -86,12 +90,14 @@ def write_readme(path: Path, kept: dict[str, Any]) -> None:
         f"columns, one thread each, measured {dates(kept)}; ranks are among linear classifiers, with 95% bootstrap "
         "intervals, and times are geometric means."
     )
-    lines = [findings(summary)]
+    found = duels(summary)
+    lines = [below(found), times(found), *trees(summary)]
     if "verdict" in summary.halves:
         part = summary.half("verdict")
-        lines.append(f"- On the {len(part.data)} data sets of the half that judges the choices, {place(part)}")
-    bullets = "\n".join(lines)
-    replace_block(path, COMMAND, f"{scope}\n\n{standing_table(summary, short=True)}\n\n{bullets}")
+        lines.insert(0, f"On the {len(part.data)} data sets of the half that judges the choices, {place(part)}")
+    bullets = "\n".join(f"- {line}" for line in lines if line)
+    shown = [row for row in standings(summary) if row.name in WELL_KNOWN or not row.rank]
+    replace_block(path, COMMAND, f"{scope}\n\n{standing_table(shown, short=True)}\n\n{bullets}")
 
 
 # Sentences
@@ -248,10 +254,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, ["---"] * len(header), *rows))
 
 
-def standing_table(summary: Summary, short: bool = False) -> str:
-    """Return the table of ranks, differences and ratios, best rank first, trees last; a short one has fewer columns."""
+def standing_table(shown: Sequence[Standing], short: bool = False) -> str:
+    """Return the table of ranks, differences and ratios; a short one has fewer columns."""
     rows = []
-    for row in standings(summary):
+    for row in shown:
         rank = interval(row.rank) if row.rank else ""
         apart = interval(row.rank_difference, sign="+") if row.rank_difference else ""
         figures = [_or_dash(f"{row.difference:+.4f}", row.difference), _or_dash(f"{row.ratio:.3g}", row.ratio)]
@@ -354,6 +360,7 @@ def draw_standings(summary: Summary, path: Path) -> None:
     """Draw mean ranks with intervals, and medians and quartiles of AUC differences and time ratios."""
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     rows = standings(summary)[::-1]
     heights = np.arange(len(rows))
@@ -366,12 +373,18 @@ def draw_standings(summary: Summary, path: Path) -> None:
     with matplotlib.rc_context({"svg.hashsalt": "aucmax", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(9.5, 0.9 + 0.28 * len(rows)), layout="constrained")
         panels = figure.subplots(1, 3, sharey=True)
-        titles = ("mean rank, 95% interval", f"AUC less {REFERENCE}'s", f"time over {REFERENCE}'s")
+        titles = (
+            "mean rank with its 95% interval",
+            f"AUC less {REFERENCE}'s,\nmedian and quartiles over the data sets",
+            f"time over {REFERENCE}'s,\nmedian and quartiles over the data sets",
+        )
         for axes, (low, middle, high), title in zip(panels, (placed, gaps, ratios), titles, strict=True):
             axes.hlines(heights, low, high, colors=colours, linewidth=1.5)
             axes.scatter(middle, heights, c=colours, s=24, zorder=3)
             axes.set_title(title, fontsize=9)
             axes.grid(axis="x", linewidth=0.4, alpha=0.5)
+            axes.spines[["top", "right", "left"]].set_visible(False)
+            axes.tick_params(axis="y", length=0)
         panels[0].set_yticks(heights, [row.name for row in rows])
         panels[1].set_xscale("symlog", linthresh=0.01)
         panels[1].set_xticks([-0.1, -0.01, 0, 0.01, 0.1], ["-0.1", "-0.01", "0", "0.01", "0.1"])
@@ -379,11 +392,39 @@ def draw_standings(summary: Summary, path: Path) -> None:
         panels[2].set_xscale("log")
         panels[2].xaxis.set_major_formatter("{x:g}")
         panels[2].axvline(1, color=COLOURS["aucmax"], linewidth=0.6)
-        figure.supxlabel(
-            "middle, right: median and quartiles over the data sets; red: aucmax, blue: other linear ones, grey: trees",
-            fontsize=8,
-        )
+        dots = [Line2D([], [], color=colour, marker="o", markersize=5, linewidth=1.5) for colour in COLOURS.values()]
+        figure.legend(dots, FAMILIES.values(), loc="outside lower center", ncols=len(dots), frameon=False)
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=110)
+
+
+def draw_first(summary: Summary, path: Path) -> None:
+    """Draw what the first screen of the README and of the site shows: mean ranks and times of linear classifiers."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    rows = [row for row in standings(summary) if row.rank][::-1]
+    heights = np.arange(len(rows))
+    colours = [COLOURS["aucmax" if row.name == REFERENCE else "trees"] for row in rows]
+    style = {"svg.hashsalt": "aucmax", "svg.fonttype": "path", "font.size": 10, "savefig.facecolor": "white"}
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=(6.6, 0.7 + 0.27 * len(rows)), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        ranks = np.array([[row.rank.low, row.rank.mean, row.rank.high] for row in rows]).T
+        left.hlines(heights, ranks[0], ranks[2], colors=colours, linewidth=2)
+        left.scatter(ranks[1], heights, c=colours, s=36, zorder=3)
+        right.hlines(heights, 1, [row.ratio for row in rows], colors=colours, linewidth=2)
+        right.scatter([row.ratio for row in rows], heights, c=colours, s=36, zorder=3)
+        left.set_title(f"mean rank by AUC\n{len(summary.data)} data sets", fontsize=10)
+        right.set_title(f"time with tuning\nover {REFERENCE}'s", fontsize=10)
+        left.set_yticks(heights, [row.name for row in rows])
+        right.set_xscale("log")
+        right.set_xticks([0.5, 1, 2, 5, 20], ["0.5", "1", "2", "5", "20"])
+        right.minorticks_off()
+        for axes in (left, right):
+            axes.grid(axis="x", linewidth=0.4, alpha=0.5)
+            axes.spines[["top", "right", "left"]].set_visible(False)
+            axes.tick_params(axis="y", length=0)
+        figure.savefig(path, metadata={"Date": None})
 
 
 def quartiles(values: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ bound. Less than 1 MB counts as 1 MB. A fit is stopped after 60 s, and some are 
 method is not tried on larger data.
 
 The slope is that of log time or log memory over log size, by least squares on the upper half of the sizes: 1 means
-linear growth, 0 no growth.
+linear growth, 0 no growth. There is none if a value is off the line by a factor of two or more.
 
 The data are generated as float64; 10% of the rows are positive. Dense columns are standardised and correlated (five
 factors), and the classes are Gaussian with a best AUC of 0.86. Sparse rows are CSR: 60 draws from columns whose
@@ -52,6 +52,7 @@ LIMIT = 60.0  # seconds that a fit may take
 REPEATS, SHORT = 3, 3.0  # fits of fewer seconds than this are repeated
 MEGABYTE = 10**6
 BLOCK = 100_000
+OFF_THE_LINE = 2.0  # the factor by which a value may differ from the line of a slope
 POSITIVE = 0.1  # share of the rows
 N_FACTORS, BEST_AUC = 5, 0.86
 N_DRAWS, N_TOPIC = 60, 2  # columns a sparse row draws; how many of them a positive one draws from its topic
@@ -319,11 +320,14 @@ def run(results: Results, sizes: dict[str, Sequence[int]], limit: float = LIMIT)
 
 
 def slope(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """Return the slope of the logarithms by least squares on the upper half of the points, NaN for less than two."""
+    """Return the slope of the logarithms by least squares on the upper half of the points, NaN if there is none."""
     if len(sizes) < 2:
         return math.nan
     upper = slice(-max(2, math.ceil(len(sizes) / 2)), None)
-    return float(np.polyfit(np.log(sizes[upper]), np.log(values[upper]), 1)[0])
+    x, y = np.log(sizes[upper]), np.log(values[upper])
+    rise, start = np.polyfit(x, y, 1)
+    is_a_line = np.abs(start + rise * x - y).max() < math.log(OFF_THE_LINE)
+    return float(rise) if is_a_line else math.nan
 
 
 def slope_text(sizes: Sequence[float], values: Sequence[float]) -> str:
@@ -394,18 +398,18 @@ def draw(results: Results, name: str, path: Path) -> None:
         matplotlib.rcdefaults()
         # Text stays text, and the same figures make the same file.
         matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "aucmax"})
-        figure = Figure(figsize=(11, 4.5), layout="constrained")
+        figure = Figure(figsize=(10, 4.5), layout="constrained")
         for axes, quantity in zip(figure.subplots(1, 2), QUANTITIES, strict=True):
             for method, marker in zip(SERIES[name].methods, "osD^x", strict=True):
                 sizes, values = line(results, name, method, quantity)
                 look = {"color": "0.4", "linestyle": "--"} if method == LOGISTIC else {}
-                label = f"{method}, slope {slope_text(sizes, values)}"
-                axes.plot(sizes, values, marker=marker, markersize=4, label=label, **look)
+                axes.plot(sizes, values, marker=marker, markersize=4, label=method, **look)
             axes.set(xscale="log", yscale="log", xlabel=SERIES[name].axis, ylabel=quantity.title)
             axes.grid(color="0.9")
             axes.set_axisbelow(True)
             axes.spines[["top", "right"]].set_visible(False)
-            axes.legend(frameon=False, fontsize=9)
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
         write_atomically(path, lambda file: figure.savefig(file, format="svg", metadata={"Date": None}))
 
 

@@ -13,11 +13,17 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "AUCClassifier": "classifier",
     "AdditiveAUCClassifier": "additive.classifier",
+    "BlendDisplay": "report.blend_displays",
+    "CandidatesDisplay": "report.blend_displays",
     "ClassMoments": "data.moments",
     "CurvesDisplay": "additive.displays",
     "ImportanceDisplay": "additive.displays",
     "KMeansNystroem": "nystroem",
     "TableEncoder": "table_encoder",
+    "PathDisplay": "report.path_display",
+    "ROCDisplay": "report.roc_display",
+    "ScoresDisplay": "report.scores_display",
+    "WeightsDisplay": "report.weights_display",
     "PathCV": "selection.cross_validation",
     "Scorecard": "additive.scorecard",
     "cross_validate_path": "selection.cross_validation",
@@ -97,6 +103,12 @@ if TYPE_CHECKING:
     from .models.model_file import load_model as load_model
     from .models.model_file import save_model as save_model
     from .nystroem import KMeansNystroem as KMeansNystroem
+    from .report.blend_displays import BlendDisplay as BlendDisplay
+    from .report.blend_displays import CandidatesDisplay as CandidatesDisplay
+    from .report.path_display import PathDisplay as PathDisplay
+    from .report.roc_display import ROCDisplay as ROCDisplay
+    from .report.scores_display import ScoresDisplay as ScoresDisplay
+    from .report.weights_display import WeightsDisplay as WeightsDisplay
     from .selection.cross_validation import PathCV as PathCV
     from .selection.cross_validation import cross_validate_path as cross_validate_path
     from .table_encoder import TableEncoder as TableEncoder

@@ -35,7 +35,7 @@ class AUCClassifier(MomentClassifier):
     your choice it is the minimiser of that loss, with the regularisation chosen by cross-validation.
 
     A pair of a positive row x+ and a negative row x- has the margin t = w.(x+ - x-). With the mean over all pairs, the
-    objective is
+    objective is::
 
         mean loss(t) + alpha/2 |w|^2                                             penalty="l2"
                      + alpha |w|_1                                               penalty="l1"
@@ -187,7 +187,7 @@ class AUCClassifier(MomentClassifier):
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if X had them.
 
     See Also

@@ -238,7 +238,7 @@ def support_f1(coef: Any, support: ArrayLike, *, threshold: float = 0.0) -> floa
     """Compute how well a classifier has found the columns that matter, as the F1 score of two sets.
 
     Let A be the columns with a nonzero weight, and B the columns that matter. The score is ``2 |A & B| / (|A| + |B|)``,
-    the harmonic mean of the precision |A & B| / |A| and the recall |A & B| / |B|.
+    the harmonic mean of the precision ``|A & B| / |A|`` and the recall ``|A & B| / |B|``.
 
     Parameters
     ----------

@@ -73,8 +73,8 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         some are left out (see `normalization_`).
 
     gamma : float, default=None
-        The kernel is exp(-gamma |x - u|^2). None uses 1 divided by the mean squared distance of the rows to their mean,
-        computed from the first 80,000 rows if there are more.
+        The kernel is ``exp(-gamma |x - u|^2)``. None uses 1 divided by the mean squared distance of the rows to their
+        mean, computed from the first 80,000 rows if there are more.
 
     kmeans_rows : int, default=None
         Number of rows, drawn at random, whose k-means centres are the landmarks; at least `n_components`. None is
@@ -89,7 +89,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features_in_)
+    components_ : ndarray of shape (n_components, `n_features_in_`)
         The landmarks.
 
     normalization_ : ndarray of shape (n_components, n_features_out)
@@ -102,18 +102,18 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if X had them.
-
-    Notes
-    -----
-    With 400 landmarks on covtype, cod-rna and susy, twice the rows or ten iterations of k-means reduced the error of
-    the kernel by at most 4%; starting with k-means++, as here, instead of random rows reduced it by 50, 40 and 3%.
 
     See Also
     --------
     NPSAM : PSAM on these features.
     NBAM : Batch AUC maximisation on these features.
+
+    Notes
+    -----
+    With 400 landmarks on covtype, cod-rna and susy, twice the rows or ten iterations of k-means reduced the error of
+    the kernel by at most 4%; starting with k-means++, as here, instead of random rows reduced it by 50, 40 and 3%.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         For ``output="codes"``, which columns hold codes of levels.
     levels_ : list
         For ``output="codes"``, the levels of each column in the order of their codes; None for numbers.
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
         The columns of the table; those of an array are called x0, x1, ...
     n_features_in_ : int
         Their number.

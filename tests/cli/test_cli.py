@@ -28,10 +28,11 @@ from aucmax.cli import console, fit_file
 from aucmax.cli.app import main
 from aucmax.cli.byte_sizes import format_bytes
 from aucmax.cli.commands.compare import split_names
-from aucmax.cli.display import HELD_OUT, best_index, describe_fitted
+from aucmax.cli.display import HELD_OUT, describe_fitted
 from aucmax.data.file import FileRows
 from aucmax.files import Block, open_source
 from aucmax.models.model_file import read_model
+from aucmax.report.path_display import chosen_index
 
 X, Y = load_breast_cancer(return_X_y=True)
 TRAIN, TEST = slice(0, 400), slice(400, None)
@@ -196,9 +197,9 @@ def test_a_named_loss_has_no_blend(run, folder, tmp_path):
 def test_an_alpha_that_was_not_cross_validated_has_no_auc():
     """`partial_fit` takes another alpha where one is given, and keeps the results of the last cross-validation."""
     clf = AUCClassifier("squared").fit(X[TRAIN], Y[TRAIN])
-    assert describe_fitted(clf)[HELD_OUT] == clf.cv_results_["mean_test_score"][best_index(clf)]
+    assert describe_fitted(clf)[HELD_OUT] == clf.cv_results_["mean_test_score"][chosen_index(clf)]
     clf.set_params(alpha=0.123).partial_fit(X[TEST], Y[TEST])
-    assert best_index(clf) is None
+    assert chosen_index(clf) is None
     assert HELD_OUT not in describe_fitted(clf)
 
 

@@ -17,8 +17,10 @@ from aucmax.compare.comparison import Comparison
 from aucmax.report import figures
 from aucmax.report import html as module
 from aucmax.report.evaluation import evaluate
-from aucmax.report.figures import COLOURS, shorten
+from aucmax.report.figures import COLOURS
 from aucmax.report.html import NONE, Report, render_page, write_report
+from aucmax.report.path_display import N_TICKS
+from aucmax.report.texts import shorten
 from aucmax.selection.cross_validation import PathCV
 from aucmax.solvers.candidate import Candidate
 
@@ -377,7 +379,7 @@ def test_decades_of_alpha_have_room_for_their_labels(axes):
     path = make_path(10.0 ** np.arange(3, -8, -1))
     render_page(Report("", path=path.results()))
     low, high = axes["path"].get_xlim()
-    assert 3 <= sum(low <= tick <= high for tick in axes["path"].get_xticks()) <= figures.N_TICKS
+    assert 3 <= sum(low <= tick <= high for tick in axes["path"].get_xticks()) <= N_TICKS
 
 
 def test_one_candidate_is_no_blend(axes):
@@ -429,11 +431,11 @@ def test_comparison_as_a_table_and_box_plots(axes):
     comparison = make_comparison()
     lines = module._table_lines(comparison)
     mean, deviation = comparison.auc[1].mean(), comparison.auc[1].std()
-    assert lines[1] == ("SOLAM", f"{mean:.4f}", f"± {deviation:.4f}", "0.0123", "0.512", "< 0.001", "0.012", "win")
+    assert lines[1] == ("SOLAM", f"{mean:.4f}", f"± {deviation:.4f}", "0.0123", "0.512", "< 0.001", "0.012", "worse")
     assert lines[0][-3:] == (NONE, NONE, NONE)
     assert lines[2][:3] == ("broken", NONE, "")
     text = Page(render_page(Report("", comparison=comparison))).text
-    assert "how OPAUC fares against each of the others" in text
+    assert "better or worse than OPAUC by a paired t-test" in text
     assert "broken: it has <no> reason" in text
     medians = [np.median(values[np.isfinite(values)]) for values in comparison.auc]
     drawn = [line.get_xdata()[0] for line in axes["boxes0"].lines if line.get_linewidth() == 2]

@@ -102,7 +102,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     strengths_, freedom_ : ndarray of shape (n_terms,)
         The strength of the penalty, and the degrees of freedom of each curve: 0 if it is flat.
 
-    is_categorical_ : ndarray of bool, shape (n_features_in_,)
+    is_categorical_ : ndarray of bool, shape (`n_features_in_`,)
         Which columns are categories.
 
     categories_ : list
@@ -115,7 +115,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if X had them.
 
     See Also

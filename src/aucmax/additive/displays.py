@@ -215,7 +215,18 @@ class ImportanceDisplay:
         return cls([column_name(model, int(j)) for j in order], lost[order]).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the bars."""
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+            The display itself, drawn.
+        """
         from matplotlib import pyplot as plt
 
         if ax is None:

@@ -110,19 +110,43 @@ class Scorecard:
         return lines
 
     def parts(self, X: Any) -> np.ndarray:
-        """Return the points of each row for each curve, shape (n_samples, n_terms)."""
+        """Return the points of each row for each curve, shape (n_samples, n_terms).
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            Rows.
+        """
         cells = self.model._cells(X)
         whole = np.append(np.concatenate(self.points), 0)
         return whole[cells]
 
     def score(self, X: Any) -> np.ndarray:
-        """Return the score of each row: the base points and the points of its curves, shape (n_samples,)."""
+        """Return the score of each row: the base points and the points of its curves, shape (n_samples,).
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            Rows.
+        """
         return self.base_points + self.parts(X).sum(axis=1)
 
     def reasons(self, X: Any, n_reasons: int = 4) -> list[list[tuple[str, int]]]:
         """Return why each score is as low as it is: the curves that take the most points from it.
 
         The mean of each curve over the training rows is 0 points, up to rounding. Only curves below it are named.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            Rows.
+        n_reasons : int, default=4
+            The largest number of curves to name.
+
+        Returns
+        -------
+        reasons : list of list of (str, int)
+            For each row the curves and their points, the worst first.
         """
         names = [term_name(self.model, term) for term in self.model.terms_]
         found = []
@@ -132,7 +156,17 @@ class Scorecard:
         return found
 
     def auc_lost(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the AUC of the model on some rows minus that of the whole points."""
+        """Return the AUC of the model on some rows minus that of the whole points.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+        """
         sign = 1 if self._rises else -1
         positive = np.asarray(y) == self.model.classes_[1]
         return self.model.score(X, y, sample_weight) - float(roc_auc(positive, sign * self.score(X), sample_weight))

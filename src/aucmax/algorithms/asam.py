@@ -29,7 +29,7 @@ class ASAM(PairSamplingClassifier):
     Parameters
     ----------
     alpha : float, default=1e-3
-        Regularisation strength, above 0: the penalty alpha/2 |w|^2 to the mean loss of a pair. The paper's lambda,
+        Regularisation strength, above 0: the penalty ``alpha/2 |w|^2`` to the mean loss of a pair. The paper's lambda,
         whose values are 10^-10 to 10^-7.
 
     eta0 : float, default=None
@@ -79,7 +79,7 @@ class ASAM(PairSamplingClassifier):
 
     - columns are standardised (a shift changes no pair), and eta0 follows their scale: Bottou's rule is for pairs of
       norm 1 or so, and its first steps on others move a score by hundreds;
-    - no step is longer than (1 - w.z) / |z|^2, which takes the pair to its target, as in PSAM: pairs that are much
+    - no step is longer than ``(1 - w.z) / |z|^2``, which takes the pair to its target, as in PSAM: pairs that are much
       longer than others cannot do harm. With the first step of the default this changes little: on eleven data sets
       of up to 60,000 rows it gained 0.0004 in AUC after one pass, better on eight and worse on three, and 0.0002 after
       five. With the longer first steps of Bottou's rule it may change much: on spambase as distributed, alpha=1e-8, one

@@ -122,7 +122,7 @@ class CBR(OnlineClassifier):
         Whether the last rows of each class are kept, or a uniform sample of those so far.
 
     C : float, default=None
-        The longest step. None takes 0.002 over the root mean square of |z|, the length of the pairs, and 1 with
+        The longest step. None takes 0.002 over the root mean square of ``|z|``, the length of the pairs, and 1 with
         variant="paper", whose values are 2^-10 to 2^10.
 
     eta : float, default=0.7
@@ -152,6 +152,10 @@ class CBR(OnlineClassifier):
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
 
+    See Also
+    --------
+    OAM : Without confidences.
+
     Notes
     -----
     What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
@@ -160,10 +164,6 @@ class CBR(OnlineClassifier):
     - C follows the scale of the rows, and need not be tuned;
     - the result has length 1: mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale
       that lasts. This changes no ranking.
-
-    See Also
-    --------
-    OAM : Without confidences.
 
     Examples
     --------

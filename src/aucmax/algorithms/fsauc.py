@@ -112,6 +112,11 @@ class FSAUC(StochasticClassifier):
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
 
+    See Also
+    --------
+    SOLAM : Over an L2 ball, without stages.
+    AUCClassifier : The exact minimisers, with an L1 penalty too.
+
     Notes
     -----
     What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
@@ -122,11 +127,6 @@ class FSAUC(StochasticClassifier):
     - p and the class means are those of all rows, which `fit` knows, instead of running estimates;
     - on sparse rows the projections are made once for several steps, so that a step costs O(nonzeros);
     - the last stage takes the steps that are left over.
-
-    See Also
-    --------
-    SOLAM : Over an L2 ball, without stages.
-    AUCClassifier : The exact minimisers, with an L1 penalty too.
 
     Examples
     --------

@@ -114,8 +114,13 @@ class GaussianAUC(VariantMixin, MomentClassifier):
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X had them.
+
+    See Also
+    --------
+    AUCClassifier : The same weights, with alpha chosen by cross-validation.
+    GaussianError : The least error instead of the largest AUC.
 
     Notes
     -----
@@ -124,11 +129,6 @@ class GaussianAUC(VariantMixin, MomentClassifier):
     - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it;
     - covariances are shrunk, for data with few rows for their columns;
     - columns are standardised, so that the shrinkage does not depend on their units.
-
-    See Also
-    --------
-    AUCClassifier : The same weights, with alpha chosen by cross-validation.
-    GaussianError : The least error instead of the largest AUC.
 
     References
     ----------
@@ -283,7 +283,7 @@ class GaussianError(VariantMixin, MomentClassifier):
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X had them.
 
     See Also

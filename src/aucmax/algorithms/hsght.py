@@ -53,7 +53,7 @@ class HSGHT(HardThresholdingClassifier):
         there are fewer.
 
     alpha : float, default=None
-        Strength of an additional L2 penalty, alpha/2 |w|^2 to the mean loss of a row; the papers have none, 0. None
+        Strength of an additional L2 penalty, ``alpha/2 |w|^2`` to the mean loss of a row; the papers have none, 0. None
         uses the same share of the curvature as :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
 
     batch_size : int, default=100
@@ -74,15 +74,15 @@ class HSGHT(HardThresholdingClassifier):
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.StoIHT`.
 
-    Notes
-    -----
-    What the default does otherwise than the papers, and why; docs/variants.md has what it gains: what
-    :class:`aucmax.StoIHT` does; and the batches of a pass are cut from one random order, so that each row is met once.
-
     See Also
     --------
     StoIHT : With blocks that stay the same.
     SHTAUC : For the pairwise square loss.
+
+    Notes
+    -----
+    What the default does otherwise than the papers, and why; docs/variants.md has what it gains: what
+    :class:`aucmax.StoIHT` does; and the batches of a pass are cut from one random order, so that each row is met once.
 
     Examples
     --------

@@ -117,6 +117,10 @@ class OAM(OnlineClassifier):
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
 
+    See Also
+    --------
+    CBR : With the confidence in each weight, too.
+
     Notes
     -----
     What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
@@ -125,10 +129,6 @@ class OAM(OnlineClassifier):
     - steps follow the scale of the rows and fall, where those of the paper grow with the number of rows: C need not be
       tuned;
     - the result is an average, which carries less of the noise of the last rows.
-
-    See Also
-    --------
-    CBR : With the confidence in each weight, too.
 
     Examples
     --------

@@ -169,6 +169,10 @@ class OPAUC(OnlineClassifier):
     coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
 
+    See Also
+    --------
+    AUCClassifier : The exact minimiser; its `partial_fit` costs O(n_features^2) a row, too.
+
     Notes
     -----
     What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
@@ -177,10 +181,6 @@ class OPAUC(OnlineClassifier):
     - steps follow the scale of the rows and fall: no grid of 23 steps has to be searched;
     - the result is an average: with steps that fall slowly the last weights still carry the noise of single rows;
     - sketches are centred, as covariances are.
-
-    See Also
-    --------
-    AUCClassifier : The exact minimiser; its `partial_fit` costs O(n_features^2) a row, too.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class PSAM(PairSamplingClassifier):
     Parameters
     ----------
     alpha : float, default=1e-3
-        Regularisation strength, above 0: the penalty alpha/2 |w|^2 to the mean loss of a pair. The paper's gamma.
+        Regularisation strength, above 0: the penalty ``alpha/2 |w|^2`` to the mean loss of a pair. The paper's gamma.
 
     eta0, regularize_every, average_every, variant, standardize, max_iter, tol, warm_start, random_state
         As in :class:`aucmax.ASAM`.
@@ -37,15 +37,15 @@ class PSAM(PairSamplingClassifier):
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
 
+    See Also
+    --------
+    ASAM : With gradients, on the smoothed hinge loss.
+
     Notes
     -----
     What the default does otherwise than the paper, and why; docs/variants.md has what it gains: columns are
     standardised (a shift changes no pair), and eta0 follows their scale, where Bottou's rule is for pairs of norm 1 or
     so.
-
-    See Also
-    --------
-    ASAM : With gradients, on the smoothed hinge loss.
 
     Examples
     --------

@@ -120,7 +120,7 @@ class BAM(RankSVM):
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X had them.
 
     See Also
@@ -166,11 +166,14 @@ class SVMPerf(RankSVM):
     C : float, default=0.1
         Weight of the slack, above 0; that of the authors' program, `-c` with `-l 10`.
 
-    standardize, max_iter : bool, int
+    standardize : bool, default=True
         As in :class:`aucmax.BAM`.
 
     tol : float, default=1e-6
         Where Newton's method stops: the duality gap over the objective.
+
+    max_iter : int, default=1000
+        As in :class:`aucmax.BAM`.
 
     Attributes
     ----------

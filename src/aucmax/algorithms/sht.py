@@ -99,7 +99,7 @@ class SHTAUC(BlockThresholdingClassifier):
     n_iter_ : int
         Passes made.
 
-    convergence_ : ndarray of shape (n_iter_,)
+    convergence_ : ndarray of shape (`n_iter_`,)
         The number that `tol` is compared with, after each pass.
 
     calibration_ : ndarray of shape (2,)
@@ -108,8 +108,13 @@ class SHTAUC(BlockThresholdingClassifier):
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X had them.
+
+    See Also
+    --------
+    StoIHT : The same for the logistic loss.
+    AUCClassifier : The exact minimiser for all columns.
 
     Notes
     -----
@@ -121,11 +126,6 @@ class SHTAUC(BlockThresholdingClassifier):
     - a small L2 penalty, for columns that depend on each other;
     - the rows are shuffled once with both classes spread evenly, and the sum over a block is divided by the mean number
       of rows of a block, so that the gradient is unbiased whatever the order and the number of the rows.
-
-    See Also
-    --------
-    StoIHT : The same for the logistic loss.
-    AUCClassifier : The exact minimiser for all columns.
 
     Examples
     --------

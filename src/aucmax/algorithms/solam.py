@@ -125,7 +125,7 @@ class SOLAM(OnlineClassifier):
     n_iter_ : int
         Passes made.
 
-    convergence_ : ndarray of shape (n_iter_,)
+    convergence_ : ndarray of shape (`n_iter_`,)
         The number that `tol` is compared with, after each pass.
 
     calibration_ : ndarray of shape (2,)
@@ -134,8 +134,13 @@ class SOLAM(OnlineClassifier):
     n_features_in_ : int
         Number of features seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, where X had them.
+
+    See Also
+    --------
+    RegSOLAM : With an L2 penalty instead of the ball.
+    AUCClassifier : The exact minimiser.
 
     Notes
     -----
@@ -146,11 +151,6 @@ class SOLAM(OnlineClassifier):
     - without eta0, the steps of w are those for rows of norm 1 (the paper's rows), whatever their norm is, and no row
       moves its own score past its target: eta0 need not be tuned;
     - nothing is averaged before both classes were seen, and step t counts the weights after it.
-
-    See Also
-    --------
-    RegSOLAM : With an L2 penalty instead of the ball.
-    AUCClassifier : The exact minimiser.
 
     Examples
     --------
@@ -238,6 +238,11 @@ class RegSOLAM(SOLAM):
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
 
+    See Also
+    --------
+    SOLAM : With the ball instead.
+    AUCClassifier : The exact minimiser.
+
     Notes
     -----
     What the default does otherwise than the paper, and why, beside what :class:`aucmax.SOLAM` does; docs/variants.md
@@ -245,11 +250,6 @@ class RegSOLAM(SOLAM):
 
     - the penalty is a proximal step: no step takes weights past 0, however strong it is;
     - the penalty counts for p (1 - p): what is minimised is the paper's problem (3), whose (6) is another one.
-
-    See Also
-    --------
-    SOLAM : With the ball instead.
-    AUCClassifier : The exact minimiser.
 
     Examples
     --------

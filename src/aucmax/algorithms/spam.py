@@ -121,6 +121,10 @@ class SPAM(StochasticClassifier):
     coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
 
+    See Also
+    --------
+    AUCClassifier : The exact minimisers.
+
     Notes
     -----
     What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
@@ -130,10 +134,6 @@ class SPAM(StochasticClassifier):
     - alpha is beside f/2, as for all classifiers here, and not beside p (1 - p) f: it does not depend on the classes;
     - an L1 penalty is taken for several steps at once on sparse rows, so that a step costs O(nonzeros) and not
       O(n_features); the result is made sparse in the end.
-
-    See Also
-    --------
-    AUCClassifier : The exact minimisers.
 
     Examples
     --------

@@ -229,7 +229,7 @@ class SPDAM(StochasticClassifier):
     coef_, intercept_, classes_, state_, n_iter_, calibration_, n_features_in_, feature_names_in_
         As in :class:`aucmax.SOLAM`.
 
-    convergence_ : ndarray of shape (n_iter_,)
+    convergence_ : ndarray of shape (`n_iter_`,)
         The relative duality gap after each pass.
 
     See Also

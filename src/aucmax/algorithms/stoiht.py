@@ -35,14 +35,17 @@ class StoIHT(BlockThresholdingClassifier):
         there are fewer.
 
     alpha : float, default=None
-        Strength of an additional L2 penalty, alpha/2 |w|^2 to the mean loss of a row; the papers have none, 0. None
+        Strength of an additional L2 penalty, ``alpha/2 |w|^2`` to the mean loss of a row; the papers have none, 0. None
         uses the same share of the curvature as :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
+
+    n_blocks : int, default=None
+        As in :class:`aucmax.SHTAUC`.
 
     eta0 : float, default=None
         The step; None takes one over the restricted smoothness, which is found on the way, and 1 with variant="paper":
         the papers give no number.
 
-    n_blocks, variant, standardize, max_iter, tol, warm_start, random_state
+    variant, standardize, max_iter, tol, warm_start, random_state
         As in :class:`aucmax.SHTAUC`.
 
     Attributes
@@ -51,16 +54,16 @@ class StoIHT(BlockThresholdingClassifier):
         As in :class:`aucmax.SHTAUC`. The intercept of the logistic loss is in `state_`; `intercept_` is the threshold
         of all classifiers here.
 
+    See Also
+    --------
+    SHTAUC : The same for the pairwise square loss.
+    HSGHT : With batches that grow.
+
     Notes
     -----
     What the default does otherwise than the papers, and why; docs/variants.md has what it gains: what
     :class:`aucmax.SHTAUC` does, and columns are centred, so that the intercept need not follow the weights. The
     intercept starts at the log-odds of the positives instead of 0, and takes its steps in the unit of the columns.
-
-    See Also
-    --------
-    SHTAUC : The same for the pairwise square loss.
-    HSGHT : With batches that grow.
 
     Examples
     --------

@@ -228,7 +228,7 @@ class UniSqu(UnivariateClassifier):
     """Univariate square loss with class weights (Uni-Squ): class-balanced least squares.
 
     It minimises the mean of (1 - s)^2 over the positives plus the mean of (1 + s)^2 over the negatives plus
-    alpha/2 |w|^2, where s = w.x + c. Its minimiser points where that of the pairwise square loss does.
+    ``alpha/2 |w|^2``, where s = w.x + c. Its minimiser points where that of the pairwise square loss does.
 
     Parameters
     ----------
@@ -281,9 +281,14 @@ class UniSqu(UnivariateClassifier):
     n_iter_ : int
         Passes made, or iterations of the exact solver.
 
-    convergence_ : ndarray of shape (n_iter_,)
+    convergence_ : ndarray of shape (`n_iter_`,)
         The number that `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that
         at 0.
+
+    See Also
+    --------
+    UniExp, UniLog : The exponential and the logistic loss.
+    AUCClassifier : The pairwise square loss. With alpha / 2 it ranks as the minimiser here does.
 
     Notes
     -----
@@ -295,11 +300,6 @@ class UniSqu(UnivariateClassifier):
     - steps follow the scale of the rows and fall, and the result is an average;
     - there is a penalty;
     - class weights are those of the rows so far, in `fit` as in streams.
-
-    See Also
-    --------
-    UniExp, UniLog : The exponential and the logistic loss.
-    AUCClassifier : The pairwise square loss. With alpha / 2 it ranks as the minimiser here does.
 
     Examples
     --------
@@ -328,9 +328,9 @@ class UniSqu(UnivariateClassifier):
 class UniExp(UnivariateClassifier):
     """Univariate exponential loss with class weights (Uni-Exp).
 
-    It minimises the mean of exp(-s) over the positives plus the mean of exp(s) over the negatives plus alpha/2 |w|^2,
-    where s = w.x + c. With the best c, the two means together are twice the root of the mean of exp(-w.(x+ - x-)) over
-    all pairs: it ranks as the pairwise exponential loss does, but for the penalty.
+    It minimises the mean of exp(-s) over the positives plus the mean of exp(s) over the negatives plus
+    ``alpha/2 |w|^2``, where s = w.x + c. With the best c, the two means together are twice the root of the mean of
+    exp(-w.(x+ - x-)) over all pairs: it ranks as the pairwise exponential loss does, but for the penalty.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ class UniLog(UnivariateClassifier):
     """Univariate logistic loss with class weights (Uni-Log): class-balanced logistic regression.
 
     It minimises the mean of log(1 + exp(-s)) over the positives plus the mean of log(1 + exp(s)) over the negatives
-    plus alpha/2 |w|^2, where s = w.x + c.
+    plus ``alpha/2 |w|^2``, where s = w.x + c.
 
     Parameters
     ----------

@@ -56,13 +56,15 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
 
 def describe_fitted(model: Any) -> dict[str, Any]:
     """Return what a fit found, as JSON has it."""
+    from ..report.path_display import chosen_index
+
     fitted = {name: getattr(model, f"{name}_") for name in ("loss", "alpha") if hasattr(model, f"{name}_")}
     members = describe_members(model)
     if len(members) == 1:
         fitted["standardize"] = members[0]["standardize"]
     if members:
         fitted[HELD_OUT] = float(model.blend_auc_)
-    elif (best := best_index(model)) is not None:
+    elif (best := chosen_index(model)) is not None:
         fitted[HELD_OUT] = float(model.cv_results_["mean_test_score"][best])
     if is_linear(model):
         fitted["weights not 0"] = int((model.coef_ != 0).sum())
@@ -119,7 +121,7 @@ def show_table(columns: list[dict[str, Any]]) -> list[Table]:
 
 def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a fit found, as pairs of a name and a text."""
-    from ..report.figures import SCALINGS
+    from ..report.blend_displays import SCALINGS
 
     texts = {name: (name, as_text(value)) for name, value in about["fitted"].items()}
     if len(about["blend"]) > 1:
@@ -131,7 +133,7 @@ def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
 
 def show_blend(about: dict[str, Any]) -> list[Table]:
     """Return the table of the members of a blend and of the blend itself; an empty list if there are not several."""
-    from ..report.figures import SCALINGS
+    from ..report.blend_displays import SCALINGS
 
     members = about["blend"]
     if len(members) < 2:
@@ -216,6 +218,8 @@ def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
 
 def show_comparison(comparison: Comparison) -> list[Any]:
     """Return the table of a comparison."""
+    from ..report.html import VERDICTS
+
     rows = []
     for k, row in enumerate(comparison.to_dict()["methods"]):
         if row["mean_auc"] is None:
@@ -230,12 +234,12 @@ def show_comparison(comparison: Comparison) -> list[Any]:
                 f"{row['mean_seconds'] + row['mean_tuning_seconds']:.2f} s",
                 "" if row["pvalue"] is None else f"{row['pvalue']:.4f}",
                 "" if row["corrected_pvalue"] is None else f"{row['corrected_pvalue']:.4f}",
-                row["verdict"] if k else "",
+                VERDICTS[row["verdict"]] if k else "",
             )
         )
     n_fits = comparison.auc.shape[1]
-    against = f", {comparison.methods[0]} against the others" if len(comparison.methods) > 1 else ""
-    title = f"{comparison.data}: test AUC over {n_fits} splits{against}"
+    beside = f", the others beside {comparison.methods[0]}" if len(comparison.methods) > 1 else ""
+    title = f"{comparison.data}: test AUC over {n_fits} splits{beside}"
     header = ("", "AUC", "std", "fit", "with tuning", "p", "p (corrected)", "")
     failures = [f"{name}: {reason}" for name, reason in comparison.failures.items()]
     return [make_table(title, header, rows, right=range(1, 7)), *failures]
@@ -258,11 +262,12 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
     import numpy as np
 
     from ..report.html import Report
+    from ..report.path_display import chosen_index
     from .score_file import classes_of
     from .table_model import split_model
 
     _, model = split_model(file.model)
-    best, blend = best_index(model), getattr(model, "blend_", None)
+    best, blend = chosen_index(model), getattr(model, "blend_", None)
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
     return Report(
@@ -290,35 +295,22 @@ def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | 
 
     Where the standard deviations of the columns are known, each weight is multiplied by that of its column.
     """
-    import numpy as np
-
+    from ..report import weights_display
     from .table_model import feature_names, split_model
 
     (_, model), spreads = split_model(file.model), file.notes.get("spreads")
     if not is_linear(model):
         return None
-    weights = model.coef_[0] if spreads is None else model.coef_[0] * spreads
-    names = feature_names(file.model)
-    chosen = [j for j in np.argsort(-np.abs(weights), kind="stable")[:n] if weights[j]]
-    return [(f"column {j + 1}" if names is None else str(names[j]), float(weights[j])) for j in chosen]
-
-
-def best_index(model: Any) -> int | None:
-    """Return the index of the candidate that cross-validation chose; None if it chose none, or blended several."""
-    if not hasattr(model, "cv_results_") or hasattr(model, "blend_"):
-        return None
-    for k, candidate in enumerate(model.cv_results_["params"]):
-        if all(getattr(model, f"{name}_", None) == value for name, value in candidate.items()):
-            return k
-    return None
+    return weights_display.largest_weights(model.coef_[0], spreads, feature_names(file.model), n_weights=n)
 
 
 def comparison_report(found: list[Comparison], folds: int, repeats: int) -> Report:
     """Return the report of comparisons."""
     from ..report.html import Report
 
+    often = f", {repeats} times" if repeats > 1 else ""
     summary = [
-        ("protocol", f"{repeats} times {folds}-fold, stratified; parameters chosen inside each training part"),
+        ("protocol", f"{folds} stratified folds{often}; parameters chosen inside each training part"),
         ("test", f"paired t-tests of {found[0].methods[0]} against the others at 95%"),
         ("aucmax", __version__),
     ]

@@ -136,7 +136,13 @@ class ClassMoments:
             )
 
     def absorb(self, other: ClassMoments) -> None:
-        """Add the rows of other moments, in place."""
+        """Add the rows of other moments, in place.
+
+        Parameters
+        ----------
+        other : ClassMoments
+            Moments of the same columns and classes.
+        """
         self._check_compatible(other)
         for c in range(2):
             self._add(c, other.weight[c], other.mean[c], other.scatter[c])
@@ -160,7 +166,13 @@ class ClassMoments:
         return new
 
     def widened(self, n_features: int) -> ClassMoments:
-        """Return the moments of the same rows with columns of zeros appended, up to `n_features` columns."""
+        """Return the moments of the same rows with columns of zeros appended, up to `n_features` columns.
+
+        Parameters
+        ----------
+        n_features : int
+            The number of columns, at least as many as there are.
+        """
         more = n_features - self.n_features
         if not more:
             return self
@@ -168,14 +180,33 @@ class ClassMoments:
         return self._with(self.weight, np.pad(self.mean, columns), np.pad(self.scatter, (*columns, (0, more))))
 
     def relabelled(self, classes: Any, swapped: bool = False) -> ClassMoments:
-        """Return the same moments under other labels; `swapped` makes the negative class the positive one."""
+        """Return the same moments under other labels; `swapped` makes the negative class the positive one.
+
+        Parameters
+        ----------
+        classes : pair of labels
+            The new labels of the negative and the positive class.
+        swapped : bool, default=False
+            Whether the negative class becomes the positive one.
+        """
         turn = -1 if swapped else 1
         new = self._with(self.weight[::turn], self.mean[::turn], self.scatter[::turn])
         new.classes = check_classes(classes)
         return new
 
     def merge(self, *others: ClassMoments) -> ClassMoments:
-        """Return the moments of these rows and those of `others` together."""
+        """Return the moments of these rows and those of `others` together.
+
+        Parameters
+        ----------
+        *others : ClassMoments
+            Moments of the same columns and classes.
+
+        Returns
+        -------
+        merged : ClassMoments
+            The moments of all rows; these ones are not changed.
+        """
         merged = self.copy()
         for other in others:
             merged.absorb(other)
@@ -187,6 +218,16 @@ class ClassMoments:
         A class that keeps less than a billionth of its weight counts as empty. The rounding error is relative to the
         moments of all rows, so the result loses digits if nearly all rows are taken away. Merging the moments of the
         remaining parts is safer where these are known.
+
+        Parameters
+        ----------
+        other : ClassMoments
+            Moments of the same columns and classes.
+
+        Returns
+        -------
+        rest : ClassMoments
+            The moments of the other rows; these ones are not changed.
         """
         self._check_compatible(other)
         rest = self.copy()
@@ -230,16 +271,34 @@ class ClassMoments:
         return self._with(self.weight, self.mean, np.multiply.outer(share, self.scatter.sum(axis=0)))
 
     def squared_loss(self, w: np.ndarray) -> float:
-        """Return the mean of (1 - w.(x+ - x-))^2 over all pairs of a positive and a negative row."""
+        """Return the mean of (1 - w.(x+ - x-))^2 over all pairs of a positive and a negative row.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_features,)
+            Weights.
+        """
         means, variances = self.project(w)
         return float((1 - (means[1] - means[0])) ** 2 + variances.sum())
 
     def squared_loss_gradient(self, w: np.ndarray) -> np.ndarray:
-        """Return the gradient of `squared_loss`."""
+        """Return the gradient of `squared_loss`.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_features,)
+            Weights.
+        """
         return 2 * (self.pair_scatter() @ w - self.delta)
 
     def project(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return means and variances of the scores x.w in the two classes, each of shape (2,)."""
+        """Return means and variances of the scores x.w in the two classes, each of shape (2,).
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_features,)
+            Weights.
+        """
         self.check_both_classes()
         variances = np.array([w @ self.scatter[c] @ w for c in range(2)]) / self.weight
         return self.mean @ w, np.maximum(variances, 0)
@@ -259,7 +318,13 @@ class ClassMoments:
         return spread(within + share.prod() * self.delta**2, share @ self.mean)
 
     def rescaled(self, scale: np.ndarray) -> ClassMoments:
-        """Return the moments of X / scale, without touching X."""
+        """Return the moments of X / scale, without touching X.
+
+        Parameters
+        ----------
+        scale : ndarray of shape (n_features,)
+            What each column is divided by.
+        """
         return self._with(self.weight.copy(), self.mean / scale, self.scatter / np.outer(scale, scale))
 
     def standardized(self) -> ClassMoments:
@@ -276,7 +341,13 @@ class ClassMoments:
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the moments to an ``.npz`` file, whole or not at all."""
+        """Write the moments to an ``.npz`` file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The file; an existing one is replaced.
+        """
         write_atomically(
             path,
             lambda file: np.savez(
@@ -291,7 +362,18 @@ class ClassMoments:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ClassMoments:
-        """Read what `save` wrote; nothing in the file is executed."""
+        """Read what `save` wrote; nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        moments : ClassMoments
+            The moments.
+        """
         with open(path, "rb") as file:
             try:
                 with np.load(file, allow_pickle=False) as arrays:

@@ -11,7 +11,9 @@ from ..additive.displays import WIDE, Curve, curve_of, most_varied
 from ..additive.importance import auc_lost_without
 from ..additive.labels import column_name
 from ..additive.scorecard import Entry, Scorecard
-from .figures import COLOURS, Drawing, Key, draw_svg, shorten
+from .display import Key
+from .figures import COLOURS, Drawing, draw_svg
+from .texts import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,15 +7,21 @@ light and dark pages. Text stays text, in the font of the reader's system.
 from __future__ import annotations
 
 import io
-import itertools
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .blend_displays import BlendDisplay, CandidatesDisplay
+from .display import Key
 from .evaluation import Evaluation
+from .path_display import PathDisplay
+from .roc_display import ROCDisplay
+from .scores_display import ScoresDisplay
+from .texts import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,34 +55,6 @@ STYLE: dict[Any, Any] = {
     "lines.linewidth": 1.6,
     "text.parse_math": False,
 }
-N_BINS = 60
-OUTER = 0.001  # share of the scores of a class that may lie outside the histogram on each side
-MARKS = {"line": "-", "dash": "--", "dots": ":"}
-OTHER_LINES = tuple((mark, colour) for colour in ("other", "muted") for mark in MARKS)
-LABELS = {"alpha": "alpha {}", "n_nonzero": "{} nonzero weights", "loss": "{}"}
-# The columns that the penalty of a candidate sees, by `standardize`, and their colours.
-SCALINGS = {True: "standardised", False: "as they are"}
-SCALING_COLOURS = {True: "accent", False: "other"}
-N_TICKS = 7  # decades of a logarithmic axis that have a label, at most
-BAR_SHARE = 0.5  # of the width, for the longest bar; its text takes the rest
-
-
-class Key(NamedTuple):
-    """An entry of a legend.
-
-    Attributes
-    ----------
-    mark : str
-        "line", "dash", "dots", "area", "point" or "ring".
-    colour : str
-        Its role, a key of `COLOURS`.
-    text : str
-        What it means.
-    """
-
-    mark: str
-    colour: str
-    text: str
 
 
 class Drawing(NamedTuple):
@@ -100,60 +78,23 @@ class Drawing(NamedTuple):
     note: str = ""
 
 
-def shorten(text: str, length: int = 28) -> str:
-    """Return text in one line of at most this length, without characters that do not show.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    length : int, default=28
-        The most characters.
-
-    Returns
-    -------
-    short : str
-        The text, or its beginning and its end with an ellipsis between them.
-
-    Examples
-    --------
-    >>> from aucmax.report.figures import shorten
-    >>> shorten("the_mean_of_all_measurements_of_the_last_year", 20)
-    'the_mean_o…last_year'
-    """
-    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
-    if len(text) <= length:
-        return text
-    tail = (length - 1) // 2
-    return f"{text[: length - 1 - tail]}…{text[len(text) - tail :]}"
-
-
-def number_text(value: float, form: str = ".4g") -> str:
-    """Return a number as a figure shows it."""
-    return format(value, form).rstrip(".").replace("-", "\N{MINUS SIGN}")
-
-
 def draw_roc(evaluation: Evaluation) -> Drawing:
     """Draw the ROC curve, its confidence band and the point of best balanced accuracy."""
-    curve, best = evaluation.roc, evaluation.best
-    point = 1 - best.specificity, best.recall
+    display, best = ROCDisplay([evaluation]), evaluation.best
 
     def paint(axes: Axes) -> None:
-        axes.plot([0, 1], [0, 1], color=COLOURS["muted"], linestyle=":", linewidth=1)
-        axes.fill_between(curve.fpr, curve.low, curve.high, color=COLOURS["accent"], alpha=0.18, linewidth=0)
-        axes.plot(curve.fpr, curve.tpr, color=COLOURS["accent"])
-        axes.plot(*point, "o", color=COLOURS["ink"], markersize=6)
-        axes.set(xlabel="false positive rate", ylabel="true positive rate", xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
+        display.paint(axes, COLOURS)
+        axes.plot(1 - best.specificity, best.recall, "o", color=COLOURS["ink"], markersize=6)
 
-    level = f"{100 * evaluation.confidence_level:g}%"
+    area, chance = display.keys
     return Drawing(
-        "ROC curve",
+        display.title,
         draw_svg("roc", f"ROC curve with an area of {evaluation.auc.auc:.4f}", paint),
         [
-            Key("line", "accent", f"area {evaluation.auc.auc:.4f}"),
-            Key("area", "accent", f"{level} confidence at each false positive rate"),
+            area,
+            Key("area", "accent", f"{100 * evaluation.confidence_level:g}% confidence at each false positive rate"),
             Key("point", "ink", f"best balanced accuracy, {best.balanced_accuracy:.4f}"),
-            Key("dots", "muted", "chance"),
+            chance,
         ],
     )
 
@@ -162,177 +103,36 @@ def draw_distributions(
     negatives: np.ndarray, positives: np.ndarray, names: tuple[str, str], evaluation: Evaluation | None
 ) -> Drawing:
     """Draw the densities of the scores of the two classes, with the thresholds."""
-    groups = [np.asarray(group, dtype=np.float64) for group in (negatives, positives)]
-    low = min(np.quantile(group, OUTER, method="lower") for group in groups)
-    high = max(np.quantile(group, 1 - OUTER, method="higher") for group in groups)
-    n_bins = int(np.clip(4 * np.cbrt(min(map(len, groups))), 10, N_BINS))  # twice Rice's rule
-    edges = np.linspace(low, high, n_bins + 1) if high > low else np.linspace(low - 0.5, low + 0.5, 4)
-
-    marks = [(0.0, Key("dots", "muted", "threshold of the model, 0"))]
-    if evaluation is not None:
-        best = evaluation.best.threshold
-        marks.append((best, Key("dash", "ink", f"best balanced accuracy, {number_text(best)}")))
-    marks = [mark for mark in marks if edges[0] <= mark[0] <= edges[-1]]  # a distant one would squeeze the rest
-
-    def paint(axes: Axes) -> None:
-        for group, colour in zip(groups, ("other", "accent"), strict=True):
-            density = np.histogram(group, edges)[0] / (len(group) * np.diff(edges))
-            axes.stairs(density, edges, fill=True, color=COLOURS[colour], alpha=0.3)
-            axes.stairs(density, edges, color=COLOURS[colour], linewidth=1.4)
-        for threshold, key in marks:
-            axes.axvline(threshold, color=COLOURS[key.colour], linestyle=MARKS[key.mark], linewidth=1.2)
-        axes.set(xlabel="score", ylabel="density", ylim=(0, None))
-
-    classes = [Key("area", colour, shorten(name)) for colour, name in zip(("other", "accent"), names, strict=True)]
-    hidden = sum(np.count_nonzero((group < edges[0]) | (group > edges[-1])) for group in groups)
-    return Drawing(
-        "Scores of the two classes",
-        draw_svg("scores", "Histograms of the scores of the two classes", paint),
-        [*classes, *(key for _, key in marks)],
-        f"{hidden:,} scores further out are not shown." if hidden else "",
-    )
+    best = None if evaluation is None else evaluation.best.threshold
+    display = ScoresDisplay(negatives, positives, names=names, threshold=0.0, best=best)
+    svg = draw_svg("scores", "Histograms of the scores of the two classes", partial(display.paint, colours=COLOURS))
+    return Drawing(display.title, svg, display.keys, display.note)
 
 
 def draw_path(results: Mapping[str, Any], best: int | None) -> Drawing:
     """Draw the cross-validated AUC along alpha, or along the number of weights, with the choice marked."""
-    mean = np.asarray(results["mean_test_score"], dtype=np.float64)
-    splits = np.array([auc for name, auc in results.items() if re.fullmatch(r"split\d+_test_score", name)])
-    error = splits.std(axis=0, ddof=1) / np.sqrt(len(splits)) if len(splits) > 1 else np.zeros(len(mean))
-    best = int(np.argmax(mean)) if best is None else best
-    along, labels = _lines(results)
-    x = np.asarray(results[f"param_{along}"], dtype=np.float64)
-    others = [label for label in dict.fromkeys(labels) if label != labels[best]]
-    looks = dict(zip(others, itertools.cycle(OTHER_LINES), strict=False)) | {labels[best]: ("line", "accent")}
-
-    def paint(axes: Axes) -> None:
-        for label, (mark, colour) in looks.items():
-            line = np.flatnonzero([each == label for each in labels])
-            line = line[np.argsort(x[line])]
-            axes.plot(x[line], mean[line], color=COLOURS[colour], linestyle=MARKS[mark])
-            if label == labels[best]:
-                limits = mean[line] - error[line], mean[line] + error[line]
-                axes.fill_between(x[line], *limits, color=COLOURS["accent"], alpha=0.18, linewidth=0)
-        axes.plot(x[best], mean[best], "o", color=COLOURS["ink"], markersize=6)
-        _scale(axes, x)
-        axes.set(xlabel=along, ylabel="cross-validated AUC")
-
-    choice = f"{along} = {x[best]:.4g} is chosen, AUC {mean[best]:.4f}"
-    return Drawing(
-        f"AUC along {along}",
-        draw_svg("path", f"Cross-validated AUC along {along}: {choice}", paint),
-        [
-            Key("point", "ink", choice),
-            *(Key(*look, label or "mean of the splits") for label, look in reversed(looks.items())),
-            Key("area", "accent", "± one standard error"),
-        ],
-    )
+    display = PathDisplay(results, best_index=best)
+    description = f"Cross-validated AUC along {display.along}: {display.choice}"
+    svg = draw_svg("path", description, partial(display.paint, colours=COLOURS))
+    return Drawing(display.title, svg, display.keys)
 
 
 def draw_blend(blend: Mapping[str, Any]) -> Drawing:
     """Draw the share of each member of a blend as a bar, with its loss, scaling, alpha and cross-validated AUC."""
-    loss, standardize, alpha, share, auc = (
-        np.asarray(blend[name]).tolist() for name in ("loss", "standardize", "alpha", "share", "auc")
-    )
-    places = range(len(loss))
-    labels = [f"{loss[k]}\nalpha {number_text(alpha[k], '.3g')}, {SCALINGS[standardize[k]]}" for k in places]
-
-    def paint(axes: Axes) -> None:
-        colours = [(COLOURS[SCALING_COLOURS[scaled]], 0.4) for scaled in standardize]  # as strong as in the legend
-        bars = axes.barh(places, share, height=0.55, color=colours)
-        texts = [f"{share[k]:.0%}, AUC {auc[k]:.4f}" for k in places]
-        axes.bar_label(bars, texts, padding=4, color=COLOURS["muted"], fontsize=9.5)
-        axes.set_yticks(places, labels)
-        axes.set(xlim=(0, max(share) / BAR_SHARE), ylim=(len(loss) - 0.5, -0.5), xticks=[])
-        axes.grid(visible=False)
-        axes.spines["bottom"].set_visible(False)
-
-    members = "; ".join(f"{share[k]:.0%} {labels[k]}".replace("\n", ", ") for k in places)
-    return Drawing(
-        "Shares of the blend",
-        draw_svg("blend", f"Shares of the members of the blend: {members}", paint, 0.3 + 0.5 * len(loss)),
-        [
-            Key("area", SCALING_COLOURS[scaled], f"columns {SCALINGS[scaled]}")
-            for scaled in SCALINGS
-            if scaled in standardize
-        ],
-    )
+    display = BlendDisplay(blend)
+    named = zip(display.share, display.labels, strict=True)
+    members = "; ".join(f"{share:.0%} {label}".replace("\n", ", ") for share, label in named)
+    description = f"Shares of the members of the blend: {members}"
+    svg = draw_svg("blend", description, partial(display.paint, colours=COLOURS), 0.3 + 0.5 * len(display.share))
+    return Drawing(display.title, svg, display.keys)
 
 
 def draw_candidates(results: Mapping[str, Any], blend: Mapping[str, Any], auc: float) -> Drawing:
     """Draw the cross-validated AUC of all candidates along alpha, with the members of the blend and its AUC marked."""
-    mean, x = (np.asarray(results[name], dtype=np.float64) for name in ("mean_test_score", "param_alpha"))
-    kinds = list(zip(np.asarray(results["param_standardize"]).tolist(), results["param_loss"], strict=True))
-    lines = {kind: np.flatnonzero([each == kind for each in kinds]) for kind in dict.fromkeys(kinds)}
-    looks = _looks(lines)
-    several = len(blend["alpha"]) > 1
-    low = _lowest_shown(mean, lines.values(), blend["auc"])
-
-    def paint(axes: Axes) -> None:
-        for kind in sorted(lines, key=lambda kind: kind[0]):  # on standardised data, both scalings are the same line
-            line = lines[kind]
-            (mark, colour), ordered = looks[kind], line[np.argsort(x[line])]
-            style: dict[str, Any] = {"marker": "o", "markersize": 5} if mark == "point" else {"linestyle": MARKS[mark]}
-            axes.plot(x[ordered], mean[ordered], color=COLOURS[colour], **style)
-        ring: dict[str, Any] = {"markerfacecolor": "none", "markersize": 9, "markeredgewidth": 1.4}
-        axes.plot(blend["alpha"], blend["auc"], "o", color=COLOURS["ink"], **ring)
-        if several:
-            axes.axhline(auc, color=COLOURS["ink"], linewidth=1)
-        _scale(axes, x)
-        axes.set(xlabel="alpha", ylabel="cross-validated AUC")
-        if low > mean.min():
-            top = max(auc, mean.max())
-            axes.set_ylim(low, top + 0.05 * (top - low))
-
-    hidden = np.count_nonzero(mean < low)
-    told = f"the blend, AUC {auc:.4f}" if several else f"{blend['loss'][0]} is chosen, AUC {auc:.4f}"
-    marks = [Key("line", "ink", told), Key("ring", "ink", "its members")] if several else [Key("ring", "ink", told)]
-    return Drawing(
-        "AUC of the candidates",
-        draw_svg("candidates", f"Cross-validated AUC of {len(x)} candidates along alpha: {told}", paint),
-        [*marks, *(Key(*look, f"{loss}, {SCALINGS[scaled]}") for (scaled, loss), look in looks.items())],
-        f"Candidates of a lower AUC are not shown: {hidden} of {len(mean)}." if hidden else "",
-    )
-
-
-def _lowest_shown(mean: np.ndarray, lines: Iterable[np.ndarray], members: np.ndarray) -> float:
-    """Return the lowest AUC to show: half of the height is for the members and the best candidates of all lines."""
-    best = [*(mean[line].max() for line in lines), *members]
-    low, high = min(best), max(best)
-    return float(low - (high - low)) if high > low else float(mean.min())
-
-
-def _looks(lines: Mapping[tuple[bool, str], np.ndarray]) -> dict[tuple[bool, str], tuple[str, str]]:
-    """Return mark and colour of each line of candidates: the mark is that of its loss, the colour of its scaling."""
-    long = dict.fromkeys(loss for (_, loss), line in lines.items() if len(line) > 1)
-    marks = dict(zip(long, itertools.cycle(MARKS), strict=False))
-    return {kind: (marks.get(kind[1], "point"), SCALING_COLOURS[kind[0]]) for kind in lines}
-
-
-def _lines(results: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Return the parameter on the horizontal axis, and for each candidate the label of its line."""
-    grid = {name: np.asarray(results[f"param_{name}"]).tolist() for name in LABELS if f"param_{name}" in results}
-    varied = [name for name, values in grid.items() if len(set(values)) > 1]
-    along = next((name for name in varied if name != "loss"), "alpha")
-    apart = [name for name in varied if name != along]
-    return along, [", ".join(LABELS[name].format(grid[name][k]) for name in apart) for k in range(len(grid[along]))]
-
-
-def _scale(axes: Axes, x: np.ndarray) -> None:
-    """Make the axis of a path logarithmic; zero has no logarithm and stands a decade to the left."""
-    from matplotlib import ticker
-
-    above = x[x > 0]
-    if not len(above) or x.min() == x.max():
-        return
-    if len(above) < len(x):
-        axes.set_xscale("symlog", linthresh=above.min())
-    else:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(
-            ticker.LogLocator(subs=(1,) if x.max() > 50 * x.min() else (1, 2, 5), numticks=N_TICKS)
-        )
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.minorticks_off()
+    display = CandidatesDisplay(results, blend, auc)
+    description = f"Cross-validated AUC of {len(display.x)} candidates along alpha: {display.choice}"
+    svg = draw_svg("candidates", description, partial(display.paint, colours=COLOURS))
+    return Drawing(display.title, svg, display.keys, display.note)
 
 
 def draw_convergence(measures: np.ndarray) -> Drawing:

@@ -22,9 +22,8 @@ from .figures import (
     draw_distributions,
     draw_path,
     draw_roc,
-    number_text,
-    shorten,
 )
+from .texts import number_text, shorten
 
 if TYPE_CHECKING:
     import os
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from .curves import AdditiveParts
 
 NONE = "\N{EN DASH}"
+# How a method fares beside the first, by the verdict of the first against it.
+VERDICTS = {"win": "worse", "tie": "tie", "loss": "better", "": ""}
 
 
 class Report(NamedTuple):
@@ -195,7 +196,7 @@ class TableLine(NamedTuple):
     pvalue, corrected : str
         Of the paired t-test against the first method, without and with Nadeau and Bengio's correction.
     verdict : str
-        "win", "tie" or "loss" of the first method.
+        Whether it is better or worse than the first method.
     """
 
     method: str
@@ -227,7 +228,7 @@ def _table_lines(comparison: Comparison) -> list[TableLine]:
                 with_tuning=text(seconds + comparison.tuning_seconds[k].mean(), ".3g"),
                 pvalue=chance(comparison.pvalues[k]),
                 corrected=chance(comparison.corrected_pvalues[k]),
-                verdict=comparison.verdicts[k] or NONE,
+                verdict=VERDICTS[comparison.verdicts[k]] or NONE,
             )
         )
     return lines

@@ -1,0 +1,246 @@
+"""CandidatesDisplay, the AUC of all candidates of a blend, and BlendDisplay, the shares of its members."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .display import MARKS, Display, Key
+from .path_display import scale_axis
+from .texts import number_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The columns that the penalty of a candidate sees, by `standardize`, and their colours.
+SCALINGS = {True: "standardised", False: "as they are"}
+SCALING_COLOURS = {True: "accent", False: "other"}
+BAR_SHARE = 0.5  # of the width, for the longest bar; its text takes the rest
+
+
+class CandidatesDisplay(Display):
+    """The cross-validated AUC of all candidates of a blend along alpha, with its members and its AUC marked.
+
+    Use :meth:`from_estimator` to make one. Half of the height is for the members and the best candidates of all lines;
+    candidates far below are not shown.
+
+    Parameters
+    ----------
+    results : mapping
+        ``cv_results_`` of an :class:`AUCClassifier` with loss="auto".
+    blend : mapping
+        Its ``blend_``.
+    auc : float
+        Its ``blend_auc_``.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes, after `plot`.
+    figure_ : matplotlib Figure
+        The figure, after `plot`.
+
+    See Also
+    --------
+    BlendDisplay : The shares of the members.
+    PathDisplay : The same for one loss.
+
+    Examples
+    --------
+    >>> from aucmax import AUCClassifier, CandidatesDisplay
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> clf = AUCClassifier().fit(*load_breast_cancer(return_X_y=True))
+    >>> display = CandidatesDisplay.from_estimator(clf)
+    >>> display.ax_.get_xlabel()
+    'alpha'
+    """
+
+    title = "AUC of the candidates"
+
+    def __init__(self, results: Mapping[str, Any], blend: Mapping[str, Any], auc: float) -> None:
+        self.mean, self.x = (np.asarray(results[name], dtype=np.float64) for name in ("mean_test_score", "param_alpha"))
+        self.blend, self.auc = blend, auc
+        kinds = list(zip(np.asarray(results["param_standardize"]).tolist(), results["param_loss"], strict=True))
+        self.lines = {kind: np.flatnonzero([each == kind for each in kinds]) for kind in dict.fromkeys(kinds)}
+        self.looks = looks_of(self.lines)
+        self.low = lowest_shown(self.mean, self.lines.values(), blend["auc"])
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the candidates of a fitted blend.
+
+        Parameters
+        ----------
+        estimator : AUCClassifier
+            The classifier, fitted with loss="auto".
+        ax : matplotlib Axes, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : CandidatesDisplay
+            The display, drawn.
+        """
+        check_is_fitted(estimator, "blend_")
+        return cls(estimator.cv_results_, estimator.blend_, estimator.blend_auc_).plot(ax)
+
+    @property
+    def several(self) -> bool:
+        """Whether the blend has more than one member."""
+        return len(self.blend["alpha"]) > 1
+
+    @property
+    def choice(self) -> str:
+        """The blend, or its only member, in words."""
+        chosen = "the blend" if self.several else f"{self.blend['loss'][0]} is chosen"
+        return f"{chosen}, AUC {self.auc:.4f}"
+
+    @property
+    def keys(self) -> list[Key]:
+        """The entries of the legend."""
+        marks = [Key("ring", "ink", self.choice)]
+        if self.several:
+            marks = [Key("line", "ink", self.choice), Key("ring", "ink", "its members")]
+        return [*marks, *(Key(*look, f"{loss}, {SCALINGS[scaled]}") for (scaled, loss), look in self.looks.items())]
+
+    @property
+    def note(self) -> str:
+        """How many candidates are not shown."""
+        hidden = np.count_nonzero(self.mean < self.low)
+        return f"Candidates of a lower AUC are not shown: {hidden} of {len(self.mean)}." if hidden else ""
+
+    def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
+        """Draw on axes, in the colours of these roles.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Where to draw.
+        colours : mapping
+            The colour of each role, as in `PALETTE`.
+        """
+        x, mean = self.x, self.mean
+        for kind in sorted(self.lines, key=lambda kind: kind[0]):  # on standardised data, both scalings are one line
+            (mark, role), line = self.looks[kind], self.lines[kind]
+            ordered = line[np.argsort(x[line])]
+            style: dict[str, Any] = {"marker": "o", "markersize": 5} if mark == "point" else {"linestyle": MARKS[mark]}
+            axes.plot(x[ordered], mean[ordered], color=colours[role], **style)
+        ring: dict[str, Any] = {"markerfacecolor": "none", "markersize": 9, "markeredgewidth": 1.4}
+        axes.plot(self.blend["alpha"], self.blend["auc"], "o", color=colours["ink"], **ring)
+        if self.several:
+            axes.axhline(self.auc, color=colours["ink"], linewidth=1)
+        scale_axis(axes, x)
+        axes.set(xlabel="alpha", ylabel="cross-validated AUC")
+        if self.low > mean.min():
+            top = max(self.auc, mean.max())
+            axes.set_ylim(self.low, top + 0.05 * (top - self.low))
+
+
+class BlendDisplay(Display):
+    """The share of each member of a blend as a bar, with its loss, scaling, alpha and cross-validated AUC.
+
+    Use :meth:`from_estimator` to make one.
+
+    Parameters
+    ----------
+    blend : mapping
+        ``blend_`` of an :class:`AUCClassifier` with loss="auto".
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes, after `plot`.
+    figure_ : matplotlib Figure
+        The figure, after `plot`.
+
+    See Also
+    --------
+    CandidatesDisplay : What the members were chosen from.
+
+    Examples
+    --------
+    >>> from aucmax import AUCClassifier, BlendDisplay
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> clf = AUCClassifier().fit(*load_breast_cancer(return_X_y=True))
+    >>> display = BlendDisplay.from_estimator(clf)
+    >>> len(display.ax_.patches) == len(clf.blend_["share"])
+    True
+    """
+
+    title = "Shares of the blend"
+
+    def __init__(self, blend: Mapping[str, Any]) -> None:
+        self.loss, self.standardize, self.alpha, self.share, self.auc = (
+            np.asarray(blend[name]).tolist() for name in ("loss", "standardize", "alpha", "share", "auc")
+        )
+        self.size = 6.5, 0.6 + 0.5 * len(self.loss)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the shares of the members of a fitted blend.
+
+        Parameters
+        ----------
+        estimator : AUCClassifier
+            The classifier, fitted with loss="auto".
+        ax : matplotlib Axes, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : BlendDisplay
+            The display, drawn.
+        """
+        check_is_fitted(estimator, "blend_")
+        return cls(estimator.blend_).plot(ax)
+
+    @property
+    def labels(self) -> list[str]:
+        """Loss, alpha and scaling of each member."""
+        members = zip(self.loss, self.alpha, self.standardize, strict=True)
+        return [f"{loss}\nalpha {number_text(alpha, '.3g')}, {SCALINGS[scaled]}" for loss, alpha, scaled in members]
+
+    @property
+    def keys(self) -> list[Key]:
+        """The entries of the legend."""
+        found = [scaled for scaled in SCALINGS if scaled in self.standardize]
+        return [Key("area", SCALING_COLOURS[scaled], f"columns {SCALINGS[scaled]}") for scaled in found]
+
+    def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
+        """Draw on axes, in the colours of these roles.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Where to draw.
+        colours : mapping
+            The colour of each role, as in `PALETTE`.
+        """
+        places = range(len(self.loss))
+        strength = 0.4  # as strong as in the legend
+        fills = [(colours[SCALING_COLOURS[scaled]], strength) for scaled in self.standardize]
+        bars = axes.barh(places, self.share, height=0.55, color=fills)
+        texts = [f"{share:.0%}, AUC {auc:.4f}" for share, auc in zip(self.share, self.auc, strict=True)]
+        axes.bar_label(bars, texts, padding=4, color=colours["muted"], fontsize=9.5)
+        axes.set_yticks(places, self.labels)
+        axes.set(xlim=(0, max(self.share) / BAR_SHARE), ylim=(len(self.loss) - 0.5, -0.5), xticks=[])
+        axes.grid(visible=False)
+        axes.spines["bottom"].set_visible(False)
+
+
+def lowest_shown(mean: np.ndarray, lines: Iterable[np.ndarray], members: np.ndarray) -> float:
+    """Return the lowest AUC to show: half of the height is for the members and the best candidates of all lines."""
+    best = [*(mean[line].max() for line in lines), *members]
+    low, high = min(best), max(best)
+    return float(low - (high - low)) if high > low else float(mean.min())
+
+
+def looks_of(lines: Mapping[tuple[bool, str], np.ndarray]) -> dict[tuple[bool, str], tuple[str, str]]:
+    """Return mark and colour of each line of candidates: the mark is that of its loss, the colour of its scaling."""
+    long = dict.fromkeys(loss for (_, loss), line in lines.items() if len(line) > 1)
+    marks = dict(zip(long, itertools.cycle(MARKS), strict=False))
+    return {kind: (marks.get(kind[1], "point"), SCALING_COLOURS[kind[0]]) for kind in lines}

@@ -1,0 +1,132 @@
+"""What all displays share: one drawing for a figure of matplotlib and for the page of a report.
+
+A display paints axes in colours that are given by their roles, and lists the entries of its legend. `plot` makes a
+figure with that legend. The report turns the same drawing into SVG, and the same entries into HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The colours of a figure by their roles; the page of a report has others.
+PALETTE = {"ink": "black", "muted": "0.5", "line": "0.8", "accent": "C0", "other": "C1"}
+MARKS: dict[str, Any] = {"line": "-", "dash": "--", "dots": ":"}
+AREA_ALPHA = 0.18
+
+
+class Key(NamedTuple):
+    """An entry of a legend.
+
+    Attributes
+    ----------
+    mark : str
+        "line", "dash", "dots", "area", "point" or "ring".
+    colour : str
+        Its role, a key of `PALETTE`.
+    text : str
+        What it means.
+    """
+
+    mark: str
+    colour: str
+    text: str
+
+
+class Display:
+    """A figure that paints itself on any axes, in any colours.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes, after `plot`.
+    figure_ : matplotlib Figure
+        The figure, after `plot`.
+    """
+
+    ax_: Any
+    figure_: Any
+    size: tuple[float, float] = (5.5, 4.2)  # inches
+    title: str = ""
+
+    @property
+    def keys(self) -> list[Key]:
+        """The entries of the legend."""
+        raise NotImplementedError
+
+    @property
+    def note(self) -> str:
+        """A sentence about what is not shown; empty if everything is."""
+        return ""
+
+    def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
+        """Draw on axes, in the colours of these roles.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Where to draw.
+        colours : mapping
+            The colour of each role, as in `PALETTE`.
+        """
+        raise NotImplementedError
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : Display
+            The display itself, drawn.
+        """
+        return self._plot(ax, PALETTE)
+
+    def _plot(self, ax: Any, colours: Mapping[str, Any]) -> Self:
+        from matplotlib import pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=self.size, layout="constrained")
+        self.paint(ax, colours)
+        add_legend(ax, self.keys, colours)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def add_legend(axes: Any, keys: list[Key], colours: Mapping[str, Any]) -> None:
+    """Draw a legend; entries of an earlier display on the same axes stay, and the same text is written once."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    entries: dict[str, Any] = {}
+    if (earlier := axes.get_legend()) is not None:
+        entries = {text.get_text(): handle for text, handle in zip(earlier.texts, earlier.legend_handles, strict=True)}
+    for mark, role, text in keys:
+        colour = colours[role]
+        if mark == "area":
+            entries.setdefault(text, Patch(color=colour, alpha=2 * AREA_ALPHA, linewidth=0))
+        elif mark in MARKS:
+            entries.setdefault(text, Line2D([], [], color=colour, linestyle=MARKS[mark]))
+        else:
+            fill = "none" if mark == "ring" else colour
+            entries.setdefault(text, Line2D([], [], color=colour, marker="o", linestyle="", markerfacecolor=fill))
+    if entries:
+        legend = axes.legend(entries.values(), entries.keys(), fontsize="small")
+        for text in legend.texts:  # names of classes are not formulas
+            text.set_parse_math(False)
+
+
+def scores_of(estimator: Any, X: Any) -> tuple[np.ndarray, float]:
+    """Return the scores of a fitted classifier and their threshold: `decision_function`, or else probabilities."""
+    if hasattr(estimator, "decision_function"):
+        return np.asarray(estimator.decision_function(X)), 0.0
+    return np.asarray(estimator.predict_proba(X))[:, 1], 0.5

@@ -1,0 +1,236 @@
+"""ROCDisplay: the ROC curve with its confidence band, or the curves of several folds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from ..metrics import _check_labels, _check_scores
+from .display import AREA_ALPHA, PALETTE, Display, Key, scores_of
+from .evaluation import Evaluation, evaluate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class ROCDisplay(Display):
+    """The ROC curve with its confidence band, and the area with DeLong's interval.
+
+    Use :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_cv_results` to make one. Of several folds, each
+    has a thin curve, and the thick one is the mean of their true positive rates at each false positive rate.
+
+    Parameters
+    ----------
+    evaluations : sequence of Evaluation
+        What was measured, on one set of rows or on the test rows of each fold.
+    name : str, default=""
+        The name of the model in the legend.
+    color : str, default="C0"
+        The colour of the curve, as matplotlib names it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes, after `plot`.
+    figure_ : matplotlib Figure
+        The figure, after `plot`.
+
+    See Also
+    --------
+    roc_auc_ci : The area with its interval.
+    compare_auc : The test of two areas on the same rows.
+    ScoresDisplay : The scores of the two classes.
+
+    Notes
+    -----
+    The band is for each false positive rate separately. It is a stratified bootstrap, made at least as wide as
+    Wilson's interval; see :func:`aucmax.report.evaluation.evaluate`.
+
+    Examples
+    --------
+    >>> from aucmax import ROCDisplay
+    >>> display = ROCDisplay.from_predictions([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6])
+    >>> display.keys[0].text
+    'AUC 0.8889 (0.5809 to 1.0000)'
+    """
+
+    size = (4.6, 4.6)
+    title = "ROC curve"
+
+    def __init__(self, evaluations: Sequence[Evaluation], *, name: str = "", color: str = "C0") -> None:
+        self.evaluations = list(evaluations)
+        self.name, self.color = name, color
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        confidence_level: float = 0.95,
+        name: str | None = None,
+        color: str = "C0",
+        ax: Any = None,
+    ) -> Self:
+        """Draw the ROC curve of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            Its `decision_function` is used, or `predict_proba` if it has none.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows that the classifier was not fitted to.
+        y : array-like of shape (n_samples,)
+            Their labels; the larger of the two is positive.
+        confidence_level : float in (0, 1), default=0.95
+            The level of the band and of the interval.
+        name : str, default=None
+            The name in the legend; None for that of the class of the estimator.
+        color : str, default="C0"
+            The colour of the curve.
+        ax : matplotlib Axes, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : ROCDisplay
+            The display, drawn.
+        """
+        name = type(estimator).__name__ if name is None else name
+        scores, _ = scores_of(estimator, X)
+        return cls([_evaluate(y, scores, confidence_level)], name=name, color=color).plot(ax)
+
+    @classmethod
+    def from_predictions(
+        cls, y: Any, scores: Any, *, confidence_level: float = 0.95, name: str = "", color: str = "C0", ax: Any = None
+    ) -> Self:
+        """Draw the ROC curve of scores.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels; the larger of the two is positive.
+        scores : array-like of shape (n_samples,)
+            Scores of rows that were not used in training: a higher one means more likely positive.
+        confidence_level : float in (0, 1), default=0.95
+            The level of the band and of the interval.
+        name : str, default=""
+            The name in the legend.
+        color : str, default="C0"
+            The colour of the curve.
+        ax : matplotlib Axes, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : ROCDisplay
+            The display, drawn.
+        """
+        return cls([_evaluate(y, scores, confidence_level)], name=name, color=color).plot(ax)
+
+    @classmethod
+    def from_cv_results(
+        cls, cv_results: Mapping[str, Any], X: Any, y: Any, *, name: str = "", color: str = "C0", ax: Any = None
+    ) -> Self:
+        """Draw the ROC curves of the test rows of each fold.
+
+        Parameters
+        ----------
+        cv_results : dict
+            What :func:`sklearn.model_selection.cross_validate` returns with ``return_estimator=True`` and
+            ``return_indices=True``.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows that were cross-validated.
+        y : array-like of shape (n_samples,)
+            Their labels; the larger of the two is positive.
+        name : str, default=""
+            The name in the legend.
+        color : str, default="C0"
+            The colour of the curves.
+        ax : matplotlib Axes, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : ROCDisplay
+            The display, drawn.
+        """
+        if missing := [key for key in ("estimator", "indices") if key not in cv_results]:
+            raise ValueError(
+                f"cv_results lacks {' and '.join(missing)}: "
+                "call cross_validate with return_estimator=True and return_indices=True."
+            )
+        evaluations = []
+        for estimator, test in zip(cv_results["estimator"], cv_results["indices"]["test"], strict=True):
+            scores, _ = scores_of(estimator, _safe_indexing(X, test))
+            evaluations.append(_evaluate(_safe_indexing(y, test), scores, 0.95))
+        return cls(evaluations, name=name, color=color).plot(ax)
+
+    @property
+    def keys(self) -> list[Key]:
+        """The entries of the legend."""
+        head = f"{self.name}: " if self.name else ""
+        if len(self.evaluations) > 1:
+            aucs = [each.auc.auc for each in self.evaluations]
+            text = f"{head}mean AUC {np.mean(aucs):.4f}, folds {min(aucs):.4f} to {max(aucs):.4f}"
+            return [Key("line", "accent", text), Key("dots", "muted", "chance")]
+        auc = self.evaluations[0].auc
+        return [
+            Key("line", "accent", f"{head}AUC {auc.auc:.4f} ({auc.low:.4f} to {auc.high:.4f})"),
+            Key("dots", "muted", "chance"),
+        ]
+
+    def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
+        """Draw on axes, in the colours of these roles.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Where to draw.
+        colours : mapping
+            The colour of each role, as in `PALETTE`.
+        """
+        axes.plot([0, 1], [0, 1], color=colours["muted"], linestyle=":", linewidth=1)
+        curves = [each.roc for each in self.evaluations]
+        if len(curves) > 1:
+            for curve in curves:
+                axes.plot(curve.fpr, curve.tpr, color=colours["accent"], linewidth=0.8, alpha=0.4)
+            axes.plot(*mean_curve(curves), color=colours["accent"], linewidth=2)
+        else:
+            (curve,) = curves
+            axes.fill_between(curve.fpr, curve.low, curve.high, color=colours["accent"], alpha=AREA_ALPHA, linewidth=0)
+            axes.plot(curve.fpr, curve.tpr, color=colours["accent"])
+        axes.set(xlabel="false positive rate", ylabel="true positive rate", xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None for a new figure. Several displays may share axes.
+
+        Returns
+        -------
+        display : ROCDisplay
+            The display itself, drawn.
+        """
+        self._plot(ax, PALETTE | {"accent": self.color})
+        self.ax_.set_aspect("equal")
+        return self
+
+
+def mean_curve(curves: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of the true positive rates of ROC curves at all of their false positive rates."""
+    fpr = np.unique(np.concatenate([curve.fpr for curve in curves]))
+    tpr = np.mean([np.interp(fpr, curve.fpr, curve.tpr) for curve in curves], axis=0)
+    return np.append(0.0, fpr), np.append(0.0, tpr)
+
+
+def _evaluate(y: Any, scores: Any, confidence_level: float) -> Evaluation:
+    values = _check_scores(scores, "scores")
+    return evaluate(_check_labels(y, values)[1], values, confidence_level=confidence_level)

@@ -1,0 +1,166 @@
+"""Displays draw the numbers of the models and scores that they are made from."""
+
+import itertools
+
+import matplotlib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.naive_bayes import GaussianNB
+
+from aucmax import (
+    AUCClassifier,
+    BlendDisplay,
+    CandidatesDisplay,
+    PathDisplay,
+    ROCDisplay,
+    ScoresDisplay,
+    WeightsDisplay,
+    roc_auc_ci,
+)
+
+X, Y = load_breast_cancer(return_X_y=True, as_frame=True)
+BLEND = AUCClassifier().fit(X, Y)
+PATH = AUCClassifier("squared", alphas=[1.0, 0.1, 0.01]).fit(X, Y)
+SCORES = BLEND.decision_function(X)
+
+
+@pytest.fixture(autouse=True)
+def no_windows():
+    from matplotlib import pyplot as plt
+
+    matplotlib.use("agg")
+    yield
+    plt.close("all")
+
+
+def texts(display):
+    return [text.get_text() for text in display.ax_.get_legend().texts]
+
+
+def test_roc_of_predictions_is_that_of_scikit_learn():
+    display = ROCDisplay.from_predictions(Y, SCORES, name="blend")
+    curve = display.ax_.lines[1]
+    fpr, tpr, _ = roc_curve(Y, SCORES, drop_intermediate=False)
+    assert set(zip(*curve.get_data(), strict=True)) <= set(zip(fpr, tpr, strict=True))
+    assert_allclose(np.trapezoid(curve.get_ydata(), curve.get_xdata()), roc_auc_score(Y, SCORES), atol=1e-4)
+    auc, low, high, _ = roc_auc_ci(Y, SCORES)
+    assert texts(display) == [f"blend: AUC {auc:.4f} ({low:.4f} to {high:.4f})", "chance"]
+    (band,) = display.ax_.collections
+    outline = band.get_paths()[0].vertices
+    assert outline[:, 1].min() < curve.get_ydata()[0] + 1e-12
+    wide = ROCDisplay.from_predictions(Y, SCORES, confidence_level=0.999)
+    assert (wide.evaluations[0].roc.high >= display.evaluations[0].roc.high).all()
+    assert (wide.evaluations[0].roc.low <= display.evaluations[0].roc.low).all()
+
+
+def test_two_curves_on_the_same_axes_have_two_colours_and_one_legend():
+    first = ROCDisplay.from_estimator(BLEND, X, Y)
+    second = ROCDisplay.from_estimator(GaussianNB().fit(X, Y), X, Y, name="Bayes", color="C3", ax=first.ax_)
+    assert second.figure_ is first.figure_
+    assert [text.split(":")[0] for text in texts(second)] == ["AUCClassifier", "chance", "Bayes"]
+    assert [line.get_color() for line in first.ax_.lines if line.get_linestyle() == "-"] == ["C0", "C3"]
+
+
+def test_roc_curves_of_folds_and_their_mean():
+    results = cross_validate(LogisticRegression(max_iter=5000), X, Y, cv=3, return_estimator=True, return_indices=True)
+    display = ROCDisplay.from_cv_results(results, X, Y)
+    _, *folds, mean = display.ax_.lines
+    aucs = []
+    for fold, estimator, test in zip(folds, results["estimator"], results["indices"]["test"], strict=True):
+        aucs.append(roc_auc_score(Y.iloc[test], estimator.decision_function(X.iloc[test])))
+        assert_allclose(np.trapezoid(fold.get_ydata(), fold.get_xdata()), aucs[-1], atol=1e-4)
+    at = 0.05
+    expected = np.mean([np.interp(at, *fold.get_data()) for fold in folds])
+    assert_allclose(np.interp(at, *mean.get_data()), expected, atol=1e-2)
+    assert texts(display)[0] == f"mean AUC {np.mean(aucs):.4f}, folds {min(aucs):.4f} to {max(aucs):.4f}"
+
+
+def test_folds_without_their_estimators_are_refused():
+    message = "^cv_results lacks estimator and indices: call cross_validate with return_estimator=True and"
+    with pytest.raises(ValueError, match=message):
+        ROCDisplay.from_cv_results({"test_score": [0.5]}, X, Y)
+
+
+def test_scores_are_densities_with_both_thresholds():
+    display = ScoresDisplay.from_estimator(BLEND, X, Y)
+    negative, positive = display.ax_.patches[1], display.ax_.patches[3]
+    for patch, label in ((negative, 0), (positive, 1)):
+        density, edges, _ = patch.get_data()
+        assert_allclose(density, np.histogram(SCORES[label == Y], edges, density=True)[0])
+    names = texts(display)
+    assert names[:3] == ["0", "1", "threshold of the model, 0"]
+    assert names[3].startswith("best balanced accuracy, ")
+    threshold = float(names[3].split(", ")[1].replace("\N{MINUS SIGN}", "-"))
+    assert threshold == pytest.approx(display.best, rel=1e-3)
+
+
+def test_without_a_decision_function_probabilities_are_drawn():
+    display = ScoresDisplay.from_estimator(GaussianNB().fit(X, Y), X, Y)
+    assert 0 <= display.edges[0] < display.edges[-1] <= 1
+    assert "threshold of the model, 0.5" in texts(display)
+    assert ROCDisplay.from_estimator(DummyClassifier().fit(X, Y), X, Y).evaluations[0].auc.auc == 0.5
+
+
+def test_names_of_classes_are_no_formulas():
+    labels = np.where(Y == 1, "price in $x^2_{$", "b")
+    display = ScoresDisplay.from_predictions(labels, -SCORES)
+    assert texts(display)[:2] == ["b", "price in $x^2_{$"]
+    display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-5, 1e-3, 1.0, 1e7])
+def test_labels_of_scores_do_not_overlap(unit):
+    display = ScoresDisplay.from_predictions(Y, unit * SCORES)
+    display.figure_.canvas.draw()
+    renderer = display.figure_.canvas.get_renderer()
+    boxes = [label.get_window_extent(renderer) for label in display.ax_.get_xticklabels() if label.get_text()]
+    boxes = [box for box in boxes if display.ax_.bbox.x0 <= box.x0 + box.width / 2 <= display.ax_.bbox.x1]
+    assert len(boxes) >= 3
+    assert all(left.x1 + 4 < right.x0 for left, right in itertools.pairwise(boxes))
+
+
+def test_path_marks_the_choice_of_the_estimator_and_of_a_grid_search():
+    display = PathDisplay.from_estimator(PATH)
+    (line, point) = display.ax_.lines
+    assert_allclose(line.get_ydata(), PATH.cv_results_["mean_test_score"][::-1])
+    assert_array_equal(point.get_xdata(), [PATH.alpha_])
+    search = GridSearchCV(AUCClassifier("squared"), {"alpha": [0.1, 1.0]}, cv=3).fit(X, Y)
+    found = PathDisplay.from_cv_results(search.cv_results_, best_index=search.best_index_)
+    assert_allclose(found.ax_.lines[0].get_ydata(), search.cv_results_["mean_test_score"])
+    assert_allclose(found.ax_.lines[1].get_data(), [[search.best_params_["alpha"]], [search.best_score_]])
+
+
+def test_candidates_and_shares_of_a_blend():
+    display = CandidatesDisplay.from_estimator(BLEND)
+    rings = [line for line in display.ax_.lines if line.get_markerfacecolor() == "none"]
+    assert_array_equal(rings[0].get_xdata(), BLEND.blend_["alpha"])
+    assert_array_equal(rings[0].get_ydata(), BLEND.blend_["auc"])
+    assert f"the blend, AUC {BLEND.blend_auc_:.4f}" in texts(display)
+    shares = BlendDisplay.from_estimator(BLEND)
+    assert_array_equal([bar.get_width() for bar in shares.ax_.patches], BLEND.blend_["share"])
+
+
+def test_weights_are_scaled_by_the_spread_of_their_columns():
+    display = WeightsDisplay.from_estimator(BLEND, X, n_weights=7)
+    scaled = BLEND.coef_[0] * X.std(ddof=0)
+    order = np.argsort(-np.abs(scaled.to_numpy()))[:7]
+    assert display.names == list(X.columns[order])
+    assert_allclose([bar.get_width() for bar in display.ax_.patches], scaled.iloc[order], rtol=1e-10)
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == display.names
+    of_sparse = WeightsDisplay.from_estimator(BLEND, sparse.csr_array(X.to_numpy()), n_weights=7)
+    assert_allclose(of_sparse.weights, display.weights)
+    assert texts(display) == ["speaks for 1", "speaks for 0"]
+
+
+def test_weights_of_a_sparse_model_are_those_that_are_not_0():
+    model = AUCClassifier(n_nonzero=3, alpha=0.1).fit(X.to_numpy(), Y)
+    display = WeightsDisplay.from_estimator(model)
+    assert sorted(display.names) == sorted(f"column {j + 1}" for j in np.flatnonzero(model.coef_[0]))
+    assert_allclose(np.sort(display.weights), np.sort(model.coef_[0][model.coef_[0] != 0]))

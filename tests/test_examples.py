@@ -1,0 +1,31 @@
+"""The scripts of the gallery run, draw something and warn of nothing."""
+
+import runpy
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SCRIPTS = sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("*/plot_*.py"))
+
+
+def test_there_are_fifteen():
+    assert len(SCRIPTS) == 15
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_script(script, tmp_path, monkeypatch):
+    from matplotlib import pyplot as plt
+
+    matplotlib.use("agg")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plt, "show", lambda: None)
+    try:
+        runpy.run_path(str(EXAMPLES / script))
+        figures = [plt.figure(number) for number in plt.get_fignums()]
+        assert figures
+        for figure in figures:
+            figure.canvas.draw()
+    finally:
+        plt.close("all")

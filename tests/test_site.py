@@ -1,0 +1,127 @@
+"""The site: its code runs, its tables are those of the package, and its links are checked by a checker that works."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import algorithms
+import pytest
+import which_one
+from check_links import check_site
+
+import aucmax
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = [DOCS / "index.md", DOCS / "start.md", DOCS / "which.md", *sorted((DOCS / "guide").glob("*.md"))]
+
+
+def names_of(paths):
+    return [path.relative_to(DOCS).as_posix() for path in paths]
+
+
+WITH_CODE = [path for path in PAGES if "```python\n" in path.read_text()]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=names_of(WITH_CODE))
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    """The blocks of a page are one script."""
+    monkeypatch.chdir(tmp_path)
+    script = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
+    try:
+        exec(compile(script, page.name, "exec"), {})
+    finally:
+        if "matplotlib" in script:
+            from matplotlib import pyplot as plt
+
+            plt.close("all")
+
+
+def test_formulas_name_tests_that_are_there():
+    named = re.findall(r"^```\{tested\} (\S+) (\S+)$", "".join(page.read_text() for page in PAGES), re.MULTILINE)
+    assert len(named) > 25
+    for path, name in named:
+        tree = ast.parse((DOCS.parent / path).read_text())
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{path} has no {name}"
+
+
+def test_the_table_of_the_algorithms_is_that_of_the_registry():
+    page = (DOCS / "guide" / "papers.md").read_text()
+    assert f"<!-- made by `make algorithms` -->\n\n{algorithms.table()}\n\n<!-- end -->" in page
+
+
+def test_every_algorithm_has_its_paragraph():
+    text = (DOCS / "guide" / "papers.md").read_text().partition("## All of them")[0]
+    missing = [name for name, each in algorithms.ALGORITHMS.items() if each.maker == name and f"`{name}`" not in text]
+    assert missing == []
+
+
+def test_the_reference_has_every_public_name():
+    listed = re.findall(r"^   ([A-Za-z_]\w*)$", (DOCS / "api.md").read_text(), re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == set(aucmax.__all__) - {"__version__"}
+
+
+# The flow chart
+
+
+def test_the_flow_chart_is_that_of_the_list():
+    page = (DOCS / "which.md").read_text()
+    assert f"<!-- made by `make which` -->\n\n{which_one.block()}\n\n<!-- end -->" in page
+
+
+@pytest.mark.parametrize("choice", which_one.CHOICES, ids=lambda choice: choice.answer)
+def test_a_choice_names_parameters_that_are_there(choice):
+    """They are parameters of what the answer calls, or of its method `fit`."""
+    called = [getattr(aucmax, name) for name in re.findall(r"\b([A-Za-z_]+)\(", choice.answer) if name in dir(aucmax)]
+    called += [each.fit for each in called if hasattr(each, "fit")]
+    known = {name for each in called for name in inspect.signature(each).parameters}
+    assert len(choice.parameters) == 3
+    assert {name for name, _ in choice.parameters} <= known
+    assert (DOCS / f"{choice.page}.md").exists()
+
+
+# The checker of links
+
+
+def write_site(folder, **pages):
+    for name, text in pages.items():
+        (folder / f"{name}.html").write_text(text)
+    return [(problem.file, problem.address, problem.reason) for problem in check_site(folder)]
+
+
+def test_a_site_without_problems(tmp_path):
+    (tmp_path / "style.css").write_text("a { background: url(data:image/png;base64,AA==) }")
+    one = '<link rel="stylesheet" href="style.css?v=1"><h1 id="top">x</h1><a href="two.html#caf%C3%A9">y</a>'
+    two = '<p id="café"><a href="#café">z</a><a href="one.html">one</a><a href="https://example.org/">out</a></p>'
+    assert write_site(tmp_path, one=one, two=two) == []
+
+
+def test_what_is_wrong_with_links(tmp_path):
+    page = '<a href="none.html">a</a><a href="#none">b</a><a href="page.html#none">c</a>'
+    assert write_site(tmp_path, page=page) == [
+        ("page.html", "none.html", "there is no such file"),
+        ("page.html", "#none", "the page has no such anchor"),
+        ("page.html", "page.html#none", "the page has no such anchor"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "loaded",
+    [
+        '<script src="https://cdn.example.org/x.js"></script>',
+        '<link href="//fonts.example.org/x.css">',
+        '<img src="http://example.org/x.png">',
+    ],
+)
+def test_nothing_may_come_from_outside(tmp_path, loaded):
+    ((_, _, reason),) = write_site(tmp_path, page=loaded)
+    assert reason == "it is outside of the site"
+
+
+def test_style_sheets_are_read_too(tmp_path):
+    (tmp_path / "style.css").write_text('@import "https://example.org/a.css"; b { src: url(font.woff2) }')
+    assert write_site(tmp_path) == [
+        ("style.css", "https://example.org/a.css", "it is outside of the site"),
+        ("style.css", "font.woff2", "there is no such file"),
+    ]
