@@ -19,6 +19,7 @@ _HOME = {
     "KMeansNystroem": "nystroem",
     "TableEncoder": "table_encoder",
     "PathCV": "selection.cross_validation",
+    "ProgressBar": "estimators.callbacks",
     "Scorecard": "additive.scorecard",
     "cross_validate_path": "selection.cross_validation",
     "load_model": "models.model_file",
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from .algorithms.univariate import UniSqu as UniSqu
     from .classifier import AUCClassifier as AUCClassifier
     from .data.moments import ClassMoments as ClassMoments
+    from .estimators.callbacks import ProgressBar as ProgressBar
     from .file_rows import open_rows as open_rows
     from .losses.pairwise import pairwise_loss as pairwise_loss
     from .metrics import AUCComparison as AUCComparison

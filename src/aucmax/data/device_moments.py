@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.externals.array_api_compat import device as device_of
-from sklearn.externals.array_api_compat import is_cupy_namespace
+from array_api_compat import device as device_of
+from array_api_compat import is_cupy_namespace
 
 from .arrays import namespace
 
