@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .algorithms import ALGORITHMS
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _HOME = {
     "AUCClassifier": "classifier",
