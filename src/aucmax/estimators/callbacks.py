@@ -17,7 +17,7 @@ try:
 
 except ImportError:
 
-    class CallbackContext:  # type: ignore[no-redef]
+    class CallbackContext:
         """A task of a fit: the fit itself, or one of its steps.
 
         Parameters
