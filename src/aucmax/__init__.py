@@ -19,7 +19,7 @@ _HOME = {
     "KMeansNystroem": "nystroem",
     "TableEncoder": "table_encoder",
     "PathCV": "selection.cross_validation",
-    "ProgressBar": "estimators.callbacks",
+    "ProgressBar": "sklearn_releases",
     "Scorecard": "additive.scorecard",
     "cross_validate_path": "selection.cross_validation",
     "load_model": "models.model_file",
@@ -86,7 +86,6 @@ if TYPE_CHECKING:
     from .algorithms.univariate import UniSqu as UniSqu
     from .classifier import AUCClassifier as AUCClassifier
     from .data.moments import ClassMoments as ClassMoments
-    from .estimators.callbacks import ProgressBar as ProgressBar
     from .file_rows import open_rows as open_rows
     from .losses.pairwise import pairwise_loss as pairwise_loss
     from .metrics import AUCComparison as AUCComparison
@@ -101,6 +100,7 @@ if TYPE_CHECKING:
     from .nystroem import KMeansNystroem as KMeansNystroem
     from .selection.cross_validation import PathCV as PathCV
     from .selection.cross_validation import cross_validate_path as cross_validate_path
+    from .sklearn_releases import ProgressBar as ProgressBar
     from .table_encoder import TableEncoder as TableEncoder
 
 

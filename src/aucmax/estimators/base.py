@@ -33,7 +33,7 @@ from ..data.validation import (
 )
 from ..metrics import roc_auc
 from ..selection.calibration import Calibration, calibrate
-from .callbacks import CallbackSupportMixin, end_callbacks
+from ..sklearn_releases import CallbackSupportMixin, end_callbacks
 
 # The attributes that predictions need.
 PREDICTS = (

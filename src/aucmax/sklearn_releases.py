@@ -1,13 +1,16 @@
-"""What differs between releases of scikit-learn: callbacks, which came with 1.9.
+"""What differs between releases of scikit-learn, from 1.6 on. No other file asks for the release.
 
-From 1.9 on everything here is scikit-learn's own. Before, `set_callbacks` and the hooks of a callback are the same few,
-so that code for either works with both; `ProgressBar` is a plain one. No other file asks for the release.
+Callbacks came with 1.9. Before, `set_callbacks` and the hooks of a callback are the same few, so that code for either
+works with both; `ProgressBar` is a plain one.
 """
 
 from __future__ import annotations
 
 import inspect
 from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
 
 try:
     from sklearn.callback import CallbackSupportMixin, ProgressBar
@@ -127,4 +130,17 @@ except ImportError:
             self._progress.stop()
 
 
-__all__ = ["CallbackSupportMixin", "ProgressBar", "end_callbacks"]
+if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters:
+    check_sample_weight = _check_sample_weight
+
+else:
+
+    def check_sample_weight(sample_weight: Any, X: Any, *, allow_all_zero_weights: bool, **options: Any) -> np.ndarray:
+        """Return the weights, checked as scikit-learn does from 1.8 on."""
+        weights: np.ndarray = _check_sample_weight(sample_weight, X, **options)
+        if not (allow_all_zero_weights or weights.any()):
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        return weights
+
+
+__all__ = ["CallbackSupportMixin", "ProgressBar", "check_sample_weight", "end_callbacks"]
