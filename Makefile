@@ -3,13 +3,33 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-data lint types check bench defaults variants losses algorithms which stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs constraints clean
+.PHONY: demo test test-lowest test-wheel test-data lint types check bench defaults variants losses algorithms which stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
+
+# The same with the lowest versions that pyproject.toml allows; TESTS names what is run.
+TESTS ?= tests
+test-lowest: .venv-lowest/.installed
+	.venv-lowest/bin/python -m pytest -q -n auto --dist worksteal $(TESTS)
+
+.venv-lowest/.installed: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e '.[dev]'
+	touch $@
+
+# Builds the sdist, the wheel from it, and tries the wheel alone in an empty environment.
+test-wheel:
+	rm -rf dist
+	$(PYTHON) -m venv --clear .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check build
+	.venv-wheel/bin/python -m build
+	$(PYTHON) -m venv --clear .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(echo dist/*.whl)[report]"
+	.venv-wheel/bin/python tests/try_wheel.py README.md
 
 # Slow checks on real data; AUCMAX_DATA names their folder (see benchmarks/realdata.py).
 test-data: $(VENV)/.installed
@@ -128,4 +148,4 @@ constraints:
 	touch $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) dist build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-wheel dist build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .algorithms import ALGORITHMS
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _HOME = {
     "AUCClassifier": "classifier",
@@ -25,6 +25,7 @@ _HOME = {
     "ScoresDisplay": "report.scores_display",
     "WeightsDisplay": "report.weights_display",
     "PathCV": "selection.cross_validation",
+    "ProgressBar": "sklearn_releases",
     "Scorecard": "additive.scorecard",
     "cross_validate_path": "selection.cross_validation",
     "load_model": "models.model_file",
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from .report.weights_display import WeightsDisplay as WeightsDisplay
     from .selection.cross_validation import PathCV as PathCV
     from .selection.cross_validation import cross_validate_path as cross_validate_path
+    from .sklearn_releases import ProgressBar as ProgressBar
     from .table_encoder import TableEncoder as TableEncoder
 
 

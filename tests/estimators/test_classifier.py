@@ -16,7 +16,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import noisy_line
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
@@ -25,7 +24,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from aucmax import AUCClassifier, ClassMoments
+from aucmax import AUCClassifier, ClassMoments, ProgressBar
 from aucmax.selection.from_moments import information_criterion
 from aucmax.solvers.square import MomentProblem, shrinkage_alpha
 
@@ -527,11 +526,16 @@ def test_callbacks_see_every_task(parameters, tasks):
     assert recorder.seen[-1] == ("teardown", "fit")
 
 
-def test_the_callbacks_of_scikit_learn(capsys):
-    X, y = noisy_line()
-    monitor = ScoringMonitor(scoring="roc_auc")
-    clf = AUCClassifier().set_callbacks(ProgressBar(), monitor).fit(X, y)
+def test_a_progress_bar_names_the_estimator(capsys):
+    AUCClassifier().set_callbacks(ProgressBar()).fit(*noisy_line())
     assert "AUCClassifier" in capsys.readouterr().out
+
+
+def test_the_monitor_of_scikit_learn():
+    callbacks = pytest.importorskip("sklearn.callback")  # from 1.9 on
+    X, y = noisy_line()
+    monitor = callbacks.ScoringMonitor(scoring="roc_auc")
+    clf = AUCClassifier().set_callbacks(monitor).fit(X, y)
     assert [row["roc_auc"] for row in monitor.get_logs().data] == [pytest.approx(clf.score(X, y))]
 
 

@@ -61,7 +61,6 @@ def failed_checks(estimator):
         aucmax.UniLog(solver="exact"),
     ],
     expected_failed_checks=failed_checks,
-    xfail_strict=True,
 )
 def test_estimator_check(estimator, check):
     with what_is_expected(check):

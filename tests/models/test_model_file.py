@@ -20,7 +20,6 @@ import safetensors.numpy
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -30,7 +29,7 @@ from sklearn.utils import get_tags
 from small_models import EVERY_MODEL, SPARSE, D, N, X, Y, assert_same, fit, make, outputs
 
 import aucmax
-from aucmax import AUCClassifier, ClassMoments, load_model, save_model
+from aucmax import AUCClassifier, ClassMoments, ProgressBar, load_model, save_model
 from aucmax.models.model_file import (
     BEGINNING,
     DIGEST,
@@ -255,7 +254,7 @@ def test_notes_and_versions(tmp_path):
 
 
 def test_callbacks_are_not_saved(tmp_path):
-    model = AUCClassifier(alpha=0.1).fit(X, Y).set_callbacks(ScoringMonitor(scoring="roc_auc"))
+    model = AUCClassifier(alpha=0.1).fit(X, Y).set_callbacks(ProgressBar())
     save_model(model, tmp_path / "model")
     del model._skl_callbacks
     assert_same(load_model(tmp_path / "model"), model)

@@ -35,26 +35,24 @@ from .commands.predict import predict
 from .commands.reproduce import reproduce
 from .console import printable
 from .errors import describe_error, name_flags
+from .help_text import Command, Commands
 
 app = typer.Typer(
     name="aucmax",
+    cls=Commands,
     help="Train linear classifiers that maximise the area under the ROC curve, and use them.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-app.command(epilog="Example: aucmax fit train.csv --target label --test test.csv --report report.html -o model.st")(fit)
-app.command(epilog="Example: aucmax predict model.st new.csv --proba -o scores.csv")(predict)
-app.command(epilog="Example: aucmax evaluate model.st test.csv --report report.html")(evaluate)
-app.command(epilog="Example: aucmax compare data.csv --target label --methods 'AUCClassifier, OPAUC(alpha=0.1)'")(
-    compare
-)
-app.command()(reproduce)
-app.command()(algorithms)
-app.command()(inspect)
-app.command()(export)
-app.command()(demo)
+EXAMPLES = {
+    fit: "aucmax fit train.csv --target label --test test.csv --report report.html -o model.st",
+    predict: "aucmax predict model.st new.csv --proba -o scores.csv",
+    evaluate: "aucmax evaluate model.st test.csv --report report.html",
+    compare: "aucmax compare data.csv --target label --methods 'AUCClassifier, OPAUC(alpha=0.1)'",
+}
+for command in (fit, predict, evaluate, compare, reproduce, algorithms, inspect, export, demo):
+    app.command(cls=Command, epilog=f"Example: {EXAMPLES[command]}" if command in EXAMPLES else None)(command)
 
 INTERRUPTED = 130
 # Signals that end a process, and what a command says about them; Python itself raises an exception for SIGINT.

@@ -117,7 +117,8 @@ class Bar:
     def stop(self) -> None:
         """Remove the bar."""
         self.timer.cancel()
-        self.progress.stop()
+        if self.progress.live.is_started:
+            self.progress.stop()
 
 
 class FitProgress:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import array_api_compat
 import numpy as np
+from array_api_compat import numpy as numpy_namespace
 from scipy import special
-from sklearn.externals import array_api_compat
-from sklearn.externals.array_api_compat import numpy as numpy_namespace
 from sklearn.utils._array_api import _convert_to_numpy, get_config
 
 HOST = ("numpy", "scipy", "pandas", "polars", "builtins")  # packages whose arrays and lists are in memory

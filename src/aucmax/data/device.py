@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.externals.array_api_compat import device as device_of
+from array_api_compat import device as device_of
 from sklearn.utils import check_consistent_length
 
 from .arrays import by_class, namespace, place_beside, to_numpy

@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.externals.array_api_compat import is_array_api_obj
+from array_api_compat import is_array_api_obj
 
 from .arrays import namespace, place_beside, to_numpy
 from .validation import check_labels, find_classes

@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.externals.array_api_compat import device as device_of
-from sklearn.externals.array_api_compat import is_cupy_namespace
+from array_api_compat import device as device_of
+from array_api_compat import is_cupy_namespace
 
 from .arrays import namespace
 

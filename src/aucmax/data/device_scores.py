@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.externals.array_api_compat import device as device_of
+from array_api_compat import device as device_of
 from sklearn.utils import check_consistent_length
 
 from .arrays import namespace, on_device, place_beside, to_numpy

@@ -133,7 +133,7 @@ class ScoreGrid(NamedTuple):
         place = (xp.where(known, scores, xp.full_like(scores, self.low)) - self.low) * (
             N_BINS / (self.high - self.low or 1)
         )
-        place = xp.clip(place, 0, N_BINS * (1 - 1e-15))
+        place = xp.clip(place, 0.0, N_BINS * (1 - 1e-15))
         cell = xp.astype(place, xp.int64)
         right = place - xp.astype(cell, xp.float64)
         weights = xp.astype(known, xp.float64)

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
+from ..sklearn_releases import check_sample_weight
 from .arrays import on_device, to_numpy
 
 BLOCK = 1 << 16
@@ -145,7 +145,7 @@ def check_weights(sample_weight: Any, X: Any, allow_zero: bool = False) -> np.nd
     """
     if sample_weight is None:
         return None
-    return _check_sample_weight(
+    return check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=allow_zero
     )
 

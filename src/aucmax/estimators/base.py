@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
@@ -34,6 +33,7 @@ from ..data.validation import (
 )
 from ..metrics import roc_auc
 from ..selection.calibration import Calibration, calibrate
+from ..sklearn_releases import CallbackSupportMixin, end_callbacks
 
 # The attributes that predictions need.
 PREDICTS = (
@@ -45,13 +45,16 @@ NUMBERS = "biuf"  # kinds of labels that arrays on a device can hold
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a fitting method: if it fails, the estimator is left unchanged."""
+    """Decorate a fitting method: if it fails, the estimator is left unchanged, and its callbacks end."""
 
     @functools.wraps(method)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = self.__dict__.copy()
         try:
-            return method(self, *args, **kwargs)
+            try:
+                return method(self, *args, **kwargs)
+            finally:
+                end_callbacks(self)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
