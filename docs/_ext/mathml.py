@@ -1,5 +1,6 @@
 """Formulas as MathML, which browsers draw themselves: no script, no font and no request."""
 
+import re
 from html import escape
 
 from docutils import nodes
@@ -7,11 +8,13 @@ from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
+BARS = re.compile(r"<mo([^>]*>[|\u2016\u2223\u2225])")  # those of a norm would grow to the height of the formula
+
 
 def translate(node: nodes.Element, as_block: bool) -> str:
     """Return a formula as MathML; one that cannot be read is a warning, which names its place."""
     try:
-        return tex2mathml(node.astext(), as_block=as_block)
+        return BARS.sub(r'<mo stretchy="false"\1', tex2mathml(node.astext(), as_block=as_block))
     except MathError as error:
         logging.getLogger(__name__).warning("%s in the formula %s", error, node.astext(), location=node)
         return escape(node.astext())
