@@ -91,6 +91,13 @@ def test_a_run_that_measured_nothing_ends_with_an_error(run, study, tmp_path):
     )
 
 
+def test_a_study_without_published_figures_is_measured_all_the_same(run, study, tmp_path):
+    study.write_text(STUDY.split("[published]")[0], encoding="utf-8")
+    status, out, _ = run("reproduce", study, "--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept")
+    assert out.splitlines()[1].split()[:3] == ["own", "0", "0"]
+    assert status == 0
+
+
 def test_pages_are_written_without_measuring(run, refused, study, tmp_path):
     options = ["--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"]
     assert "holds no results: measure them first." in refused("reproduce", study, *options, "--no-run")

@@ -73,6 +73,7 @@ def reproduce(
 ) -> None:
     """Measure the papers' tables and figures again, and set published and measured figures side by side."""
     from ...reproduce.command import describe_studies, reproduce_studies
+    from ...reproduce.store import gather_results
     from ...reproduce.study_file import list_studies, read_study
 
     console = Console(quiet, as_json)
@@ -107,6 +108,5 @@ def reproduce(
         *([note] if effort == "quick" else []),
         f"wrote {pages or folder / 'pages'}",
     )
-    measured = {name: int(figures[1]) for name, *figures in rows}
-    if not no_run and not any(measured.get(study.name) for study in studies):
+    if not no_run and not any(gather_results(folder, study).records for study in studies):
         raise ValueError("nothing was measured: no data set of what was named is there; --data-dir names their folder.")
