@@ -34,7 +34,7 @@ def run_case(seed):
 def test_a_case_that_dies_hangs_or_takes_too_much_memory_is_found(tmp_path, monkeypatch):
     (tmp_path / "bad_cases.py").write_text(BAD_CASES)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(isolation, "SECONDS", 1)
+    monkeypatch.setattr(isolation, "PATIENCE", 1)
     found = list(run_cases("bad_cases", 0, seconds=60, most=7))
     assert [outcome.seed for outcome in found] == list(range(7))
     assert [outcome.seed for outcome in found if outcome.is_wrong] == [1, 3, 5]
