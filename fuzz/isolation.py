@@ -12,6 +12,7 @@ import os
 import resource
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,8 +21,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SECONDS = 30  # of one case
+SECONDS = 30  # of computing for one case
+PATIENCE = 300  # seconds after which a case that does not compute hangs; the machine may be busy
+BEGINNING = 900  # seconds that a child may take to begin
 MEMORY = 6 << 30  # bytes of address space; libraries take about 2 GB of it
+READY = b"ready"  # what a child says when it has begun
 BATCH = 20_000  # cases of one child, which takes seconds to begin
 
 
@@ -79,26 +83,32 @@ def run_child(kind: str, first: int, size: int, end: float) -> Iterator[Outcome]
     """Yield the outcomes of one child; the last one says how it ended if that was too early."""
     command = [sys.executable, __file__, kind, str(first), str(size)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as child:
+    with (
+        tempfile.TemporaryFile() as errors,  # a pipe that nobody reads would fill up
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=environment) as child,
+    ):
         assert child.stdout is not None
-        seed, buffer = first, b""
+        seed, buffer, patience = first, b"", BEGINNING
         while time.monotonic() < end:
-            if not select.select([child.stdout], [], [], SECONDS)[0]:
+            if not select.select([child.stdout], [], [], patience)[0]:
                 child.kill()
-                yield Outcome(seed, f"wrong: hung for {SECONDS} s")
+                yield Outcome(seed, f"wrong: hung for {patience} s")
                 return
             data = os.read(child.stdout.fileno(), 1 << 16)
             if not data:
                 status = child.wait()
                 if status or seed < first + size:
-                    said = (child.stderr.read() if child.stderr else b"").decode(errors="replace").splitlines()
+                    errors.seek(0)
+                    said = errors.read().decode(errors="replace").splitlines()
                     yield Outcome(seed, f"wrong: ended with status {status}: {said[-1] if said else ''}")
                 return
             *lines, buffer = (buffer + data).split(b"\n")
+            patience = PATIENCE
             for line in lines:
-                found, verdict = json.loads(line)
-                yield Outcome(found, verdict)
-                seed = found + 1
+                if line != READY:
+                    found, verdict = json.loads(line)
+                    yield Outcome(found, verdict)
+                    seed = found + 1
         child.kill()
 
 
@@ -107,7 +117,9 @@ def serve(run_case: Callable[[int], str], first: int, size: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     out = os.dup(1)
     os.dup2(2, 1)  # what a case prints is not an outcome
+    os.write(out, READY + b"\n")
     for seed in range(first, first + size):
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)  # ends the process
         try:
             verdict = run_case(seed)
         except Exception as error:

@@ -10,6 +10,7 @@ this process.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 import time
@@ -50,10 +51,12 @@ def fuzz(kind: str, kept: dict[str, Any], seconds: float, most: int | None = Non
 
 def run_again(kind: str, kept: dict[str, Any]) -> None:
     """Run the cases again that found something, so that those that were mended leave the list."""
-    seeds, kept["wrong"] = [seed for seed, _ in kept["wrong"]], []
-    for seed in seeds:
-        kept["counts"]["wrong"] -= 1
-        list(fuzz(kind, {**kept, "next seed": seed}, seconds=600, most=1))  # the counts and the list are shared
+    seeds, kept["wrong"] = sorted(seed for seed, _ in kept["wrong"]), []
+    for _, run in itertools.groupby(enumerate(seeds), lambda place: place[1] - place[0]):  # of consecutive seeds
+        again = [seed for _, seed in run]
+        kept["counts"]["wrong"] -= len(again)
+        # The counts and the list are shared.
+        list(fuzz(kind, {**kept, "next seed": again[0]}, seconds=3600, most=len(again)))
 
 
 def table(kept: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 import isolation
 import pytest
+import run_fuzz
 from isolation import Outcome, run_cases
 from run_fuzz import fuzz
 
@@ -34,10 +35,24 @@ def run_case(seed):
 def test_a_case_that_dies_hangs_or_takes_too_much_memory_is_found(tmp_path, monkeypatch):
     (tmp_path / "bad_cases.py").write_text(BAD_CASES)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(isolation, "SECONDS", 1)
+    monkeypatch.setattr(isolation, "PATIENCE", 1)
     found = list(run_cases("bad_cases", 0, seconds=60, most=7))
     assert [outcome.seed for outcome in found] == list(range(7))
     assert [outcome.seed for outcome in found if outcome.is_wrong] == [1, 3, 5]
     assert found[1].verdict.startswith("wrong: ended with status -6")
     assert found[3] == Outcome(3, "wrong: hung for 1 s")
     assert found[5].verdict.startswith("wrong: MemoryError")
+
+
+def test_cases_that_were_mended_leave_the_list(monkeypatch):
+    begun = []
+
+    def run_fake(kind, first, seconds, most):
+        begun.append((first, most))
+        return [Outcome(seed, "wrong: still" if seed == 7 else "read") for seed in range(first, first + most)]
+
+    monkeypatch.setattr(run_fuzz, "run_cases", run_fake)
+    kept = {"next seed": 100, "counts": {"read": 96, "wrong": 4}, "wrong": [[9, "a"], [5, "b"], [6, "c"], [7, "d"]]}
+    run_fuzz.run_again("readers", kept)
+    assert kept == {"next seed": 100, "counts": {"read": 99, "wrong": 1}, "wrong": [[7, "wrong: still"]]}
+    assert begun == [(5, 3), (9, 1)]
