@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
@@ -16,7 +17,7 @@ from ..classifier import AUCClassifier
 from ..data.arrays import on_device
 from ..data.memory import MemoryRows
 from ..data.protocol import Rows
-from ..data.validation import check_weights, find_classes, is_dask
+from ..data.validation import check_groups, check_weights, find_classes, is_dask
 from ..estimators.base import LinearAUCClassifier, all_or_nothing, lazy_on_dask
 from ..losses import FITTED
 from ..selection.calibration import calibrate
@@ -183,17 +184,19 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveAUCClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> AdditiveAUCClassifier:
         """Fit the curves to all pairs of a positive and a negative row.
 
         Parameters
         ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            Training rows: numbers, NaN where missing, and categories.
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
+            Training rows: numbers, NaN where missing, and categories. Sparse rows are made dense.
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of rows that cross-validation keeps together, as in :class:`AUCClassifier`.
 
         Returns
         -------
@@ -203,7 +206,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         given = X
         X, y = self._read(X, y, reset=True)
         self.classes_ = find_classes(y)
-        rows = MemoryRows(X, y, self.classes_, check_weights(sample_weight, X))
+        rows = MemoryRows(X, y, self.classes_, check_weights(sample_weight, X), check_groups(groups, X))
         with self._tasks(1, {"X": given, "y": y}) as context, self._task(context, "solve"):
             self._fit_matrix(X, rows)
         return self
@@ -214,10 +217,11 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
             raise ValueError("AdditiveAUCClassifier needs X in memory, as an array or a dataframe.")
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
         if not is_frame(X):
-            found = validate_data(self, X, y, reset=reset, **checks)
-            if reset:
-                self._set_columns(X, found[0].shape[1])
-            return found
+            found = validate_data(self, X, y, reset=reset, accept_sparse=True, **checks)
+            if not reset:
+                return as_dense(found)
+            self._set_columns(X, found[0].shape[1])
+            return as_dense(found[0]), found[1]
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset:
             self._set_columns(X, X.shape[1])
@@ -253,12 +257,17 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
             raise ValueError("pairs holds a column that monotonic_cst has a shape for: a surface would break it.")
         design = make_design(known, X, self.is_categorical_, self.max_bins, pairs, signs)
         basis = Basis(design.terms, design.columns, design.strengths)
-        rows = CodedRows(design.codes, basis, known.y, known.classes, known.sample_weight)
+        rows = CodedRows(design.codes, basis, known.y, known.classes, known.sample_weight, known.groups)
         self.columns_, self.terms_ = design.columns, design.terms
         self.strengths_, self.freedom_ = design.strengths, design.freedom
         self.mass_, self.errors_ = design.mass, design.errors
         u = self._fit_shaped(rows, signs) if signs.any() else self._fit_linear(rows)
-        self._set_values(basis.values(u))
+        values = basis.values(u)
+        for a, column, sign in zip(basis.edges, self.columns_, signs, strict=False):
+            if sign:  # the change of basis rounds
+                curve = values[a : a + column.n_values]
+                curve[:] = sign * np.maximum.accumulate(sign * curve)
+        self._set_values(values)
 
     def _fit_linear(self, rows: Rows, **changed: Any) -> np.ndarray:
         """Return the coordinates of the linear model."""
@@ -306,7 +315,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
         Parameters
         ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -325,11 +334,15 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.array_api_support = False
         return tags
+
+
+def as_dense(X: Any) -> np.ndarray:
+    """Return a validated matrix as an array."""
+    return X.toarray() if sparse.issparse(X) else X
 
 
 def read_signs(given: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:

@@ -32,6 +32,7 @@ from .commands.fit import fit
 from .commands.inspect import inspect
 from .commands.predict import predict
 from .commands.reproduce import reproduce
+from .commands.scorecard import scorecard
 from .console import printable
 from .errors import describe_error, name_flags
 
@@ -53,6 +54,7 @@ app.command()(reproduce)
 app.command()(algorithms)
 app.command()(inspect)
 app.command()(export)
+app.command(epilog="Example: aucmax scorecard model.st --base-odds 50 -o card.sql")(scorecard)
 app.command()(demo)
 
 INTERRUPTED = 130

@@ -64,6 +64,7 @@ def open_source(
     reading: Reading | None = None,
     with_target: bool | None = None,
     keep: Sequence[str] = (),
+    output: str = "features",
 ) -> Source:
     r"""Open a file of rows.
 
@@ -110,6 +111,8 @@ def open_source(
     keep : sequence of str, default=()
         CSV and Parquet: columns whose cells come with the rows as text, beside those that the reading calls
         identifiers.
+    output : {"features", "codes"}, default="features"
+        CSV and Parquet: what rows become, as in :class:`aucmax.TableEncoder`.
 
     Returns
     -------
@@ -163,6 +166,7 @@ def open_source(
         overrides=said,
         with_target=with_target,
         keep=tuple(keep),
+        output=output,
     )
     found = list_files(path)
     sources = [_open(found[0], format, options)]

@@ -135,9 +135,12 @@ class TableSource(Source):
     def use(self, reading: Reading, training: bool, label_kind: str | None = None) -> None:
         """Read the columns in this way from now on."""
         self.reading, self.training, self._label_kind = reading, training, label_kind
-        self.feature_names = reading.feature_names
+        if self._options.output == "codes":
+            self.feature_names, self.sparse = reading.part_names, False
+            self.categorical = [part.levels is not None and not part.encoded for part in reading.parts]
+        else:
+            self.feature_names, self.sparse = reading.feature_names, is_sparse(reading.parts)
         self.n_features = len(self.feature_names)
-        self.sparse = is_sparse(reading.parts)
         check_width(self.name, self.n_features, self._options.n_features)
 
     # Rows
@@ -149,7 +152,8 @@ class TableSource(Source):
             if problems:
                 refuse_problems(self.name, problems)
             folds = deal_folds(part.first_row, len(codes)) if self.training and self.reading.sums else None
-            features = self.reading.features(codes, folds)
+            as_codes = self._options.output == "codes"
+            features = self.reading.encode_levels(codes, folds) if as_codes else self.reading.features(codes, folds)
             kept = [read_texts(part.table.column(column))[0].tolist() for column in self.kept]
             yield Block(features, position=part.position, n_read=part.n_read, tallies=tallies, kept=kept, **values)
 
