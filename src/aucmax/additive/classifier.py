@@ -8,22 +8,23 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from ..classifier import AUCClassifier
 from ..data.arrays import on_device
+from ..data.elsewhere import rows_elsewhere
 from ..data.memory import MemoryRows
 from ..data.protocol import Rows
 from ..data.validation import check_groups, check_weights, find_classes, is_dask
 from ..estimators.base import LinearAUCClassifier, all_or_nothing, lazy_on_dask
 from ..losses import FITTED
 from ..selection.calibration import calibrate
-from .design import encode, make_design
+from .bins import find_columns
+from .design import MAX_CELLS, as_dense, centred_errors, draw_sample, encode, make_design
 from .frames import find_categorical, find_levels, is_frame, position_of, read_frame
-from .terms import Basis, cell_codes, edges_of
+from .terms import cell_codes, edges_of
 
 MAX_COLUMNS = 1024
 OF_SHAPES = ("auto", "squared", "pooled", "balanced_logistic")  # the losses that can be fitted under a shape
@@ -127,6 +128,10 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     -----
     `score` is the ROC AUC and not the accuracy. Sample weights count as repetitions.
 
+    Rows of a file need not fit into memory: ``fit_rows(open_rows("train.csv", output="codes"))``. The values of each
+    column are then summarised in one pass. Up to 65,536 distinct values (fewer with more than 64 columns) the curves
+    are those of rows in memory; with more, borders of bins are moved by less than about a thousandth of the rows.
+
     Strengths and pairs are found on all rows, before the cross-validation. So the held-out AUC in `cv_results_` and
     `blend_auc_` is more optimistic than that of :class:`AUCClassifier`, above all where rows are few: it is there to
     choose by. For an honest figure cross-validate the estimator itself.
@@ -189,8 +194,9 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
-            Training rows: numbers, NaN where missing, and categories. Sparse rows are made dense.
+        X : {array-like, sparse matrix, dataframe, Dask array} of shape (n_samples, n_features)
+            Training rows: numbers, NaN where missing, and categories. Sparse rows are made dense. If X is a Dask array,
+            the other arguments are Dask arrays too; :class:`aucmax.TableEncoder` makes one of a Dask dataframe.
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -203,17 +209,20 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         self : AdditiveAUCClassifier
             The fitted classifier.
         """
-        given = X
-        X, y = self._read(X, y, reset=True)
-        self.classes_ = find_classes(y)
-        rows = MemoryRows(X, y, self.classes_, check_weights(sample_weight, X), check_groups(groups, X))
-        with self._tasks(1, {"X": given, "y": y}) as context, self._task(context, "solve"):
-            self._fit_matrix(X, rows)
+        if is_dask(X):
+            rows = rows_elsewhere(X, y, sample_weight, groups)
+            self._describe(rows)
+        else:
+            matrix, labels = self._read(X, y, reset=True)
+            self.classes_ = find_classes(labels)
+            weights = check_weights(sample_weight, matrix)
+            rows = MemoryRows(matrix, labels, self.classes_, weights, check_groups(groups, matrix))
+        self._fit_rows(rows, X=X, y=y)
         return self
 
     def _read(self, X: Any, y: Any = "no_validation", reset: bool = False) -> Any:
         """Return X as a float64 matrix, and y if it is given; `reset` sets what is known of the columns."""
-        if is_dask(X) or on_device(X):
+        if on_device(X):
             raise ValueError("AdditiveAUCClassifier needs X in memory, as an array or a dataframe.")
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
         if not is_frame(X):
@@ -247,20 +256,33 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
             raise ValueError(f"loss={self.loss!r} cannot be fitted with monotonic_cst: use one of {list(OF_SHAPES)}.")
         return signs
 
-    def _fit_matrix(self, X: np.ndarray, known: MemoryRows) -> None:
-        """Fit validated rows."""
-        from .rows import CodedRows
+    def _first_question(self) -> dict[str, Any]:
+        return {}  # values that are missing have no statistics
+
+    def _fit_rows(self, rows: Rows, **told: Any) -> None:
+        """Fit rows of numbers, NaN where missing, which may come block by block."""
+        if not isinstance(rows, MemoryRows):
+            self._describe(rows)
+            self._set_columns(rows, rows.n_features)
+        with self._tasks(1, told) as context, self._task(context, "solve"):
+            self._fit_numbers(rows)
+
+    def _fit_numbers(self, known: Rows) -> None:
+        """Find the curves of rows whose columns are known."""
+        from .coded_blocks import code_rows, summarise_values
 
         signs = self._find_signs()
         pairs = read_pairs(self.pairs, self.n_features_in_, getattr(self, "feature_names_in_", None))
         if isinstance(pairs, list) and signs[list(itertools.chain(*pairs))].any():
             raise ValueError("pairs holds a column that monotonic_cst has a shape for: a surface would break it.")
-        design = make_design(known, X, self.is_categorical_, self.max_bins, pairs, signs)
-        basis = Basis(design.terms, design.columns, design.strengths)
-        rows = CodedRows(design.codes, basis, known.y, known.classes, known.sample_weight, known.groups)
+        columns = find_columns(summarise_values(known), self.is_categorical_, self.max_bins, MAX_CELLS)
+        design = make_design(draw_sample(known), columns, pairs, signs)
+        basis = design.basis
+        rows = code_rows(known, design.columns, design.terms, basis)
         self.columns_, self.terms_ = design.columns, design.terms
         self.strengths_, self.freedom_ = design.strengths, design.freedom
-        self.mass_, self.errors_ = design.mass, design.errors
+        self.mass_ = rows.cell_mass()
+        self.errors_ = centred_errors(design.covariance, self.mass_, basis.edges)
         u = self._fit_shaped(rows, signs) if signs.any() else self._fit_linear(rows)
         values = basis.values(u)
         for a, column, sign in zip(basis.edges, self.columns_, signs, strict=False):
@@ -306,9 +328,6 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
             self.intercept_ = self.intercept_ + mean
         self.coef_ = values[None, :]
 
-    def _fit_rows(self, rows: Rows, **told: Any) -> None:
-        raise ValueError("AdditiveAUCClassifier needs the values of all rows at once: use fit.")
-
     @lazy_on_dask
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores. A larger score means that the row is more likely positive.
@@ -338,11 +357,6 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         tags.input_tags.categorical = True
         tags.array_api_support = False
         return tags
-
-
-def as_dense(X: Any) -> np.ndarray:
-    """Return a validated matrix as an array."""
-    return X.toarray() if sparse.issparse(X) else X
 
 
 def read_signs(given: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:

@@ -159,7 +159,8 @@ def fit_by_blocks(estimator: Any, rows: FileRows) -> TrainedModel:
     source = rows.passes.source
     with naming(source):
         estimator.fit_rows(rows)
-    notes = describe_training(source, rows.labels, rows.counts, rows.spreads(), by_blocks=True)
+    spreads = rows.spreads() if is_linear(estimator) else None
+    notes = describe_training(source, rows.labels, rows.counts, spreads, by_blocks=True)
     return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), None, None)
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from .auc_bins import AUCBins, count_of_bins
 from .blocks import BlockedRows
@@ -245,7 +244,7 @@ def scores_by_row(X: Any, W: np.ndarray) -> np.ndarray:
 
     The rounding of a BLAS product depends on the position of a row in the matrix, and would break ties.
     """
-    if sparse.issparse(X):
+    if not isinstance(X, np.ndarray):  # sparse rows, or codes: these are always computed so
         return X @ W.T
     from .kernels import score_rows
 
