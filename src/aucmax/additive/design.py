@@ -31,6 +31,8 @@ class Design(NamedTuple):
         The strengths of their penalties.
     freedom : ndarray of shape (n_terms,)
         The degrees of freedom of each curve.
+    values : ndarray of shape (K,)
+        The values of the cells as log-odds.
     covariance : ndarray of shape (K, K)
         The covariance of the values of the cells as log-odds.
     """
@@ -39,6 +41,7 @@ class Design(NamedTuple):
     terms: list[Term]
     strengths: np.ndarray
     freedom: np.ndarray
+    values: np.ndarray
     covariance: np.ndarray
 
     @property
@@ -62,7 +65,9 @@ def encode(columns: Sequence[Column], X: Any) -> np.ndarray:
     return np.column_stack([column.encode(x) for column, x in zip(columns, as_dense(X).T, strict=True)])
 
 
-def make_design(rows: MemoryRows, columns: list[Column], pairs: Any, signs: np.ndarray) -> Design:
+def make_design(
+    rows: MemoryRows, columns: list[Column], pairs: Any, signs: np.ndarray, budget: int = MAX_CELLS
+) -> Design:
     """Return the terms of a model.
 
     Parameters
@@ -75,6 +80,8 @@ def make_design(rows: MemoryRows, columns: list[Column], pairs: Any, signs: np.n
         The largest number of pairs to find, or the pairs.
     signs : ndarray of int, shape (p,)
         The shape of each column; one that must rise or fall is in no pair that is found.
+    budget : int, default=MAX_CELLS
+        The largest number of cells of all pairs that are found.
 
     Returns
     -------
@@ -97,11 +104,11 @@ def make_design(rows: MemoryRows, columns: list[Column], pairs: Any, signs: np.n
     else:
         chosen = list(pairs or ())
     added = [pair_term(pair, columns) for pair in chosen]
-    within = np.cumsum([term.n_cells for term in added]) <= MAX_CELLS
+    within = np.cumsum([term.n_cells for term in added]) <= budget
     if added and (isinstance(pairs, list) or within.any()):
         terms += added if isinstance(pairs, list) else list(itertools.compress(added, within))
         found = find_strengths(cell_codes(terms, codes), positive, weights, terms, columns, found)
-    return Design(columns, terms, found.strengths, found.freedom, found.covariance)
+    return Design(columns, terms, found.strengths, found.freedom, found.values, found.covariance)
 
 
 def draw_sample(rows: Rows) -> MemoryRows:

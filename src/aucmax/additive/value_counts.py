@@ -3,12 +3,12 @@
 Up to `limit` distinct values are kept exactly, so the summary is what all rows at once would give. With more, its
 memory stays fixed and its ranks have an error, whose bound it knows.
 
-A summary is a list of *runs*: sorted values with the weight of each. Two neighbouring runs become one as long as this
-has at most `limit` values. Two that have more are joined if they are of the same *level*, and then thinned to about
-half the limit: values of little weight are replaced by the largest of their neighbours. This is the scheme of Munro
-and Paterson (1980), made for weights. A value passes through as many thinnings as its run has levels, and their number
-grows with the logarithm of the number of rows. A thinning moves ranks by less than the weight of one group, about
-4 / limit of the weight of the run. Nothing is random, so the same blocks give the same summary.
+A summary is a list of *runs*: sorted values with the weight of each. Two neighbouring runs of like length become one as
+long as this has at most `limit` values. Two that have more are joined if they are of the same *level*, and then thinned
+to about half the limit: values of little weight are replaced by the largest of their neighbours. This is the scheme of
+Munro and Paterson (1980), made for weights. A value passes through as many thinnings as its run has levels, and their
+number grows with the logarithm of the number of rows. A thinning moves ranks by less than the weight of one group,
+about 4 / limit of the weight of the run. Nothing is random, so the same blocks give the same summary.
 
 Summaries are dicts of numbers and arrays, which checkpoints and Dask can hold: "absent" is the weight of missing
 values, and each of "runs" a level, the bound of its error, its values and their weights.
@@ -62,8 +62,7 @@ def add_values(counts: Counts, x: np.ndarray, weights: np.ndarray, limit: int) -
     present = ~missing & (weights > 0)
     counts["absent"] += float(weights[missing].sum())
     if present.any():
-        values, places = np.unique(x[present], return_inverse=True)
-        push(counts["runs"], [0, 0.0, values, np.bincount(places, weights[present], len(values))], limit)
+        push(counts["runs"], [0, 0.0, *distinct(x[present], weights[present], "quicksort")], limit)
 
 
 def merge_counts(first: Counts, second: Counts, limit: int) -> Counts:
@@ -87,7 +86,7 @@ def push(runs: list[Any], run: list[Any], limit: int) -> None:
     while True:
         if len(run[2]) > limit:
             run = thin(run, limit // 2)
-        if not runs:
+        if not runs or len(runs[-1][2]) > 2 * len(run[2]):  # so a value is joined a few times, not with every block
             break
         joined = join(runs[-1], run)
         if len(joined[2]) > limit and runs[-1][0] != run[0]:
@@ -99,9 +98,17 @@ def push(runs: list[Any], run: list[Any], limit: int) -> None:
 
 def join(a: list[Any], b: list[Any]) -> list[Any]:
     """Return two runs as one, with the higher level."""
-    values, places = np.unique(np.concatenate([a[2], b[2]]), return_inverse=True)
-    mass = np.bincount(places, np.concatenate([a[3], b[3]]), len(values))
-    return [max(a[0], b[0]), a[1] + b[1], values, mass]
+    # A stable sort merges two sorted runs in one go.
+    both = distinct(np.concatenate([a[2], b[2]]), np.concatenate([a[3], b[3]]), "stable")
+    return [max(a[0], b[0]), a[1] + b[1], *both]
+
+
+def distinct(values: np.ndarray, mass: np.ndarray, kind: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct ones of some values, increasing, and the weight of each; `kind` is that of the sort."""
+    order = np.argsort(values, kind=kind)
+    values = values[order]
+    first = np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])
+    return values[first], np.add.reduceat(mass[order], first) if len(first) else mass
 
 
 def thin(run: list[Any], n_groups: int) -> list[Any]:
