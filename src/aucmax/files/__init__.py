@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any, cast
 
 from ..tables import Overrides, Reading
+from ..tables.cells import check_thousands
 from .lines import BOM, HEAD_BYTES, Lines
 from .paths import File, find_file
 from .several import Path, SeveralFiles, check_formats, describe_paths, list_files
@@ -143,6 +144,7 @@ def open_source(
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
+    check_thousands(thousands)
     said = Overrides(
         drop=tuple(drop),
         identifiers=tuple(identifiers),
