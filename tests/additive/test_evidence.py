@@ -11,8 +11,9 @@ from scipy.special import expit
 
 from aucmax.additive import evidence
 from aucmax.additive.bins import find_columns
-from aucmax.additive.design import centred_errors, encode
+from aucmax.additive.design import encode
 from aucmax.additive.evidence import find_strengths
+from aucmax.additive.purify import centring, standard_errors
 from aucmax.additive.terms import cell_codes, edges_of, penalty, single_term
 
 X, Y = mixed_rows(300)
@@ -92,10 +93,10 @@ def test_weights_are_repetitions():
 
 def test_errors_are_those_of_centred_curves(found):
     edges, mass = edges_of(TERMS), np.concatenate([column.mass for column in COLUMNS])
-    errors = centred_errors(found.covariance, mass, edges)
+    errors = standard_errors(centring(TERMS, mass), found.covariance)
     for a, b in itertools.pairwise(edges):
-        centring = np.eye(b - a) - mass[a:b] / mass[a:b].sum()
-        expected = np.sqrt(np.diag(centring @ found.covariance[a:b, a:b] @ centring.T))
+        C = np.eye(b - a) - mass[a:b] / mass[a:b].sum()
+        expected = np.sqrt(np.diag(C @ found.covariance[a:b, a:b] @ C.T))
         assert_allclose(errors[a:b], expected, atol=1e-8)
 
 

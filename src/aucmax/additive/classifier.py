@@ -21,10 +21,11 @@ from ..estimators.base import LinearAUCClassifier, all_or_nothing, lazy_on_dask
 from ..losses import FITTED
 from ..selection.calibration import calibrate
 from .bins import find_columns
-from .design import MAX_CELLS, as_dense, centred_errors, draw_sample, encode, make_design
+from .design import MAX_CELLS, as_dense, draw_sample, encode, make_design
 from .frames import find_categorical, find_levels, is_frame, read_frame
 from .parameters import read_pairs, read_signs
-from .terms import cell_codes, edges_of
+from .purify import centring, means_of, purification, standard_errors
+from .terms import cell_codes
 
 MAX_COLUMNS = 1024
 OF_SHAPES = ("auto", "squared", "pooled", "balanced_logistic")  # the losses that can be fitted under a shape
@@ -92,8 +93,8 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         The curves of the columns in their order, then the surfaces of pairs.
 
     coef_ : ndarray of shape (1, n_cells)
-        The values of all curves, one after the other. The mean of each over the training rows is 0, and so is the
-        value of a category that is new.
+        The values of all curves and surfaces, one after the other. The mean of each over the training rows is 0, and so
+        is the value of a category that is new. Surfaces have no main effects: these are in the curves.
 
     errors_ : ndarray of shape (n_cells,)
         Standard errors of the values as log-odds: of ``calibration_[0] * coef_``.
@@ -291,14 +292,13 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         self.columns_, self.terms_ = design.columns, design.terms
         self.strengths_, self.freedom_ = design.strengths, design.freedom
         self.mass_ = rows.cell_mass()
-        self.errors_ = centred_errors(design.covariance, self.mass_, basis.edges)
         u = self._fit_shaped(rows, signs) if signs.any() else self._fit_linear(rows)
         values = basis.values(u)
         for a, column, sign in zip(basis.edges, self.columns_, signs, strict=False):
             if sign:  # the change of basis rounds
                 curve = values[a : a + column.n_values]
                 curve[:] = sign * np.maximum.accumulate(sign * curve)
-        self._set_values(values)
+        self._set_values(values, design.covariance)
         self.__dict__.pop("optimism_", None)
         if hasattr(self, "cv_results_"):
             folds = self.cv if isinstance(self.cv, Integral) else None
@@ -342,15 +342,14 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         self._set_calibration(calibrate(lambda: rows.score_histogram(u)))
         return u
 
-    def _set_values(self, values: np.ndarray) -> None:
-        """Set the curves, each less its mean over the training rows; the intercept has the means."""
-        edges = edges_of(self.terms_)
-        for a, b in itertools.pairwise(edges):
-            total = self.mass_[a:b].sum()
-            mean = self.mass_[a:b] @ values[a:b] / total if total else 0.0
-            values[a:b] -= mean
-            self.intercept_ = self.intercept_ + mean
-        self.coef_ = values[None, :]
+    def _set_values(self, values: np.ndarray, covariance: np.ndarray) -> None:
+        """Set the curves and surfaces: surfaces without main effects, all of mean 0; the intercept has the means."""
+        pure = purification(self.terms_, self.mass_)
+        values = pure @ values
+        means = means_of(self.terms_, self.mass_) @ values
+        self.intercept_ = self.intercept_ + means.sum()
+        self.coef_ = (values - np.repeat(means, [term.n_cells for term in self.terms_]))[None, :]
+        self.errors_ = standard_errors(centring(self.terms_, self.mass_) @ pure, covariance)
 
     @lazy_on_dask
     def decision_function(self, X: Any) -> np.ndarray:

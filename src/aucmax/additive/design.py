@@ -119,13 +119,3 @@ def draw_sample(rows: Rows) -> MemoryRows:
         n_each //= 2
         sample = rows.sample(n_each)
     return sample
-
-
-def centred_errors(covariance: np.ndarray, mass: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the standard errors of the values of each curve less its mean over the training rows."""
-    errors = np.empty(len(mass))
-    for a, b in itertools.pairwise(edges):
-        V, share = covariance[a:b, a:b], mass[a:b] / max(mass[a:b].sum(), 1e-300)
-        pull = V @ share
-        errors[a:b] = np.sqrt(np.maximum(np.diag(V) - 2 * pull + share @ pull, 0))
-    return errors
