@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from .data.validation import check_weights, find_classes, is_dask
 from .tables import Overrides, Reading
+from .tables.cells import check_thousands
 from .tables.frames import to_arrow
 from .tables.reading import check_faults, make_reading, summarise_table
 from .tables.target_encoding import deal_folds
@@ -192,6 +193,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             for column in columns:
                 if column not in names:
                     raise ValueError(f"X has no column {column!r}, which {option}= names; its columns are {names}.")
+        check_thousands(self.thousands)
         return Overrides(**said, na_values=tuple(self.na_values or ()), thousands=self.thousands)
 
     def set_reading(self, reading: Reading, named: bool = True) -> Self:

@@ -2,6 +2,12 @@
 
 import numpy as np
 
+from aucmax.additive.bins import find_columns
+from aucmax.additive.coded_blocks import code_rows, summarise_values
+from aucmax.additive.design import make_design
+from aucmax.additive.value_counts import add_values, finish_counts, no_values
+from aucmax.data.memory import MemoryRows
+
 
 def mixed_rows(n=400, seed=0):
     """Return X with a curve, a column that is mostly zero, three categories and noise, with missing values; and y."""
@@ -16,3 +22,18 @@ def mixed_rows(n=400, seed=0):
 
 
 CATEGORICAL = np.array([False, False, True, False])
+
+
+def design_of(X, y, max_bins, pairs=0, weights=None):
+    """Return the design of rows in memory, and these rows as codes."""
+    known = MemoryRows(X, y, np.array([0, 1]), weights)
+    columns = find_columns(summarise_values(known), CATEGORICAL, max_bins, 1024)
+    design = make_design(known, columns, pairs, np.zeros(4))
+    return design, code_rows(known, columns, design.terms, design.basis)
+
+
+def count_values(x, weights):
+    """Return the distinct values of a column and their weights."""
+    counts = no_values()
+    add_values(counts, x, weights, len(x))
+    return finish_counts(counts)

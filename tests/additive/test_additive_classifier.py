@@ -5,15 +5,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from additive_data import CATEGORICAL, mixed_rows
+from additive_data import CATEGORICAL, design_of, mixed_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from aucmax import AdditiveAUCClassifier, AUCClassifier, load_model
-from aucmax.additive.design import make_design
-from aucmax.additive.rows import CodedRows
-from aucmax.additive.terms import Basis
-from aucmax.data.memory import MemoryRows
 from aucmax.onnx_export import export_onnx
 
 X, Y = mixed_rows()
@@ -65,9 +61,7 @@ def test_the_score_is_the_sum_of_the_curves():
 
 def test_scores_are_those_of_the_linear_model_of_codes():
     model = AdditiveAUCClassifier(**QUICK, categorical_features=CATEGORICAL).fit(X, Y)
-    design = make_design(MemoryRows(X, Y, model.classes_), X, CATEGORICAL, 16, 0, np.zeros(4))
-    basis = Basis(design.terms, design.columns, design.strengths)
-    rows = CodedRows(design.codes, basis, Y, model.classes_)
+    _, rows = design_of(X, Y, 16)
     linear = AUCClassifier("squared", alpha=0.01, standardize=False)
     linear._fit_rows(rows)
     assert_allclose(model.decision_function(X), rows.scores(linear.coef_[0]) + linear.intercept_[0], atol=1e-10)
@@ -159,8 +153,6 @@ def test_errors(parameters, message):
 def test_errors_of_rows():
     with pytest.raises(ValueError, match=r"^X has 2000 columns, and an additive model has at most 1024: use AUCClass"):
         AdditiveAUCClassifier().fit(np.zeros((4, 2000)), [0, 1, 0, 1])
-    with pytest.raises(ValueError, match=r"needs X in memory, as an array or a dataframe.$"):
-        AdditiveAUCClassifier().fit(da.zeros((4, 2)), [0, 1, 0, 1])
     with pytest.raises(ValueError, match=r"^categorical_features names the column 'size', which X does not have.$"):
         AdditiveAUCClassifier(categorical_features=["size"]).fit(as_pandas(), Y)
     with pytest.raises(ValueError, match=r"^AdditiveAUCClassifier cannot be exported to ONNX, only the linear classif"):

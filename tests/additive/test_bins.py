@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
+from additive_data import count_values
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from aucmax.additive.bins import between, count_values, find_columns, last_of_bins, make_column, share_out
+from aucmax.additive.bins import between, find_columns, last_of_bins, make_column, share_out
 
 
 def column_of(x, categorical=False, n_bins=8, weights=None):
     x = np.asarray(x, dtype=np.float64)
-    (column,) = find_columns(
-        x[:, None], np.array([categorical]), np.ones(len(x)) if weights is None else weights, n_bins, 1000
-    )
+    counted = count_values(x, np.ones(len(x)) if weights is None else weights)
+    (column,) = find_columns([counted], np.array([categorical]), n_bins, 1000)
     return column
 
 
@@ -88,7 +88,9 @@ def test_the_budget_is_shared_out(budget, expected):
 
 
 def test_labels_of_parts():
-    values, mass = count_values(np.array([2.0, np.nan, 2.0, 1.0]), np.array([1.0, 1.0, 2.0, 0.0]))
+    x = np.array([2.0, np.nan, 2.0, 1.0])
+    values, mass, absent, error = count_values(x, np.array([1.0, 1.0, 2.0, 0.0]))
+    assert (absent, error) == (1, 0)
     assert (values.tolist(), mass.tolist()) == ([2.0], [3.0])
     assert last_of_bins(np.array([1.0, 1.0]), 2).all()
     assert make_column(np.zeros(0), np.zeros(0), 0.0, False, 4).n_codes == 0

@@ -2,24 +2,18 @@
 
 import numpy as np
 import pytest
-from additive_data import CATEGORICAL, mixed_rows
+from additive_data import design_of, mixed_rows
 from numpy.testing import assert_allclose
 
 from aucmax import AUCClassifier
-from aucmax.additive.design import make_design
-from aucmax.additive.rows import CodedRows
-from aucmax.additive.terms import Basis
 from aucmax.data.memory import MemoryRows
 from aucmax.data.protocol import Round, Split
 
 X, Y = mixed_rows(200)
-CLASSES = np.array([0, 1])
 
 
 def coded_rows(weights=None):
-    known = MemoryRows(X, Y, CLASSES, weights)
-    design = make_design(known, X, CATEGORICAL, 12, [(0, 2)], np.zeros(4))
-    return CodedRows(design.codes, Basis(design.terms, design.columns, design.strengths), Y, CLASSES, weights)
+    return design_of(X, Y, 12, [(0, 2)], weights)[1]
 
 
 WEIGHTS = np.random.default_rng(0).integers(0, 4, 200).astype(float)
@@ -87,11 +81,9 @@ def test_every_loss_has_the_weights_of_the_matrix(loss, alpha):
     assert_allclose(rows.scores(ours.coef_[0]), rows.scores(theirs.coef_[0]), atol=1e-5)
 
 
-def test_cells_are_the_indicator_columns():
-    rows = coded_rows()
-    g = np.random.default_rng(4).random(200)
+def test_cells_are_the_indicator_columns(rows):
     D = np.stack([(rows.codes == k).any(axis=1) for k in range(rows.n_features)], axis=1).astype(float)
-    one = np.column_stack([D, np.ones(200)])
-    assert_allclose(rows.cell_sums(g), one.T @ (g[:, None] * one), atol=1e-10)
-    assert_allclose(rows.cell_totals(g), D.T @ g)
-    assert_allclose(rows.cell_scores(np.arange(rows.n_features)), D @ np.arange(rows.n_features))
+    weights = np.ones(200) if rows.sample_weight is None else rows.sample_weight
+    assert_allclose(rows.cell_mass(), weights @ D)
+    u = np.arange(rows.n_features) / 10
+    assert_allclose(rows.scores(u), D @ rows.basis.values(u))

@@ -4,19 +4,20 @@ import itertools
 
 import numpy as np
 import pytest
-from additive_data import CATEGORICAL, mixed_rows
+from additive_data import CATEGORICAL, count_values, mixed_rows
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from aucmax.additive import evidence
 from aucmax.additive.bins import find_columns
-from aucmax.additive.design import centred_errors, encode
+from aucmax.additive.design import encode
 from aucmax.additive.evidence import find_strengths
+from aucmax.additive.purify import centring, standard_errors
 from aucmax.additive.terms import cell_codes, edges_of, penalty, single_term
 
 X, Y = mixed_rows(300)
-COLUMNS = find_columns(X, CATEGORICAL, np.ones(len(X)), 8, 1000)
+COLUMNS = find_columns([count_values(x, np.ones(len(x))) for x in X.T], CATEGORICAL, 8, 1000)
 TERMS = [single_term(j, column) for j, column in enumerate(COLUMNS)]
 CODES = cell_codes(TERMS, encode(COLUMNS, X))
 D = sum(np.eye(int(edges_of(TERMS)[-1]))[CODES[:, t]] for t in range(4))
@@ -92,16 +93,16 @@ def test_weights_are_repetitions():
 
 def test_errors_are_those_of_centred_curves(found):
     edges, mass = edges_of(TERMS), np.concatenate([column.mass for column in COLUMNS])
-    errors = centred_errors(found.covariance, mass, edges)
+    errors = standard_errors(centring(TERMS, mass), found.covariance)
     for a, b in itertools.pairwise(edges):
-        centring = np.eye(b - a) - mass[a:b] / mass[a:b].sum()
-        expected = np.sqrt(np.diag(centring @ found.covariance[a:b, a:b] @ centring.T))
+        C = np.eye(b - a) - mass[a:b] / mass[a:b].sum()
+        expected = np.sqrt(np.diag(C @ found.covariance[a:b, a:b] @ C.T))
         assert_allclose(errors[a:b], expected, atol=1e-8)
 
 
 def test_separable_rows_have_finite_values():
     x = np.arange(20.0)[:, None]
-    columns = find_columns(x, np.array([False]), np.ones(20), 20, 100)
+    columns = find_columns([count_values(x, np.ones(len(x))) for x in x.T], np.array([False]), 20, 100)
     terms = [single_term(0, columns[0])]
     found = find_strengths(cell_codes(terms, encode(columns, x)), x[:, 0] > 9, np.ones(20), terms, columns)
     assert np.isfinite(found.values).all()

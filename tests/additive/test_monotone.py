@@ -4,23 +4,18 @@ import itertools
 
 import numpy as np
 import pytest
-from additive_data import CATEGORICAL, mixed_rows
+from additive_data import design_of, mixed_rows
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from scipy.special import expit
 
 from aucmax import AdditiveAUCClassifier
-from aucmax.additive.design import make_design
+from aucmax.additive.kernels import gather, scatter
 from aucmax.additive.monotone import Shape, monotone_logistic, monotone_square, nonnegative_minimum
-from aucmax.additive.rows import CodedRows
-from aucmax.additive.terms import Basis
 from aucmax.classifier import AUCClassifier
-from aucmax.data.memory import MemoryRows
 
 X, Y = mixed_rows(300)
-CLASSES = np.array([0, 1])
-DESIGN = make_design(MemoryRows(X, Y, CLASSES), X, CATEGORICAL, 12, [(0, 2)], np.zeros(4))
-ROWS = CodedRows(DESIGN.codes, Basis(DESIGN.terms, DESIGN.columns, DESIGN.strengths), Y, CLASSES)
+DESIGN, ROWS = design_of(X, Y, 12, [(0, 2)])
 K, ALPHA = ROWS.n_features, 1e-2
 SHAPE = Shape.of(DESIGN.terms, DESIGN.columns, np.array([-1, 1, 0, 0]))
 S = ROWS.basis.coordinates(np.eye(K)).T @ ROWS.basis.coordinates(np.eye(K))
@@ -85,9 +80,9 @@ def test_the_conditions_of_the_square_loss(pooled):
 def test_the_conditions_of_the_logistic_loss():
     u, n_iter = monotone_logistic(ROWS, SHAPE, ALPHA, 1e-9)
     f, c = ROWS.basis.values(u), ROWS.targets.pair_weights / 2
-    scores = ROWS.cell_scores(f)
+    scores = gather(ROWS.codes, np.append(f, 0.0))
     best = brentq(lambda offset: c @ (expit(scores + offset) - Y), -9, 9, xtol=1e-14)
-    gradient = ROWS.cell_totals(c * (expit(scores + best) - Y)) + ALPHA * S @ f
+    gradient = scatter(ROWS.codes, c * (expit(scores + best) - Y), K + 1)[:K] + ALPHA * S @ f
     assert 1 < n_iter < 20
     check_conditions(f, gradient)
 
@@ -110,6 +105,7 @@ def test_the_estimator_has_its_shapes_and_falling_is_rising_upside_down(loss):
     mirrored = np.column_stack([X[:, :3], -X[:, 3]])
     rising = AdditiveAUCClassifier(loss, monotonic_cst=[0, 0, 0, 1], categorical_features=[2]).fit(mirrored, Y)
     grid = np.column_stack([np.zeros((50, 3)), np.linspace(-3, 3, 50)])
+    assert (np.diff(falling.coef_[0, -falling.columns_[3].n_values :]) <= 0).all()
     assert (np.diff(falling.decision_function(grid)) <= 1e-12).all()
     upside_down = np.column_stack([grid[:, :3], -grid[:, 3]])
     difference = falling.decision_function(grid) - rising.decision_function(upside_down)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from additive_data import CATEGORICAL, mixed_rows
+from additive_data import CATEGORICAL, count_values, mixed_rows
 from numpy.testing import assert_allclose, assert_array_equal
 
 from aucmax.additive.bins import find_columns
@@ -20,7 +20,7 @@ from aucmax.additive.terms import (
 )
 
 X, Y = mixed_rows()
-COLUMNS = find_columns(X, CATEGORICAL, np.ones(len(X)), 20, 1000)
+COLUMNS = find_columns([count_values(x, np.ones(len(x))) for x in X.T], CATEGORICAL, 20, 1000)
 TERMS = [*(single_term(j, column) for j, column in enumerate(COLUMNS)), pair_term((0, 2), COLUMNS)]
 BASIS = Basis(TERMS, COLUMNS, np.array([0.5, 1.0, 2.0, 3.0, 10.0]))
 
@@ -83,5 +83,5 @@ def test_groups_are_neighbours_of_about_the_same_weight(j):
 
 def test_rare_categories_share_a_group():
     x = np.repeat(np.arange(20.0), np.arange(20, 0, -1))[:, None]
-    (column,) = find_columns(x, np.array([True]), np.ones(len(x)), 30, 100)
+    (column,) = find_columns([count_values(x, np.ones(len(x))) for x in x.T], np.array([True]), 30, 100)
     assert_array_equal(group_codes(column), np.minimum(np.arange(20), 7))

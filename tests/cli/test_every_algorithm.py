@@ -10,10 +10,12 @@ from sklearn.pipeline import Pipeline
 from aucmax import ALGORITHMS, TableEncoder, load_model
 from aucmax.cli.fit_file import can_read_blocks, make_estimator
 
-NAMES = ["AUCClassifier", *ALGORITHMS]
 SHAPES = {"narrow": (40, 3), "wide": (30, 70)}  # wider than the default rank, and with fewer rows than columns
 # Of the table: the size and its gaps, two colours, the age and seven months and weekdays.
 N_FEATURES = {"narrow.libsvm": 3, "wide.libsvm": 70, "table.csv": 19}
+N_CODES = N_FEATURES | {"table.csv": 5}  # size, colour, age, month, weekday
+ADDITIVE = "AdditiveAUCClassifier"
+NAMES = ["AUCClassifier", ADDITIVE, *ALGORITHMS]
 QUICK = {"PairwiseDescent": "PairwiseDescent(max_iter=20)"}  # by default it reads a file a thousand times
 # Gradient descent of a fixed number of steps may say that it has not converged; no other warning is expected.
 pytestmark = pytest.mark.filterwarnings("ignore:Gradient descent stopped")
@@ -47,7 +49,7 @@ def fit(run, folder, tmp_path):
         status, out, err = run("fit", folder / file, "-o", tmp_path / "m", "--force", "--json", *options)
         assert status == 0, err
         assert [line for line in err.splitlines() if "read by blocks" not in line] == []
-        assert json.loads(out)["columns"] == N_FEATURES[file]
+        assert json.loads(out)["columns"] == (N_CODES if name == ADDITIVE else N_FEATURES)[file]
         return tmp_path / "m"
 
     return fit
@@ -63,6 +65,8 @@ def test_every_command_takes_its_model(name, file, run, fit, folder, tmp_path):
         "predict": ["predict", model, rows, "--proba", "--labels"],
         "export": ["export", model, "--onnx", tmp_path / "m.onnx", "-q"],
     }
+    if name == ADDITIVE:  # no operator of ONNX finds the bin of a value
+        del commands["export"]
     told = {}
     for command, arguments in commands.items():
         status, told[command], err = run(*arguments)

@@ -7,7 +7,9 @@ import pytest
 
 from aucmax.tables.cells import (
     DATE_FORMS,
+    DIGITS_FORM,
     NUMBER_FORMS,
+    check_thousands,
     find_missing,
     list_number_forms,
     read_dates,
@@ -85,3 +87,24 @@ def test_what_is_no_date():
 
 def test_forms_are_told_apart():
     assert len(set(NUMBER_FORMS) | set(DATE_FORMS)) == len(NUMBER_FORMS) + len(DATE_FORMS)
+
+
+@pytest.mark.parametrize("form", [*DATE_FORMS, DIGITS_FORM])
+def test_a_day_that_its_month_does_not_have_is_no_date(form):
+    def written(year, month, day):
+        """Return a date as text, which `strftime` would refuse to write."""
+        name = datetime.date(2000, month, 1).strftime("%b")
+        text = form.replace("%Y", f"{year}").replace("%m", f"{month:02}").replace("%d", f"{day:02}")
+        return text.replace("%b", name)
+
+    days = [(2021, 2, 30), (2023, 2, 29), (2021, 4, 31), (2024, 2, 29), (2021, 1, 31)]
+    found = read_dates(pa.array([written(*day) for day in days]), form)
+    assert np.isnan(found).tolist() == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize("text", ["", ",,", "a", "7", "-"])
+def test_what_cannot_separate_thousands(text):
+    message = f"^thousands='{text}' cannot separate thousands: give one character, such as ',' or ' '.$"
+    with pytest.raises(ValueError, match=message):
+        check_thousands(text)
+    check_thousands("'")

@@ -158,6 +158,42 @@ def test_all_problems_are_listed_at_once(run, folder, tmp_path, monkeypatch):
     assert err == f"aucmax: {tmp_path / 'bad.csv'}, line 7, column 'bad': the cell is empty: fill it or drop the row.\n"
 
 
+ADVICE = "correct it, name it in --na-values, or the column in --categorical or --drop"
+
+
+def test_a_day_that_its_month_does_not_have_is_a_problem(refused, tmp_path):
+    days = [f"2021-{1 + k % 12:02}-{1 + k % 28:02}" for k in range(60)]
+    days[5], days[30] = "2021-02-30", "2021-06-31"
+    path = tmp_path / "rows.csv"
+    path.write_text("since,y\n" + "".join(f"{day},{k % 2}\n" for k, day in enumerate(days)))
+    line = refused("fit", path, "-o", tmp_path / "m")
+    found = "found the text '2021-02-30' where a date is expected"
+    assert line == f"{path}, line 7, column 'since': {found}: {ADVICE} (2 such cells in all)."
+
+
+def test_the_problems_of_several_files_are_listed_at_once(run, tmp_path):
+    for name, faults in (("a", {3: "old"}), ("b", {}), ("c", {2: "x", 9: "y"})):
+        cells = [faults.get(k, f"{20 + k % 9}") for k in range(40)]
+        labels = ["" if name == "c" and k == 4 else f"{k % 2}" for k in range(40)]
+        rows = "".join(f"{cell},{label}\n" for cell, label in zip(cells, labels, strict=True))
+        (tmp_path / f"{name}.csv").write_text("age,y\n" + rows)
+    files = [tmp_path / f"{name}.csv" for name in "abc"]
+    status, _, err = run("fit", *files, "-o", tmp_path / "m")
+    assert status == 2
+    text = "found the text {!r} where a number is expected: " + ADVICE
+    assert err.splitlines() == [
+        f"aucmax: {files[0]} and 2 more has problems in 3 columns of 2 files:",
+        f"  {files[0]}, line 5, column 'age': {text.format('old')}",
+        f"  {files[2]}, line 4, column 'age': {text.format('x')} (2 such cells in all)",
+        f"  {files[2]}, line 6, column 'y': the cell is empty: fill it or drop the row",
+    ]
+
+
+def test_a_separator_of_thousands_is_one_character(refused, folder):
+    line = refused("inspect", folder / "train.csv", "--thousands", ",,")
+    assert line == "--thousands ,, cannot separate thousands: give one character, such as ',' or ' '."
+
+
 def test_delimiter_encoding_and_thousands(run, tmp_path):
     rows = "".join(f"Z\xfcrich|{1 + k % 3}.{k:03}|{k % 2}\nK\xf6ln|{2000 + k}|{k % 2}\n" for k in range(30))
     path = tmp_path / "rows.csv"

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .value_counts import Values
+
 
 class Column(NamedTuple):
     """How the values of a column become codes.
@@ -60,19 +62,15 @@ class Column(NamedTuple):
         return np.where(absent, self.n_codes - 1 if self.missing else self.n_codes, codes)
 
 
-def find_columns(
-    X: np.ndarray, categorical: np.ndarray, weights: np.ndarray, max_bins: int, budget: int
-) -> list[Column]:
+def find_columns(counted: Sequence[Values], categorical: np.ndarray, max_bins: int, budget: int) -> list[Column]:
     """Return how each column becomes codes.
 
     Parameters
     ----------
-    X : ndarray of shape (n, p)
-        Numbers, NaN where missing.
+    counted : sequence of p Values
+        The distinct values of each column and their weights.
     categorical : ndarray of bool, shape (p,)
         Which columns are categories.
-    weights : ndarray of shape (n,)
-        Weights; values of rows without weight are not seen.
     max_bins : int
         The largest number of bins of a column.
     budget : int
@@ -84,20 +82,11 @@ def find_columns(
     columns : list of Column
         One for each column.
     """
-    counted = [count_values(x, weights) for x in X.T]
-    n_bins = share_out([len(values) for values, _ in counted], max_bins, budget)
-    absent = [float(weights[np.isnan(x)].sum()) for x in X.T]
+    n_bins = share_out([len(each.values) for each in counted], max_bins, budget)
     return [
-        make_column(values, mass, lost, bool(is_category), n_bins)
-        for (values, mass), lost, is_category in zip(counted, absent, categorical, strict=True)
+        make_column(each.values, each.mass, each.absent, bool(is_category), n_bins)
+        for each, is_category in zip(counted, categorical, strict=True)
     ]
-
-
-def count_values(x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values of a column that are not missing, increasing, and the weight of each."""
-    present = ~np.isnan(x) & (weights > 0)
-    values, places = np.unique(x[present], return_inverse=True)
-    return values, np.bincount(places, weights[present], len(values))
 
 
 def share_out(n_values: Sequence[int], max_bins: int, budget: int) -> int:

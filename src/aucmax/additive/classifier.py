@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,15 +13,19 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, va
 
 from ..classifier import AUCClassifier
 from ..data.arrays import on_device
+from ..data.elsewhere import rows_elsewhere
 from ..data.memory import MemoryRows
 from ..data.protocol import Rows
-from ..data.validation import check_weights, find_classes, is_dask
+from ..data.validation import check_groups, check_weights, find_classes, is_dask
 from ..estimators.base import LinearAUCClassifier, all_or_nothing, check_finite, lazy_on_dask
 from ..losses import FITTED
 from ..selection.calibration import calibrate
-from .design import encode, make_design
-from .frames import find_categorical, find_levels, is_frame, position_of, read_frame
-from .terms import Basis, cell_codes, edges_of
+from .bins import find_columns
+from .design import MAX_CELLS, as_dense, draw_sample, encode, make_design
+from .frames import find_categorical, find_levels, is_frame, read_frame
+from .parameters import read_pairs, read_signs
+from .purify import centring, means_of, purification, standard_errors
+from .terms import cell_codes
 
 MAX_COLUMNS = 1024
 OF_SHAPES = ("auto", "squared", "pooled", "balanced_logistic")  # the losses that can be fitted under a shape
@@ -90,8 +93,8 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         The curves of the columns in their order, then the surfaces of pairs.
 
     coef_ : ndarray of shape (1, n_cells)
-        The values of all curves, one after the other. The mean of each over the training rows is 0, and so is the
-        value of a category that is new.
+        The values of all curves and surfaces, one after the other. The mean of each over the training rows is 0, and so
+        is the value of a category that is new. Surfaces have no main effects: these are in the curves.
 
     errors_ : ndarray of shape (n_cells,)
         Standard errors of the values as log-odds: of ``calibration_[0] * coef_``.
@@ -101,6 +104,9 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
     strengths_, freedom_ : ndarray of shape (n_terms,)
         The strength of the penalty, and the degrees of freedom of each curve: 0 if it is flat.
+
+    optimism_ : float
+        What was subtracted from all held-out AUCs, if anything was cross-validated; see the notes.
 
     is_categorical_ : ndarray of bool, shape (`n_features_in_`,)
         Which columns are categories.
@@ -126,9 +132,13 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     -----
     `score` is the ROC AUC and not the accuracy. Sample weights count as repetitions.
 
-    Strengths and pairs are found on all rows, before the cross-validation. So the held-out AUC in `cv_results_` and
-    `blend_auc_` is more optimistic than that of :class:`AUCClassifier`, above all where rows are few: it is there to
-    choose by. For an honest figure cross-validate the estimator itself.
+    Rows of a file need not fit into memory: ``fit_rows(open_rows("train.csv", output="codes"))``. The values of each
+    column are then summarised in one pass. Up to 65,536 distinct values (fewer with more than 64 columns) the curves
+    are those of rows in memory; with more, borders of bins are moved by less than about a thousandth of the rows.
+
+    Strengths and pairs are found on all rows, before the cross-validation, whose models so know something of the labels
+    of their test rows. How much this flatters is found by searching strengths and pairs again inside of each fold, with
+    coarse bins. All held-out AUCs in `cv_results_`, `blend_` and `blend_auc_` are lower by it: by `optimism_`.
 
     Examples
     --------
@@ -155,6 +165,10 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         "tol": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
+
+    cv_results_: dict[str, Any]
+    blend_: dict[str, np.ndarray]
+    blend_auc_: float
 
     def __init__(
         self,
@@ -183,41 +197,48 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveAUCClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> AdditiveAUCClassifier:
         """Fit the curves to all pairs of a positive and a negative row.
 
         Parameters
         ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            Training rows: numbers, NaN where missing, and categories.
+        X : {array-like, sparse matrix, dataframe, Dask array} of shape (n_samples, n_features)
+            Training rows: numbers, NaN where missing, and categories. Sparse rows are made dense. If X is a Dask array,
+            the other arguments are Dask arrays too; :class:`aucmax.TableEncoder` makes one of a Dask dataframe.
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of rows that cross-validation keeps together, as in :class:`AUCClassifier`.
 
         Returns
         -------
         self : AdditiveAUCClassifier
             The fitted classifier.
         """
-        given = X
-        X, y = self._read(X, y, reset=True)
-        self.classes_ = find_classes(y)
-        rows = MemoryRows(X, y, self.classes_, check_weights(sample_weight, X))
-        with self._tasks(1, {"X": given, "y": y}) as context, self._task(context, "solve"):
-            self._fit_matrix(X, rows)
+        if is_dask(X):
+            rows = rows_elsewhere(X, y, sample_weight, groups)
+            self._describe(rows)
+        else:
+            matrix, labels = self._read(X, y, reset=True)
+            self.classes_ = find_classes(labels)
+            weights = check_weights(sample_weight, matrix)
+            rows = MemoryRows(matrix, labels, self.classes_, weights, check_groups(groups, matrix))
+        self._fit_rows(rows, X=X, y=y)
         return self
 
     def _read(self, X: Any, y: Any = "no_validation", reset: bool = False) -> Any:
         """Return X as a float64 matrix, and y if it is given; `reset` sets what is known of the columns."""
-        if is_dask(X) or on_device(X):
+        if on_device(X):
             raise ValueError("AdditiveAUCClassifier needs X in memory, as an array or a dataframe.")
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
         if not is_frame(X):
-            found = validate_data(self, X, y, reset=reset, **checks)
-            if reset:
-                self._set_columns(X, found[0].shape[1])
-            return found
+            found = validate_data(self, X, y, reset=reset, accept_sparse=True, **checks)
+            if not reset:
+                return as_dense(found)
+            self._set_columns(X, found[0].shape[1])
+            return as_dense(found[0]), found[1]
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset:
             self._set_columns(X, X.shape[1])
@@ -243,22 +264,56 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
             raise ValueError(f"loss={self.loss!r} cannot be fitted with monotonic_cst: use one of {list(OF_SHAPES)}.")
         return signs
 
-    def _fit_matrix(self, X: np.ndarray, known: MemoryRows) -> None:
-        """Fit validated rows."""
-        from .rows import CodedRows
+    def _first_question(self) -> dict[str, Any]:
+        return {}  # values that are missing have no statistics
+
+    def _fit_rows(self, rows: Rows, **told: Any) -> None:
+        """Fit rows of numbers, NaN where missing, which may come block by block."""
+        if not isinstance(rows, MemoryRows):
+            self._describe(rows)
+            self._set_columns(rows, rows.n_features)
+        with self._tasks(1, told) as context, self._task(context, "solve"):
+            self._fit_numbers(rows)
+
+    def _fit_numbers(self, known: Rows) -> None:
+        """Find the curves of rows whose columns are known."""
+        from .coded_blocks import code_rows, summarise_values
+        from .optimism import find_optimism
 
         signs = self._find_signs()
         pairs = read_pairs(self.pairs, self.n_features_in_, getattr(self, "feature_names_in_", None))
         if isinstance(pairs, list) and signs[list(itertools.chain(*pairs))].any():
             raise ValueError("pairs holds a column that monotonic_cst has a shape for: a surface would break it.")
-        design = make_design(known, X, self.is_categorical_, self.max_bins, pairs, signs)
-        basis = Basis(design.terms, design.columns, design.strengths)
-        rows = CodedRows(design.codes, basis, known.y, known.classes, known.sample_weight)
+        columns = find_columns(summarise_values(known), self.is_categorical_, self.max_bins, MAX_CELLS)
+        sample = draw_sample(known)
+        design = make_design(sample, columns, pairs, signs)
+        basis = design.basis
+        rows = code_rows(known, design.columns, design.terms, basis)
         self.columns_, self.terms_ = design.columns, design.terms
         self.strengths_, self.freedom_ = design.strengths, design.freedom
-        self.mass_, self.errors_ = design.mass, design.errors
+        self.mass_ = rows.cell_mass()
         u = self._fit_shaped(rows, signs) if signs.any() else self._fit_linear(rows)
-        self._set_values(basis.values(u))
+        values = basis.values(u)
+        for a, column, sign in zip(basis.edges, self.columns_, signs, strict=False):
+            if sign:  # the change of basis rounds
+                curve = values[a : a + column.n_values]
+                curve[:] = sign * np.maximum.accumulate(sign * curve)
+        self._set_values(values, design.covariance)
+        self.__dict__.pop("optimism_", None)
+        if hasattr(self, "cv_results_"):
+            folds = self.cv if isinstance(self.cv, Integral) else None
+            if isinstance(known, MemoryRows):  # splits of the user's own are of all rows
+                sample, folds = known, self.cv
+            self._correct(find_optimism(sample, self.is_categorical_, pairs, signs, folds))
+
+    def _correct(self, optimism: float) -> None:
+        """Subtract from all held-out AUCs what they flatter."""
+        self.optimism_ = optimism
+        names = [name for name in self.cv_results_ if name.endswith("test_score") and name[:3] not in ("std", "ran")]
+        self.cv_results_ = self.cv_results_ | {name: self.cv_results_[name] - optimism for name in names}
+        if hasattr(self, "blend_"):
+            self.blend_ = self.blend_ | {"auc": self.blend_["auc"] - optimism}
+            self.blend_auc_ = self.blend_auc_ - optimism
 
     def _fit_linear(self, rows: Rows, **changed: Any) -> np.ndarray:
         """Return the coordinates of the linear model."""
@@ -287,18 +342,14 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         self._set_calibration(calibrate(lambda: rows.score_histogram(u)))
         return u
 
-    def _set_values(self, values: np.ndarray) -> None:
-        """Set the curves, each less its mean over the training rows; the intercept has the means."""
-        edges = edges_of(self.terms_)
-        for a, b in itertools.pairwise(edges):
-            total = self.mass_[a:b].sum()
-            mean = self.mass_[a:b] @ values[a:b] / total if total else 0.0
-            values[a:b] -= mean
-            self.intercept_ = self.intercept_ + mean
-        self.coef_ = values[None, :]
-
-    def _fit_rows(self, rows: Rows, **told: Any) -> None:
-        raise ValueError("AdditiveAUCClassifier needs the values of all rows at once: use fit.")
+    def _set_values(self, values: np.ndarray, covariance: np.ndarray) -> None:
+        """Set the curves and surfaces: surfaces without main effects, all of mean 0; the intercept has the means."""
+        pure = purification(self.terms_, self.mass_)
+        values = pure @ values
+        means = means_of(self.terms_, self.mass_) @ values
+        self.intercept_ = self.intercept_ + means.sum()
+        self.coef_ = (values - np.repeat(means, [term.n_cells for term in self.terms_]))[None, :]
+        self.errors_ = standard_errors(centring(self.terms_, self.mass_) @ pure, covariance)
 
     @lazy_on_dask
     def decision_function(self, X: Any) -> np.ndarray:
@@ -306,7 +357,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
         Parameters
         ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -325,41 +376,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.array_api_support = False
         return tags
-
-
-def read_signs(given: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
-    """Return the shape of each column from the parameter `monotonic_cst`."""
-    signs = np.zeros(n_features, dtype=np.int8)
-    if isinstance(given, Mapping):
-        for name, sign in given.items():
-            signs[position_of(name, "monotonic_cst", n_features, names)] = check_sign(sign)
-    elif given is not None:
-        if len(given) != n_features:
-            raise ValueError(f"monotonic_cst has {len(given)} entries, but X has {n_features} columns: one for each.")
-        signs[:] = [check_sign(sign) for sign in given]
-    return signs
-
-
-def check_sign(sign: Any) -> int:
-    """Return a shape: -1, 0 or 1."""
-    if sign not in (-1, 0, 1):
-        raise ValueError(f"monotonic_cst holds {sign!r}: shapes are 1 to rise, -1 to fall and 0 for any.")
-    return int(sign)
-
-
-def read_pairs(given: Any, n_features: int, names: np.ndarray | None) -> Any:
-    """Return the parameter `pairs` with positions for names, each pair once."""
-    if not isinstance(given, list):
-        return given if isinstance(given, str) else int(given)
-    found = []
-    for pair in given:
-        both = {position_of(column, "pairs", n_features, names) for column in pair}
-        if len(pair) != 2 or len(both) != 2:
-            raise ValueError(f"pairs holds {pair!r}: a pair is two different columns.")
-        found.append((min(both), max(both)))
-    return sorted(set(found))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .importance import auc_lost_without
-from .labels import cell_labels, column_name
+from .labels import cell_labels, column_name, split_table
 from .terms import edges_of
 
 WIDE = 1.96  # standard errors on both sides of a curve: 95% of a Gaussian
@@ -96,8 +96,8 @@ class CurvesDisplay:
 
         Parameters
         ----------
-        model : AdditiveAUCClassifier
-            The fitted model.
+        model : AdditiveAUCClassifier or Pipeline
+            The fitted model, or a pipeline of a :class:`aucmax.TableEncoder` and such a model.
         columns : sequence of int or str, default=None
             The columns by position or name; None for the twelve curves that vary most over the training rows.
 
@@ -106,6 +106,7 @@ class CurvesDisplay:
         display : CurvesDisplay
             The display, drawn.
         """
+        _, model = split_table(model)
         check_is_fitted(model, "terms_")
         names = [column_name(model, j) for j in range(model.n_features_in_)]
         if columns is None:
@@ -194,8 +195,8 @@ class ImportanceDisplay:
 
         Parameters
         ----------
-        model : AdditiveAUCClassifier
-            The fitted model.
+        model : AdditiveAUCClassifier or Pipeline
+            The fitted model, or a pipeline of a :class:`aucmax.TableEncoder` and such a model.
         X : {array-like, dataframe} of shape (n_samples, n_features)
             Rows, best ones that the model was not fitted to.
         y : array-like of shape (n_samples,)
@@ -211,8 +212,8 @@ class ImportanceDisplay:
             The display, drawn.
         """
         lost = auc_lost_without(model, X, y, sample_weight)
-        order = np.argsort(-lost, kind="stable")
-        return cls([column_name(model, int(j)) for j in order], lost[order]).plot(ax)
+        order, (_, named) = np.argsort(-lost, kind="stable"), split_table(model)
+        return cls([column_name(named, int(j)) for j in order], lost[order]).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the bars.

@@ -35,6 +35,7 @@ MAX_STEPS = 12
 CLOSE = 0.1  # of the logarithm of the strengths, each weighted by the degrees of freedom of its curve
 LOWEST, HIGHEST = 1e-4, 1e6
 FIRST_STEPS = 2  # with the strengths of the start, so that curves have a shape
+FIXED_STEPS = 5  # with given strengths
 HALVINGS = 5
 JITTER = 1e-10  # of the Hessian's diagonal, relative to its mean
 
@@ -70,6 +71,7 @@ def find_strengths(
     terms: Sequence[Term],
     columns: Sequence[Column],
     start: Evidence | None = None,
+    fixed: np.ndarray | None = None,
 ) -> Evidence:
     """Return the strengths of the penalties of all terms.
 
@@ -85,6 +87,8 @@ def find_strengths(
         The terms and the columns that they are of.
     start : Evidence, default=None
         The result for the first of these terms, to start from.
+    fixed : ndarray of shape (n_terms,), default=None
+        Strengths to keep: only the curves for them are found.
 
     Returns
     -------
@@ -97,6 +101,8 @@ def find_strengths(
     f[K] = np.log((weights @ y) / (weights @ (1 - y)))
     if start is not None:
         lam[: len(start.strengths)], f[: len(start.values)], f[K] = start.strengths, start.values, start.offset
+    if fixed is not None:
+        lam = fixed
 
     def objective(f: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return minus the penalised log-likelihood, the probabilities and the gradient of the penalty."""
@@ -107,7 +113,7 @@ def find_strengths(
 
     freedom = np.zeros(len(terms))
     V = np.eye(K + 1)
-    for number in range(MAX_STEPS):
+    for number in range(MAX_STEPS if fixed is None else FIXED_STEPS):
         value, p, pull = objective(f)
         V, step = newton_step(codes, weights * (p - y), weights * p * (1 - p), pull, lam, shares, edges)
         length = 1.0
@@ -116,7 +122,7 @@ def find_strengths(
         f = f - length * step
         parts = [(f[a:b], V[a:b, a:b], S) for a, b, S in zip(edges[:-1], edges[1:], shares, strict=True)]
         freedom = np.array([len(S) - k * np.sum(v * S) for k, (_, v, S) in zip(lam, parts, strict=True)])
-        if number < FIRST_STEPS:
+        if number < FIRST_STEPS or fixed is not None:
             continue
         rough = np.array([part @ S @ part for part, _, S in parts])
         new = np.clip(np.maximum(freedom, 0) / np.maximum(rough, 1e-300), LOWEST, HIGHEST)

@@ -24,7 +24,7 @@ def find_categorical(X: Any, given: Any, n_features: int, names: np.ndarray | No
 
     Parameters
     ----------
-    X : frame or array of shape (n, n_features)
+    X : frame, array or rows of shape (n, n_features)
         The rows.
     given : "from_dtype", None or array-like of bool, int or str
         The parameter `categorical_features`.
@@ -40,7 +40,9 @@ def find_categorical(X: Any, given: Any, n_features: int, names: np.ndarray | No
     """
     mask = np.zeros(n_features, dtype=bool)
     if isinstance(given, str) and given == "from_dtype":
-        if is_frame(X):
+        if getattr(X, "categorical", None) is not None:  # rows of a file that are read as codes
+            mask[:] = X.categorical
+        elif is_frame(X):
             mask[:] = [str(X[name].dtype).lower().startswith(("category", "categorical", "enum")) for name in X.columns]
         return mask
     chosen = np.asarray([] if given is None else given)

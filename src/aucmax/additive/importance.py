@@ -9,6 +9,7 @@ from sklearn.utils import column_or_1d
 
 from ..data.validation import check_labels
 from ..metrics import roc_auc
+from .labels import split_table
 
 
 def auc_lost_without(model: Any, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
@@ -18,8 +19,8 @@ def auc_lost_without(model: Any, X: Any, y: Any, sample_weight: Any = None) -> n
 
     Parameters
     ----------
-    model : AdditiveAUCClassifier
-        The fitted model.
+    model : AdditiveAUCClassifier or Pipeline
+        The fitted model, or a pipeline of a :class:`aucmax.TableEncoder` and such a model.
     X : {array-like, dataframe} of shape (n_samples, n_features)
         Rows, best ones that the model was not fitted to.
     y : array-like of shape (n_samples,)
@@ -30,7 +31,8 @@ def auc_lost_without(model: Any, X: Any, y: Any, sample_weight: Any = None) -> n
     Returns
     -------
     lost : ndarray of shape (n_features,)
-        The AUC of the model minus that without each column; below 0 where a column does harm.
+        The AUC of the model minus that without each column, for each column of the additive model; below 0 where a
+        column does harm.
 
     Examples
     --------
@@ -44,7 +46,8 @@ def auc_lost_without(model: Any, X: Any, y: Any, sample_weight: Any = None) -> n
     >>> bool(abs(lost[0]) < 0.02), bool(lost[1] > 0.4)
     (True, True)
     """
-    values = np.append(model.coef_[0], 0.0)[model._cells(X)]
+    encoder, model = split_table(model)
+    values = np.append(model.coef_[0], 0.0)[model._cells(X if encoder is None else encoder.transform(X))]
     labels = column_or_1d(y, warn=True)
     check_labels(labels, model.classes_)
     positive = labels == model.classes_[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,28 @@ import numpy as np
 from .bins import Column
 from .terms import Term
 
-MISSING = "missing"
+MISSING, POOLED = "missing", "(rare)"
+
+
+def split_table(model: Any) -> tuple[Any, Any]:
+    """Return the encoder of a model of tables, None if it has none, and the additive model with the names of the table.
+
+    The encoder gives the additive model codes without names. The copy that is returned knows the names of the columns,
+    and the levels of categories; None stands for the pooled level, that of rare and new texts.
+    """
+    if not hasattr(model, "steps"):
+        return None, model
+    encoder, inner = model[0], copy.copy(model[-1])
+    inner.column_names = encoder.get_feature_names_out().tolist()
+    inner.categories_ = [
+        None if levels is None else np.fromiter([*levels[:-1], None], object, len(levels)) for levels in encoder.levels_
+    ]
+    return encoder, inner
 
 
 def column_name(model: Any, j: int) -> str:
     """Return the name of a column of a fitted model; "x0", "x1", ... if it has none."""
-    names = getattr(model, "feature_names_in_", None)
+    names = getattr(model, "column_names", getattr(model, "feature_names_in_", None))
     return f"x{j}" if names is None else str(names[j])
 
 
@@ -24,7 +41,7 @@ def term_name(model: Any, term: Term) -> str:
 
 
 def level_names(model: Any, j: int) -> list[Any]:
-    """Return the levels of a category column as they were in the training data."""
+    """Return the levels of a category column as they were in the training data; None for the pooled one of a table."""
     places, levels = model.columns_[j].cuts, model.categories_[j]
     return places.tolist() if levels is None else levels[places.astype(np.intp)].tolist()
 
@@ -69,6 +86,8 @@ def side_labels(model: Any, j: int, groups: np.ndarray) -> list[str]:
 
 def level_label(level: Any) -> str:
     """Return a level in words."""
+    if level is None:
+        return POOLED
     return f"{level:g}" if isinstance(level, float) else str(level)
 
 

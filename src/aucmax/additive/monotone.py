@@ -17,14 +17,15 @@ progress it exchanges one at a time, which ends for certain (Murty, 1974).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
+from ..data.moments import ClassMoments
+from ..data.protocol import Targets
 from .bins import Column
-from .rows import CodedRows
 from .terms import Term, edges_of
 
 PATIENCE = 3  # exchanges of all entries without progress
@@ -86,7 +87,7 @@ def nonnegative_minimum(A: np.ndarray, b: np.ndarray, bound: np.ndarray) -> np.n
         free[wrong] = ~free[wrong]
 
 
-def monotone_square(rows: CodedRows, shape: Shape, alpha: float, pooled: bool) -> np.ndarray:
+def monotone_square(rows: Any, shape: Shape, alpha: float, pooled: bool) -> np.ndarray:
     """Return the coordinates that minimise the square loss of all pairs, with the penalty alpha |u|^2, under a shape.
 
     The objective is that of `AUCClassifier`: without constraints that bind, its minimiser is returned.
@@ -97,30 +98,30 @@ def monotone_square(rows: CodedRows, shape: Shape, alpha: float, pooled: bool) -
     return scale @ shape.minimise(A, scale.T @ moments.delta)
 
 
-def monotone_logistic(rows: CodedRows, shape: Shape, alpha: float, tol: float) -> tuple[np.ndarray, int]:
+def monotone_logistic(rows: Any, shape: Shape, alpha: float, tol: float) -> tuple[np.ndarray, int]:
     """Return the coordinates that minimise the balanced logistic loss under a shape, and the number of steps.
 
     The objective is the mean of the mean losses of the two classes plus alpha / 2 |u|^2. Newton's method: each step is
     a quadratic programme, and a shorter step between two feasible points is feasible.
     """
-    scale = rows.basis.coordinates(np.eye(rows.n_features))
-    S, c = scale.T @ scale, rows.targets.pair_weights / 2
-    y = rows.targets.positive.astype(np.float64)
-    grown = Shape(np.pad(shape.C, (0, 1)) + np.diag([0.0] * len(S) + [1.0]), np.append(shape.bound, False))
-    K = len(S)
+    K = rows.n_features
+    scale = rows.basis.coordinates(np.eye(K))
+    S = scale.T @ scale
+    grown = Shape(np.pad(shape.C, (0, 1)) + np.diag([0.0] * K + [1.0]), np.append(shape.bound, False))
+    outer = np.pad(scale, (0, 1)) + np.diag([0.0] * K + [1.0])  # from values and the offset to coordinates and it
 
     def value(f: np.ndarray) -> float:
-        scores = rows.cell_scores(f[:K]) + f[K]
-        return float(c @ (np.logaddexp(0, scores) - y * scores) + alpha / 2 * f[:K] @ S @ f[:K])
+        return rows.reduce(LogisticLoss(f[K]).value, rows.scores(scale @ f[:K])) + alpha / 2 * f[:K] @ S @ f[:K]
 
     f, n_iter = np.zeros(K + 1), 0
     while n_iter < MAX_NEWTON:
         n_iter += 1
-        p = expit(rows.cell_scores(f[:K]) + f[K])
-        h = np.maximum(c * p * (1 - p), 1e-12 * c)
-        H = rows.cell_sums(h)
+        loss, scores = LogisticLoss(f[K]), rows.scores(scale @ f[:K])
+        slopes = rows.map(loss.slopes, scores)
+        H = outer.T @ second_moments(rows.reweighted(rows.map(loss.curvatures, scores)).moments()) @ outer
         H[:K, :K] += alpha * S
-        gradient = np.append(rows.cell_totals(c * (p - y)) + alpha * S @ f[:K], c @ (p - y))
+        pulled = np.append(scale.T @ rows.pullback(slopes), rows.reduce(total, slopes))
+        gradient = pulled + np.append(alpha * S @ f[:K], 0.0)
         change = grown.minimise(H, H @ f - gradient) - f
         slope, before, length = float(gradient @ change), value(f), 1.0
         if -slope <= tol**2 * max(before, 1e-300):
@@ -129,3 +130,38 @@ def monotone_logistic(rows: CodedRows, shape: Shape, alpha: float, tol: float) -
             length /= 2
         f = f + length * change
     return scale @ f[:K], n_iter
+
+
+class LogisticLoss(NamedTuple):
+    """The balanced logistic loss of scores plus an offset, and its derivatives, as summaries and vectors of rows."""
+
+    offset: float
+
+    def value(self, targets: Targets, scores: np.ndarray) -> float:
+        """Return the loss."""
+        scores = scores + self.offset
+        return float(targets.pair_weights / 2 @ (np.logaddexp(0, scores) - targets.positive * scores))
+
+    def slopes(self, targets: Targets, scores: np.ndarray) -> np.ndarray:
+        """Return the first derivatives."""
+        return targets.pair_weights / 2 * (expit(scores + self.offset) - targets.positive)
+
+    def curvatures(self, targets: Targets, scores: np.ndarray) -> np.ndarray:
+        """Return the second derivatives, none of them 0."""
+        p = expit(scores + self.offset)
+        return targets.pair_weights / 2 * np.maximum(p * (1 - p), 1e-12)
+
+
+def total(targets: Targets, entries: np.ndarray) -> float:
+    """Return the sum of a vector."""
+    return float(entries.sum())
+
+
+def second_moments(moments: ClassMoments) -> np.ndarray:
+    """Return the sums of products of all columns and a column of ones, shape (K + 1, K + 1)."""
+    K = moments.n_features
+    sums, means = np.empty((K + 1, K + 1)), moments.weight[:, None] * moments.mean
+    sums[:K, :K] = moments.scatter.sum(axis=0) + means.T @ moments.mean
+    sums[K, :K] = sums[:K, K] = means.sum(axis=0)
+    sums[K, K] = moments.weight.sum()
+    return sums

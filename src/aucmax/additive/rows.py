@@ -21,6 +21,45 @@ from .kernels import gather, joint_sums, scatter
 from .terms import Basis
 
 
+def products(codes: np.ndarray, basis: Basis, w: np.ndarray) -> np.ndarray:
+    """Return D T w for w of shape (K,) or (K, L)."""
+    values = np.append(basis.values(w), np.zeros((1, *w.shape[1:])), axis=0)
+    if w.ndim == 1:
+        return gather(codes, values)
+    return np.array([gather(codes, np.ascontiguousarray(column)) for column in values.T]).T
+
+
+def pullbacks(codes: np.ndarray, basis: Basis, g: np.ndarray) -> np.ndarray:
+    """Return T'D'g for g of shape (n,) or (n, L)."""
+    if g.ndim == 1:
+        return basis.pullback(scatter(codes, g, basis.n_cells + 1)[:-1])
+    return np.array([pullbacks(codes, basis, np.ascontiguousarray(column)) for column in g.T]).T
+
+
+def cell_moments(
+    codes: np.ndarray,
+    basis: Basis,
+    positive: np.ndarray,
+    sample_weight: np.ndarray | None,
+    chosen: np.ndarray,
+    classes: np.ndarray,
+) -> ClassMoments:
+    """Return the class moments of the chosen rows of D T, from the joint sums of their codes."""
+    moments, K = ClassMoments(basis.n_cells, classes), basis.n_cells
+    weights = np.ones(len(codes)) if sample_weight is None else sample_weight
+    for c, side in enumerate((~positive, positive)):
+        members = np.flatnonzero(chosen & side)
+        some, ours = codes[members], weights[members]
+        total = float(ours.sum())
+        if total > 0:
+            mean = scatter(some, ours, K + 1)[:K] / total
+            squares = joint_sums(some, ours, K + 1)[:K, :K] - np.outer(total * mean, mean)
+            squares = basis.pullback(basis.pullback(squares).T)
+            moments.weight[c], moments.mean[c] = total, basis.pullback(mean)
+            moments.scatter[c] = (squares + squares.T) / 2
+    return moments
+
+
 class CodedRows(MemoryRows):
     """The rows of a binary problem as codes.
 
@@ -57,38 +96,21 @@ class CodedRows(MemoryRows):
     def scores(self, w: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of all rows, or of some, for w of shape (K,) or (K, L), columns contiguous."""
         codes = self.codes if rows is None else self.codes[rows]
-        values = np.append(self.basis.values(w), np.zeros((1, *w.shape[1:])), axis=0)
-        if w.ndim == 1:
-            return gather(codes, values)
-        return np.array([gather(codes, np.ascontiguousarray(column)) for column in values.T]).T
+        return products(codes, self.basis, w)
 
     def pullback(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
         """Return the matrix transposed times g, for g of shape (n_rows,) or (n_rows, L); minus a center if given."""
-        parts = np.ascontiguousarray(g.T).reshape(-1, self.n_rows)
-        columns = [self.cell_totals(part) for part in parts]
-        out = self.basis.pullback(np.array(columns).T).reshape(-1, *g.shape[1:])
+        out = pullbacks(self.codes, self.basis, g)
         return out if center is None else out - np.multiply.outer(center, g.sum(axis=0))
 
     def score_histogram(self, w: np.ndarray, moments: Any = None) -> Any:
         """Return the histogram of the scores."""
         return super().score_histogram(w)
 
-    # The same in the values of cells instead of coordinates
-
-    def cell_scores(self, f: np.ndarray) -> np.ndarray:
-        """Return the scores for the values f of all cells."""
-        return gather(self.codes, np.append(f, 0.0))
-
-    def cell_totals(self, g: np.ndarray) -> np.ndarray:
-        """Return the sum of g over the rows of each cell."""
-        return scatter(self.codes, g, self.n_features + 1)[:-1]
-
-    def cell_sums(self, g: np.ndarray) -> np.ndarray:
-        """Return the sum of g over the rows of each pair of cells; the last row and column are those of all rows."""
-        sums = joint_sums(self.codes, g, self.n_features + 1)
-        sums[-1, :-1] = sums[:-1, -1] = self.cell_totals(g)
-        sums[-1, -1] = g.sum()
-        return sums
+    def cell_mass(self) -> np.ndarray:
+        """Return the weight of the rows in each cell."""
+        weights = np.ones(self.n_rows) if self.sample_weight is None else self.sample_weight
+        return scatter(self.codes, weights, self.n_features + 1)[:-1]
 
     # Summaries of the columns
 
@@ -101,21 +123,8 @@ class CodedRows(MemoryRows):
         return [[self._moments(round.parts == part) for part in range(round.n_parts)] for round in rounds]
 
     def _moments(self, chosen: np.ndarray) -> ClassMoments:
-        """Return the class moments of some rows, from the joint sums of their codes."""
-        moments, K = ClassMoments(self.n_features, self.classes), self.n_features
-        positive = self.targets.positive
-        weights = np.ones(self.n_rows) if self.sample_weight is None else self.sample_weight
-        for c, side in enumerate((~positive, positive)):
-            members = np.flatnonzero(chosen & side)
-            codes, ours = self.codes[members], weights[members]
-            total = float(ours.sum())
-            if total > 0:
-                mean = scatter(codes, ours, K + 1)[:K] / total
-                squares = joint_sums(codes, ours, K + 1)[:K, :K] - np.outer(total * mean, mean)
-                squares = self.basis.pullback(self.basis.pullback(squares).T)
-                moments.weight[c], moments.mean[c] = total, self.basis.pullback(mean)
-                moments.scatter[c] = (squares + squares.T) / 2
-        return moments
+        """Return the class moments of some rows."""
+        return cell_moments(self.codes, self.basis, self.targets.positive, self.sample_weight, chosen, self.classes)
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each column in the two classes, each of shape (2, K)."""

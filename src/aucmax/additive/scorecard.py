@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..metrics import roc_auc
-from .labels import cell_labels, column_name, group_ranges, level_names, term_name
+from .labels import cell_labels, column_name, group_ranges, level_names, split_table, term_name
 from .terms import Term, edges_of
 
 
@@ -53,8 +53,8 @@ class Scorecard:
 
     Parameters
     ----------
-    model : AdditiveAUCClassifier
-        The fitted model.
+    model : AdditiveAUCClassifier or Pipeline
+        The fitted model, or a pipeline of a :class:`aucmax.TableEncoder` and such a model.
     base_score : float, default=600
         The score of a row with the odds `base_odds`.
     base_odds : float, default=1
@@ -86,18 +86,18 @@ class Scorecard:
     """
 
     def __init__(self, model: Any, base_score: float = 600, base_odds: float = 1, points_to_double: float = 20) -> None:
-        check_is_fitted(model, "terms_")
+        self.encoder, self.model = split_table(model)
+        check_is_fitted(self.model, "terms_")
         if not base_odds > 0:
             raise ValueError(f"base_odds is {base_odds!r}: odds are above 0.")
         if not points_to_double:
             raise ValueError("points_to_double is 0: give the points that double the odds.")
-        self.model = model
-        slope, base_logit = model.calibration_.tolist()
+        slope, base_logit = self.model.calibration_.tolist()
         unit = points_to_double / np.log(2)
-        logit = base_logit + slope * float(model.intercept_[0])
+        logit = base_logit + slope * float(self.model.intercept_[0])
         self.base_points = round(base_score + unit * (logit - np.log(base_odds)))
-        whole = np.rint(unit * slope * model.coef_[0]).astype(np.int64)
-        self.points = np.split(whole, edges_of(model.terms_)[1:-1])
+        whole = np.rint(unit * slope * self.model.coef_[0]).astype(np.int64)
+        self.points = np.split(whole, edges_of(self.model.terms_)[1:-1])
 
     def table(self) -> list[Entry]:
         """Return all lines of the scorecard, the curves of the columns first."""
@@ -117,9 +117,11 @@ class Scorecard:
         X : {array-like, dataframe} of shape (n_samples, n_features)
             Rows.
         """
-        cells = self.model._cells(X)
         whole = np.append(np.concatenate(self.points), 0)
-        return whole[cells]
+        return whole[self.model._cells(self._codes(X))]
+
+    def _codes(self, X: Any) -> Any:
+        return X if self.encoder is None else self.encoder.transform(X)
 
     def score(self, X: Any) -> np.ndarray:
         """Return the score of each row: the base points and the points of its curves, shape (n_samples,).
@@ -169,7 +171,8 @@ class Scorecard:
         """
         sign = 1 if self._rises else -1
         positive = np.asarray(y) == self.model.classes_[1]
-        return self.model.score(X, y, sample_weight) - float(roc_auc(positive, sign * self.score(X), sample_weight))
+        auc = self.model.score(self._codes(X), y, sample_weight)
+        return auc - float(roc_auc(positive, sign * self.score(X), sample_weight))
 
     @property
     def _rises(self) -> bool:
@@ -189,7 +192,11 @@ class Scorecard:
         return text.getvalue()
 
     def to_sql(self) -> str:
-        """Return the score as an expression of SQL, over columns with the names of the training data."""
+        """Return the score as an expression of SQL, over columns with the names of the training data.
+
+        Columns of a table are taken as the encoder reads them: numbers without signs, 1 and 0 for truth values, an age
+        in days and the other parts of a date, and the rate of a level where there are too many levels.
+        """
         terms = zip(self.model.terms_, self.points, strict=True)
         return "\n+ ".join([str(self.base_points), *(self._sql(term, points) for term, points in terms)])
 
@@ -203,7 +210,7 @@ class Scorecard:
     def to_python(self) -> str:
         """Return the source of a Python function `score(row)`, for a mapping of column names to values.
 
-        It needs no library. A missing value is None or NaN.
+        It needs no library. A missing value is None or NaN. Columns of a table are taken as in `to_sql`.
         """
         lines = ["def score(row):", f"    total = {self.base_points}"]
         for term, points in zip(self.model.terms_, self.points, strict=True):
@@ -225,15 +232,48 @@ def sql_conditions(model: Any, j: int, groups: np.ndarray) -> list[str]:
     name = '"' + column_name(model, j).replace('"', '""') + '"'
     column = model.columns_[j]
     if column.categorical:
-        levels, ours = level_names(model, j), groups[: column.n_values]
-        members = [[sql_value(levels[k]) for k in np.flatnonzero(ours == g)] for g in np.unique(ours)]
-        found = [f"{name} IN ({', '.join(values)})" for values in members]
+        found = [sql_levels(name, levels, known) for levels, known in grouped_levels(model, j, groups)]
     else:
         found = []
         for low, high in group_ranges(column, groups):
             borders = [f"{name} > {low!r}"] * math.isfinite(low) + [f"{name} <= {high!r}"] * math.isfinite(high)
             found.append(" AND ".join(borders) or f"{name} IS NOT NULL")
     return [*found, f"{name} IS NULL"] if column.missing else found
+
+
+def grouped_levels(model: Any, j: int, groups: np.ndarray) -> list[tuple[list[Any], list[Any] | None]]:
+    """Return the levels of each group of a category column, and all that are known if the pooled level is among them.
+
+    The pooled level, that of rare and new texts, is whatever is not known. Other groups have None.
+    """
+    levels, ours = level_names(model, j), groups[: model.columns_[j].n_values]
+    known = [] if model.categories_[j] is None else [level for level in model.categories_[j] if level is not None]
+    found = []
+    for g in np.unique(ours):
+        members = [levels[k] for k in np.flatnonzero(ours == g)]
+        named = [level for level in members if level is not None]
+        found.append((named, known if len(named) < len(members) else None))
+    return found
+
+
+def sql_levels(name: str, levels: list[Any], known: list[Any] | None) -> str:
+    """Return the condition of SQL that a column has one of some levels, or none of those that are known."""
+    parts = [f"{name} IN ({', '.join(map(sql_value, levels))})"] if levels else []
+    if known is not None:
+        parts.append(f"{name} NOT IN ({', '.join(map(sql_value, known))})" if known else f"{name} IS NOT NULL")
+    return f"({' OR '.join(parts)})" if len(parts) > 1 else parts[0]
+
+
+def python_levels(levels: list[Any], known: list[Any] | None) -> str:
+    """Return the same as a condition of Python, with {v} for the value."""
+
+    def listed(values: list[Any]) -> str:
+        return repr(tuple(values)).replace("{", "{{").replace("}", "}}")
+
+    parts = [f"{{v}} in {listed(levels)}"] if levels else []
+    if known is not None:
+        parts.append(f"{{v}} is not None and {{v}} == {{v}} and {{v}} not in {listed(known)}")
+    return f"({' or '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
 def sql_value(value: Any) -> str:
@@ -246,9 +286,7 @@ def python_conditions(model: Any, j: int, groups: np.ndarray) -> list[str]:
     column = model.columns_[j]
     known = "{v} is not None and {v} == {v}"
     if column.categorical:
-        levels, ours = level_names(model, j), groups[: column.n_values]
-        members = [tuple(levels[k] for k in np.flatnonzero(ours == g)) for g in np.unique(ours)]
-        found = ["{v} in " + repr(values).replace("{", "{{").replace("}", "}}") for values in members]
+        found = [python_levels(levels, known) for levels, known in grouped_levels(model, j, groups)]
     else:
         found = []
         for low, high in group_ranges(column, groups):

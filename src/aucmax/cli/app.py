@@ -33,6 +33,7 @@ from .commands.fit import fit
 from .commands.inspect import inspect
 from .commands.predict import predict
 from .commands.reproduce import reproduce
+from .commands.scorecard import scorecard
 from .console import printable
 from .errors import describe_error, name_flags
 from .help_text import Command, Commands
@@ -50,8 +51,9 @@ EXAMPLES = {
     predict: "aucmax predict model.st new.csv --proba -o scores.csv",
     evaluate: "aucmax evaluate model.st test.csv --report report.html",
     compare: "aucmax compare data.csv --target label --methods 'AUCClassifier, OPAUC(alpha=0.1)'",
+    scorecard: "aucmax scorecard model.st --base-odds 50 -o card.sql",
 }
-for command in (fit, predict, evaluate, compare, reproduce, algorithms, inspect, export, demo):
+for command in (fit, predict, evaluate, compare, reproduce, algorithms, inspect, export, scorecard, demo):
     app.command(cls=Command, epilog=f"Example: {EXAMPLES[command]}" if command in EXAMPLES else None)(command)
 
 INTERRUPTED = 130
@@ -156,7 +158,7 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
     elif hasattr(error, "format_message"):  # about the options; empty if the command is missing, which shows the help
         text, status = error.format_message(), 2
     elif len(lines := getattr(error, "lines", ())) > 1:  # of a `FileProblems` error
-        sys.stderr.write(f"aucmax: {getattr(error, 'name', '')} has problems in {len(lines)} columns:\n")
+        sys.stderr.write(f"aucmax: {getattr(error, 'name', '')} has problems in {getattr(error, 'where', '')}:\n")
         sys.stderr.writelines(f"  {' '.join(translate(line).split())}\n" for line in lines)
         text, status = "", 2
     elif isinstance(error, ValueError | OSError | ImportError | MemoryError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from ..compare.comparison import Comparison
     from ..models.model_file import ModelFile
+    from ..report.curves import AdditiveParts
     from ..report.evaluation import Evaluation
     from ..report.html import Report
 
@@ -257,14 +259,19 @@ NOTES = {
 UNSEEN = "The training rows were read by blocks and not kept: `aucmax evaluate` measures the model on a file of rows."
 
 
-def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores: Any, rows: str) -> Report:
-    """Return the report of a model and of its evaluation, on "test" or "training" rows or on others ("")."""
+def fit_report(
+    file: ModelFile, data: str, evaluation: Evaluation | None, scores: Any, which: str, rows: Any = None
+) -> Report:
+    """Return the report of a model and of its evaluation, on "test" or "training" rows or on others ("").
+
+    `rows` are these rows and the mask of the positives, for the parts that only additive models have.
+    """
     import numpy as np
 
     from ..report.html import Report
     from ..report.path_display import chosen_index
     from .score_file import classes_of
-    from .table_model import split_model
+    from .table_model import is_additive, split_model
 
     _, model = split_model(file.model)
     best, blend = chosen_index(model), getattr(model, "blend_", None)
@@ -272,7 +279,7 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
     return Report(
         title=f"{describe_model(file)['algorithm']} on {Path(data).name}",
-        note=NOTES[rows] if evaluation is not None else UNSEEN,
+        note=NOTES[which] if evaluation is not None else UNSEEN,
         summary=summary,
         evaluation=evaluation,
         scores=scores,
@@ -287,7 +294,22 @@ def fit_report(file: ModelFile, data: str, evaluation: Evaluation | None, scores
         if file.notes.get("spreads") is None
         else "Each is the weight times the standard deviation of its column.",
         convergence=np.asarray(model.convergence_) if len(getattr(model, "convergence_", ())) else None,
+        additive=describe_curves(file.model, rows) if is_additive(file.model) else None,
     )
+
+
+def describe_curves(model: Any, rows: Any) -> AdditiveParts:
+    """Return the parts of a report that only additive models have, measured on rows if there are any."""
+    from ..additive.labels import split_table
+    from ..report.curves import describe_additive
+    from .score_file import without_names
+
+    _, named = split_table(model)
+    if rows is None:
+        return describe_additive(named)
+    features, positive = rows
+    with without_names():
+        return describe_additive(named, features, named.classes_[positive.astype(int)])
 
 
 def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | None:
@@ -302,6 +324,36 @@ def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | 
     if not is_linear(model):
         return None
     return weights_display.largest_weights(model.coef_[0], spreads, feature_names(file.model), n_weights=n)
+
+
+def list_curves(model: Any) -> list[dict[str, Any]] | None:
+    """Return the curves and surfaces of an additive model, those that vary most first; None for other models."""
+    from .table_model import is_additive
+
+    if not is_additive(model):
+        return None
+    import numpy as np
+
+    from ..additive.labels import split_table, term_name
+    from ..additive.terms import edges_of
+
+    _, named = split_table(model)
+    found = []
+    for term, (a, b), freedom in zip(named.terms_, pairwise(edges_of(named.terms_)), named.freedom_, strict=True):
+        values, mass = named.calibration_[0] * named.coef_[0, a:b], named.mass_[a:b]
+        spread = float(np.sqrt(mass @ values**2 / max(mass.sum(), 1e-300)))
+        low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+        entry = {"curve": term_name(named, term), "degrees of freedom": float(freedom), "spread": spread}
+        found.append(entry | {"lowest": low, "highest": high})
+    return sorted(found, key=lambda entry: -entry["spread"])
+
+
+def show_curves(curves: list[dict[str, Any]] | None, n: int = TOP) -> list[Table]:
+    """Return the table of the curves that vary most, in log-odds; nothing if there are none."""
+    if not curves or not n:
+        return []
+    rows = [(each["curve"], *(f"{value:.2f}" for value in list(each.values())[1:])) for each in curves[:n]]
+    return [make_table("", tuple(curves[0]), rows, right=(1, 2, 3, 4))]
 
 
 def comparison_report(found: list[Comparison], folds: int, repeats: int) -> Report:

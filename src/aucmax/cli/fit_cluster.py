@@ -8,6 +8,7 @@ from typing import Any
 
 from ..files import Source
 from ..models.model_file import ModelFile, versions
+from .display import is_linear
 from .fit_file import TrainedModel, check_columns, describe, describe_training
 from .read_file import naming
 from .table_model import join_model
@@ -49,7 +50,7 @@ def fit_on_cluster(estimator: Any, source: Source, positive: str | None, memory:
         try:
             rows = DaskFiles(source, positive, memory)
             estimator.fit_rows(rows)
-            spreads = rows.spreads()
+            spreads = rows.spreads() if is_linear(estimator) else None
         except RuntimeError as error:  # of Dask; a fault in a file is its cause
             raise (
                 error.__cause__ if isinstance(error.__cause__, ValueError | OSError) else ValueError(error)

@@ -21,6 +21,7 @@ from ..files.labels import Classes
 from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
 from ..stochastic.epochs import OnlineClassifier, StochasticClassifier
+from .display import is_linear
 from .read_file import OnBlock, find_classes, ignore, naming, read_rows
 from .table_model import join_model
 
@@ -55,13 +56,13 @@ class TrainedModel(NamedTuple):
         The model and its notes: a summary of the training rows.
     scores : ndarray or None
         The scores of the training rows; None if they were read by blocks.
-    positive : ndarray or None
-        The mask of the positive training rows; None if they were read by blocks.
+    rows : (features, ndarray of bool) or None
+        The training rows, and which of them are positive; None if they were read by blocks.
     """
 
     file: ModelFile
     scores: np.ndarray | None
-    positive: np.ndarray | None
+    rows: tuple[Any, np.ndarray] | None
 
 
 def default_memory() -> int:
@@ -106,10 +107,10 @@ def fit_in_memory(
     usable = np.ones(len(mask), dtype=bool) if rows.weight is None else rows.weight > 0
     counts = np.array([np.count_nonzero(usable & ~mask), np.count_nonzero(usable & mask)])
     spreads = None
-    if hasattr(estimator, "coef_"):
+    if is_linear(estimator):
         spreads = StandardScaler(with_mean=False).fit(rows.features, sample_weight=rows.weight).scale_
     notes = describe_training(source, classes, counts, spreads, by_blocks=False)
-    return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), scores, mask)
+    return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), scores, (rows.features, mask))
 
 
 def check_columns(estimator: Any, source: Source) -> None:
@@ -158,7 +159,8 @@ def fit_by_blocks(estimator: Any, rows: FileRows) -> TrainedModel:
     source = rows.passes.source
     with naming(source):
         estimator.fit_rows(rows)
-    notes = describe_training(source, rows.labels, rows.counts, rows.spreads(), by_blocks=True)
+    spreads = rows.spreads() if is_linear(estimator) else None
+    notes = describe_training(source, rows.labels, rows.counts, spreads, by_blocks=True)
     return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), None, None)
 
 
@@ -219,7 +221,7 @@ def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **paramete
     estimator = find_method("AUCClassifier" if algorithm is None else algorithm).seeded(seed)
     inner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(inner, LinearAUCClassifier):
-        fitted = ", ".join(name for name in METHODS if name in {"AUCClassifier", *ALGORITHMS})
+        fitted = ", ".join(name for name in METHODS if name in {"AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS})
         raise ValueError(f"{algorithm} can be compared with, not fitted here: algorithm= takes one of {fitted}.")
     wanted = {name: value for name, value in parameters.items() if value is not None}
     for name in wanted:

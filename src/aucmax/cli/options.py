@@ -1,7 +1,7 @@
 """The options that several commands share."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -95,6 +95,16 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 Seed = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of the random numbers.", rich_help_panel=MODEL)
 ]
+# The options about columns of tables, by the names of their arguments in `open_source`.
+OF_COLUMNS = ("drop", "identifiers", "categorical", "numeric", "date", "na_values", "thousands")
+
+
+def said_of_columns(context: typer.Context) -> dict[str, Any]:
+    """Return what the user of a running command says about columns of tables, as arguments of `open_source`."""
+    given = {name: context.params[name] for name in OF_COLUMNS}
+    return {name: value if name == "thousands" else value or () for name, value in given.items()}
+
+
 Jobs = Annotated[
     int,
     typer.Option("--jobs", min=1, help="Number of processes; times are comparable with 1 only.", rich_help_panel=MODEL),

@@ -12,11 +12,12 @@ import typer
 
 from ..files import Source, open_source
 from ..files.labels import Classes
+from ..files.source import stack
 from ..models.model_file import ModelFile
 from ..report.evaluation import Evaluation, evaluate
 from .console import Console, on_block
 from .read_file import OnBlock, ignore, naming
-from .table_model import Surprises, find_reading, read_as_numbers, split_model
+from .table_model import Surprises, find_reading, is_additive, read_as_numbers, split_model
 from .unused_options import check_used
 
 
@@ -33,12 +34,14 @@ def open_rows(
 
     If the command is given as `context`, its options that the files do not use are refused.
     """
-    reading, (_, inner) = find_reading(file.model) or read_as_numbers(file.model), split_model(file.model)
+    reading = find_reading(file.model) or read_as_numbers(file.model)
+    encoder, inner = split_model(file.model)
     source = open_source(
         path,
         n_features=inner.n_features_in_,
         reading=reading,
         target=target or file.notes.get("target"),
+        output="features" if encoder is None else encoder.output,
         **options,
     )
     if context is not None:
@@ -64,35 +67,55 @@ def without_names() -> Iterator[None]:
 
 
 def score_rows(
-    file: ModelFile, source: Source, surprises: Surprises, on_block: OnBlock = ignore
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of all rows of a file, and the mask of the positives."""
-    scores, masks = [], []
+    file: ModelFile, source: Source, surprises: Surprises, on_block: OnBlock = ignore, keep: bool = False
+) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Return the scores of all rows of a file, the mask of the positives, and the rows if they are to be kept."""
+    scores, masks, kept = [], [], []
     classes, (_, inner) = classes_of(file), split_model(file.model)
     with without_names():
         for block in source.blocks():
             scores.append(inner.decision_function(block.features))
             surprises.add(block.tallies)
+            kept += [block.features] if keep else []
             masks.append(classes.mask(np.asarray(block.y), source.name))
             on_block("scoring", block)
     positive = np.concatenate(masks)
     for label, members in zip(classes.names, (~positive, positive), strict=True):
         if not members.any():
             raise ValueError(f"{source.name}: AUC needs two classes, but no row has the label {label}.")
-    return np.concatenate(scores), positive
+    return np.concatenate(scores), positive, stack(kept) if keep else None
+
+
+def read_labelled(console: Console, file: ModelFile, path: Sequence[str]) -> tuple[Any, np.ndarray]:
+    """Return all rows of labelled files as a model takes them, and the mask of the positives."""
+    source = open_rows(console, file, path, with_target=True)
+    with console.progress() as bar, naming(source):
+        _, positive, rows = score_rows(file, source, Surprises(), on_block(bar, source), keep=True)
+    return rows, positive
 
 
 def evaluate_file(
-    console: Console, file: ModelFile, path: Sequence[str], max_fpr: float = 0.1, **options: Any
-) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray]]:
-    """Return the evaluation of a model on a file, and the scores of its negatives and of its positives."""
+    console: Console,
+    file: ModelFile,
+    path: Sequence[str],
+    max_fpr: float = 0.1,
+    *,
+    with_rows: bool = False,
+    **options: Any,
+) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray], tuple[Any, np.ndarray] | None]:
+    """Return the evaluation of a model on a file, and the scores of its negatives and of its positives.
+
+    The rows and the mask of the positives come last. They are kept only if they are asked for, and for an additive
+    model, of which a report tells more.
+    """
+    keep = with_rows and is_additive(file.model)
     source = open_rows(console, file, path, with_target=True, **options)
     with console.progress() as bar, naming(source):
         surprises = Surprises()
-        scores, positive = score_rows(file, source, surprises, on_block(bar, source))
+        scores, positive, rows = score_rows(file, source, surprises, on_block(bar, source), keep)
     for note in surprises.notes(source.name):
         console.note(note)
-    return evaluate_scores(scores, positive, max_fpr)
+    return *evaluate_scores(scores, positive, max_fpr), (rows, positive) if keep else None
 
 
 def evaluate_scores(

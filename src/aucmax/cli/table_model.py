@@ -23,7 +23,15 @@ def join_model(source: Source, inner: Any) -> Any:
 
     steps = inner.steps if isinstance(inner, Pipeline) else [("model", inner)]
     steps[0][1].__dict__.pop("feature_names_in_", None)  # the encoder gives it an array without names
-    return Pipeline([("table", TableEncoder().set_reading(source.reading)), *steps])
+    output = "features" if source.categorical is None else "codes"
+    return Pipeline([("table", TableEncoder(output).set_reading(source.reading)), *steps])
+
+
+def output_of(algorithm: str | None) -> str:
+    """Return what the rows of a table become for an algorithm: "features", or "codes" if it knows categories."""
+    from ..compare.methods import find_method
+
+    return "codes" if algorithm is not None and find_method(algorithm).takes_codes else "features"
 
 
 def split_model(model: Any) -> tuple[Any, Any]:
@@ -35,6 +43,11 @@ def split_model(model: Any) -> tuple[Any, Any]:
     if not isinstance(model, Pipeline) or not isinstance(model[0], TableEncoder):
         return None, model
     return model[0], model[-1] if len(model) == 2 else model[1:]
+
+
+def is_additive(model: Any) -> bool:
+    """Return whether a model, or the last step of one, is a sum of curves."""
+    return hasattr(split_model(model)[1], "terms_")
 
 
 def find_reading(model: Any) -> Reading | None:

@@ -138,6 +138,7 @@ def compare(
     y: Any,
     methods: Sequence[str | Method],
     *,
+    codes: np.ndarray | None = None,
     data: str = "",
     n_splits: int = 5,
     n_repeats: int = 5,
@@ -160,6 +161,8 @@ def compare(
         Labels of two classes; the larger is the positive one.
     methods : sequence of str or Method
         What to compare, by names that `find_method` takes or as entries. The first is tested against the others.
+    codes : ndarray of shape (n_samples, n_columns), default=None
+        The same rows as codes of a table, for methods that take these: their `takes_codes` is True.
     data : str, default=""
         The name of the data, for tables.
     n_splits : int, default=5
@@ -213,8 +216,12 @@ def compare(
     folds = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=random_state)
     inner_folds = StratifiedKFold(inner_splits, shuffle=True, random_state=random_state)
     splits = list(folds.split(np.zeros(len(y)), y))
+
+    def rows_for(method: Method) -> Any:
+        return codes if codes is not None and method.takes_codes else X
+
     tasks = (
-        delayed(_fit_split)(method, grid, X, y, number, split, inner_folds, random_state)
+        delayed(_fit_split)(method, grid, rows_for(method), y, number, split, inner_folds, random_state)
         for number, split in enumerate(splits)
         for method, grid in zip(chosen, candidates, strict=True)
     )

@@ -1,4 +1,4 @@
-"""The registry of what can be named: AUCClassifier, the published algorithms and scikit-learn's classifiers."""
+"""The registry of what can be named: our classifiers, the published algorithms and scikit-learn's classifiers."""
 
 from __future__ import annotations
 
@@ -58,6 +58,13 @@ METHODS = {
             family="pairwise",
             online=True,
             note="Exact minimiser of a pairwise loss, which tunes itself",
+        ),
+        Method(
+            "AdditiveAUCClassifier",
+            "aucmax.additive.classifier:AdditiveAUCClassifier",
+            family="pairwise",
+            takes_codes=True,
+            note="A curve for each column, and surfaces of pairs, which tunes itself",
         ),
         *ALGORITHMS.values(),
         _of_scikit_learn("linear_model", "LogisticRegression", {"C": powers(10, -4, 4)}, "Logistic regression"),

@@ -149,6 +149,17 @@ class BlockedRows(ABC):
             whole._replace(exchange=task.exchange._replace(cut=lambda outer, number: cut(outer["state"], number)))
         )
 
+    def gather(
+        self,
+        name: str,
+        empty: Callable[[], State],
+        add: Callable[[State, Any, Targets], None],
+        merge: Callable[[State, State], State],
+    ) -> State:
+        """Return a summary of the values of all rows: a state to which the matrix and targets of blocks are added."""
+        _ = self.totals  # computed before the pass, so that the targets of its blocks know it
+        return self._pass(name, empty, lambda state, block: add(state, block.X, block.targets), merge)
+
     def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
         """Do nothing: only a file that was not read yet can make use of it."""
         return
@@ -343,9 +354,7 @@ class BlockedRows(ABC):
 
     def mapped(self, change: Callable[[Any], np.ndarray], n_features: int) -> BlockedRows:
         """Return the rows with other columns, dense ones, which are made block by block in every pass."""
-        view = RowsView(self, lambda block: RowBlock(change(block.X), block.targets), n_features)
-        view.is_sparse = False
-        return view
+        return MappedRows(self, change, n_features)
 
     def columns(self, columns: np.ndarray) -> BlockedRows:
         """Return the same rows with some of their columns."""
@@ -470,6 +479,31 @@ class RowsView(BlockedRows):
             found = self._pass("sizes", lambda: {"sizes": [list(Sizes.none())]}, step, merge)["sizes"]
             self._known = [Sizes(*sizes) for sizes in found]
         return functools.reduce(Sizes.merge, self._known)
+
+
+class MappedRows(RowsView):
+    """The rows of others with other columns, which are not sparse.
+
+    Parameters
+    ----------
+    parent : BlockedRows
+        The other rows.
+    change : callable
+        Returns the matrix of a block, given that of `parent`.
+    n_features : int
+        Number of columns.
+    """
+
+    def __init__(self, parent: BlockedRows, change: Callable[[Any], Any], n_features: int) -> None:
+        super().__init__(parent, lambda block: RowBlock(change(block.X), block.targets), n_features)
+        self.is_sparse, self.has_groups = False, parent.has_groups
+
+    @property
+    def _sizes(self) -> Sizes:
+        return self.parent._sizes._replace(n_values=self.parent.n_rows * self.n_features)
+
+    def _before(self) -> np.ndarray:
+        return self.parent._before()
 
 
 class SlicedRows(BlockedRows):

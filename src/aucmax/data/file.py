@@ -76,12 +76,14 @@ class FileRows(BlockedRows):
     ----------
     labels : Classes
         The labels of the two classes.
+    categorical : list of bool or None
+        Which columns hold codes of levels, if rows are read as codes.
     """
 
     def __init__(self, passes: Passes, positive: str | None = None, memory: float = MEMORY) -> None:
         self.passes, self.positive, self.memory = passes, positive, memory
         self.is_sparse, self.feature_names = passes.source.sparse, passes.source.feature_names
-        self.has_groups = passes.source.group is not None
+        self.has_groups, self.categorical = passes.source.group is not None, passes.source.categorical
         self._expected = Expected()
 
     def __enter__(self) -> FileRows:

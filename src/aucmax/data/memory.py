@@ -208,6 +208,14 @@ class MemoryRows(MatrixRows, MemorySpace):
 
     # Summaries of the columns
 
+    def gather(
+        self, name: str, empty: Callable[[], Any], add: Callable[[Any, Any, Targets], None], merge: Any = None
+    ) -> Any:
+        """Return a summary of the values of all rows: a state to which the matrix and the targets are added."""
+        state = empty()
+        add(state, self.X, self.targets)
+        return state
+
     def moments(self) -> ClassMoments:
         """Return the class moments of all rows."""
         return grouped_moments(self.X, self.y, self.classes, self.sample_weight)[0]

@@ -26,7 +26,7 @@ class RowBlock:
     Parameters
     ----------
     X : ndarray or CSR array of shape (n, n_features)
-        The rows.
+        The rows; or a matrix of another kind, with products, rows by number and `class_moments`.
     targets : Targets
         Their classes and weights.
 
@@ -250,7 +250,10 @@ def add_moments(parts: list[ClassMoments], block: RowBlock, numbers: np.ndarray)
     """Add rows to the moments of their parts, in place."""
     t = block.targets
     folds = None if len(parts) == 1 else numbers
-    new = grouped_moments(block.X, t.positive, CODES, t.sample_weight, folds, len(parts))
+    if hasattr(block.X, "class_moments"):
+        new = block.X.class_moments(t.positive, t.sample_weight, folds, len(parts))
+    else:
+        new = grouped_moments(block.X, t.positive, CODES, t.sample_weight, folds, len(parts))
     for part, more in zip(parts, new, strict=True):
         part.absorb(more)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 
 def scores_by_row(X: Any, W: np.ndarray) -> np.ndarray:
@@ -13,7 +12,7 @@ def scores_by_row(X: Any, W: np.ndarray) -> np.ndarray:
 
     The rounding of a BLAS product depends on the position of a row in the matrix, and would break ties.
     """
-    if sparse.issparse(X):
+    if not isinstance(X, np.ndarray):  # sparse rows, or codes: these are always computed so
         return X @ W.T
     from .kernels import score_rows
 

@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import Any, cast
 
 from ..tables import Overrides, Reading
+from ..tables.cells import check_thousands
 from .lines import BOM, HEAD_BYTES, Lines
 from .paths import File, find_file
 from .problems import NoRowsError
@@ -66,6 +67,7 @@ def open_source(
     reading: Reading | None = None,
     with_target: bool | None = None,
     keep: Sequence[str] = (),
+    output: str = "features",
 ) -> Source:
     r"""Open a file of rows.
 
@@ -112,6 +114,8 @@ def open_source(
     keep : sequence of str, default=()
         CSV and Parquet: columns whose cells come with the rows as text, beside those that the reading calls
         identifiers.
+    output : {"features", "codes"}, default="features"
+        CSV and Parquet: what rows become, as in :class:`aucmax.TableEncoder`.
 
     Returns
     -------
@@ -142,6 +146,7 @@ def open_source(
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
+    check_thousands(thousands)
     said = Overrides(
         drop=tuple(drop),
         identifiers=tuple(identifiers),
@@ -165,6 +170,7 @@ def open_source(
         overrides=said,
         with_target=with_target,
         keep=tuple(keep),
+        output=output,
     )
     found = list_files(path)
     sources = _open_all(found, format, options)

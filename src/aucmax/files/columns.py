@@ -21,7 +21,7 @@ from ..tables.reading import Tally, make_reading, merge_summaries, summarise_col
 from ..tables.summary import ColumnSummary
 from ..tables.target_encoding import deal_folds
 from .labels import Labels
-from .problems import Problem, refuse_problems
+from .problems import Problem, refuse_files, refuse_problems
 from .roles import (
     Fault,
     check_role,
@@ -136,9 +136,12 @@ class TableSource(Source):
     def use(self, reading: Reading, training: bool, label_kind: str | None = None) -> None:
         """Read the columns in this way from now on."""
         self.reading, self.training, self._label_kind = reading, training, label_kind
-        self.feature_names = reading.feature_names
+        if self._options.output == "codes":
+            self.feature_names, self.sparse = reading.part_names, False
+            self.categorical = [part.levels is not None and not part.encoded for part in reading.parts]
+        else:
+            self.feature_names, self.sparse = reading.feature_names, is_sparse(reading.parts)
         self.n_features = len(self.feature_names)
-        self.sparse = is_sparse(reading.parts)
         check_width(self.name, self.n_features, self._options.n_features)
 
     # Rows
@@ -150,7 +153,8 @@ class TableSource(Source):
             if problems:
                 refuse_problems(self.name, problems)
             folds = deal_folds(part.first_row, len(codes)) if self.training and self.reading.sums else None
-            features = self.reading.features(codes, folds)
+            as_codes = self._options.output == "codes"
+            features = self.reading.encode_levels(codes, folds) if as_codes else self.reading.features(codes, folds)
             kept = [read_texts(part.table.column(column))[0].tolist() for column in self.kept]
             yield Block(features, position=part.position, n_read=part.n_read, tallies=tallies, kept=kept, **values)
 
@@ -246,8 +250,9 @@ def learn_tables(name: str, sources: Sequence[TableSource], options: Options) ->
     doubtful = [column for column in reading.used if _may_have_faults(column, learnt.summaries[column.name])]
     for source in sources:
         source._label_kind = learnt.label_kind
-        if doubtful or learnt.faulty:
-            _find_problems(source, reading._replace(columns=doubtful))
+    if doubtful or learnt.faulty:
+        found = {source.name: _find_problems(source, reading._replace(columns=doubtful)) for source in sources}
+        refuse_files(name, {file: problems for file, problems in found.items() if problems})
     if not reading.used:
         _refuse_all(name, reading)
     if any(part.encoded for part in reading.parts):
@@ -292,15 +297,14 @@ def _refuse_all(name: str, reading: Reading) -> None:
     raise ValueError(f"{name} has no column to learn from, for example {first.name!r}: {first.reason}.")
 
 
-def _find_problems(source: TableSource, reading: Reading) -> None:
-    """Raise an error about all cells of these columns that cannot be used, and of labels, weights and groups."""
+def _find_problems(source: TableSource, reading: Reading) -> dict[str, Problem]:
+    """Return the cells of these columns that cannot be used, and those of labels, weights and groups, by column."""
     problems: dict[str, Problem] = {}
     names = [*(column.name for column in reading.columns), *source._roles]
     for part in source._read(names, BLOCK_BYTES, 0):
         for column, problem in source._convert(part, reading)[-1].items():
             problems[column] = problems[column].merge(problem) if column in problems else problem
-    if problems:
-        refuse_problems(source.name, {name: problems[name] for name in names if name in problems})
+    return {name: problems[name] for name in names if name in problems}
 
 
 def _may_have_faults(column: Column, summary: ColumnSummary) -> bool:

@@ -83,6 +83,7 @@ class SeveralFiles(Source):
         self.name, self.paths, self.size = name, paths, sum(source.size for source in sources)
         self.format, self.sparse, self.n_features = first.format, first.sparse, first.n_features
         self.feature_names, self.reading, self.kept = first.feature_names, first.reading, first.kept
+        self.categorical = first.categorical
         self.target, self.weight, self.group = first.target, first.weight, first.group
 
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102

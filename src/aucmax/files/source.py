@@ -23,7 +23,8 @@ class Block(NamedTuple):
     Attributes
     ----------
     features : ndarray or csr_array of shape (n_rows, n_features)
-        Finite float64 values: a C-ordered array, or canonical CSR with int32 indices if they fit.
+        Finite float64 values: a C-ordered array, or canonical CSR with int32 indices if they fit. Codes of a table have
+        NaN where a value is missing.
     y : ndarray of shape (n_rows,) or None
         Labels as read: float64, bool, or an object array of str; None where no target is read.
     position : int
@@ -66,6 +67,7 @@ class Options(NamedTuple):
     overrides: Overrides = NOTHING_SAID
     with_target: bool | None = None
     keep: tuple[str, ...] = ()
+    output: str = "features"
 
 
 class Source(ABC):
@@ -91,6 +93,8 @@ class Source(ABC):
         The column or array that holds the sample weights, and the one that holds the groups, where they are read.
     reading : Reading or None
         How columns become features, in formats that name columns.
+    categorical : list of bool or None
+        Which columns hold codes of levels, if rows are read as codes.
     kept : sequence of str
         The columns of a table whose cells come with the rows as text.
     paths : list of str or None
@@ -120,6 +124,7 @@ class Source(ABC):
     weight: str | None = None
     group: str | None = None
     reading: Reading | None = None
+    categorical: list[bool] | None = None
     kept: Sequence[str] = ()
     paths: list[str] | None = None
 

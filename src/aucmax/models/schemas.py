@@ -129,7 +129,7 @@ COLUMN = either(absent, array("f", "d"))
 
 SCHEMAS: dict[str, dict[str, Check]] = {
     "AUCClassifier": AUC_CLASSIFIER,
-    "AdditiveAUCClassifier": CLASSIFIER | ADDITIVE | blended("K"),
+    "AdditiveAUCClassifier": CLASSIFIER | ADDITIVE | blended("K") | {"optimism_": number(float, low=0)},
     "TableEncoder": TABLE_ENCODER,
     "KMeansNystroem": FIRST
     | {"gamma_": number(float, low=0), "components_": array("f", "k", "d"), "normalization_": array("f", "k", None)},

@@ -29,32 +29,32 @@ class AdditiveParts(NamedTuple):
     curves : sequence of Curve
         The curves that vary most.
     importance : sequence of (name, AUC lost)
-        The columns, the most important first.
+        The columns, the most important first; empty without rows to measure it on.
     base_points : int
         The base points of the scorecard.
     scorecard : sequence of Entry
         Its lines.
-    auc_lost : float
-        The AUC that rounding to whole points costs.
+    auc_lost : float or None
+        The AUC that rounding to whole points costs; None without rows to measure it on.
     """
 
     curves: Sequence[Curve]
     importance: Sequence[tuple[str, float]]
     base_points: int
     scorecard: Sequence[Entry]
-    auc_lost: float
+    auc_lost: float | None
 
 
-def describe_additive(model: Any, X: Any, y: Any, sample_weight: Any = None) -> AdditiveParts:
-    """Return the parts of a report for a fitted additive model, measured on some rows.
+def describe_additive(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> AdditiveParts:
+    """Return the parts of a report for a fitted additive model, measured on some rows if there are any.
 
     Parameters
     ----------
     model : AdditiveAUCClassifier
         The fitted model.
-    X : {array-like, dataframe} of shape (n_samples, n_features)
+    X : {array-like, dataframe} of shape (n_samples, n_features), default=None
         Rows, best ones that the model was not fitted to.
-    y : array-like of shape (n_samples,)
+    y : array-like of shape (n_samples,), default=None
         Their classes.
     sample_weight : array-like of shape (n_samples,), default=None
         Their weights.
@@ -64,10 +64,12 @@ def describe_additive(model: Any, X: Any, y: Any, sample_weight: Any = None) -> 
     parts : AdditiveParts
         The parts.
     """
-    card, lost = Scorecard(model), auc_lost_without(model, X, y, sample_weight)
-    order = np.argsort(-lost, kind="stable")
-    importance = [(column_name(model, int(j)), float(lost[j])) for j in order]
+    card = Scorecard(model)
     curves = most_varied([curve_of(model, j) for j in range(model.n_features_in_)])
+    if X is None:
+        return AdditiveParts(curves, [], card.base_points, card.table(), None)
+    lost = auc_lost_without(model, X, y, sample_weight)
+    importance = [(column_name(model, int(j)), float(lost[j])) for j in np.argsort(-lost, kind="stable")]
     return AdditiveParts(curves, importance, card.base_points, card.table(), card.auc_lost(X, y, sample_weight))
 
 

@@ -75,6 +75,12 @@ def find_missing(text: Any, na_values: Sequence[str] = ()) -> np.ndarray:
 # Numbers
 
 
+def check_thousands(thousands: str | None) -> None:
+    """Raise a ValueError if what the user names cannot separate thousands."""
+    if thousands is not None and (len(thousands) != 1 or thousands.isalnum() or thousands in "+-"):
+        raise ValueError(f"thousands={thousands!r} cannot separate thousands: give one character, such as ',' or ' '.")
+
+
 def list_number_forms(text: Any, thousands: str | None = None) -> Iterator[tuple[str, Any, bool]]:
     """Yield the forms that some cells may have, the cells with their sign, and whether thousands must be separated.
 
@@ -190,6 +196,8 @@ def read_truth(text: Any) -> np.ndarray:
 def read_dates(text: Any, form: str) -> np.ndarray:
     """Return the cells as seconds since 1970 by the clock that wrote them; NaN where a cell has another form.
 
+    A day that its month does not have, such as 30 February, has no form.
+
     Examples
     --------
     >>> import pyarrow as pa
@@ -217,9 +225,21 @@ def read_days(day: Any, time: Any, form: str) -> np.ndarray:
     seconds[pc.is_null(days).to_numpy(zero_copy_only=False)] = np.nan
     if days.null_count == len(days):
         return seconds
+    seconds[_rolls_over(day, days, form)] = np.nan
     if pc.any(pc.fill_null(pc.not_equal(time, ""), False)).as_py():
         seconds += _seconds(time)
     return seconds
+
+
+def _rolls_over(day: Any, days: Any, form: str) -> np.ndarray:
+    """Return which dates were read as one of the next month, since their month has no such day."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = {"%Y": r"\d{4}", "%m": r"\d{1,2}", "%b": r"\w+", "%d": r"(?P<day>\d{1,2})"}
+    pattern = re.sub("%.", lambda found: parts[found[0]], form.replace(".", r"\."))
+    written = pc.struct_field(pc.extract_regex(day, f"^{pattern}$"), [0]).cast(pa.int64())
+    return pc.fill_null(pc.not_equal(written, pc.day(days)), False).to_numpy(zero_copy_only=False)
 
 
 def _seconds(time: Any) -> np.ndarray:

@@ -73,6 +73,7 @@ def compare(
     from ...compare.methods import find_method
     from ...files import find_formats, open_source
     from ...report.html import write_report
+    from ..additive_options import for_table
     from ..read_file import find_classes, naming, read_rows
     from ..table_model import list_encoded
     from ..unused_options import check_used
@@ -86,15 +87,7 @@ def compare(
         "encoding": encoding,
         "zero_based": zero_based,
     }
-    said: dict[str, Any] = {
-        "drop": drop or (),
-        "identifiers": identifiers or (),
-        "categorical": categorical or (),
-        "numeric": numeric or (),
-        "date": date or (),
-        "na_values": na_values or (),
-        "thousands": thousands,
-    }
+    said = options.said_of_columns(context)
     check_used(context, [each for path in data for each in find_formats(path, format)])  # before a pass over tables
     sources = [open_source(path, target=target, positive=positive, with_target=True, **said, **layout) for path in data]
     check_used(context, [source.format for source in sources])  # again: that of standard input is known only now
@@ -105,6 +98,11 @@ def compare(
             )
             fewer = {**said, "drop": [*said["drop"], *encoded]}
             source = open_source(path, target=target, with_target=True, **fewer, **layout)
+        coded, fitted = None, chosen
+        if source.reading is not None and any(method.takes_codes for method in chosen):
+            known: dict[str, Any] = {"reading": source.reading, "target": source.target, "output": "codes"}
+            coded = open_source(path, with_target=True, **known, **layout)
+            fitted = [for_table(method, coded) for method in chosen]
         with console.progress() as bar, naming(source):
             rows = read_rows(source, on_block(bar, source))
             _, mask = find_classes(source, rows, positive)
@@ -112,7 +110,8 @@ def compare(
                 compare_methods(
                     rows.features,
                     mask,
-                    chosen,
+                    fitted,
+                    codes=None if coded is None else read_rows(coded).features,
                     data=source.name,
                     n_splits=n_splits,
                     n_repeats=n_repeats,

@@ -53,10 +53,11 @@ def evaluate(
 
     file = read_model_file(model)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
-    evaluation, scores = evaluate_file(
-        console, file, data, max_fpr, context=context, format=format, target=target, **layout
+    layout |= {"format": format, "target": target}
+    evaluation, scores, rows = evaluate_file(
+        console, file, data, max_fpr, with_rows=report is not None, context=context, **layout
     )
     if report is not None:
-        write_report(report, fit_report(file, describe_paths(data), evaluation, scores, ""))
+        write_report(report, fit_report(file, describe_paths(data), evaluation, scores, "", rows))
     values = {"model": str(model), "data": describe_paths(data), **evaluation.to_dict()}
     console.result(values, *show_evaluation(file, evaluation), *wrote(report))

@@ -88,6 +88,23 @@ def fit(
             rich_help_panel=options.MODEL,
         ),
     ] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|NUMBER",
+            help="AdditiveAUCClassifier: the largest number of pairs of columns to find; by default, 0.",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = None,
+    monotonic_cst: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--monotonic",
+            metavar="COLUMN=SHAPE",
+            help="AdditiveAUCClassifier: a column whose curve is increasing or decreasing.",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = None,
     random_state: options.Seed = 0,
     format: options.Format = None,
     target: options.Target = None,
@@ -168,6 +185,7 @@ def fit(
     from ...files import describe_paths, find_formats, open_source
     from ...models.model_file import save_model
     from ...report.html import write_report
+    from ..additive_options import name_columns, parse_pairs, parse_shapes
     from ..fit_file import (
         BlockReading,
         default_memory,
@@ -178,6 +196,7 @@ def fit(
         open_blocks,
     )
     from ..score_file import evaluate_file, evaluate_scores
+    from ..table_model import output_of
     from ..unused_options import check_used
 
     if checkpoint is not None and train == ["-"]:
@@ -193,15 +212,7 @@ def fit(
     )
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "positive": positive}
-    said: dict[str, Any] = {
-        "drop": drop or (),
-        "identifiers": identifiers or (),
-        "categorical": categorical or (),
-        "numeric": numeric or (),
-        "date": date or (),
-        "na_values": na_values or (),
-        "thousands": thousands,
-    }
+    said = options.said_of_columns(context)
     make = partial(
         make_estimator,
         algorithm,
@@ -214,16 +225,21 @@ def fit(
         n_nonzero=n_nonzero if n_nonzero is None or len(n_nonzero) > 1 else n_nonzero[0],
         cv=cv,
         standardize=standardize,
+        pairs=parse_pairs(pairs),
+        monotonic_cst=parse_shapes(monotonic_cst),
     )
     formats = [*find_formats(train, format), *(find_formats(test) if test else [])]
     check_used(context, formats, make(by_blocks=False))  # before a pass over a table
-    source = open_source(train, format=format, with_target=True, **columns, **said, **layout)
+    rows_as = output_of(algorithm)
+    source = open_source(train, format=format, with_target=True, output=rows_as, **columns, **said, **layout)
     formats = [source.format]
     if test:  # its faults are better found before a long fit than after it
-        tested = open_source(test, reading=source.reading, target=source.target, with_target=True, **layout)
+        known: dict[str, Any] = {"reading": source.reading, "target": source.target, "output": rows_as}
+        tested = open_source(test, with_target=True, **known, **layout)
         formats.append(tested.format)
     by_blocks = cluster is not None or must_read_by_blocks(source, how)
     estimator = make(by_blocks=by_blocks)
+    name_columns(estimator, source)
     check_used(context, formats, estimator)  # again, since the format of standard input is known only now
     check_outputs({"the model": output, "--report": report}, force or resumed, [*train, *(test or [])], checkpoint)
     begun, rows = time.perf_counter(), None
@@ -242,20 +258,20 @@ def fit(
         else:
             trained = fit_in_memory(estimator, source, positive, on_block(bar, source), FitProgress(bar))
     seconds = time.perf_counter() - begun
-    file, evaluation, scores = trained.file, None, None
+    file, evaluation, scores, measured = trained.file, None, None, trained.rows
     save_model(file.model, output, moments=moments, **file.notes)
     with after_writing(output):
         if test:
-            evaluation, scores = evaluate_file(console, file, test, target=target, **layout)
+            evaluation, scores, measured = evaluate_file(
+                console, file, test, with_rows=report is not None, target=target, **layout
+            )
             file.notes["test"] = {"file": describe_paths(test), **headline(evaluation)}
             save_model(file.model, output, moments=moments, **file.notes)
-        elif report is not None and trained.scores is not None and trained.positive is not None:
-            evaluation, scores = evaluate_scores(trained.scores, trained.positive)
+        elif report is not None and trained.scores is not None and trained.rows is not None:
+            evaluation, scores = evaluate_scores(trained.scores, trained.rows[1])
         if report is not None:
-            which = "test" if test else "training"
-            write_report(
-                report, fit_report(file, describe_paths(test) if test else source.name, evaluation, scores, which)
-            )
+            which, data = ("test", describe_paths(test)) if test else ("training", source.name)
+            write_report(report, fit_report(file, data, evaluation, scores, which, measured))
     if rows is not None:
         rows.finish()
     shown = summarise(file, seconds, output, report, is_named=positive is not None)

@@ -8,7 +8,7 @@ import typer
 from .. import options
 from ..byte_sizes import format_bytes
 from ..console import Console, make_table
-from ..display import describe_model, largest_weights, list_entries, show_blend, show_table
+from ..display import describe_model, largest_weights, list_curves, list_entries, show_blend, show_curves, show_table
 
 
 def inspect(
@@ -20,7 +20,7 @@ def inspect(
             help="A file that `aucmax fit` wrote, or a table: CSV or Parquet, or a pattern of such files.",
         ),
     ],
-    top: Annotated[int, typer.Option(min=0, help="How many weights of a model to show.")] = 20,
+    top: Annotated[int, typer.Option(min=0, help="How many weights or curves of a model to show.")] = 20,
     format: options.Format = None,
     target: options.Target = None,
     drop: options.Drop = None,
@@ -43,15 +43,7 @@ def inspect(
     if path.exists() and is_model(path):  # a pattern of tables does not exist
         check_used(context, ["model"])
         return inspect_model(path, top, as_json)
-    said: dict[str, Any] = {
-        "drop": drop or (),
-        "identifiers": identifiers or (),
-        "categorical": categorical or (),
-        "numeric": numeric or (),
-        "date": date or (),
-        "na_values": na_values or (),
-        "thousands": thousands,
-    }
+    said = options.said_of_columns(context)
     layout: dict[str, Any] = {"format": format, "header": header, "delimiter": delimiter, "encoding": encoding}
     inspect_table(context, path, as_json, target=target, **said, **layout)
 
@@ -62,9 +54,9 @@ def inspect_model(path: Path, top: int, as_json: bool) -> None:
     from ..table_model import split_model
 
     file, size = read_model_file(path), path.stat().st_size
-    weights = largest_weights(file, top)
+    weights, curves = largest_weights(file, top), list_curves(file.model)
     about = describe_model(file)
-    values = about | {"size": size, "weights": weights and dict(weights)}
+    values = about | {"size": size, "weights": weights and dict(weights), "curves": curves}
     _, model = split_model(file.model)
     parameters = ", ".join(f"{name}={value!r}" for name, value in model.get_params(deep=False).items())
     entries = [("file", f"{path}, {format_bytes(size)}"), *list_entries(file), ("parameters", parameters)]
@@ -75,7 +67,7 @@ def inspect_model(path: Path, top: int, as_json: bool) -> None:
     if weights:
         what = "weight" if file.notes.get("spreads") is None else "weight times standard deviation"
         shown.append(make_table("", ("column", what), [(name, f"{w:.6g}") for name, w in weights], right=(1,)))
-    Console(as_json=as_json).result(values, *shown)
+    Console(as_json=as_json).result(values, *shown, *show_curves(curves, top))
 
 
 def inspect_table(context: typer.Context, path: Path, as_json: bool, **chosen: Any) -> None:

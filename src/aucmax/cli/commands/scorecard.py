@@ -1,0 +1,75 @@
+"""``aucmax scorecard``: an additive model as whole numbers of points."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..console import Console, make_table
+from ..display import wrote
+from ..options import DATA, OUTPUT, Debug, Force, Json, ModelPath
+from ..outputs import check_inputs, check_outputs
+
+
+def scorecard(
+    model: ModelPath,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write the card as a table (.csv), SQL (.sql) or Python (.py).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    base_score: Annotated[float, typer.Option(help="The score of a row with the base odds.")] = 600,
+    base_odds: Annotated[float, typer.Option(help="The odds of the positive class that have the base score.")] = 1,
+    points_to_double: Annotated[
+        float, typer.Option(help="The points that double these odds; below 0, higher scores mean lower odds.")
+    ] = 20,
+    test: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="Labelled rows, to measure the AUC that whole points cost.", rich_help_panel=DATA
+        ),
+    ] = None,
+    force: Force = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show an additive model as a scorecard, and write it as a table, as SQL or as Python."""
+    check_inputs([model, *(test or [])])
+    from ...additive.labels import split_table
+    from ...additive.scorecard import Scorecard
+    from ...files.atomic_write import write_atomically
+    from ..model_notes import read_model_file
+    from ..score_file import read_labelled, without_names
+    from ..table_model import is_additive
+
+    console, file = Console(as_json=as_json), read_model_file(model)
+    if not is_additive(file.model):
+        raise ValueError(f"{model} is no additive model: fit one with --algorithm AdditiveAUCClassifier.")
+    _, named = split_table(file.model)
+    card = Scorecard(named, base_score, base_odds, points_to_double)
+    writers = {".csv": card.to_csv, ".sql": card.to_sql, ".py": card.to_python}
+    if output is not None and output.suffix not in writers:
+        raise ValueError(f"--output {output} ends with none of {', '.join(writers)}, which say what to write.")
+    check_outputs({"--output": output}, force, [model, *(test or [])])
+    values: dict[str, Any] = {
+        "base_points": card.base_points,
+        "points": [entry._asdict() for entry in card.table()],
+        "output": output and str(output),
+    }
+    shown: list[Any] = [f"{card.base_points} base points"]
+    if test:
+        features, positive = read_labelled(console, file, test)
+        with without_names():
+            values["auc_lost"] = card.auc_lost(features, named.classes_[positive.astype(int)])
+        shown.append(f"whole points cost {values['auc_lost']:.5f} of the AUC on {len(positive):,} rows")
+    if output is None:
+        rows = [(entry.column, entry.values, f"{entry.points:+d}", f"{entry.share:.1%}") for entry in card.table()]
+        shown.append(make_table("", ("column", "values", "points", "rows"), rows, right=(2, 3)))
+    else:
+        text = writers[output.suffix]()
+        write_atomically(output, lambda out: out.write(text.encode()))
+    console.result(values, *shown, *wrote(output))
