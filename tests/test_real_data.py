@@ -268,6 +268,6 @@ def test_raw_tables_are_fitted_by_one_command(run, tmp_path, name, auc):
     assert status == 0
     told = json.loads(out)
     assert told["classes"]["positive"] == table.positive
-    assert told["fitted"]["cross-validated AUC"] > auc
+    assert told["fitted"]["cross_validated_auc"] > auc
     left_out = [each["column"] for each in told["table"] if each["kind"] == "left out"]
     assert left_out == list(table.dropped)

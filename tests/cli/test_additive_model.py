@@ -12,7 +12,7 @@ RNG = np.random.default_rng(0)
 Y = np.arange(80) % 2
 FRAME = pandas.DataFrame({"age": RNG.integers(20, 60, 80) + 9 * Y, "dose": RNG.random(80)})
 AS_MANY = pandas.DataFrame({"same": np.ones(80), "also": np.ones(80)})  # a constant column has one cell
-NOTES = {"training": {"file": "t.csv", "rows": 80, "positive rows": 40}, "spreads": np.ones(2)}
+NOTES = {"training": {"file": "t.csv", "n_rows": 80, "n_positive": 40}, "spreads": np.ones(2)}
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_inspect_pairs_no_value_of_a_curve_with_a_column(run, frame, tmp_path):
     assert (status, err) == (0, "")
     told = json.loads(out)
     assert told["weights"] is None
-    assert "weights not 0" not in told["fitted"]
+    assert "n_nonzero" not in told["fitted"]
     status, out, _ = run("inspect", tmp_path / "model")
     assert status == 0
     for name in frame.columns:
@@ -44,7 +44,7 @@ def test_a_fit_is_told_without_weights(model, tmp_path):
     from aucmax.models.model_file import read_model
 
     file = read_model(tmp_path / "model")
-    assert "weights not 0" not in describe_fit(file, 1.0, tmp_path / "model", None)["fitted"]
+    assert "n_nonzero" not in describe_fit(file, 1.0, tmp_path / "model", None)["fitted"]
     assert "weights" not in summarise(file, 1.0, tmp_path / "model", None, is_named=True)[0]
     assert fit_report(file, "rows.csv", None, None, "").weights is None
 

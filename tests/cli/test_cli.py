@@ -117,14 +117,14 @@ def test_the_default_fit_is_that_of_the_classifier(run, folder, tmp_path):
     told, clf = json.loads(out), AUCClassifier().fit(X[TRAIN], Y[TRAIN])
     assert told["algorithm"] == "AUCClassifier"
     assert told["fitted"]["loss"] == clf.loss_
-    assert told["fitted"]["cross-validated AUC"] == pytest.approx(clf.blend_auc_)
+    assert told["fitted"]["cross_validated_auc"] == pytest.approx(clf.blend_auc_)
     names = {"loss": "loss", "standardize": "standardize", "alpha": "alpha", "share": "share", "auc": HELD_OUT}
     for name, key in names.items():
         values = [member[key] for member in told["blend"]]
         assert values == (pytest.approx(clf.blend_[name]) if name != "loss" else clf.blend_[name].tolist())
-    assert told["test"]["AUC"] == pytest.approx(clf.score(X[TEST], Y[TEST]))
-    assert told["test"]["rows"] == 169
-    assert told["training"]["read by blocks"] is False
+    assert told["test"]["auc"]["auc"] == pytest.approx(clf.score(X[TEST], Y[TEST]))
+    assert told["test"]["n_rows"] == 169
+    assert told["training"]["by_blocks"] is False
     page = (tmp_path / "report.html").read_text()
     assert f"{clf.score(X[TEST], Y[TEST]):.4f}"[:5] in page
     assert "Shares of the blend" in page
@@ -388,7 +388,7 @@ def test_weights_and_groups_by_blocks_are_those_in_memory(run, weighted, tmp_pat
         np.testing.assert_allclose(found.coef_, clf.coef_, rtol=0, atol=1e-8 * np.abs(clf.coef_).max())
         scores = [model.cv_results_["split1_test_score"] for model in (found, clf)]
         np.testing.assert_allclose(*scores, atol=1e-9)
-    assert {**by_blocks.notes["training"], "read by blocks": False} == in_memory.notes["training"]
+    assert {**by_blocks.notes["training"], "by_blocks": False} == in_memory.notes["training"]
     np.testing.assert_allclose(by_blocks.notes["spreads"], in_memory.notes["spreads"], rtol=1e-9)
 
 
@@ -444,8 +444,8 @@ def test_inspect_shows_what_the_file_holds(run, folder):
     assert sorted(sum(line.startswith(name + " ") for line in out.splitlines()) for name in NAMES) == [1] * 27 + [2] * 3
     values = json.loads(run("inspect", folder / "csv.safetensors", "--json")[1])
     assert values["classes"] == {"negative": "benign", "positive": "malignant"}
-    assert values["training"]["rows"] == 400
-    assert values["columns"] == 30
+    assert values["training"]["n_rows"] == 400
+    assert values["n_columns"] == 30
     model = load_model(folder / "csv.safetensors")
     largest = NAMES[int(np.argmax(np.abs(model[-1].coef_[0] * X[TRAIN].std(axis=0))))]
     assert next(iter(values["weights"])) == largest

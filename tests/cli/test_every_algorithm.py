@@ -49,7 +49,7 @@ def fit(run, folder, tmp_path):
         status, out, err = run("fit", folder / file, "-o", tmp_path / "m", "--force", "--json", *options)
         assert status == 0, err
         assert [line for line in err.splitlines() if "read by blocks" not in line] == []
-        assert json.loads(out)["columns"] == (N_CODES if name == ADDITIVE else N_FEATURES)[file]
+        assert json.loads(out)["n_columns"] == (N_CODES if name == ADDITIVE else N_FEATURES)[file]
         return tmp_path / "m"
 
     return fit

@@ -145,7 +145,7 @@ def test_commands_take_several_files(tmp_path, run, refused):
     scores = np.array(one.splitlines()[1:], float)[rows]
     assert values["auc"]["auc"] == pytest.approx(roc_auc(y[rows], scores))
     assert values["data"] == f"{parts[0]} and 1 more"
-    assert read_model(models[0]).notes["test"]["AUC"] == values["auc"]["auc"]
+    assert read_model(models[0]).notes["test"]["auc"] == values["auc"]
     assert "part-1.csv is read by this command" in refused("fit", tmp_path / "part-*.csv", "-o", parts[1], "--force")
     assert "cannot be one of several" in refused("predict", models[0], parts[0], "-")
 

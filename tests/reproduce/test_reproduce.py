@@ -73,9 +73,9 @@ def test_it_measures_saves_writes_pages_and_does_nothing_twice(run, study, tmp_p
     kept = (tmp_path / "kept" / "own.jsonl").read_bytes()
     assert kept.count(b'"auc"') == 6
     status, again, _ = run(*arguments, "--json")
-    values = json.loads(again)
-    assert values["counts"]["own"] == {"agrees": 1, "better": 1, "no data": 2}
-    assert values["agreement"]["all"] == {"decidable": 2, "true": 0.5, "substituted": 0.5}
+    own, whole = json.loads(again)["studies"]
+    assert own["counts"] == {"agrees": 1, "better": 1, "no_data": 2}
+    assert (whole["name"], whole["agreement"]) == ("all", {"decidable": 2, "true": 0.5, "substituted": 0.5})
     assert (tmp_path / "kept" / "own.jsonl").read_bytes() == kept, "there was nothing left to do"
 
 

@@ -56,7 +56,7 @@ def test_one_command_fits_tests_and_reports(run, folder, tmp_path):
     assert status == 0
     told = json.loads(out)
     assert {each["column"]: each["kind"] for each in told["table"]} == KINDS
-    assert told["test"]["AUC"] > 0.68
+    assert told["test"]["auc"]["auc"] > 0.68
     assert re.fullmatch(
         rf"{folder}/new.csv, column 'employer': \d+ cells with levels that no training row has, .*\n", err
     )
@@ -65,7 +65,7 @@ def test_one_command_fits_tests_and_reports(run, folder, tmp_path):
     assert "written as $1,234.5" in page
     # In Python, the model takes the raw frame.
     X, y = as_frame(draw_credits(500, seed=1))
-    assert load_model(model).score(X, y) == pytest.approx(told["test"]["AUC"], abs=1e-12)
+    assert load_model(model).score(X, y) == pytest.approx(told["test"]["auc"]["auc"], abs=1e-12)
 
 
 def test_inspect_shows_how_columns_are_read_before_the_fit_and_after(run, folder, tmp_path):

@@ -10,7 +10,8 @@ from .. import __version__
 from .console import make_table
 
 TOP = 20  # weights that a report shows
-HELD_OUT = "cross-validated AUC"
+HELD_OUT = "cross_validated_auc"
+TEXTS = {HELD_OUT: "cross-validated AUC", "n_nonzero": "weights not 0"}  # of keys, for people
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
 def headline(evaluation: Evaluation) -> dict[str, Any]:
     """Return the numbers of rows, the AUC and its interval, as JSON has them."""
     return {
-        "rows": evaluation.n_rows,
-        "positive rows": evaluation.n_positive,
-        "AUC": evaluation.auc.auc,
-        "interval": [evaluation.auc.low, evaluation.auc.high],
+        "n_rows": evaluation.n_rows,
+        "n_positive": evaluation.n_positive,
+        "auc": evaluation.auc._asdict(),
     }
 
 
@@ -48,7 +48,7 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
         "fitted": describe_fitted(model),
         "blend": describe_members(model),
         "classes": {"negative": classes.names[0], "positive": classes.names[1]},
-        "columns": int(model.n_features_in_),
+        "n_columns": int(model.n_features_in_),
         "table": [] if reading is None else describe_columns(reading),
         "training": file.notes.get("training") or {},
         "test": file.notes.get("test") or {},
@@ -69,7 +69,7 @@ def describe_fitted(model: Any) -> dict[str, Any]:
     elif (best := chosen_index(model)) is not None:
         fitted[HELD_OUT] = float(model.cv_results_["mean_test_score"][best])
     if is_linear(model):
-        fitted["weights not 0"] = int((model.coef_ != 0).sum())
+        fitted["n_nonzero"] = int((model.coef_ != 0).sum())
     return fitted
 
 
@@ -104,13 +104,13 @@ def list_entries(file: ModelFile) -> list[tuple[str, str]]:
     entries += list_fitted(about)
     entries.append(("classes", "{positive} (positive) against {negative}".format(**about["classes"])))
     if training:
-        blocks = ", read by blocks" if training.get("read by blocks") else ""
+        blocks = ", read by blocks" if training.get("by_blocks") else ""
         rows = (
-            f"{training['rows']:,} rows, {training['positive rows']:,} positive, {about['columns']:,} columns{blocks}"
+            f"{training['n_rows']:,} rows, {training['n_positive']:,} positive, {about['n_columns']:,} columns{blocks}"
         )
         entries.append(("trained on", f"{training['file']}: {rows}" if "file" in training else rows))
     if test:
-        entries.append(("tested on", f"{test['file']}: {test['rows']:,} rows, {headline_text(test)}"))
+        entries.append(("tested on", f"{test['file']}: {test['n_rows']:,} rows, {headline_text(test)}"))
     entries.append(("written by", ", ".join(f"{library} {version}" for library, version in about["versions"].items())))
     return entries
 
@@ -125,7 +125,7 @@ def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a fit found, as pairs of a name and a text."""
     from ..report.blend_displays import SCALINGS
 
-    texts = {name: (name, as_text(value)) for name, value in about["fitted"].items()}
+    texts = {name: (TEXTS.get(name, name), as_text(value)) for name, value in about["fitted"].items()}
     if len(about["blend"]) > 1:
         texts["loss"] = ("blend", f"of {len(about['blend'])} candidates")
     if "standardize" in texts:
@@ -151,7 +151,7 @@ def show_blend(about: dict[str, Any]) -> list[Table]:
         for member in members
     ]
     rows.append(("blend", "", "", "", f"{about['fitted'][HELD_OUT]:.4f}"))
-    return [make_table("", ("loss", "columns", "alpha", "share", HELD_OUT), rows, right=(2, 3, 4))]
+    return [make_table("", ("loss", "columns", "alpha", "share", TEXTS[HELD_OUT]), rows, right=(2, 3, 4))]
 
 
 def as_text(value: Any) -> str:
@@ -163,8 +163,7 @@ def as_text(value: Any) -> str:
 
 def headline_text(test: dict[str, Any]) -> str:
     """Return the AUC and its interval as text."""
-    low, high = test["interval"]
-    return f"AUC {test['AUC']:.4f} [{low:.4f}, {high:.4f}]"
+    return "AUC {auc:.4f} [{low:.4f}, {high:.4f}]".format(**test["auc"])
 
 
 def describe_fit(file: ModelFile, seconds: float, output: Path, report: Path | None) -> dict[str, Any]:
@@ -180,14 +179,14 @@ def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None
     about = describe_model(file)
     training, test = about["training"], about["test"]
     lines = [about["algorithm"] + "".join(f", {name} {text}" for name, text in list_fitted(about))]
-    share = training["positive rows"] / training["rows"]
+    share = training["n_positive"] / training["n_rows"]
     larger = ", the larger class: --positive names another" if share > 0.5 and not is_named else ""
     lines.append(
-        f"{training['rows']:,} rows, {training['positive rows']:,} of class {about['classes']['positive']} "
-        f"({share:.2%}{larger}), {about['columns']:,} columns; {seconds:.1f} s"
+        f"{training['n_rows']:,} rows, {training['n_positive']:,} of class {about['classes']['positive']} "
+        f"({share:.2%}{larger}), {about['n_columns']:,} columns; {seconds:.1f} s"
     )
     if test:
-        lines.append(f"test {headline_text(test)} on {test['rows']:,} rows")
+        lines.append(f"test {headline_text(test)} on {test['n_rows']:,} rows")
     return [*lines, *show_blend(about), *wrote(output, report)]
 
 
@@ -343,7 +342,7 @@ def list_curves(model: Any) -> list[dict[str, Any]] | None:
         values, mass = named.calibration_[0] * named.coef_[0, a:b], named.mass_[a:b]
         spread = float(np.sqrt(mass @ values**2 / max(mass.sum(), 1e-300)))
         low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))
-        entry = {"curve": term_name(named, term), "degrees of freedom": float(freedom), "spread": spread}
+        entry = {"curve": term_name(named, term), "degrees_of_freedom": float(freedom), "spread": spread}
         found.append(entry | {"lowest": low, "highest": high})
     return sorted(found, key=lambda entry: -entry["spread"])
 
@@ -353,7 +352,7 @@ def show_curves(curves: list[dict[str, Any]] | None, n: int = TOP) -> list[Table
     if not curves or not n:
         return []
     rows = [(each["curve"], *(f"{value:.2f}" for value in list(each.values())[1:])) for each in curves[:n]]
-    return [make_table("", tuple(curves[0]), rows, right=(1, 2, 3, 4))]
+    return [make_table("", [key.replace("_", " ") for key in curves[0]], rows, right=(1, 2, 3, 4))]
 
 
 def comparison_report(found: list[Comparison], folds: int, repeats: int) -> Report:

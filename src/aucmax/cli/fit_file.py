@@ -192,9 +192,9 @@ def describe_training(
         "training": {
             "file": source.name,
             "format": source.format,
-            "rows": negative + positive,
-            "positive rows": positive,
-            "read by blocks": by_blocks,
+            "n_rows": negative + positive,
+            "n_positive": positive,
+            "by_blocks": by_blocks,
         },
         "classes": classes._asdict(),
         "target": source.target,

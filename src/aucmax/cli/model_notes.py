@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 
-from ..models.checks import array, either, fields, instance, items, number
+from ..models.checks import array, either, fields, instance, number
 from ..models.model_file import ModelFile, read_model
 from ..models.schemas import anything, count, plain, real
 from .table_model import split_model
 
 text, absent = instance(str), instance(type(None))
-TRAINING = ("rows", "positive rows")
-TEST = ("file", "rows", "positive rows", "AUC", "interval")
+TRAINING = ("n_rows", "n_positive")
+TEST = ("file", "n_rows", "n_positive", "auc")
+AUC = ("auc", "low", "high", "standard_error")
 NOTES = fields(
     {
         "training": either(
@@ -23,9 +24,9 @@ NOTES = fields(
                 {
                     "file": text,
                     "format": text,
-                    "rows": number(int, low=1),
-                    "positive rows": count,
-                    "read by blocks": instance(bool),
+                    "n_rows": number(int, low=1),
+                    "n_positive": count,
+                    "by_blocks": instance(bool),
                 },
                 required=TRAINING,
             ),
@@ -33,7 +34,12 @@ NOTES = fields(
         "test": either(
             fields({}),
             fields(
-                {"file": text, "rows": count, "positive rows": count, "AUC": real, "interval": items(real, "two")},
+                {
+                    "file": text,
+                    "n_rows": count,
+                    "n_positive": count,
+                    "auc": fields(dict.fromkeys(AUC, real), required=AUC),
+                },
                 required=TEST,
             ),
         ),

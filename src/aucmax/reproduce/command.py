@@ -101,8 +101,14 @@ def reproduce_studies(
     counts = {name: count_verdicts(found) for name, found in tables.items()}
     agreements = {name: measure_agreement(found) for name, found in tables.items()}
     values = {
-        "counts": {name: dict(each) for name, each in counts.items()},
-        "agreement": {name: each._asdict() for name, each in agreements.items()},
+        "studies": [
+            {
+                "name": name,
+                "counts": {verdict.replace(" ", "_"): n for verdict, n in counts[name].items()},
+                "agreement": agreements[name]._asdict(),
+            }
+            for name in tables
+        ]
     }
     return values, [[name, *_summary(counts[name], agreements[name])] for name in tables]
 

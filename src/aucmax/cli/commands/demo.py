@@ -83,7 +83,7 @@ def find_eights(
     X_train, X_test, y_train, y_test = train_test_split(digits.data, y, test_size=0.5, stratify=y, random_state=0)
     clf = AUCClassifier().fit(X_train, y_train)
     clf.feature_names_in_ = digits.feature_names
-    training = {"rows": len(y_train), "positive rows": int(y_train.sum())}
+    training = {"n_rows": len(y_train), "n_positive": int(y_train.sum())}
     notes = {"training": training, "classes": Classes("other", "8")._asdict(), "spreads": X_train.std(axis=0)}
     scores = X_test @ clf.coef_[0] + clf.intercept_[0]
     comparison = compare(

@@ -84,7 +84,7 @@ def inspect_table(context: typer.Context, path: Path, as_json: bool, **chosen: A
         raise ValueError(f"{path} is {source.format}, which has no columns to show: inspect takes a model or a table.")
     check_used(context, [source.format])  # again: that of standard input is known only now
     columns = describe_columns(source.reading)
-    values = {"file": str(path), "target": source.target, "features": source.n_features, "table": columns}
+    values = {"file": str(path), "target": source.target, "n_features": source.n_features, "table": columns}
     labels = "no target" if source.target is None else f"target {source.target}"
     line = f"{path}: {labels}, {len(columns):,} other columns, {source.n_features:,} features"
     Console(as_json=as_json).result(values, line, *show_table(columns))
