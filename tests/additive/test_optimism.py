@@ -11,7 +11,7 @@ from aucmax.data.memory import MemoryRows
 FAST = {"max_bins": 32, "categorical_features": [2]}
 
 
-def noise(seed, n=300):
+def noise(seed, n=200):
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.standard_normal((n, 3)), rng.exponential(1, n), rng.integers(0, 30, n)])
     X[:, 2] = rng.integers(0, 3, n)
@@ -36,11 +36,11 @@ def test_shuffled_labels_have_the_held_out_auc_that_the_linear_model_says():
 def test_where_columns_matter_the_held_out_auc_is_that_of_new_rows():
     X_test, y_test = mixed_rows(4000, seed=99)
     found = []
-    for seed in range(8):
+    for seed in range(5):
         model = AdditiveAUCClassifier(**FAST).fit(*mixed_rows(400, seed))
         found.append((model.blend_auc_, model.optimism_, model.score(X_test, y_test)))
     held, optimism, test = np.array(found).T
-    assert abs(np.mean(held - test)) < 2 * np.std(held - test) / np.sqrt(8) + 0.005
+    assert abs(np.mean(held - test)) < 2 * np.std(held - test) / np.sqrt(5) + 0.005
     assert np.mean(optimism) < 0.02
 
 
@@ -61,7 +61,7 @@ def test_without_cross_validation_there_is_none():
     assert not hasattr(model.set_params(alpha=0.1).fit(X, y), "optimism_")
 
 
-@pytest.mark.parametrize("cv", [3, None, [(np.arange(150), np.arange(150, 300))]], ids=["3", "None", "own"])
+@pytest.mark.parametrize("cv", [3, None, [(np.arange(120), np.arange(120, 200))]], ids=["3", "None", "own"])
 def test_folds_of_all_kinds(cv):
     X, y = noise(2)
     rows = MemoryRows(X, y, np.array([0, 1]))

@@ -20,6 +20,7 @@ from ..data.validation import check_groups, check_weights, find_classes, is_dask
 from ..estimators.base import LinearAUCClassifier, all_or_nothing, check_finite, lazy_on_dask
 from ..losses import FITTED
 from ..selection.calibration import calibrate
+from ..selection.optimism import subtract_optimism
 from .bins import find_columns
 from .design import MAX_CELLS, as_dense, draw_sample, encode, make_design
 from .frames import find_categorical, find_levels, is_frame, read_frame
@@ -166,10 +167,6 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    cv_results_: dict[str, Any]
-    blend_: dict[str, np.ndarray]
-    blend_auc_: float
-
     def __init__(
         self,
         loss: str = "auto",
@@ -304,16 +301,8 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
             folds = self.cv if isinstance(self.cv, Integral) else None
             if isinstance(known, MemoryRows):  # splits of the user's own are of all rows
                 sample, folds = known, self.cv
-            self._correct(find_optimism(sample, self.is_categorical_, pairs, signs, folds))
-
-    def _correct(self, optimism: float) -> None:
-        """Subtract from all held-out AUCs what they flatter."""
-        self.optimism_ = optimism
-        names = [name for name in self.cv_results_ if name.endswith("test_score") and name[:3] not in ("std", "ran")]
-        self.cv_results_ = self.cv_results_ | {name: self.cv_results_[name] - optimism for name in names}
-        if hasattr(self, "blend_"):
-            self.blend_ = self.blend_ | {"auc": self.blend_["auc"] - optimism}
-            self.blend_auc_ = self.blend_auc_ - optimism
+            self.optimism_ = find_optimism(sample, self.is_categorical_, pairs, signs, folds)
+            subtract_optimism(self, self.optimism_)
 
     def _fit_linear(self, rows: Rows, **changed: Any) -> np.ndarray:
         """Return the coordinates of the linear model."""

@@ -22,6 +22,7 @@ from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
 from ..stochastic.epochs import OnlineClassifier, StochasticClassifier
 from .display import is_linear
+from .encoding_optimism import correct_held_out
 from .read_file import OnBlock, find_classes, ignore, naming, read_rows
 from .table_model import join_model
 
@@ -101,6 +102,7 @@ def fit_in_memory(
     last.set_callbacks(*callbacks)
     with naming(source):
         estimator.fit(rows.features, mask, **arguments)
+        correct_held_out(estimator, source, mask, rows.weight)
     last.set_callbacks()
     scores = estimator.decision_function(rows.features)
     describe(estimator, classes)

@@ -163,7 +163,7 @@ def describe_methods() -> list[Description]:
     Examples
     --------
     >>> from aucmax.compare.methods import describe_methods
-    >>> description = describe_methods()[1]
+    >>> description = next(each for each in describe_methods() if each.name == "OPAUC")
     >>> description.name, description.family, description.online
     ('OPAUC', 'pairwise square', True)
     >>> description.grid

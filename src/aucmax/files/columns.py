@@ -158,6 +158,15 @@ class TableSource(Source):
             kept = [read_texts(part.table.column(column))[0].tolist() for column in self.kept]
             yield Block(features, position=part.position, n_read=part.n_read, tallies=tallies, kept=kept, **values)
 
+    def codes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the codes of all rows, before levels become rates, and the folds of target encoding."""
+        assert self.reading is not None
+        codes, folds = [], []
+        for part in self._read(self._used(), BLOCK_BYTES, 0):
+            codes.append(self.reading.codes(part.table)[0])
+            folds.append(deal_folds(part.first_row, len(codes[-1])))
+        return np.concatenate(codes), np.concatenate(folds)
+
     def _used(self) -> list[str]:
         assert self.reading is not None
         return list(dict.fromkeys([*(column.name for column in self.reading.used), *self._roles, *self.kept]))

@@ -7,6 +7,8 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from .problems import NoRowsError
 from .source import BLOCK_BYTES, Block, Source
 
@@ -85,6 +87,10 @@ class SeveralFiles(Source):
         self.feature_names, self.reading, self.kept = first.feature_names, first.reading, first.kept
         self.categorical = first.categorical
         self.target, self.weight, self.group = first.target, first.weight, first.group
+
+    def codes(self) -> tuple[np.ndarray, np.ndarray]:  # noqa: D102
+        codes, folds = zip(*(source.codes() for source in self.sources), strict=True)
+        return np.concatenate(codes), np.concatenate(folds)
 
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102
         number, position = divmod(start, 1 << FILE_BITS)

@@ -159,6 +159,10 @@ class Source(ABC):
         features = stack([block.features for block in blocks])
         return blocks[-1]._replace(features=features, y=y, weight=weight, group=group)
 
+    def codes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the codes of all rows of a table, and the folds of target encoding."""
+        raise NotImplementedError(f"{self.name} is no table.")
+
     def memory(self) -> int:
         """Return an upper estimate of the bytes that `read` takes at its peak, from the first rows and the size."""
         first, *more = islice(self.blocks(), 2)
