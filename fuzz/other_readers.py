@@ -39,7 +39,7 @@ def find_delimiter(text: str) -> str:
 
 
 def read_csv(path: str) -> Rows:
-    """Read with Python's csv module and `float`; columns that hold other cells become NaN and are not compared."""
+    """Read with Python's csv module and `float`; cells that it refuses become NaN."""
     with open(path, encoding="utf-8-sig", newline="") as file:
         text = file.read()
     records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=find_delimiter(text)) if record]
@@ -74,7 +74,7 @@ def read_csv_with_pandas(path: str) -> Rows:
     frame.columns = [str(name).strip() for name in frame.columns]
     target = next(name for name in frame.columns if name.lower() in TARGETS)
     X = frame.drop(columns=target).apply(pandas.to_numeric, errors="coerce")
-    places = {name: j for j, name in enumerate(X.columns)}
+    places = {name: j for j, name in enumerate(X.columns) if not X[name].isna().any()}
     return Rows(X.to_numpy(dtype=np.float64), frame[target].to_numpy(dtype=np.float64), places)
 
 

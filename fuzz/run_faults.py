@@ -3,7 +3,8 @@
 python fuzz/run_faults.py [--kills 200] [--write docs/reliability.md]
 
 Each round draws a fault from its seed. After it, every file must be whole, the model bitwise that of an undisturbed
-run, and no draft left. Counts are kept in fuzz/results/faults.json: a run goes on with the next seed.
+run, and no draft left. Counts are kept in fuzz/results/faults.json: a run goes on with the next seed, after those that
+found something.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -246,6 +246,18 @@ def run_round(shop: Workshop, seed: int) -> tuple[str, int, str]:
     return name, n_kills, wrong
 
 
+def run_and_count(shop: Workshop, seed: int, kept: dict[str, Any]) -> None:
+    """Run the fault of a seed, add it to the counts, and save these."""
+    name, n_kills, wrong = run_round(shop, seed)
+    for part, n in (("rounds", 1), ("kills", n_kills), ("failures", int(bool(wrong)))):
+        kept[part][name] = kept[part].get(name, 0) + n
+    kept["wrong"] += [[seed, name, wrong]] if wrong else []
+    kept["next seed"] = max(kept["next seed"], seed + 1)
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+    print(seed, name, n_kills, wrong or "right", flush=True)
+
+
 def table(kept: dict[str, Any]) -> str:
     """Return the counts as a table."""
     lines = ["| | rounds | kills | anything lost, half-written, left behind or different |", "|---|---|---|---|"]
@@ -270,16 +282,13 @@ def main() -> None:
         shop = Workshop(Path(folder))
         shop.prepare()
         until = time.monotonic() + arguments.seconds
+        again, kept["wrong"] = [(seed, name) for seed, name, _ in kept["wrong"]], []
+        for seed, name in again:  # so that rounds that were mended leave the list
+            kept["failures"][name] -= 1
+            kept["rounds"][name] -= 1
+            run_and_count(shop, seed, kept)
         while sum(kept["kills"].values()) < arguments.kills and time.monotonic() < until:
-            seed = kept["next seed"]
-            name, n_kills, wrong = run_round(shop, seed)
-            for part, n in (("rounds", 1), ("kills", n_kills), ("failures", bool(wrong))):
-                kept[part] = dict(Counter(kept[part]) + Counter({name: n}))
-            kept["wrong"] += [[seed, name, wrong]] if wrong else []
-            kept["next seed"] = seed + 1
-            RESULTS.parent.mkdir(exist_ok=True)
-            RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
-            print(seed, name, n_kills, wrong or "right", flush=True)
+            run_and_count(shop, kept["next seed"], kept)
     print(table(kept))
     if arguments.write:
         sys.path.insert(0, str(ROOT / "benchmarks"))

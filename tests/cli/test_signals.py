@@ -22,11 +22,16 @@ def half(*arguments):
     for k, line in enumerate(lines(*arguments)):
         yield line
         if k:
-            os.kill(os.getpid(), int(sys.argv[1]))
+            try:
+                os.kill(os.getpid(), int(sys.argv[1]))
+            except BaseException:
+                if sys.argv[2] == "caught":  # as a module does that is being imported
+                    raise ImportError("initialization failed")
+                raise
             yield "never written"
 
 predict.prediction_lines = half
-main(sys.argv[2:])
+main(sys.argv[3:])
 """
 TOLD = {"SIGINT": "interrupted.", "SIGTERM": "terminated.", "SIGHUP": "the terminal was closed."}
 
@@ -40,11 +45,12 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("how", ["raised", "caught"])
 @pytest.mark.parametrize("name", TOLD)
-def test_a_signal_leaves_no_draft(folder, tmp_path, name):
+def test_a_signal_leaves_no_draft(folder, tmp_path, name, how):
     number = getattr(signal, name)
     arguments = ["predict", str(folder / "model"), str(folder / "rows.npz"), "-o", str(tmp_path / "scores.csv")]
-    command = [sys.executable, "-c", SCRIPT, str(int(number)), *arguments]
+    command = [sys.executable, "-c", SCRIPT, str(int(number)), how, *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (128 + number, f"aucmax: {TOLD[name]}\n")
     assert os.listdir(tmp_path) == []

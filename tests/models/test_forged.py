@@ -160,3 +160,12 @@ def test_what_a_cross_validation_sets_must_be_whole(tmp_path, loss, missing):
     about, tensors = forging.open_up((tmp_path / "model").read_bytes())
     del about["values"]["dict"]["model"]["attributes"][missing]
     assert f"AUCClassifier lacks {missing}." in refused(tmp_path / "model", about, tensors)
+
+
+def test_commands_refuse_a_model_that_cannot_predict_yet(run, tmp_path):
+    model = AUCClassifier("squared", solver="moments").partial_fit(X[:5], np.ones(5), classes=[0, 1])
+    save_model(model, tmp_path / "model")  # `partial_fit` may go on from it
+    np.savez(tmp_path / "rows.npz", X=X, y=Y)
+    for command, *rows in (["inspect"], ["predict", tmp_path / "rows.npz"], ["evaluate", tmp_path / "rows.npz"]):
+        status, _, err = run(command, tmp_path / "model", *rows)
+        assert (status, err) == (2, f"aucmax: {tmp_path / 'model'} cannot be used here: AUCClassifier lacks coef_.\n")

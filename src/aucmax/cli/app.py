@@ -57,7 +57,7 @@ for command in (fit, predict, evaluate, compare, reproduce, algorithms, inspect,
     app.command(cls=Command, epilog=f"Example: {EXAMPLES[command]}" if command in EXAMPLES else None)(command)
 
 INTERRUPTED = 130
-# Signals that end a process, and what a command says about them; Python itself raises an exception for SIGINT.
+# Signals that end a process, besides SIGINT, and what a command says about them.
 ENDING = {
     getattr(signal, name): text
     for name, text in (("SIGTERM", "terminated."), ("SIGHUP", "the terminal was closed."))
@@ -94,8 +94,9 @@ def main(arguments: list[str] | None = None) -> None:
     command = group.commands.get(next((argument for argument in arguments if not argument.startswith("-")), ""))
     translate = partial(name_flags, command=command, arguments=arguments)
     warnings.showwarning = partial(show_warning, translate)
+    received: list[int] = []
     try:
-        with signals_as_errors():
+        with signals_as_errors(received):
             status = group(arguments, prog_name="aucmax", standalone_mode=False)
         sys.stdout.flush()
         if status == INTERRUPTED:
@@ -105,7 +106,8 @@ def main(arguments: list[str] | None = None) -> None:
     except BaseException as error:
         if "--debug" in arguments:
             traceback.print_exc()
-        status = say(error, translate)
+        # Modules that are being imported turn the exception of a signal into one of their own.
+        status = say(error_of(received[0]) if received else error, translate)
     sys.exit(status or 0)
 
 
@@ -115,18 +117,29 @@ def make_group() -> Any:
     return typer.main.get_command(app)
 
 
+def error_of(number: int) -> BaseException:
+    """Return the exception that stands for a signal."""
+    return KeyboardInterrupt() if number == signal.SIGINT else Signalled(number)
+
+
 @contextmanager
-def signals_as_errors() -> Iterator[None]:
-    """Raise `Signalled` for the signals of `ENDING`, so that what is cleaned up after an error is after these too."""
+def signals_as_errors(received: list[int]) -> Iterator[None]:
+    """Raise an exception for signals that end a process, so that what is cleaned up after an error is after these too.
+
+    The numbers of the signals are added to `received`.
+    """
 
     def end(number: int, frame: Any) -> None:
-        raise Signalled(number)
+        received.append(number)
+        raise error_of(number)
 
     if threading.current_thread() is not threading.main_thread():  # others cannot handle signals
         yield
         return
     # One that is ignored, as nohup does with SIGHUP, stays so.
-    before = {number: signal.getsignal(number) for number in ENDING if signal.getsignal(number) is signal.SIG_DFL}
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+    before = {number: handler for number, handler in handlers.items() if handler in usual}
     try:
         for number in before:
             signal.signal(number, end)

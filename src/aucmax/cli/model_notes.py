@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 
+from sklearn.pipeline import Pipeline
+
 from ..models.checks import array, either, fields, instance, number
 from ..models.model_file import ModelFile, read_model
-from ..models.schemas import anything, count, plain, real
+from ..models.schemas import TOGETHER, anything, count, plain, real
 from .table_model import split_model
 
 text, absent = instance(str), instance(type(None))
@@ -54,7 +56,9 @@ NOTES = fields(
 
 
 def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
-    """Return the model in a file, its notes and its versions; notes that no command writes are refused.
+    """Return the model in a file, its notes and its versions.
+
+    A model that cannot predict, since it has seen rows of one class only, and notes that no command writes are refused.
 
     Parameters
     ----------
@@ -71,6 +75,8 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
         raise ValueError(f"{os.fspath(path)} holds a {type(file.model).__name__}, which scores no rows.")
     try:
         _, inner = split_model(file.model)
+        last = inner[-1] if isinstance(inner, Pipeline) else inner
+        fields({}, TOGETHER, others=anything)(vars(last), type(last).__name__, {})
         NOTES(file.notes, "the notes", {"d": int(inner.n_features_in_), "two": 2})
     except (ValueError, AttributeError) as error:
         raise ValueError(f"{os.fspath(path)} cannot be used here: {error}.") from error
