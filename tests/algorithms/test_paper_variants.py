@@ -224,6 +224,17 @@ def test_the_weights_after_each_pass_are_those_of_the_pseudo_code(name, kind, mo
 
 
 @both_kinds
+@pytest.mark.parametrize("R", [0.1, 1e5])
+def test_solam_with_the_longest_steps_of_its_grid(R, kind, monkeypatch):
+    """Almost every step ends far out of the ball, and the projection makes it some thousand times shorter."""
+    X, y = make_rows()
+    X *= 12
+    weights, drawn = fit_by_passes(aucmax.SOLAM(eta0=100.0, radius=R), kind(X), y, monkeypatch)
+    iterates = saddle_point.solam(X, y, joined(drawn), zeta=100.0, R=R, kappa=kappa(X))
+    np.testing.assert_allclose(weights, iterates[N_ROWS - 1 :: N_ROWS], rtol=0, atol=1e-10 * np.abs(iterates).max())
+
+
+@both_kinds
 def test_the_ball_of_a_late_stage_of_fsauc_binds(kind, monkeypatch):
     X, y = make_rows()
     monkeypatch.setitem(globals(), "PASSES", 20)
