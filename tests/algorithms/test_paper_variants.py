@@ -46,9 +46,9 @@ def kappa(X):
     return np.linalg.norm(X, axis=1).max()
 
 
-def sketched(X, y, drawn, centering):
+def sketched(X, y, drawn, centering, eta=0.1, lam=0.3):
     order, R = (np.concatenate(part) for part in zip(*(block for blocks in drawn for block in blocks), strict=True))
-    return opauc.opauc_r(X, y, order.astype(int), R, eta=0.1, lam=0.3, centering=centering)
+    return opauc.opauc_r(X, y, order.astype(int), R, eta=eta, lam=lam, centering=centering)
 
 
 def of_pairs(oracle, X, drawn, strength, t0):
@@ -68,6 +68,13 @@ CASES = {
         lambda X, y, drawn: opauc.opauc(X, y, joined([order for ((order, _),) in drawn]), eta=0.1, lam=15.0),
     ),
     "OPAUCr": (aucmax.OPAUC(rank=3, eta0=0.1, alpha=0.3), lambda X, y, drawn: sketched(X, y, drawn, "paper")),
+    **{
+        f"OPAUCr, eta lambda = {0.1 * lam:g}": (
+            aucmax.OPAUC(rank=3, eta0=0.1, alpha=lam),
+            lambda X, y, drawn, lam=lam: sketched(X, y, drawn, "paper", lam=lam),
+        )
+        for lam in (9.9, 10.0, 15.0)  # steps almost to 0, to 0 and past it
+    },
     "OPAUCr, unbiased": (
         aucmax.OPAUC(rank=3, eta0=0.1, alpha=0.3, centering="unbiased"),
         lambda X, y, drawn: sketched(X, y, drawn, "corrected"),
@@ -224,6 +231,17 @@ def test_the_weights_after_each_pass_are_those_of_the_pseudo_code(name, kind, mo
 
 
 @both_kinds
+@pytest.mark.parametrize("R", [0.1, 1e5])
+def test_solam_with_the_longest_steps_of_its_grid(R, kind, monkeypatch):
+    """Almost every step ends far out of the ball, and the projection makes it some thousand times shorter."""
+    X, y = make_rows()
+    X *= 12
+    weights, drawn = fit_by_passes(aucmax.SOLAM(eta0=100.0, radius=R), kind(X), y, monkeypatch)
+    iterates = saddle_point.solam(X, y, joined(drawn), zeta=100.0, R=R, kappa=kappa(X))
+    np.testing.assert_allclose(weights, iterates[N_ROWS - 1 :: N_ROWS], rtol=0, atol=1e-10 * np.abs(iterates).max())
+
+
+@both_kinds
 def test_the_ball_of_a_late_stage_of_fsauc_binds(kind, monkeypatch):
     X, y = make_rows()
     monkeypatch.setitem(globals(), "PASSES", 20)
@@ -246,6 +264,38 @@ def test_a_small_ball_binds_although_the_l1_ball_does_not(kind):
     v, v1 = np.append(state.w.last()[:-2], state.saddle[0, :2]), np.append(state.start[:-2], state.saddle[1, :2])
     assert np.linalg.norm(v - v1) == pytest.approx(0.3, rel=0.05)
     assert np.linalg.norm(v - v1) <= 0.3 * (1 + 1e-12)
+
+
+@both_kinds
+def test_the_interval_of_alpha_of_a_late_stage_of_fsauc_binds(kind, monkeypatch):
+    """Thousands of rows would make D small; here both sides are given a small one after the first stage."""
+    X, y = make_rows()
+    original, oracle_next = aucmax.FSAUC._next_stage, saddle_point.fsauc_next_stage
+
+    def next_stage(self, state, *arguments):
+        original(self, state, *arguments)
+        state.scalars[3] = 0.02
+
+    monkeypatch.setattr(aucmax.FSAUC, "_next_stage", next_stage)
+    weights, drawn = fit_by_passes(aucmax.FSAUC(eta0=2.0, radius=1.0, horizon=PASSES), kind(X), y, monkeypatch)
+    found = {}
+    for D in (0.02, np.inf):
+        monkeypatch.setattr(saddle_point, "fsauc_next_stage", lambda *a, D=D, **k: (D, oracle_next(*a, **k)[1]))
+        iterates = saddle_point.fsauc(X, y, joined(drawn), R=1.0, eta=2.0)
+        found[D] = iterates[np.minimum(np.arange(1, PASSES + 1) * N_ROWS, len(iterates)) - 1]
+    np.testing.assert_allclose(weights, found[0.02], rtol=0, atol=1e-10 * np.abs(weights).max())
+    assert np.abs(found[0.02] - found[np.inf]).max() > 1e-3 * np.abs(weights).max()
+
+
+@pytest.mark.parametrize("kind", [aucmax.SHTAUC, aucmax.StoIHT])
+def test_blocks_are_drawn_with_replacement(kind, monkeypatch):
+    X, y = make_rows()
+    _, drawn = fit_by_passes(kind(n_nonzero=3, n_blocks=60), X, y, monkeypatch)
+    steps = np.array([batches.start // 2 for batches in drawn])
+    assert steps.shape == (PASSES, 60)
+    distinct = [len(set(steps_of_pass)) / 60 for steps_of_pass in steps]
+    np.testing.assert_allclose(distinct, 1 - np.exp(-1), atol=0.1)  # of a permutation, or of any cycle: 1
+    assert len(np.unique(steps)) > 50, "the passes draw anew"
 
 
 def test_every_stochastic_algorithm_has_a_case():

@@ -12,7 +12,7 @@ from scipy import stats
 from aucmax.algorithms import PAPERS
 from aucmax.reproduce import plots
 from aucmax.reproduce.cells import ABSENT
-from aucmax.reproduce.counts import count_at_a_glance, count_causes, count_verdicts, count_wins
+from aucmax.reproduce.counts import GLANCE, count_at_a_glance, count_causes, count_verdicts, count_wins
 from aucmax.reproduce.criterion import OUTCOMES
 from aucmax.reproduce.judging import NO_STD
 from aucmax.reproduce.markdown import NONE
@@ -388,6 +388,9 @@ def test_cells_show_their_verdicts_and_refer_to_reasons_with_what_shows_them(pag
     assert re.search(rf"^2\. \*typo\* \(german, .*otherwise\. {shown}$", page[1], re.MULTILINE)
     assert re.search(r"^\| usps \| \*\*0\.9\d{3}\*\* ▲ \| \*\*0\.\d{4}\*\*• ▼ \|", page[0], re.MULTILINE)
     assert re.search(r"^\| diabetes \| 0\.8\d{3} ✓ \|", page[0], re.MULTILINE)
+    assert re.search(r"^\| diabetes \| .* \? \|", page[1], re.MULTILINE), "not decidable"
+    assert re.search(r"^\| usps \| 0\.\d{4} □ \|", page[1], re.MULTILINE), "not published"
+    assert "? not decidable, □ not published." in page[1]
 
 
 def test_a_page_begins_with_what_was_reproduced(folder, table_study, pages):
@@ -429,11 +432,14 @@ def test_the_counts_of_the_index_add_up(tmp_path, folder, table_study, curve_stu
     fits, published, measured, verdicts = counts[:, 0], counts[:, 1], counts[:, 2], counts[:, 3:]
     assert fits.tolist() == [45, 50, 0, 95]
     np.testing.assert_array_equal(verdicts.sum(axis=1), published)
-    np.testing.assert_array_equal(verdicts[:, : len(OUTCOMES)].sum(axis=1), measured)
+    np.testing.assert_array_equal(verdicts[:, : len(GLANCE) - 1].sum(axis=1), measured)
     assert published.tolist() == [10, 0, 10, 20]
     causes = re.findall(r"^\| (\w+) \| (\d*) \| (\d*) \|$", index, re.MULTILINE)
     better, worse = (sum(int(row[k] or 0) for row in causes) for k in (1, 2))
-    assert (better, worse) == tuple(verdicts[-1, 1:3]), "causes add up to what is better and worse"
+    assert (better, worse) == (verdicts[-1, 1], verdicts[-1, 2:4].sum()), "causes add up to what is better and worse"
+    unexplained = int(re.search(r"^\| unexplained \| \d* \| (\d*) \|$", index, re.MULTILINE)[1] or 0)
+    assert verdicts[-1, 3] == unexplained > 0
+    assert "| better | worse, reason shown | worse, unexplained | not decidable |" in first
     for target in re.findall(r"\]\((.*?)#(.*?)\)", index):
         assert f'<a id="{target[1]}"></a>' in text_of(written, target[0])
 

@@ -192,11 +192,8 @@ def run(w, rows, norms, order, actions, values, radius):
     for n in range(order.shape[0]):
         i = order[n]
         s = weights_module.score(w, rows, i)
-        weights_module.step(w, values[n], rows, i, s, norms[i])
-        if actions[n] == 1:
-            weights_module.shrink(w, 0.01)
-        elif actions[n] == 2:
-            weights_module.project(w, radius)
+        kept, most = 0.01 if actions[n] == 1 else 1.0, radius if actions[n] == 2 else np.inf
+        weights_module.step_in_ball(w, values[n], rows, i, s, norms[i], kept, most)
         weights_module.add_to_average(w, 1.0 + n)
 
 

@@ -153,7 +153,8 @@ class OPAUC(OnlineClassifier):
 
     standardize : bool, default=None
         Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper".
+        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
+        changed, and `coef_` is for the columns as they are.
 
     max_iter : int, default=1
         Number of passes of `fit` over the rows.
@@ -240,8 +241,8 @@ class OPAUC(OnlineClassifier):
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
         if not self._sketches(n_features):
             check_memory(n_features, advice="keep sketches of the covariances instead, with rank=50")
-        eta0, takes_any = self._chosen("eta0"), self._is_paper and not self._sketches(n_features)  # of the paper's grid
-        if eta0 is not None and eta0 * self.alpha >= 1 and not takes_any:
+        eta0 = self._chosen("eta0")
+        if eta0 is not None and eta0 * self.alpha >= 1 and not self._is_paper:  # the paper's grid has such pairs
             raise ValueError(
                 f"eta0 * alpha must be below 1, got {eta0:g} * {self.alpha:g}: a step would take weights past 0."
             )
@@ -424,6 +425,13 @@ def sketch_epoch(state, rows, norms, positive, order, draws, eta0, alpha, paper)
             kappa[tau] -= e / T
 
             scale *= 1.0 - eta * alpha
+            if scale < SMALLEST:  # 0 or below it, where eta alpha >= 1
+                rest += share * u
+                u *= scale
+                c *= scale
+                dots *= scale
+                change *= scale
+                share, scale = 0.0, 1.0
             step = eta / scale
             change -= step * e
             for k in range(q):
@@ -441,13 +449,6 @@ def sketch_epoch(state, rows, norms, positive, order, draws, eta0, alpha, paper)
                 for k in range(q):
                     for m in range(q):
                         dots[1, m] -= step * cross[k, m] * kappa[k]
-            if scale < SMALLEST:
-                rest += share * u
-                u *= scale
-                c *= scale
-                dots *= scale
-                change *= scale
-                share, scale = 0.0, 1.0
         row_axpy(change, rows, i, u)
         row_axpy(change_rest - share * change, rows, i, rest)
         if T > 0.0:

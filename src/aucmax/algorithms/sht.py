@@ -66,7 +66,8 @@ class SHTAUC(BlockThresholdingClassifier):
 
     standardize : bool, default=None
         Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". The data are not changed, and `coef_` is for the columns as they are.
+        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
+        changed, and `coef_` is for the columns as they are.
 
     max_iter : int, default=20
         Number of passes of `fit` over the rows.

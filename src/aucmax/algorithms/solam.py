@@ -48,7 +48,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..jit import jit
-from ..stochastic.averaged_weights import AveragedWeights, add_to_average, data_step, project, score, shrink, step
+from ..stochastic.averaged_weights import AveragedWeights, add_to_average, data_step, score, shrink, step_in_ball
 from ..stochastic.epochs import OnlineClassifier
 from ..stochastic.row_access import fetch_ahead
 from ..stochastic.sample import Sample
@@ -89,7 +89,8 @@ class SOLAM(OnlineClassifier):
 
     standardize : bool, default=None
         Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". The data are not changed, and `coef_` is for the columns as they are.
+        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
+        changed, and `coef_` is for the columns as they are.
 
     max_iter : int, default=15
         Number of passes of `fit` over the rows.
@@ -327,8 +328,7 @@ def paper_epoch(state, rows, norms, positive, order, zeta, alpha, radius):
             kept = 1.0 - gamma * 2.0 * alpha
             shrink(w, kept)
             s *= kept
-        step(w, -gamma * g_w, rows, i, s, norms[i])
-        project(w, radius)
+        step_in_ball(w, -gamma * g_w, rows, i, s, norms[i], 1.0, radius)
         a, b, c = clip(a - gamma * g_a, bound), clip(b - gamma * g_b, bound), clip(c + gamma * g_c, 2.0 * bound)
     state.scalars[:] = t, n_positive, a, b, c, mean_norm, largest
 
@@ -356,10 +356,8 @@ def saddle_epoch(state, rows, norms, positive, order, eta0, alpha, radius):
         gamma_w = gamma if eta0 > 0.0 else data_step(gamma, mean_norm, norm)
         s = score(w, rows, i)
         g_w, g_a, g_b, g_c = saddle_gradients(positive[i], s, a, b, c, p)
-        step(w, -gamma_w * g_w, rows, i, s, norm)
-        if alpha > 0.0:
-            shrink(w, 1.0 / (1.0 + gamma_w * 2.0 * p * (1.0 - p) * alpha))
-        project(w, radius)
+        kept = 1.0 / (1.0 + gamma_w * 2.0 * p * (1.0 - p) * alpha)
+        step_in_ball(w, -gamma_w * g_w, rows, i, s, norm, kept, radius)
         a, b, c = clip(a - gamma * g_a, bound), clip(b - gamma * g_b, bound), clip(c + gamma * g_c, 2.0 * bound)
         add_to_average(w, gamma_w)
     state.scalars[:] = t, n_positive, a, b, c, mean_norm, largest

@@ -209,7 +209,8 @@ class SPDAM(StochasticClassifier):
 
     standardize : bool, default=None
         Whether the penalty is on the weights of columns divided by their standard deviations. None is True, and False
-        with variant="paper". The data are not changed, and `coef_` is for the columns as they are.
+        with variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data
+        are not changed, and `coef_` is for the columns as they are.
 
     max_iter : int, default=2000
         Limit of passes over the rows.

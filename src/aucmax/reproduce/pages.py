@@ -106,7 +106,7 @@ def _index(tables: Sequence[Table]) -> str:
             "# The papers' tables and figures, measured again",
             *quick_warning(quick),
             f"Made by `{COMMAND}`.",
-            markdown_table(["study", "fits", "published", "measured", *OUTCOMES, *ABSENT], rows),
+            markdown_table(["study", "fits", "published", "measured", *GLANCE[:-1], *ABSENT], rows),
             "Counts of published figures, without times; a figure that two tables have is counted once.",
             WORDS,
             *_own_methods(tables),
@@ -125,7 +125,8 @@ def _counts(tables: Sequence[Table]) -> list[str]:
     verdicts = count_verdicts(tables)
     fits = sum(len(_own_records(table)) for table in tables)
     measured = sum(verdicts[verdict] for verdict in OUTCOMES)
-    return _numbers([fits, verdicts.total(), measured, *(verdicts[verdict] for verdict in (*OUTCOMES, *ABSENT))])
+    glance = count_at_a_glance(tables)[:-1]  # the last counts all that are absent
+    return _numbers([fits, verdicts.total(), measured, *glance, *(verdicts[absent] for absent in ABSENT)])
 
 
 def _numbers(counts: Sequence[int]) -> list[str]:

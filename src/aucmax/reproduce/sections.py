@@ -31,7 +31,7 @@ from .store import Session, Setting
 from .study import SCALINGS, Curve, Reason, Study, StudyMethod, Value
 from .tables import LOSES, WINS, CurvePoint, Table, contrast
 
-SIGNS = {AGREES: "✓", BETTER: "▲", WORSE: "▼", UNDECIDABLE: ""}
+SIGNS = {AGREES: "✓", BETTER: "▲", WORSE: "▼", UNDECIDABLE: "?", "": "□"}  # "": not published
 QUICK = "A quick run, with few rows and few candidates: do not compare its figures."
 
 
@@ -223,8 +223,8 @@ def _overview(table: Table, metric: str) -> str:
     if metric != "seconds":
         first = escape(next(iter(methods)))
         legend = (
-            "Measured means: ✓ reproduced, ▲ better and ▼ worse than published; those without a sign are not decidable "
-            f"or not published. {WINS} {first} is significantly better, {LOSES} worse, by a paired t-test at 95%."
+            "Measured means: ✓ reproduced, ▲ better and ▼ worse than published, ? not decidable, □ not published. "
+            f"{WINS} {first} is significantly better, {LOSES} worse, by a paired t-test at 95%."
         )
     return f"{markdown_table(['data', *map(escape, methods)], rows)}\n\n{legend}"
 
@@ -233,8 +233,8 @@ def _glance(cell: Cell) -> str:
     if cell.measured is None:
         return cell.absent if cell.absent != "not run" else NONE
     mean = number_text(cell.measured.mean, cell.metric)
-    sign = SIGNS.get(cell.verdict, "")
-    return f"{f'**{mean}**' if cell.differs else mean}{cell.measured.mark}{f' {sign}' if sign else ''}"
+    sign = f" {SIGNS[cell.verdict]}" if cell.metric != "seconds" else ""
+    return f"{f'**{mean}**' if cell.differs else mean}{cell.measured.mark}{sign}"
 
 
 def _all_figures(table: Table, metric: str, notes: dict[Reason, int]) -> Iterator[str]:

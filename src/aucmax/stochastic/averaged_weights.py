@@ -18,8 +18,8 @@ from .row_access import pair_axpy, pair_dot, recenter, row_axpys, row_dot, settl
 
 SCALE, NORM, SHARE, MASS = range(4)
 # Where the scale falls below this, it is multiplied into u, and the sum so far moves into `rest`. Otherwise the two
-# parts of the sum would become so much larger than the sum that digits are lost.
-SMALLEST = 1e-6
+# parts of the sum would become so much larger than the sum that digits are lost: as many as 1 / scale has.
+SMALLEST = 1e-4
 
 
 class AveragedWeights(NamedTuple):
@@ -93,18 +93,33 @@ def shrink(w, factor):
     """Do w *= factor, at most 1."""
     w.scalars[SCALE] *= factor
     w.scalars[NORM] *= factor * factor
-    scale = w.scalars[SCALE]
-    if scale < SMALLEST:
-        w.rest[:] += w.scalars[SHARE] * w.u
-        w.u[:] *= scale
-        w.scalars[SHARE], w.scalars[SCALE] = 0.0, 1.0
+    if w.scalars[SCALE] < SMALLEST:
+        absorb_scale(w)
 
 
 @jit
-def project(w, radius):
-    """Scale w into the ball of this radius."""
-    if w.scalars[NORM] > radius * radius:
-        shrink(w, radius / np.sqrt(w.scalars[NORM]))
+def absorb_scale(w):
+    """Multiply the scale into u, and move the sum so far into `rest`; O(d)."""
+    w.rest[:] += w.scalars[SHARE] * w.u
+    w.u[:] *= w.scalars[SCALE]
+    w.scalars[SHARE], w.scalars[SCALE] = 0.0, 1.0
+
+
+@jit
+def step_in_ball(w, a, rows, i, s, norm, kept, radius):
+    """Do w += a z_i and w *= kept, and scale w into the ball of this radius; s and norm as in `step`.
+
+    A step far out of the ball is scaled back by as much. The sum moves into `rest` before it: taking such a step out of
+    the sum afterwards would leave its rounding error.
+    """
+    norm_after, factor = w.scalars[NORM] + a * (2.0 * s + a * norm), kept
+    if kept * kept * norm_after > radius * radius:
+        factor = radius / np.sqrt(norm_after)
+    if factor * w.scalars[SCALE] < SMALLEST:
+        absorb_scale(w)
+    step(w, a, rows, i, s, norm)
+    if factor < 1.0:
+        shrink(w, factor)
 
 
 @jit
