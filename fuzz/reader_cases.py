@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import warnings
 from typing import Any
 from unittest import mock
@@ -21,6 +22,7 @@ from scipy import sparse
 
 from aucmax.files import Source, columns, open_source
 from aucmax.tables import Reading
+from aucmax.tables.kinds import Column
 
 warnings.simplefilter("ignore")
 FOLDER = make_folder("readers")
@@ -79,10 +81,17 @@ def is_alike(a: Reading, b: Reading) -> bool:
     parts = [[part._replace(neutral=None) for part in each.parts] for each in (a, b)]
     if plain[0] != plain[1] or parts[0] != parts[1] or a.sums.keys() != b.sums.keys():
         return False
-    return all(
-        np.allclose(one, other, rtol=1e-9, atol=1e-12 * np.abs(one).max(initial=0))
-        for one, other in zip([part.neutral for part in a.parts], [part.neutral for part in b.parts], strict=True)
-    ) and all(np.allclose(a.sums[name], b.sums[name]) for name in a.sums)
+    pairs = zip(a.parts, b.parts, [column for column in a.columns for _ in column.parts], strict=True)
+    rounded = [
+        np.allclose(x.neutral, y.neutral, rtol=1e-9, atol=1e-12 * find_largest(column)) for x, y, column in pairs
+    ]
+    return all(rounded) and all(np.allclose(a.sums[name], b.sums[name]) for name in a.sums)
+
+
+def find_largest(column: Column) -> float:
+    """Return the largest value of a column of numbers, from what it is said to hold; days and shares are below 1e3."""
+    found = re.match(r"(\S+) to ([^\s,]+)", column.reason) if column.kind == "number" else None
+    return max(map(abs, map(float, found.groups()))) if found else 1e3
 
 
 def open_file(path: str, options: dict[str, Any]) -> Source | str:
