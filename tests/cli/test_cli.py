@@ -28,7 +28,7 @@ from aucmax.cli import console, fit_file
 from aucmax.cli.app import main
 from aucmax.cli.byte_sizes import format_bytes
 from aucmax.cli.commands.compare import split_names
-from aucmax.cli.display import HELD_OUT, describe_fitted
+from aucmax.cli.display import HELD_OUT, TEXTS, describe_fitted
 from aucmax.data.file import FileRows
 from aucmax.files import Block, open_source
 from aucmax.models.model_file import read_model
@@ -140,7 +140,7 @@ def table_of(model):
         [loss, "standardised" if scaled else "as they are", f"{alpha:.4g}", f"{share:.1%}", f"{auc:.4f}"]
         for loss, scaled, alpha, share, auc in rows
     ]
-    return [["loss", "columns", "alpha", "share", HELD_OUT], *lines, ["blend", f"{model.blend_auc_:.4f}"]]
+    return [["loss", "columns", "alpha", "share", TEXTS[HELD_OUT]], *lines, ["blend", f"{model.blend_auc_:.4f}"]]
 
 
 def parted(text):
@@ -153,7 +153,7 @@ def test_a_blend_is_a_table_of_its_members(run, folder, tmp_path):
     model = load_model(tmp_path / "m")
     n_members = len(model.blend_["share"])
     assert n_members > 1
-    assert out.startswith(f"AUCClassifier, blend of {n_members} candidates, {HELD_OUT} {model.blend_auc_:.6g}, ")
+    assert out.startswith(f"AUCClassifier, blend of {n_members} candidates, {TEXTS[HELD_OUT]} {model.blend_auc_:.6g}, ")
     lines = parted(out)
     assert lines[2:-1] == table_of(model)
     told = parted(run("inspect", tmp_path / "m", "--top", 0)[1])
@@ -174,8 +174,10 @@ def test_the_best_candidate_is_told_in_one_line(run, folder, tmp_path, options):
     best = model.cv_results_["params"][int(np.argmax(model.cv_results_["mean_test_score"]))]
     assert best["standardize"] is ("--no-standardize" not in options)
     columns = "standardised" if best["standardize"] else "as they are"
-    told = f"loss {best['loss']}, alpha {best['alpha']:.6g}, columns {columns}, {HELD_OUT} {model.blend_auc_:.6g}"
-    assert out.startswith(f"AUCClassifier, {told}, ")
+    told = (
+        f"loss {best['loss']}, alpha {best['alpha']:.6g}, columns {columns}, {TEXTS[HELD_OUT]} {model.blend_auc_:.6g}"
+    )
+    assert out.startswith(f"AUCClassifier, {told}, {TEXTS[HELD_OUT]} {model.blend_auc_:.6g}, ")
     assert [line.split()[0] for line in out.splitlines()] == ["AUCClassifier,", "400", "wrote"]
     page = (tmp_path / "report.html").read_text()
     assert f"{best['loss']} is chosen" in page

@@ -12,10 +12,11 @@ from aucmax import AUCClassifier
 
 # The command sends itself a signal when it has written half of its output.
 SCRIPT = """
-import os, sys
+import os, signal, sys
 import aucmax.cli.commands.predict as predict
 from aucmax.cli.app import main
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored
 lines = predict.prediction_lines
 
 def half(*arguments):
