@@ -48,15 +48,15 @@ def read_csv(path: str) -> Rows:
         raise ValueError("lines of different lengths")
     (target,) = (j for j, name in enumerate(names) if name.lower() in TARGETS)
     cells = [[to_number(record[j]) for record in records[1:]] for j in range(len(names)) if j != target]
-    y = np.array([float(record[target]) for record in records[1:]])
+    y = np.array([float(record[target].strip()) for record in records[1:]])
     places = {name: j for j, name in enumerate(name for k, name in enumerate(names) if k != target)}
     return Rows(np.array(cells).T.reshape(len(y), -1), y, places)
 
 
 def to_number(cell: str) -> float:
-    """Return what `float` says, NaN where it refuses."""
+    """Return what `float` says of a cell without the blanks around it, NaN where it refuses."""
     try:
-        return float(cell)
+        return float(cell.strip())
     except ValueError:
         return np.nan
 
