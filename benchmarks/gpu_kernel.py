@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from array_api_compat import device as device_of
 from gpu_library import Library, timed
-from sklearn.externals.array_api_compat import device as device_of
 
 from aucmax import AUCClassifier, KMeansNystroem, roc_auc
 from aucmax.data.arrays import namespace, place_beside, to_numpy

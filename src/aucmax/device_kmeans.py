@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.externals.array_api_compat import device as device_of
+from array_api_compat import device as device_of
 
 from .data.arrays import namespace, place_beside, to_numpy
 
