@@ -7,9 +7,9 @@
     python benchmarks/gpu.py --write docs/scale.md
 
 The first four commands measure, in about two, five, three and ten minutes on an H200, and print and save each result,
-beside those that were saved before. The last one writes the saved results into a page, and needs no GPU. All data are made on the device, from fixed seeds, in
-float64. Times are medians of calls after one that compiles, and include all copies to the host; those of the processor
-and of the kernel rankings are of one call.
+beside those that were saved before. The last one writes the saved results into a page, and needs no GPU. All data are
+made on the device, from fixed seeds, in float64. Times are medians of calls after one that compiles, and include all
+copies to the host; those of the processor and of the kernel rankings are of one call.
 
 - **moments**: the class moments of both classes, beside X'X by one call of the library, and beside the covariances of
   both classes by PyTorch.
