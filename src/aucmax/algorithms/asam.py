@@ -99,6 +99,8 @@ class ASAM(PairSamplingClassifier):
     True
     """
 
+    _by_variant = {**PairSamplingClassifier._by_variant, "_limited": (True, False)}  # noqa: RUF012
+
     @property
     def _step(self) -> int:
-        return GRADIENT if self._is_paper else LIMITED
+        return LIMITED if self._chosen("_limited") else GRADIENT

@@ -185,7 +185,12 @@ class CBR(OnlineClassifier):
         "eta": [Interval(Real, 0.5, 1, closed="neither")],
         "buffer_size": [Interval(Integral, 1, None, closed="left")],
     }
-    _by_variant = {**OnlineClassifier._by_variant, "C": (None, 1.0)}  # noqa: RUF012
+    _by_variant = {  # noqa: RUF012
+        **OnlineClassifier._by_variant,
+        "C": (None, 1.0),
+        "_by_age": (False, True),
+        "_unit_length": (True, False),
+    }
 
     def __init__(
         self,
@@ -237,12 +242,12 @@ class CBR(OnlineClassifier):
     def _epoch(self, state: Any, sample: Sample, drawn: Any) -> None:
         state.buffers.reserve(sample.rows)
         epoch = full_epoch if isinstance(state, FullState) else diagonal_epoch
-        by_age = self._is_paper and self.buffer == "fifo"
+        by_age = self._chosen("_by_age") and self.buffer == "fifo"
         C, phi = self._chosen("C") or 0.0, float(ndtri(self.eta))
         epoch(state, sample.rows, sample.positive, *drawn, C, phi, by_age)
 
     def _weights(self, state: Any) -> np.ndarray:
-        return state.mu / (1.0 if self._is_paper else np.linalg.norm(state.mu) or 1.0)
+        return state.mu / (np.linalg.norm(state.mu) or 1.0 if self._chosen("_unit_length") else 1.0)
 
 
 @jit

@@ -100,7 +100,11 @@ class HSGHT(HardThresholdingClassifier):
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "growth": [Interval(Real, 1, None, closed="left")],
     }
-    _by_variant = {**HardThresholdingClassifier._by_variant, "eta0": (None, 3.0)}  # noqa: RUF012
+    _by_variant = {  # noqa: RUF012
+        **HardThresholdingClassifier._by_variant,
+        "eta0": (None, 3.0),
+        "_cut_batches": (True, False),
+    }
 
     _loss = LOGISTIC
 
@@ -132,14 +136,14 @@ class HSGHT(HardThresholdingClassifier):
         self.random_state = random_state
 
     def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
-        n, t = len(order), state.scalars[STEPS]
+        n, t, cut = len(order), state.scalars[STEPS], self._chosen("_cut_batches")
         ends = [0]
         while ends[-1] < n:
             end = ends[-1] + self._size(t, n)
-            ends.append(n if end + self._size(t + 1, n) > n and not self._is_paper else end)
+            ends.append(n if end + self._size(t + 1, n) > n and cut else end)
             t += 1
         start, stop = np.array(ends[:-1]), np.array(ends[1:])
-        if self._is_paper:
+        if not cut:
             order = draw_batches(n, stop - start, rng)
         return Batches(order, start, stop, 1 / batch_weights(sample, order, start, stop))
 

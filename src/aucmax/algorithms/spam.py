@@ -153,7 +153,13 @@ class SPAM(StochasticClassifier):
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
         "average": ["boolean", None],
     }
-    _by_variant = {**StochasticClassifier._by_variant, "eta0": (None, 1.0)}  # noqa: RUF012
+    _by_variant = {  # noqa: RUF012
+        **StochasticClassifier._by_variant,
+        "eta0": (None, 1.0),
+        "average": (None, True),
+        "_beside_half_loss": (True, False),
+        "_thresholds_together": (True, False),
+    }
 
     def __init__(
         self,
@@ -198,7 +204,7 @@ class SPAM(StochasticClassifier):
 
     def _epoch(self, state: SPAMState, sample: Sample, drawn: np.ndarray) -> None:
         p, (l1, l2) = sample.share, self._penalties()
-        beside = 1.0 if self._is_paper else 2 * p * (1 - p)  # of f/2, which the steps multiply by 2 p (1 - p)
+        beside = 2 * p * (1 - p) if self._chosen("_beside_half_loss") else 1.0  # the steps multiply f/2 by 2 p (1 - p)
         proximal_epoch(
             state,
             sample.rows,
@@ -212,7 +218,7 @@ class SPAM(StochasticClassifier):
             beside * l2,
             p,
             sample.mean_norm,
-            1 if self._is_paper else steps_per_sweep(sample.rows),
+            steps_per_sweep(sample.rows) if self._chosen("_thresholds_together") else 1,
         )
 
     def _weights(self, state: SPAMState) -> np.ndarray:
@@ -220,7 +226,7 @@ class SPAM(StochasticClassifier):
 
     def _finish(self, w: np.ndarray, sample: Sample) -> np.ndarray:
         l1, l2 = self._penalties()
-        if l1 == 0 or self.average is not None or self._is_paper:
+        if l1 == 0 or self._chosen("average") is not None:
             return w
         v = coordinates(w).copy()  # settled, since each pass ends with a threshold
         low, high = sample.centers

@@ -267,6 +267,11 @@ class SPDAM(StochasticClassifier):
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right")],
     }
+    _by_variant = {  # noqa: RUF012
+        **StochasticClassifier._by_variant,
+        "_long_steps": (True, False),
+        "_partition": (True, False),
+    }
 
     def __init__(
         self,
@@ -306,18 +311,18 @@ class SPDAM(StochasticClassifier):
         return PrimalDualState(w, w.copy(), np.zeros(n_rows), w.copy())
 
     def _prepare(self, sample: Sample) -> Any:
-        return CentredRows.of(sample, self._is_paper)
+        return CentredRows.of(sample, paper=not self._chosen("_long_steps"))
 
     def _draw(self, state: PrimalDualState, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> Any:
         """Return the rows of all batches, and where the batches begin and end."""
         bounds = self._cut(len(order))
-        if self._is_paper:
+        if not self._chosen("_partition"):
             order = draw_batches(len(order), np.diff(bounds), rng)
         return order, bounds
 
     def _epoch(self, state: PrimalDualState, sample: Any, drawn: Any) -> None:
         order, bounds = drawn
-        steps = Steps.of(sample, self.alpha, int(np.diff(bounds).min()), self._is_paper)
+        steps = Steps.of(sample, self.alpha, int(np.diff(bounds).min()), paper=not self._chosen("_long_steps"))
         state.u[:] = sample.combine(state.beta)
         primal_dual_epoch(state, sample, steps, order, bounds, self.alpha)
 
@@ -326,7 +331,7 @@ class SPDAM(StochasticClassifier):
         size = self.batch_size
         m = min(int(size), n) if np.issubdtype(type(size), np.integer) else max(1, int(size * n))
         numbers = np.arange(-(-n // m) + 1)
-        return numbers * m if self._is_paper else numbers * n // numbers[-1]
+        return numbers * n // numbers[-1] if self._chosen("_partition") else numbers * m
 
     def _weights(self, state: PrimalDualState) -> np.ndarray:
         return state.w.copy()

@@ -223,6 +223,7 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
+    _by_variant = {**VariantMixin._by_variant, "_center": (True, False)}  # noqa: RUF012
 
     standardize: bool | None
     max_iter: int
@@ -350,7 +351,7 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
     def _scaling(self, totals: np.ndarray, means: np.ndarray, variances: np.ndarray) -> Scaling:
         """Return how `fit` scales the columns, see the head of this file."""
         standardize = self._chosen("standardize")
-        if self._is_paper and not standardize:
+        if not (standardize or self._chosen("_center")):
             return Scaling.none(means.shape[1])
         return Scaling.of(totals, means, variances, standardize)
 
