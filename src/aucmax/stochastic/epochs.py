@@ -98,7 +98,8 @@ class Stream(NamedTuple):
 def relative_change(before: np.ndarray, after: np.ndarray) -> float:
     """Return the norm of the change of the weights, relative to theirs."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.linalg.norm(after - before) / (np.linalg.norm(after) or 1))
+        change = after - before
+        return float(np.sqrt(change @ change / (after @ after or 1.0)))
 
 
 def n_bytes_in(state: Any) -> int:

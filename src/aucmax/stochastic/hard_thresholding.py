@@ -219,8 +219,10 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
 
     def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
         n, m = len(order), self._count_blocks(sample, n_columns(state.w))
+        if m == 1:  # nothing is random, and a pass of few rows takes less time than to draw it
+            return Batches(order, np.zeros(1, np.int64), np.full(1, n), np.full(1, 1 / sample.totals.sum()))
         mixed = self._chosen("_mixed_blocks")
-        if m > 1 and mixed:
+        if mixed:
             # The seed stands for the order: the state stays small, and other rows may follow.
             if state.scalars[SEED] == 0:
                 state.scalars[SEED] = rng.randint(1, 2**31 - 1)
@@ -285,6 +287,9 @@ def block_gradient(loss, rows, positive, weights, means, block, masses, w, inter
     g[:] = 0.0
     shift_0, shift_1 = class_shifts(loss, means, w, intercept)
     total_0 = total_1 = 0.0
+    if loss != LOGISTIC and not w.any():  # all scores are 0, as before the first step, and no row adds anything
+        scores[: block.shape[0]] = 0.0
+        block = block[:0]
     for b, i in enumerate(block):
         s = row_dot(rows, i, w) + (shift_1 if positive[i] else shift_0)
         residual = weights[i] * (logistic(s) - positive[i] if loss == LOGISTIC else s)
