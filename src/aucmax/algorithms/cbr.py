@@ -159,12 +159,18 @@ class CBR(OnlineClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
+    alone as in the paper, on ten data sets (docs/variants.md):
 
-    - columns are standardised (a shift changes no pair), since the start says that all weights are of one size;
-    - C follows the scale of the rows, and need not be tuned;
+    - columns are standardised (a shift changes no pair), since the start says that all weights are of one size. Gain:
+      +0.0458 (CBR); +0.0451 (CBRdiag).
+    - C follows the scale of the rows, and need not be tuned. Gain: +0.0016 (CBR); +0.0066 (CBRdiag).
+    - the rows of a buffer are met slot by slot, and not from the oldest to the newest: it is simpler. Gain: +0.0001
+      (CBR); 0.0000 (CBRdiag).
     - the result has length 1: mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale
-      that lasts. This changes no ranking.
+      that lasts. This changes no ranking. Gain: 0.0000 (CBR); 0.0000 (CBRdiag).
+
+    The gain of C is over the best of eight values from the paper's grid. CBRdiag is `covariance="diagonal"`.
 
     Examples
     --------

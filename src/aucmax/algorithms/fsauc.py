@@ -119,14 +119,18 @@ class FSAUC(StochasticClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
+    alone as in the paper, on ten data sets (docs/variants.md):
 
-    - columns are centred and standardised, and bounds and distances are in the unit of the rows: the constants of the
-      paper are for rows of norm 1;
-    - without eta0, steps follow the scale of the rows, and no row moves its own score past its target;
-    - p and the class means are those of all rows, which `fit` knows, instead of running estimates;
-    - on sparse rows the projections are made once for several steps, so that a step costs O(nonzeros);
-    - the last stage takes the steps that are left over.
+    - columns are centred and standardised: rows that are far from zero tell mostly where they are. Gain: +0.0590.
+    - bounds and distances are in the unit of the rows: the constants of the paper are for rows of norm 1. Gain: 0.0000.
+    - without eta0, steps follow the scale of the rows, and no row moves its own score past its target. Gain: +0.0027.
+    - p and the class means are those of all rows, which `fit` knows, instead of running estimates. Gain: 0.0000.
+    - on sparse rows the projections are made once for several steps, so that a step costs O(nonzeros). Gain: 0.0000,
+      0.68 times the time without it.
+    - the last stage takes the steps that are left over. Gain: 0.0000.
+
+    The gain of steps is over the best of eight steps of the paper's grid.
 
     Examples
     --------

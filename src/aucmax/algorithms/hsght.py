@@ -81,8 +81,14 @@ class HSGHT(HardThresholdingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, and why; docs/variants.md has what it gains: what
-    :class:`aucmax.StoIHT` does; and the batches of a pass are cut from one random order, so that each row is met once.
+    What the default does otherwise than the papers, and why. A gain is that in mean test AUC over the default with this
+    alone as in the papers, on ten data sets (docs/variants.md):
+
+    - columns are centred and standardised, as in :class:`aucmax.StoIHT`. Gain: +0.0764.
+    - the step is found on the way. Gain: +0.0067.
+    - a small L2 penalty, for columns that depend on each other. Gain: +0.0001.
+    - the intercept is that of :class:`aucmax.StoIHT`. Gain: -0.0001.
+    - the batches of a pass are cut from one random order, so that each row is met once. Gain: +0.0002.
 
     Examples
     --------

@@ -239,12 +239,15 @@ class SPDAM(StochasticClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
+    alone as in the paper, on ten data sets (docs/variants.md):
 
-    - the steps are as long as the proof allows: for batches of 10% of a9a the bound r that limits them is 70 instead
-      of 170,000, and the number of passes falls with the root of it;
-    - each pass meets each row once, instead of batches drawn independently;
-    - columns are standardised (a shift changes nothing here): the penalty then does not depend on their units.
+    - columns are standardised (a shift changes nothing here): the penalty then does not depend on their units. Gain:
+      +0.0258.
+    - the steps are as long as the proof allows: for batches of 10% of a9a the bound r that limits them is 70 instead of
+      170,000, and the number of passes falls with the root of it. Gain: +0.0001, 7.1 times the time without it.
+    - each pass meets each row once, instead of batches drawn independently. Gain: 0.0000, 2.2 times the time without
+      it.
 
     The default of alpha is the best of 1e-3, 1e-2 and 1e-1 by test AUC on the benchmark data sets, or as good as the
     best, and needs the fewest passes.
