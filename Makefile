@@ -53,9 +53,10 @@ bench: $(VENV)/.installed
 defaults: $(VENV)/.installed
 	$(BIN)/python benchmarks/defaults.py --write docs/defaults.md
 
-# Measures the defaults of the algorithms beside the papers' variants and writes docs/variants.md.
+# Measures what benchmarks/results/variants.json lacks of the defaults of the algorithms beside the papers' variants, as a
+# whole and by each deviation, and writes docs/variants.md and the gains in the docstrings.
 variants: $(VENV)/.installed
-	$(BIN)/python benchmarks/variants.py --write docs/variants.md
+	$(BIN)/python benchmarks/variants.py --write docs/variants.md --docstrings
 
 # Measures the losses beside a tuned logistic regression again and writes docs/losses.md.
 losses: $(VENV)/.installed

@@ -5,7 +5,9 @@
 `loops.c` has the loops, which are compiled with `-O3 -march=native`. They get rows, orders and class means that are
 ready; ours is `fit`, which has to check the rows, draw the orders, and calibrate. The time of an epoch is that of a fit
 of many passes minus that of one of few, over the difference of their numbers. Sides take turns, and the medians count.
-Before that, the weights of both sides are compared: they must agree.
+Before that, the weights of both sides are compared: they must agree. SHT-AUC starts at w = 0, where all scores are 0:
+our first pass takes its gradient from the class means and visits no row, where the C loop visits all. So a fit of 5
+passes has 4 of them.
 
 The rows "adaptive" are the defaults, which do more work: their times are divided by their multiply-adds over those of
 the C loop. A row of n stored values in d columns takes SOLAM's loop 2 n + 2 d (score, step, average, norm), SPAM's

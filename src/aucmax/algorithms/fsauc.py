@@ -119,14 +119,18 @@ class FSAUC(StochasticClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
+    alone as in the paper, on ten data sets (docs/variants.md):
 
-    - columns are centred and standardised, and bounds and distances are in the unit of the rows: the constants of the
-      paper are for rows of norm 1;
-    - without eta0, steps follow the scale of the rows, and no row moves its own score past its target;
-    - p and the class means are those of all rows, which `fit` knows, instead of running estimates;
-    - on sparse rows the projections are made once for several steps, so that a step costs O(nonzeros);
-    - the last stage takes the steps that are left over.
+    - columns are centred and standardised: rows that are far from zero tell mostly where they are. Gain: +0.0590.
+    - bounds and distances are in the unit of the rows: the constants of the paper are for rows of norm 1. Gain: 0.0000.
+    - without eta0, steps follow the scale of the rows, and no row moves its own score past its target. Gain: +0.0027.
+    - p and the class means are those of all rows, which `fit` knows, instead of running estimates. Gain: 0.0000.
+    - on sparse rows the projections are made once for several steps, so that a step costs O(nonzeros). Gain: 0.0000,
+      0.68 times the time without it.
+    - the last stage takes the steps that are left over. Gain: 0.0000.
+
+    The gain of steps is over the best of eight steps of the paper's grid.
 
     Examples
     --------
@@ -144,7 +148,14 @@ class FSAUC(StochasticClassifier):
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
         "horizon": [Interval(Integral, 1, None, closed="left"), None],
     }
-    _by_variant = {**StochasticClassifier._by_variant, "eta0": (None, 0.125)}  # noqa: RUF012
+    _by_variant = {  # noqa: RUF012
+        **StochasticClassifier._by_variant,
+        "eta0": (None, 0.125),
+        "_bounds_in_units": (True, False),
+        "_known_classes": (True, False),
+        "_projects_together": (True, False),
+        "_takes_all_steps": (True, False),
+    }
 
     def __init__(
         self,
@@ -174,21 +185,23 @@ class FSAUC(StochasticClassifier):
     def _start(self, n_features: int, n_rows: int) -> Stage:
         # eta, and r and D through it, are set with the first rows, whose scale they follow
         w, zeros = AveragedWeights.zeros(n_features), zero_weights(n_features)
-        sums = np.zeros((2, len(zeros) if self._is_paper else 0))
+        sums = np.zeros((2, 0 if self._chosen("_known_classes") else len(zeros)))
         return Stage(w, zeros, np.zeros((3, 3)), np.zeros(6), np.zeros(2), sums)
 
     def _epoch(self, state: Stage, sample: Sample, drawn: np.ndarray) -> None:
-        paper, eta0 = self._is_paper, self._chosen("eta0")
-        unit, longest = (1.0, 1.0) if paper else (np.sqrt(sample.mean_norm), np.sqrt(sample.norms.max()))
+        eta0, all_steps = self._chosen("eta0"), self._chosen("_takes_all_steps")
+        in_units = self._chosen("_bounds_in_units")
+        unit, longest = (np.sqrt(sample.mean_norm), np.sqrt(sample.norms.max())) if in_units else (1.0, 1.0)
         steps = int((self.horizon or self.max_iter) * sample.totals.sum())
         n_stages = max(1, int(0.5 * np.log2(2 * steps / np.log2(steps))) - 1)
         if state.scalars[5] == 0:
             r = 2 * np.sqrt(3) * unit * self.radius
             state.scalars[2:] = r, 2 * np.sqrt(2) * r, 9.0, eta0 or 0.1
-        length, every = steps // n_stages, 0 if paper else steps_per_sweep(sample.rows)
+        length = steps // n_stages
+        every = steps_per_sweep(sample.rows) if self._chosen("_projects_together") else 0
         while len(drawn):
             last = state.scalars[1] + 1 >= n_stages
-            now = drawn[: length - int(state.scalars[0])] if paper or not last else drawn
+            now = drawn if last and all_steps else drawn[: length - int(state.scalars[0])]
             drawn = drawn[len(now) :]
             if len(now) == 0:  # the last stage of the paper has ended
                 return
@@ -199,7 +212,7 @@ class FSAUC(StochasticClassifier):
                 sample.positive,
                 now,
                 self._shares(state, sample, now),
-                eta0 is None,
+                0.0 if eta0 else sample.mean_norm,
                 self.radius,
                 self.radius * longest,
                 unit,
@@ -211,7 +224,7 @@ class FSAUC(StochasticClassifier):
 
     def _shares(self, state: Stage, sample: Sample, now: np.ndarray) -> np.ndarray:
         """Return the p of each step, and count the rows in the running estimates of the paper."""
-        if not self._is_paper:
+        if self._chosen("_known_classes"):
             return np.full(len(now), sample.share)
         positive = sample.positive[now]
         shares = (state.counts[1] + np.cumsum(positive)) / (state.counts.sum() + np.arange(1, len(now) + 1))
@@ -222,10 +235,10 @@ class FSAUC(StochasticClassifier):
     def _next_stage(self, state: Stage, sample: Sample, length: int, unit: float) -> None:
         """End a stage (step 4)."""
         steps, stages, r, _, beta, eta = state.scalars
-        if self._is_paper:
-            share, means = state.counts[1] / state.counts.sum(), state.sums / np.maximum(state.counts, 1)[:, None]
-        else:
+        if self._chosen("_known_classes"):
             share, means = sample.share, np.asarray(sample.means)
+        else:
+            share, means = state.counts[1] / state.counts.sum(), state.sums / np.maximum(state.counts, 1)[:, None]
         r /= 2
         q, level = min(share, 1 - share), np.log(12 / DELTA)
         factor = 2 + np.sqrt(2 * level)
@@ -254,8 +267,10 @@ def add_rows(rows, positive, order, sums):
 
 
 @jit
-def stage_steps(state, rows, norms, positive, order, shares, scaled, radius, bound, unit, stride, width):
+def stage_steps(state, rows, norms, positive, order, shares, mean_norm, radius, bound, unit, stride, width):
     """Take the steps 2 and 3 on the rows in this order, with p from `shares`; a and b are at most `bound`.
+
+    Steps of w follow `mean_norm`, the mean of |z|^2, unless it is 0.
 
     The projections of step 3 are made after `stride` steps; with stride = 0 they are made whenever they may change
     anything: |w|_1 and |v - v1| are then bounded from above, by what they were and the lengths of the steps since, for
@@ -268,7 +283,7 @@ def stage_steps(state, rows, norms, positive, order, shares, scaled, radius, bou
     length, distance = np.inf, np.inf
     for n in range(order.shape[0]):
         i, p, a0, b0 = order[n], shares[n], a, b
-        eta_w = data_step(eta, unit * unit, norms[i]) if scaled else eta
+        eta_w = data_step(eta, mean_norm, norms[i]) if mean_norm > 0.0 else eta
         s = score(w, rows, i)
         if positive[i]:
             change = -eta_w * (1.0 - p) * (s - a - 1.0 - c)

@@ -124,11 +124,12 @@ class GaussianAUC(VariantMixin, MomentClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
+    alone as in the paper, on ten data sets (docs/variants.md):
 
-    - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it;
-    - covariances are shrunk, for data with few rows for their columns;
-    - columns are standardised, so that the shrinkage does not depend on their units.
+    - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it. Gain: 0.0000.
+    - covariances are shrunk, for data with few rows for their columns. Gain: +0.0012.
+    - columns are standardised, so that the shrinkage does not depend on their units. Gain: +0.0237.
 
     References
     ----------
@@ -293,13 +294,15 @@ class GaussianError(VariantMixin, MomentClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
+    alone as in the paper, on ten data sets (docs/variants.md):
 
     - it has the global optimum of a function that is not convex, where the paper's descent mostly ends with its 250th
-      step;
-    - there is a threshold: without one, a rare class is never predicted on centred columns;
-    - covariances are shrunk, for data with few rows for their columns;
-    - columns are standardised, so that the shrinkage does not depend on their units.
+      step. Gain: 0.0000.
+    - there is a threshold: without one, a rare class is never predicted on centred columns. It lowers the error, not
+      the AUC; both sides are the descent here, since the optimum needs it. Gain: -0.0045.
+    - covariances are shrunk, for data with few rows for their columns. Gain: +0.0055.
+    - columns are standardised, so that the shrinkage does not depend on their units. Gain: +0.0215.
 
     `predict` takes the threshold of least error, where the probability is one half, and not the base rate as
     the other classifiers of this package. Where no linear classifier does better than to call every row by the

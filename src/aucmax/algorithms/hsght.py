@@ -81,8 +81,14 @@ class HSGHT(HardThresholdingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, and why; docs/variants.md has what it gains: what
-    :class:`aucmax.StoIHT` does; and the batches of a pass are cut from one random order, so that each row is met once.
+    What the default does otherwise than the papers, and why. A gain is that in mean test AUC over the default with this
+    alone as in the papers, on ten data sets (docs/variants.md):
+
+    - columns are centred and standardised, as in :class:`aucmax.StoIHT`. Gain: +0.0764.
+    - the step is found on the way. Gain: +0.0067.
+    - a small L2 penalty, for columns that depend on each other. Gain: +0.0001.
+    - the intercept is that of :class:`aucmax.StoIHT`. Gain: -0.0001.
+    - the batches of a pass are cut from one random order, so that each row is met once. Gain: +0.0002.
 
     Examples
     --------
@@ -100,7 +106,11 @@ class HSGHT(HardThresholdingClassifier):
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "growth": [Interval(Real, 1, None, closed="left")],
     }
-    _by_variant = {**HardThresholdingClassifier._by_variant, "eta0": (None, 3.0)}  # noqa: RUF012
+    _by_variant = {  # noqa: RUF012
+        **HardThresholdingClassifier._by_variant,
+        "eta0": (None, 3.0),
+        "_cut_batches": (True, False),
+    }
 
     _loss = LOGISTIC
 
@@ -132,14 +142,14 @@ class HSGHT(HardThresholdingClassifier):
         self.random_state = random_state
 
     def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
-        n, t = len(order), state.scalars[STEPS]
+        n, t, cut = len(order), state.scalars[STEPS], self._chosen("_cut_batches")
         ends = [0]
         while ends[-1] < n:
             end = ends[-1] + self._size(t, n)
-            ends.append(n if end + self._size(t + 1, n) > n and not self._is_paper else end)
+            ends.append(n if end + self._size(t + 1, n) > n and cut else end)
             t += 1
         start, stop = np.array(ends[:-1]), np.array(ends[1:])
-        if self._is_paper:
+        if not cut:
             order = draw_batches(n, stop - start, rng)
         return Batches(order, start, stop, 1 / batch_weights(sample, order, start, stop))
 

@@ -124,12 +124,15 @@ class OAM(OnlineClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
+    alone as in the paper, on ten data sets (docs/variants.md):
 
-    - columns are standardised (a shift changes no pair);
+    - columns are standardised (a shift changes no pair). Gain: +0.0454 (OAM); +0.0461 (OAMgra).
     - steps follow the scale of the rows and fall, where those of the paper grow with the number of rows: C need not be
-      tuned;
-    - the result is an average, which carries less of the noise of the last rows.
+      tuned. Gain: +0.0040 (OAM); +0.0024 (OAMgra).
+    - the result is an average, which carries less of the noise of the last rows. Gain: +0.0021 (OAM); +0.0021 (OAMgra).
+
+    The gain of steps is over the best of eight values of C from the paper's grid. OAMgra is `update="gradient"`.
 
     Examples
     --------

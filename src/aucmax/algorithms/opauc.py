@@ -176,12 +176,18 @@ class OPAUC(OnlineClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
+    alone as in the paper, on ten data sets (docs/variants.md):
 
-    - columns are centred and standardised: a constant step cannot suit columns of different scales;
-    - steps follow the scale of the rows and fall: no grid of 23 steps has to be searched;
-    - the result is an average: with steps that fall slowly the last weights still carry the noise of single rows;
-    - sketches are centred, as covariances are.
+    - columns are centred and standardised: a constant step cannot suit columns of different scales. Gain: +0.0452
+      (OPAUC); +0.0458 (OPAUCr).
+    - steps follow the scale of the rows and fall: no grid of 23 steps has to be searched. Gain: +0.0007 (OPAUC);
+      -0.0015 (OPAUCr).
+    - the result is an average: with steps that fall slowly the last weights still carry the noise of single rows. Gain:
+      +0.0042 (OPAUC); +0.0053 (OPAUCr).
+    - sketches are centred, as covariances are. Gain: +0.0124 (OPAUCr).
+
+    A gain of steps is over the best of eight steps of the paper's grid. OPAUCr is `rank=5` here.
 
     Examples
     --------

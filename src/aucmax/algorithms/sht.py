@@ -20,8 +20,9 @@ The blocks and the steps of `stochastic/hard_thresholding.py`, with
 
 1. g = delta (delta.w - 1) + m * sum over B of w.(z - m_y) (z - m_y) / n_y, on average the gradient of f/2.
 
-With one block this is iterative hard thresholding: the objective falls in every step, and w converges linearly. With
-more it does so up to a tolerance, set by how much the gradients of the blocks differ.
+At w = 0 this is -delta, and no row is visited. With one block this is iterative hard thresholding: the objective falls
+in every step, and w converges linearly. With more it does so up to a tolerance, set by how much the gradients of the
+blocks differ.
 
 What is not as in the authors' code, unless variant="paper": that divides the sum over a block by the block's own size,
 which is biased where the last block is larger; takes the blocks in the order of the rows, which may be sorted by class;
@@ -119,14 +120,17 @@ class SHTAUC(BlockThresholdingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
+    alone as in the paper, on ten data sets (docs/variants.md):
 
     - columns are standardised (a shift changes nothing here): the largest weights are those of the best columns only if
-      columns have one scale;
-    - the step is found on the way: that of the authors' code is for rows of norm 1;
-    - a small L2 penalty, for columns that depend on each other;
+      columns have one scale. Gain: +0.0576.
+    - the step is found on the way: that of the authors' code is for rows of norm 1. Gain: +0.4958, diverged without it
+      on 9 of 10 data sets.
+    - a small L2 penalty, for columns that depend on each other. Gain: 0.0000.
+    - there are as many blocks as the rows allow, where the paper's number is tuned; 1 is put back here. Gain: +0.0003.
     - the rows are shuffled once with both classes spread evenly, and the sum over a block is divided by the mean number
-      of rows of a block, so that the gradient is unbiased whatever the order and the number of the rows.
+      of rows of a block, so that the gradient is unbiased whatever the order and the number of the rows. Gain: +0.0004.
 
     Examples
     --------

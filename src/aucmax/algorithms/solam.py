@@ -145,13 +145,17 @@ class SOLAM(OnlineClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what it gains:
+    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
+    alone as in the paper, on ten data sets (docs/variants.md):
 
     - columns are centred and standardised: rows that are far from zero tell mostly where they are, and so do columns of
-      large units;
+      large units. Gain: +0.0674.
     - without eta0, the steps of w are those for rows of norm 1 (the paper's rows), whatever their norm is, and no row
-      moves its own score past its target: eta0 need not be tuned;
-    - nothing is averaged before both classes were seen, and step t counts the weights after it.
+      moves its own score past its target: eta0 need not be tuned. Gain: +0.0626.
+    - nothing is averaged before both classes were seen, and step t counts the weights after it. Gain: +0.0009.
+
+    A gain of steps is over the best of eight steps of the paper's grid. That of the average is with such steps on both
+    sides.
 
     Examples
     --------
@@ -246,11 +250,16 @@ class RegSOLAM(SOLAM):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why, beside what :class:`aucmax.SOLAM` does; docs/variants.md
-    has what it gains:
+    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
+    alone as in the paper, on ten data sets (docs/variants.md):
 
-    - the penalty is a proximal step: no step takes weights past 0, however strong it is;
-    - the penalty counts for p (1 - p): what is minimised is the paper's problem (3), whose (6) is another one.
+    - columns are centred and standardised, as in :class:`aucmax.SOLAM`. Gain: +0.0675.
+    - steps follow the norms of the rows, as in :class:`aucmax.SOLAM`. Gain: +0.1708.
+    - the penalty counts for p (1 - p): what is minimised is the paper's problem (3), whose (6) is another one. Gain:
+      0.0000.
+    - the penalty is a proximal step: no step takes weights past 0, however strong it is; and the average is that of
+      :class:`aucmax.SOLAM`. This is measured together with p (1 - p), and with steps from the paper's grid on both
+      sides. Gain: -0.0062, diverged without it on 1 of 10 data sets.
 
     Examples
     --------

@@ -61,9 +61,17 @@ class StoIHT(BlockThresholdingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, and why; docs/variants.md has what it gains: what
-    :class:`aucmax.SHTAUC` does, and columns are centred, so that the intercept need not follow the weights. The
-    intercept starts at the log-odds of the positives instead of 0, and takes its steps in the unit of the columns.
+    What the default does otherwise than the papers, and why. A gain is that in mean test AUC over the default with this
+    alone as in the papers, on ten data sets (docs/variants.md):
+
+    - columns are standardised, as in :class:`aucmax.SHTAUC`, and centred, so that the intercept need not follow the
+      weights. Gain: +0.0773.
+    - the step is found on the way. Gain: +0.0013.
+    - a small L2 penalty, for columns that depend on each other. Gain: +0.0001.
+    - there are as many blocks as the rows allow, where the paper's number is tuned; 1 is put back here. Gain: -0.0002.
+    - blocks are mixed, as in :class:`aucmax.SHTAUC`. Gain: +0.0009.
+    - the intercept starts at the log-odds of the positives instead of 0, and takes its steps in the unit of the
+      columns. Gain: +0.0004.
 
     Examples
     --------

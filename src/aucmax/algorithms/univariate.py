@@ -293,14 +293,16 @@ class UniSqu(UnivariateClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, and why; docs/variants.md has what it gains:
+    What the default does otherwise than the papers, and why. A gain is that in mean test AUC over the default with this
+    alone as in the papers, on ten data sets (docs/variants.md):
 
-    - columns are centred and standardised, and there is an intercept, so that a shift changes nothing;
+    - columns are centred and standardised. Gain: +0.0406.
     - steps are implicit: no row overshoots, where a gradient step on the exponential loss of a long row may be of any
-      length;
-    - steps follow the scale of the rows and fall, and the result is an average;
-    - there is a penalty;
-    - class weights are those of the rows so far, in `fit` as in streams.
+      length. They follow the scale of the rows and fall; there is an intercept, so that a shift changes nothing; and
+      class weights are those of the rows so far, in `fit` as in streams. These are one kernel, and are measured
+      together, over the best of eight constant steps. Gain: +0.0377.
+    - the result is an average. Gain: +0.0030.
+    - there is a penalty. Gain: 0.0000.
 
     Examples
     --------
@@ -347,6 +349,16 @@ class UniExp(UnivariateClassifier):
     --------
     UniSqu, UniLog : The square and the logistic loss.
 
+    Notes
+    -----
+    What the default does otherwise than the papers, with the gains that :class:`aucmax.UniSqu` explains:
+
+    - columns are centred and standardised. Gain: +0.0448.
+    - steps are implicit and from the data, there is an intercept, and class weights are those of the rows so far. Gain:
+      +0.0462, diverged without it on 2 of 10 data sets.
+    - the result is an average. Gain: +0.0005.
+    - there is a penalty. Gain: +0.0001.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -379,6 +391,16 @@ class UniLog(UnivariateClassifier):
     See Also
     --------
     UniSqu, UniExp : The square and the exponential loss.
+
+    Notes
+    -----
+    What the default does otherwise than the papers, with the gains that :class:`aucmax.UniSqu` explains:
+
+    - columns are centred and standardised. Gain: +0.0516.
+    - steps are implicit and from the data, there is an intercept, and class weights are those of the rows so far. Gain:
+      +0.0027.
+    - the result is an average. Gain: -0.0003.
+    - there is a penalty. Gain: 0.0000.
 
     Examples
     --------

@@ -98,7 +98,8 @@ class Stream(NamedTuple):
 def relative_change(before: np.ndarray, after: np.ndarray) -> float:
     """Return the norm of the change of the weights, relative to theirs."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.linalg.norm(after - before) / (np.linalg.norm(after) or 1))
+        change = after - before
+        return float(np.sqrt(change @ change / (after @ after or 1.0)))
 
 
 def n_bytes_in(state: Any) -> int:
@@ -223,6 +224,7 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
+    _by_variant = {**VariantMixin._by_variant, "_center": (True, False)}  # noqa: RUF012
 
     standardize: bool | None
     max_iter: int
@@ -350,7 +352,7 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
     def _scaling(self, totals: np.ndarray, means: np.ndarray, variances: np.ndarray) -> Scaling:
         """Return how `fit` scales the columns, see the head of this file."""
         standardize = self._chosen("standardize")
-        if self._is_paper and not standardize:
+        if not (standardize or self._chosen("_center")):
             return Scaling.none(means.shape[1])
         return Scaling.of(totals, means, variances, standardize)
 

@@ -110,7 +110,11 @@ class HardThresholdingClassifier(StochasticClassifier):
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
     }
-    _by_variant = {**StochasticClassifier._by_variant, "alpha": (None, 0.0)}  # noqa: RUF012
+    _by_variant = {  # noqa: RUF012
+        **StochasticClassifier._by_variant,
+        "alpha": (None, 0.0),
+        "_intercept_from_data": (True, False),
+    }
 
     n_nonzero: int | None
     alpha: float | None
@@ -143,12 +147,13 @@ class HardThresholdingClassifier(StochasticClassifier):
 
     def _epoch(self, state: ThresholdState, sample: Sample, drawn: Batches) -> None:
         d, totals, share = n_columns(state.w), sample.totals, sample.share
-        if self._loss == LOGISTIC and state.scalars[STEPS] == 0 and not self._is_paper:
+        from_data = self._chosen("_intercept_from_data")
+        if self._loss == LOGISTIC and state.scalars[STEPS] == 0 and from_data:
             state.scalars[INTERCEPT] = np.log(share / (1 - share))
         k = min(MOST_KEPT, d) if self.n_nonzero is None else self.n_nonzero
         # The mean square of a column. The intercept is the weight of a column of ones in this unit, so that no scale
         # of X slows it.
-        unit = 1.0 if self._is_paper else sample.mean_norm / d or 1.0
+        unit = sample.mean_norm / d or 1.0 if from_data else 1.0
         alpha = self._chosen("alpha")
         if alpha is None:
             curvature = unit * (share * (1 - share) if self._loss == LOGISTIC else 2)
@@ -179,7 +184,11 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
         **HardThresholdingClassifier._parameter_constraints,
         "n_blocks": [Interval(Integral, 1, None, closed="left"), None],
     }
-    _by_variant = {**HardThresholdingClassifier._by_variant, "n_blocks": (None, 1)}  # noqa: RUF012
+    _by_variant = {  # noqa: RUF012
+        **HardThresholdingClassifier._by_variant,
+        "n_blocks": (None, 1),
+        "_mixed_blocks": (True, False),
+    }
 
     shuffle = False
 
@@ -210,7 +219,10 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
 
     def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
         n, m = len(order), self._count_blocks(sample, n_columns(state.w))
-        if m > 1 and not self._is_paper:
+        if m == 1:  # nothing is random, and a pass of few rows takes less time than to draw it
+            return Batches(order, np.zeros(1, np.int64), np.full(1, n), np.full(1, 1 / sample.totals.sum()))
+        mixed = self._chosen("_mixed_blocks")
+        if mixed:
             # The seed stands for the order: the state stays small, and other rows may follow.
             if state.scalars[SEED] == 0:
                 state.scalars[SEED] = rng.randint(1, 2**31 - 1)
@@ -218,7 +230,7 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
         block = rng.randint(m, size=m)
         start = block * (n // m)
         stop = np.where(block == m - 1, n, start + n // m)
-        mass = 1 / batch_weights(sample, order, start, stop) if self._is_paper else np.full(m, m / sample.totals.sum())
+        mass = np.full(m, m / sample.totals.sum()) if mixed else 1 / batch_weights(sample, order, start, stop)
         return Batches(order, start, stop, mass)
 
     def _count_blocks(self, sample: Sample, n_features: int) -> int:
@@ -275,6 +287,9 @@ def block_gradient(loss, rows, positive, weights, means, block, masses, w, inter
     g[:] = 0.0
     shift_0, shift_1 = class_shifts(loss, means, w, intercept)
     total_0 = total_1 = 0.0
+    if loss != LOGISTIC and not w.any():  # all scores are 0, as before the first step, and no row adds anything
+        scores[: block.shape[0]] = 0.0
+        block = block[:0]
     for b, i in enumerate(block):
         s = row_dot(rows, i, w) + (shift_1 if positive[i] else shift_0)
         residual = weights[i] * (logistic(s) - positive[i] if loss == LOGISTIC else s)

@@ -143,7 +143,7 @@ class Sample:
     @cached_property
     def share(self) -> float:
         """The share of the positives in the weight."""
-        return float(np.average(self.positive, weights=self.weights))
+        return float(self.totals[1] / self.totals.sum())
 
     @cached_property
     def row_weights(self) -> np.ndarray:

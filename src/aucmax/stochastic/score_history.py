@@ -61,26 +61,26 @@ def bin_scores(grid: ScoreGrid, targets: Targets, scores: np.ndarray) -> np.ndar
 
 @jit
 def add_scores(scores, positive, weights, even, rising):
-    """Fill weight, mean and centred sum of squares of the scores in each class, for both ways of counting."""
-    before = 0.0
+    """Fill weight, mean and centred sum of squares of the scores in each class, for both ways of counting.
+
+    All are 0 at the start. Scores are shifted by the first of their class, so that nothing cancels in the squares.
+    """
+    first, before = np.zeros(2), 0.0
     for i in range(scores.shape[0]):
         w, own = 1.0 if weights is None else weights[i], np.uint64(positive[i])
         if w > 0.0:
-            late = w * (before + 0.5 * (w + 1.0))
+            if even[0, own] == 0.0:
+                first[own] = scores[i]
+            z, late = scores[i] - first[own], w * (before + 0.5 * (w + 1.0))
             before += w
             even[0, own] += w
-            even[1, own] += w * scores[i]
+            even[1, own] += w * z
+            even[2, own] += w * z * z
             rising[0, own] += late
-            rising[1, own] += late * scores[i]
+            rising[1, own] += late * z
+            rising[2, own] += late * z * z
     for c in range(2):
-        if even[0, c] > 0.0:
-            even[1, c] /= even[0, c]
-            rising[1, c] /= rising[0, c]
-    before = 0.0
-    for i in range(scores.shape[0]):
-        w, own = 1.0 if weights is None else weights[i], np.uint64(positive[i])
-        if w > 0.0:
-            late = w * (before + 0.5 * (w + 1.0))
-            before += w
-            even[2, own] += w * (scores[i] - even[1, own]) ** 2
-            rising[2, own] += late * (scores[i] - rising[1, own]) ** 2
+        for sums in (even, rising):
+            if sums[0, c] > 0.0:
+                mean = sums[1, c] / sums[0, c]
+                sums[1, c], sums[2, c] = first[c] + mean, max(sums[2, c] - mean * sums[1, c], 0.0)
