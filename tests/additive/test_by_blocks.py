@@ -65,6 +65,8 @@ def test_dask_arrays():
     with dask.config.set(scheduler="synchronous"):
         assert_allclose(model.fit(*lazy).coef_, memory, atol=1e-8)
         assert_allclose(model.decision_function(lazy[0]).compute(), model.decision_function(X), rtol=1e-12)
+        with pytest.raises(ValueError, match=r"^y is a Dask collection, but X is not: compute\(\) y first\.$"):
+            model.fit(X, lazy[1])
 
 
 def test_with_more_values_than_fit_the_curves_are_close(monkeypatch):

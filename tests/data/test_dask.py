@@ -325,6 +325,36 @@ def test_collections_that_do_not_fit_together(data):
             clf.fit(*arguments)
 
 
+@pytest.mark.parametrize("kind", ["object", "string", "category"])
+def test_labels_with_gaps_and_columns_of_text(kind, data):
+    """Dask makes texts of objects, whose gaps have no order; a column of text is named as in memory."""
+    together, frame = frames(*data[:2])
+    names, gaps = list(together.columns[:-1]), together["label"].astype(object)
+    gaps.iloc[[3, 90]] = None
+    labels = dd.from_pandas(gaps.astype(kind), npartitions=frame.npartitions)
+    with pytest.raises(ValueError, match=r"^Input y contains NaN\.$"):
+        AUCClassifier(alpha=0.1).fit(frame[names], labels)
+    text = dd.from_pandas(together.assign(x1=together["label"].astype(kind)), npartitions=frame.npartitions)
+    with pytest.raises(ValueError, match=r"^X has columns that are not numbers, such as 'x1': put TableEncoder before"):
+        AUCClassifier(alpha=0.1).fit(text[names], frame["label"])
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        ("dense CSR", "1 of X is CSR, but the first one is dense"),
+        ("CSR dense", "1 of X is dense, but the first one is CSR"),
+    ],
+)
+def test_partitions_of_two_kinds(kinds, message, data):
+    X, y, _ = data
+    make = {"dense": np.asarray, "CSR": sparse.csr_array}
+    parts = [dask.delayed(make[kind])(part) for kind, part in zip(kinds.split(), np.split(X, 2), strict=True)]
+    rows = da.concatenate([da.from_delayed(part, (N // 2, D), meta=np.zeros((0, 0))) for part in parts])
+    with pytest.raises(ValueError, match=rf"^Partition {message}\.$"):
+        AUCClassifier("squared", alpha=0.1).fit(rows, lazy(y, (N // 2, N // 2)))
+
+
 def test_a_partition_that_raises(data):
     X, y, _ = data
 

@@ -16,7 +16,7 @@ from ..data.arrays import on_device
 from ..data.elsewhere import rows_elsewhere
 from ..data.memory import MemoryRows
 from ..data.protocol import Rows
-from ..data.validation import check_groups, check_weights, find_classes, is_dask
+from ..data.validation import check_groups, check_weights, find_classes, is_dask, refuse_dask
 from ..estimators.base import LinearAUCClassifier, all_or_nothing, check_finite, lazy_on_dask
 from ..losses import FITTED
 from ..selection.calibration import calibrate
@@ -218,6 +218,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
             rows = rows_elsewhere(X, y, sample_weight, groups)
             self._describe(rows)
         else:
+            refuse_dask("X", y=y, sample_weight=sample_weight, groups=groups)
             matrix, labels = self._read(X, y, reset=True)
             self.classes_ = find_classes(labels)
             weights = check_weights(sample_weight, matrix)

@@ -162,7 +162,7 @@ class DaskRows(BlockedRows):
             return compute(result, states)
 
     def _job(self, task: Pass | None) -> Job:
-        return Job(task, self.classes, self.n_features, self.totals, np.geterr(), self._name)
+        return Job(task, self.classes, self.n_features, self.is_sparse, self.totals, np.geterr(), self._name)
 
     def iterate(self, *arguments: Any, **options: Any) -> State:
         """Raise a ValueError: partitions are not read one after the other."""

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
 from .row_block import Sizes
-from .validation import canonical, check_class_weights, check_weights, find_classes, is_dask
+from .validation import canonical, check_class_weights, check_weights, find_classes, is_dask, naming_text
 
 
 def is_array(collection: Any) -> bool:
@@ -52,7 +52,9 @@ def read_features(blocks: list[Any], name: str) -> Any:
     """Return the rows of a partition: float32 or float64, dense or canonical CSR."""
     X = blocks[0] if len(blocks) == 1 else (sparse.hstack if sparse.issparse(blocks[0]) else np.hstack)(blocks)
     kinds = [np.float64, np.float32]
-    X = check_array(X, accept_sparse="csr", dtype=kinds, ensure_all_finite=False, ensure_min_samples=0, input_name=name)
+    options = {"dtype": kinds, "ensure_all_finite": False, "ensure_min_samples": 0, "input_name": name}
+    with naming_text(blocks[0]):
+        X = check_array(X, accept_sparse="csr", **options)
     return canonical(X)
 
 
@@ -64,7 +66,11 @@ def shape_of(blocks: list[Any], name: str) -> tuple[int, bool]:
 
 def read_labels(blocks: list[Any]) -> np.ndarray:
     """Return the labels of a partition."""
-    return column_or_1d(blocks[0])
+    labels = blocks[0]
+    # Dask makes texts of labels that are objects, and texts with gaps can neither be sorted nor compared.
+    if hasattr(labels, "isna") and np.any(labels.isna()):
+        raise ValueError("Input y contains NaN.")
+    return column_or_1d(labels)
 
 
 def read_weights(number: int, blocks: list[Any] | None, y: np.ndarray) -> np.ndarray | None:

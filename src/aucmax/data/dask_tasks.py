@@ -8,6 +8,7 @@ from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from .dask_fusion import fuse
@@ -27,7 +28,7 @@ class Job(NamedTuple):
     ----------
     task : Pass or None
         The pass, if there is one.
-    classes, n_features, totals
+    classes, n_features, is_sparse, totals
         Those of the rows.
     errors : dict
         How the caller treats floating-point errors; the threads of tasks do not know.
@@ -38,6 +39,7 @@ class Job(NamedTuple):
     task: Pass | None
     classes: np.ndarray
     n_features: int
+    is_sparse: bool
     totals: np.ndarray
     errors: Any
     name: str = "X"
@@ -51,6 +53,9 @@ class Job(NamedTuple):
                 f"Partition {number} of {self.name} has {features.shape[1]} columns, but the first one has "
                 f"{self.n_features}."
             )
+        if sparse.issparse(features) != self.is_sparse:
+            kinds = ("CSR", "dense") if sparse.issparse(features) else ("dense", "CSR")
+            raise ValueError(f"Partition {number} of {self.name} is {kinds[0]}, but the first one is {kinds[1]}.")
         check_labels(labels, self.classes)
         if groups is not None:
             groups = column_or_1d(groups[0])

@@ -13,11 +13,11 @@ from ..display import describe_model, largest_weights, list_curves, list_entries
 
 def inspect(
     context: typer.Context,
-    path: Annotated[
-        Path,
+    paths: Annotated[
+        list[str],
         typer.Argument(
-            metavar="FILE",
-            help="A file that `aucmax fit` wrote, or a table: CSV or Parquet, or a pattern of such files.",
+            metavar="FILE...",
+            help="A file that `aucmax fit` wrote, or a table: CSV or Parquet, in one file or in several.",
         ),
     ],
     top: Annotated[int, typer.Option(min=0, help="How many weights or curves of a model to show.")] = 20,
@@ -40,12 +40,15 @@ def inspect(
     from ...models.model_file import is_model
     from ..unused_options import check_used
 
-    if path.exists() and is_model(path):  # a pattern of tables does not exist
+    models = [path for path in map(Path, paths) if path.exists() and is_model(path)]  # a pattern does not exist
+    if models and len(paths) > 1:
+        raise ValueError(f"{models[0]} is a model, which is shown by itself: leave out the other files.")
+    if models:
         check_used(context, ["model"])
-        return inspect_model(path, top, as_json)
+        return inspect_model(models[0], top, as_json)
     said = options.said_of_columns(context)
     layout: dict[str, Any] = {"format": format, "header": header, "delimiter": delimiter, "encoding": encoding}
-    inspect_table(context, path, as_json, target=target, **said, **layout)
+    inspect_table(context, paths, as_json, target=target, **said, **layout)
 
 
 def inspect_model(path: Path, top: int, as_json: bool) -> None:
@@ -70,21 +73,22 @@ def inspect_model(path: Path, top: int, as_json: bool) -> None:
     Console(as_json=as_json).result(values, *shown, *show_curves(curves, top))
 
 
-def inspect_table(context: typer.Context, path: Path, as_json: bool, **chosen: Any) -> None:
+def inspect_table(context: typer.Context, paths: list[str], as_json: bool, **chosen: Any) -> None:
     """Show how the columns of a table are read."""
-    from ...files import find_formats, open_source
+    from ...files import describe_paths, find_formats, open_source
     from ..table_model import describe_columns
     from ..unused_options import check_used
 
-    formats = find_formats(path, chosen["format"])
+    name = describe_paths(paths)
+    formats = find_formats(paths, chosen["format"])
     if set(formats) & {"csv", "parquet"}:
         check_used(context, formats)  # before a pass over the table
-    source = open_source(path, **chosen)
+    source = open_source(paths, **chosen)
     if source.reading is None:
-        raise ValueError(f"{path} is {source.format}, which has no columns to show: inspect takes a model or a table.")
+        raise ValueError(f"{name} is {source.format}, which has no columns to show: inspect takes a model or a table.")
     check_used(context, [source.format])  # again: that of standard input is known only now
     columns = describe_columns(source.reading)
-    values = {"file": str(path), "target": source.target, "n_features": source.n_features, "table": columns}
+    values = {"file": name, "target": source.target, "n_features": source.n_features, "table": columns}
     labels = "no target" if source.target is None else f"target {source.target}"
-    line = f"{path}: {labels}, {len(columns):,} other columns, {source.n_features:,} features"
+    line = f"{name}: {labels}, {len(columns):,} other columns, {source.n_features:,} features"
     Console(as_json=as_json).result(values, line, *show_table(columns))
