@@ -116,9 +116,9 @@ scale: $(VENV)/.installed
 scaling: $(VENV)/.installed
 	$(BIN)/python benchmarks/scaling.py --write docs/scaling.md
 
-# Measures fits on a GPU, where PyTorch or CuPy and a GPU are there; writes docs/scale.md from benchmarks/results/gpu.json.
+# Writes benchmarks/results/gpu.json into docs/scale.md; benchmarks/gpu.py tells how that is measured on a machine with a GPU.
 gpu: $(VENV)/.installed
-	$(BIN)/python benchmarks/gpu.py --measure --write docs/scale.md
+	$(BIN)/python benchmarks/gpu.py --write docs/scale.md
 
 # Ten minutes of damaged files of rows and forged model files; goes on with the next seed, and writes docs/reliability.md.
 fuzz: $(VENV)/.installed

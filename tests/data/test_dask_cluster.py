@@ -10,15 +10,17 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose
 from problems import noisy_line
 from sklearn.base import clone
 
 from aucmax import AUCClassifier, compare_auc, roc_auc
 from aucmax.data import dask as dask_rows
-from aucmax.data import dask_buckets, dask_scores, held_out_exchange
+from aucmax.data import dask_buckets, dask_scores, dask_tasks, held_out_exchange
 from aucmax.data.dask import DaskRows
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL.")
 
 N, CHUNKS = 200, (0, 70, 1, 129)
 
@@ -144,6 +146,32 @@ def test_a_partition_that_kills_every_worker(data, client, cluster):
     with pytest.raises(RuntimeError, match=r"^Dask could not compute a partition: KilledWorker: Attempted to run task"):
         AUCClassifier(alpha=0.1).fit(changed(X, always_killed), lazy(y))
     cluster.scheduler.allowed_failures = 3
+
+
+@pytest.fixture
+def no_workers(monkeypatch):
+    """Return a cluster without workers, on which a pass soon looks for some."""
+    for name, seconds in (("LOOK_EVERY", 0.02), ("WARN_AFTER", 0.05)):
+        monkeypatch.setattr(dask_tasks, name, seconds)
+    with LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster, Client(cluster):
+        yield cluster
+
+
+def test_a_cluster_without_workers_is_told(data, no_workers, monkeypatch):
+    monkeypatch.setattr(dask_tasks, "GIVE_UP_AFTER", 0.3)
+    with (
+        pytest.warns(UserWarning, match="The cluster has no worker: the pass waits for one"),
+        pytest.raises(RuntimeError, match=r"^The cluster has had no worker for 0\.3 seconds: start some first\.$"),
+    ):
+        AUCClassifier("squared").fit(*map(lazy, data))
+
+
+def test_a_worker_that_comes_late_is_waited_for(data, no_workers):
+    threading.Timer(0.3, no_workers.scale, (1,)).start()
+    clf = AUCClassifier("squared", alpha=0.1)
+    with pytest.warns(UserWarning, match="The cluster has no worker"):
+        found = clone(clf).fit(*map(lazy, data))
+    assert_allclose(found.coef_, clf.fit(*data).coef_, rtol=1e-10)
 
 
 def test_a_client_that_disconnects(data, cluster, tmp_path):

@@ -342,3 +342,11 @@ def test_hostile_input_gets_one_sentence():
     with pytest.raises(ValueError, match=r"holds only one class"):
         pairwise_loss([1, 1], [0.0, 1.0])
     assert set(LOSSES) == {*BY_HAND, "pooled", "balanced_logistic"}  # the last two are in test_rowwise
+
+
+def test_dask_collections_are_refused():
+    da = pytest.importorskip("dask.array")
+    y, scores = np.arange(6) % 2, np.linspace(-1, 1, 6)
+    for arguments in ((da.from_array(y), da.from_array(scores)), (y, da.from_array(scores))):
+        with pytest.raises(ValueError, match="needs all scores in one place: compute\\(\\) y and scores first"):
+            pairwise_loss(*arguments)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +22,8 @@ from .row_block import RowBlock
 from .validation import check_labels
 
 ARITY = 8  # so many states are merged by one task
+LOOK_EVERY = 2.0  # seconds after which a pass looks whether the cluster still has workers
+WARN_AFTER, GIVE_UP_AFTER = 10.0, 300.0  # seconds without any worker
 
 
 class Job(NamedTuple):
@@ -134,6 +139,8 @@ def merge_by_tree(merge: Callable[[list[Any]], Any], tasks: list[Any]) -> Any:
 def compute(task: Any, tops: Sequence[Any] = ()) -> Any:
     """Return the result of a task, computed as `dask.compute` does; raise its error, or the first one of a list.
 
+    A cluster without any worker would make Dask wait for ever: after a while that is an error, too.
+
     Parameters
     ----------
     task : Delayed
@@ -144,8 +151,11 @@ def compute(task: Any, tops: Sequence[Any] = ()) -> Any:
     import dask
 
     fused = fuse(task, tops)
+    client = _waiting_client(fused)
     try:
-        (result,) = dask.compute(fused)
+        (result,) = dask.compute(fused) if client is None else (_result(client, fused),)
+    except NoWorkerError:
+        raise
     except CancelledError as error:
         raise RuntimeError("Dask has cancelled a pass: the client was closed, or it has lost its scheduler.") from error
     except Exception as error:
@@ -155,3 +165,43 @@ def compute(task: Any, tops: Sequence[Any] = ()) -> Any:
         if isinstance(found, Failure):
             raise found.error
     return result
+
+
+class NoWorkerError(RuntimeError):
+    """A cluster has had no worker for long."""
+
+
+def _waiting_client(task: Any) -> Any:
+    """Return the client that computes a task and waits for it; None without a cluster, and within one of its tasks."""
+    import dask
+
+    client = getattr(dask.base.get_scheduler(collections=[task]), "__self__", None)
+    if client is None or not isinstance(client, sys.modules["distributed"].Client):
+        return None
+    from distributed.worker import thread_state
+
+    return None if hasattr(thread_state, "key") else client
+
+
+def _result(client: Any, task: Any) -> Any:
+    """Return the result of a task; warn, and in the end raise an error, while the cluster has no worker."""
+    future, lost, warned = client.compute(task), None, False
+    try:
+        while True:
+            try:
+                return future.result(timeout=LOOK_EVERY)
+            except TimeoutError:
+                if future.done():  # the error is that of the task
+                    raise
+            if client.scheduler_info()["workers"]:
+                lost = None
+                continue
+            lost = monotonic() if lost is None else lost
+            if monotonic() - lost >= GIVE_UP_AFTER:
+                raise NoWorkerError(f"The cluster has had no worker for {GIVE_UP_AFTER:g} seconds: start some first.")
+            if not warned and monotonic() - lost >= WARN_AFTER:
+                warned = True
+                warnings.warn("The cluster has no worker: the pass waits for one.", UserWarning, stacklevel=2)
+    finally:
+        if not future.done():
+            future.cancel()

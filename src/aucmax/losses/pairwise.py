@@ -15,7 +15,7 @@ from ..data.arrays import by_class, namespace, on_device
 from ..data.device_scores import DeviceScores, DeviceVector
 from ..data.memory import MemorySpace
 from ..data.protocol import ScoreSpace, Targets, Vector
-from ..data.validation import check_class_weights, check_weights, find_classes
+from ..data.validation import check_class_weights, check_weights, find_classes, is_dask
 from . import LOSSES, find_loss
 from .chebyshev_sums import Boxes, BoxMoments
 from .squared import Point
@@ -50,6 +50,8 @@ def pairwise_loss(y: Any, scores: Any, loss: str = "squared_hinge", sample_weigh
     """
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
+    if is_dask(y) or is_dask(scores):
+        raise ValueError("pairwise_loss needs all scores in one place: compute() y and scores first.")
     if on_device(scores):
         space = DeviceScores(y, sample_weight, scores=scores)
         point = find_loss(loss)(space, space.column(0))
