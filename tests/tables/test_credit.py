@@ -243,6 +243,12 @@ def test_the_larger_class_and_a_mistyped_label_are_told(run, refused, folder, tm
     )
 
 
+def test_columns_that_are_left_out_are_told(run, folder, tmp_path):
+    fit = ["fit", folder / "train.csv", "--target", "bad", "--alpha", 1, "-o", tmp_path / "m", "--force"]
+    assert "left out: loan_id (aucmax inspect tells why)\n" in run(*fit)[1]
+    assert "left out" not in run(*fit, "--drop", "loan_id")[1]
+
+
 def test_the_target_cannot_be_dropped(refused, folder, tmp_path):
     told = refused("fit", folder / "train.csv", "--target", "bad", "-o", tmp_path / "m", "--drop", "bad")
     assert told.endswith("the column 'bad' is no feature, so --drop cannot name it.")
