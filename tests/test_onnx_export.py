@@ -176,7 +176,7 @@ def test_what_cannot_be_exported_is_said_and_nothing_is_written(tmp_path, monkey
         (
             fitted(LogisticRegression()),
             ValueError,
-            "^LogisticRegression cannot be exported to ONNX, only the linear classif",
+            "^LogisticRegression cannot be exported to ONNX, only the classifiers of auc",
         ),
         (AUCClassifier(), NotFittedError, "not fitted"),
         (AUCClassifier().partial_fit(X[Y == 0], Y[Y == 0], classes=[0, 1]), NotFittedError, "not fitted"),

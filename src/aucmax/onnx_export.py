@@ -12,7 +12,8 @@ The graph of a pipeline is made step by step; each kind of step has a function b
 
 A model that begins with a `TableEncoder` takes the codes of its table, not its cells: ONNX reads no dates and no
 numbers in text. A column of "X" is then a number, 0 or 1 for a truth value, an age in days, or the place of a level in
-the list of levels, from 0. NaN is a missing value. The metadata has the names of these columns ("feature_names") and
+the list of levels, from 0. NaN is a missing value. An additive model that was fitted to a frame takes the places of its
+categories in the same way. The metadata has the names of these columns ("feature_names") and
 their levels ("levels", null for numbers; the last level stands for all that are not listed).
 """
 
@@ -112,10 +113,8 @@ def _steps(model: Any) -> list[Any]:
     for step in steps[:-1]:
         if _kind(step) not in TRANSFORMERS:
             raise ValueError(f"{type(step).__name__} cannot be exported to ONNX, only {', '.join(TRANSFORMERS)} can.")
-    if not isinstance(steps[-1], LinearAUCClassifier) or hasattr(steps[-1], "terms_"):  # or an additive model
-        raise ValueError(
-            f"{type(steps[-1]).__name__} cannot be exported to ONNX, only the linear classifiers of aucmax can."
-        )
+    if not isinstance(steps[-1], LinearAUCClassifier):
+        raise ValueError(f"{type(steps[-1]).__name__} cannot be exported to ONNX, only the classifiers of aucmax can.")
     check_is_fitted(steps[-1], "coef_")
     return steps
 
@@ -127,13 +126,15 @@ def _kind(step: Any) -> str:
 
 
 def _describe_features(first: Any, names: Any) -> dict[str, str]:
-    """Return the metadata with the names of the columns; none where they have no names."""
+    """Return the metadata with the names of the columns, if they have some, and the levels of categories of a frame."""
     names = getattr(first, "feature_names_in_", None) if names is None else names
+    levels = [None if each is None else [str(level) for level in each] for each in getattr(first, "categories_", [])]
+    about = {"levels": json.dumps(levels)} if any(each is not None for each in levels) else {}
     if names is None:
-        return {}
+        return about
     if len(names) != first.n_features_in_:
         raise ValueError(f"feature_names holds {len(names)} names, but the model has {first.n_features_in_} features.")
-    return {"feature_names": json.dumps([str(name) for name in names])}
+    return about | {"feature_names": json.dumps([str(name) for name in names])}
 
 
 def _describe_table(reading: Any) -> dict[str, str]:
@@ -184,13 +185,13 @@ class Graph:
 
 
 def read_codes(graph: Graph, step: Any, rows: str) -> str:
-    """Add what a ``TableEncoder`` makes of codes."""
-    reading = step.reading_
-    parts = [
-        _read_part(graph, part, graph.add("Gather", rows, np.array([j]), axis=1), reading.sums)
-        for j, part in enumerate(reading.parts)
-    ]
-    return graph.add("Concat", *(name for names in parts for name in names), axis=1)
+    """Add what a ``TableEncoder`` makes of codes: features, or the same codes with rates where levels are many."""
+    reading, found = step.reading_, []
+    for j, part in enumerate(reading.parts):
+        codes = graph.add("Gather", rows, np.array([j]), axis=1)
+        as_it_is = step.output == "codes" and not part.encoded
+        found += [codes] if as_it_is else _read_part(graph, part, codes, reading.sums)
+    return graph.add("Concat", *found, axis=1)
 
 
 def _read_part(graph: Graph, part: Any, codes: str, sums: Any) -> list[str]:
@@ -261,8 +262,9 @@ def classify(graph: Graph, classifier: Any, rows: str) -> int:
     from onnx import TensorProto
 
     slope, base_logit = classifier.calibration_
-    products = graph.add("Squeeze", graph.add("MatMul", rows, classifier.coef_.T), [1])
-    score = graph.add("Add", products, classifier.intercept_, output="score")
+    is_additive = hasattr(classifier, "terms_")
+    sums = add_curves(graph, classifier, rows) if is_additive else graph.add("MatMul", rows, classifier.coef_.T)
+    score = graph.add("Add", graph.add("Squeeze", sums, [1]), classifier.intercept_, output="score")
     logits = graph.add("Add", graph.add("Mul", score, slope), base_logit)
     logits = graph.add("Unsqueeze", logits, [1])
     logits = graph.add("Concat", graph.add("Neg", logits), logits, axis=1)
@@ -271,6 +273,48 @@ def classify(graph: Graph, classifier: Any, rows: str) -> int:
     labels = _labels(classifier.classes_)
     graph.add("Gather", labels, positive, output="label")
     return {"i": TensorProto.INT64, "f": TensorProto.DOUBLE, "O": TensorProto.STRING}[labels.dtype.kind]
+
+
+def add_curves(graph: Graph, model: Any, rows: str) -> str:
+    """Add the sum of the curves and surfaces of an ``AdditiveAUCClassifier``, shape (n, 1): each is one lookup."""
+    from onnx import TensorProto
+
+    from .additive.terms import edges_of
+
+    codes = [
+        _code(graph, column, graph.add("Gather", rows, np.array([j]), axis=1))
+        for j, column in enumerate(model.columns_)
+    ]
+    found = []
+    for term, values in zip(model.terms_, np.split(model.coef_[0], edges_of(model.terms_)[1:-1]), strict=True):
+        # The values of all codes, or of all pairs of codes; the last code of a column is that of unknown values.
+        sizes = [model.columns_[j].n_codes + 1 for j in term.columns]
+        every = np.indices(sizes).reshape(len(sizes), -1)
+        of_columns = np.zeros((every.shape[1], len(codes)), dtype=np.intp)
+        of_columns[:, list(term.columns)] = every.T
+        table = np.append(values, 0.0)[term.cells(of_columns)]
+        place = codes[term.columns[0]]
+        for j, size in zip(term.columns[1:], sizes[1:], strict=True):
+            place = graph.add("Add", graph.add("Mul", place, float(size)), codes[j])
+        found.append(graph.add("Gather", table, graph.add("Cast", place, to=TensorProto.INT64)))
+    return graph.add("Sum", *found)
+
+
+def _code(graph: Graph, column: Any, x: str) -> str:
+    """Add the codes of a column of an additive model, given its values, as doubles of shape (n, 1)."""
+    from onnx import TensorProto
+
+    unknown = float(column.n_codes)
+    if column.categorical:
+        levels = np.append(column.cuts, np.nan)  # never empty
+        chosen = graph.add("Cast", graph.add("Equal", x, levels), to=TensorProto.DOUBLE)
+        # A level that is not known has no place, and so the code of unknown values.
+        known = graph.add("Add", graph.add("MatMul", chosen, np.arange(len(levels))[:, None] - unknown), unknown)
+    else:
+        above = graph.add("Greater", x, np.append(column.cuts, np.inf))
+        known = graph.add("ReduceSum", graph.add("Cast", above, to=TensorProto.DOUBLE), [1])
+    absent = unknown - 1 if column.missing else unknown
+    return graph.add("Where", graph.add("IsNaN", x), absent, known)
 
 
 def _labels(classes: np.ndarray) -> np.ndarray:

@@ -38,6 +38,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "features" are for linear models. "codes" are for models that know categories and missing values, such as
         ``HistGradientBoostingClassifier(categorical_features=encoder.categorical_features_)``: NaN where a value is
         missing, and one column of codes for the levels of a column, the last code for rare and unseen ones.
+        :class:`AdditiveAUCClassifier` after it in a pipeline knows by itself which columns hold levels.
     drop : list of str, default=None
         Columns to leave out.
     categorical, numeric, date : list of str, default=None
@@ -216,7 +217,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if named:
             self.feature_names_in_ = np.array([column.name for column in reading.columns], dtype=object)
         self.n_features_in_ = len(reading.columns)
-        self.categorical_features_ = np.array([part.levels is not None and not part.encoded for part in reading.parts])
+        self.categorical_features_ = find_categorical(reading)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -247,7 +248,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         from .data.dask_tables import transform_lazily
 
         n_columns = len(self.get_feature_names_out())
-        return transform_lazily(self.reading_, X, functools.partial(finish, self.output), first_rows, n_columns)
+        found = transform_lazily(self.reading_, X, functools.partial(finish, self.output), first_rows, n_columns)
+        if self.output == "codes":
+            found.categorical = self.categorical_features_
+        return found
 
     @property
     def levels_(self) -> list[list[str] | None]:
@@ -309,6 +313,21 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "iloc") or hasattr(X, "to_arrow") or hasattr(X, "column_names")
 
 
+class Codes(np.ndarray):
+    """A matrix of codes that knows which of its columns hold levels; its parts and copies do not."""
+
+    categorical: np.ndarray | None = None
+
+
 def finish(output: str, reading: Reading, codes: np.ndarray, folds: np.ndarray | None) -> Any:
     """Return the features or codes of rows, given the codes of their columns."""
-    return reading.features(codes, folds) if output == "features" else reading.encode_levels(codes, folds)
+    if output == "features":
+        return reading.features(codes, folds)
+    found = reading.encode_levels(codes, folds).view(Codes)
+    found.categorical = find_categorical(reading)
+    return found
+
+
+def find_categorical(reading: Reading) -> np.ndarray:
+    """Return which columns of the codes hold levels, shape (n_parts,)."""
+    return np.array([part.levels is not None and not part.encoded for part in reading.parts])

@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from aucmax import AdditiveAUCClassifier, AUCClassifier, load_model
-from aucmax.onnx_export import export_onnx
 
 X, Y = mixed_rows()
 WORDS = np.array(["red", "green", "blue"], dtype=object)[X[:, 2].astype(int)]
@@ -155,7 +154,5 @@ def test_errors_of_rows():
         AdditiveAUCClassifier().fit(np.zeros((4, 2000)), [0, 1, 0, 1])
     with pytest.raises(ValueError, match=r"^categorical_features names the column 'size', which X does not have.$"):
         AdditiveAUCClassifier(categorical_features=["size"]).fit(as_pandas(), Y)
-    with pytest.raises(ValueError, match=r"^AdditiveAUCClassifier cannot be exported to ONNX, only the linear classif"):
-        export_onnx(AdditiveAUCClassifier(**QUICK).fit(X, Y), "model.onnx")
     with pytest.raises(NotFittedError):
         AdditiveAUCClassifier().predict(X)

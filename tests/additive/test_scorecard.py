@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import sqlite3
 
 import numpy as np
@@ -9,8 +10,9 @@ import pandas as pd
 import pytest
 from additive_data import mixed_rows
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.pipeline import make_pipeline
 
-from aucmax import AdditiveAUCClassifier, Scorecard
+from aucmax import AdditiveAUCClassifier, Scorecard, TableEncoder
 
 X, Y = mixed_rows()
 FRAME = pd.DataFrame({"age": X[:, 0], 'sum "net"': X[:, 1], "colour": X[:, 2], "noise": X[:, 3]})
@@ -40,7 +42,9 @@ def test_rounding_costs_less_auc_the_finer_the_points():
 
 def test_the_table_has_all_points_and_shares():
     table = CARD.table()
-    assert [entry.points for entry in table] == np.concatenate(CARD.points).tolist()
+    for column, points in zip(("age", 'sum "net"', "colour", "noise", "age x colour"), CARD.points, strict=True):
+        found = [entry.points for entry in table if entry.column == column]
+        assert found == (points.tolist() if "colour" in column else [whole for whole, _ in itertools.groupby(points)])
     for column in ("age", 'sum "net"', "colour", "noise", "age x colour"):
         assert_allclose(sum(entry.share for entry in table if entry.column == column), 1)
     assert {entry.values for entry in table if entry.column == "colour"} == {"blue", "o'red", "{green}"}
@@ -48,6 +52,37 @@ def test_the_table_has_all_points_and_shares():
     read = list(csv.DictReader(io.StringIO(CARD.to_csv())))
     assert read[0] == {"column": "", "values": "base points", "points": str(CARD.base_points), "share": "1.0"}
     assert [int(line["points"]) for line in read[1:]] == [entry.points for entry in table]
+
+
+def test_neighbours_of_the_same_points_are_one_line():
+    """A flat curve is one line for all numbers; missing values keep their own."""
+    (flat,) = (entry for entry in Scorecard(MODEL, points_to_double=1e-3).table() if entry.column == "noise")
+    assert flat == ("noise", "any", 0, pytest.approx(1.0))
+    values = [entry.values for entry in Scorecard(MODEL, points_to_double=1e-3).table() if entry.column == "age"]
+    assert values == ["any", "missing"]
+
+
+def test_many_levels_are_texts_in_sql_and_python():
+    """Rows are raw: levels are mapped to their rates, and those to points; also those that are rare, new or missing."""
+    rng = np.random.default_rng(0)
+    employer = np.char.add("firm ", (60 * rng.random(1500) ** 2).astype(int).astype(str)).astype(object)
+    employer[:20] = None
+    size = rng.normal(size=1500)
+    y = rng.random(1500) < [0.2 if name is None else 0.1 + 0.8 * (int(name[5:]) % 2) for name in employer]
+    frame = pd.DataFrame({"size": size, "employer": employer})
+    model = make_pipeline(
+        TableEncoder("codes"), AdditiveAUCClassifier("squared", alpha=0.01, max_bins=12, pairs=[(0, 1)])
+    )
+    card = Scorecard(model.fit(frame, y))
+    new = pd.concat([frame, pd.DataFrame({"size": [0.5, -0.5], "employer": ["nobody's", None]})], ignore_index=True)
+    expected, space = card.score(new), {}
+    assert np.ptp(card.parts(new)[:, 1]) > 20
+    exec(card.to_python(), space)
+    assert_array_equal([space["score"](row) for row in new.to_dict("records")], expected)
+    with sqlite3.connect(":memory:") as database:
+        new.to_sql("people", database, index=False)
+        assert_array_equal([score for (score,) in database.execute(f"SELECT {card.to_sql()} FROM people")], expected)
+    assert next(entry for entry in card.table() if entry.column == "employer").values.startswith("rate up to ")
 
 
 def test_sql_has_the_same_scores():

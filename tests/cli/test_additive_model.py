@@ -67,10 +67,12 @@ def test_a_gap_is_a_gap(run, model, tmp_path):
     np.testing.assert_allclose([float(line) for line in out.split()[1:]], model.decision_function(gaps), rtol=1e-12)
 
 
-def test_it_is_not_exported(refused, model, tmp_path):
-    pytest.importorskip("onnx")
-    line = refused("export", tmp_path / "model", "--onnx", tmp_path / "model.onnx")
-    assert line == "AdditiveAUCClassifier cannot be exported to ONNX, only the linear classifiers of aucmax can."
+def test_it_is_exported(run, model, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    assert run("export", tmp_path / "model", "--onnx", tmp_path / "model.onnx")[0] == 0
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    (scores,) = session.run(["score"], {"X": FRAME.to_numpy(np.float64)})
+    np.testing.assert_allclose(scores, model.decision_function(FRAME), rtol=0, atol=1e-12)
 
 
 def test_only_gaps_that_no_training_row_had_are_told(run, tmp_path):

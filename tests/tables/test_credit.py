@@ -84,6 +84,24 @@ def test_inspect_shows_how_columns_are_read_before_the_fit_and_after(run, folder
     assert json.loads(run("inspect", tmp_path / "m", "--json")[1])["table"] == told["table"]
 
 
+def test_inspect_needs_no_target_and_no_two_labels(run, refused, folder, tmp_path):
+    """Many levels are described without labels; a target that is not there is told."""
+    told = json.loads(run("inspect", folder / "train.csv", "--json")[1])
+    assert told["target"] is None
+    assert {each["column"]: each["kind"] for each in told["table"]} == {**KINDS, "bad": "boolean"}
+    rows = [[*row[:-1], f"grade {k % 3}"] for k, row in enumerate(draw_credits(600))]
+    write_credits(tmp_path / "three.csv", rows)
+    assert json.loads(run("inspect", tmp_path / "three.csv", "--target", "bad", "--json")[1])["target"] == "bad"
+    line = refused("inspect", folder / "train.csv", "--target", "baad")
+    assert line.startswith(f"{folder / 'train.csv'} has no column 'baad' to be the target; its columns are loan_id,")
+
+
+@pytest.mark.parametrize("option", ["--date", "--numeric"])
+def test_a_column_that_holds_no_dates_or_numbers_cannot_be_said_to(refused, folder, option):
+    line = refused("inspect", folder / "train.csv", "--target", "bad", option, "home")
+    assert f"where a {'date' if option == '--date' else 'number'} is expected" in line
+
+
 @pytest.mark.parametrize("name", ["train.csv", "semicolon.csv", "train.parquet", "part-*.csv"])
 @pytest.mark.parametrize("n_bytes", [30_000, 8 << 20])
 def test_rows_are_the_same_whatever_the_format_the_files_and_the_blocks(folder, monkeypatch, name, n_bytes):
@@ -223,6 +241,12 @@ def test_the_larger_class_and_a_mistyped_label_are_told(run, refused, folder, tm
     assert refused(*fit, "--positive", "yes").endswith(
         "no row has the label 'yes' that --positive names; there are 'a' and 'b'."
     )
+
+
+def test_columns_that_are_left_out_are_told(run, folder, tmp_path):
+    fit = ["fit", folder / "train.csv", "--target", "bad", "--alpha", 1, "-o", tmp_path / "m", "--force"]
+    assert "left out: loan_id (aucmax inspect tells why)\n" in run(*fit)[1]
+    assert "left out" not in run(*fit, "--drop", "loan_id")[1]
 
 
 def test_the_target_cannot_be_dropped(refused, folder, tmp_path):

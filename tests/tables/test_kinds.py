@@ -109,6 +109,12 @@ def test_one_other_text_among_numbers_is_no_reason_for_levels():
     assert kind_of([*cells, "oops"]).kind == "number"  # the cell is a fault, which is told with its line
 
 
+def test_numbers_among_many_texts_are_told():
+    cells = [str(k % 90) if k % 4 else f"word {k % 5}" for k in range(300)]
+    assert kind_of(cells).reason.endswith(" pooled; 225 cells are numbers")
+    assert kind_of(["a", "b"] * 50).reason == "2 levels"
+
+
 def equal(first, second):
     """Return whether two readings are the same up to rounding."""
     np.testing.assert_equal(

@@ -72,7 +72,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None, default="from_dtype"
         The columns that are categories: a mask, positions or names, as in
         :class:`sklearn.ensemble.HistGradientBoostingClassifier`. With "from_dtype" they are the columns of a dataframe
-        whose type is category.
+        whose type is category, or those of levels after ``TableEncoder("codes")``.
 
     monotonic_cst : array-like of int or dict, default=None
         The shape of curves: 1 to rise, -1 to fall, 0 for any; one for each column, or by name. Curves of a given shape
@@ -216,6 +216,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         """
         if is_dask(X):
             rows = rows_elsewhere(X, y, sample_weight, groups)
+            rows.categorical = getattr(X, "categorical", None)
             self._describe(rows)
         else:
             refuse_dask("X", y=y, sample_weight=sample_weight, groups=groups)

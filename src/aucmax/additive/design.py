@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..data.memory import MemoryRows
 from ..data.protocol import Rows
+from ..selection.blend import sample_in_memory
 from .bins import Column
 from .terms import Basis, Term, cell_codes, pair_term, single_term
 
@@ -113,9 +114,4 @@ def make_design(
 
 def draw_sample(rows: Rows) -> MemoryRows:
     """Return rows in memory that are enough to find strengths and pairs: all if there are few."""
-    n_each = ENOUGH_ROWS
-    sample = rows.sample(n_each)
-    while not isinstance(sample, MemoryRows):
-        n_each //= 2
-        sample = rows.sample(n_each)
-    return sample
+    return sample_in_memory(rows, ENOUGH_ROWS)

@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from ..data.validation import naming_text
+
 LevelNames = list[np.ndarray | None]
+ADVICE = 'make_pipeline(TableEncoder("codes"), AdditiveAUCClassifier())'
 
 
 def is_frame(X: Any) -> bool:
@@ -40,7 +43,7 @@ def find_categorical(X: Any, given: Any, n_features: int, names: np.ndarray | No
     """
     mask = np.zeros(n_features, dtype=bool)
     if isinstance(given, str) and given == "from_dtype":
-        if getattr(X, "categorical", None) is not None:  # rows of a file that are read as codes
+        if getattr(X, "categorical", None) is not None:  # codes of a table
             mask[:] = X.categorical
         elif is_frame(X):
             mask[:] = [str(X[name].dtype).lower().startswith(("category", "categorical", "enum")) for name in X.columns]
@@ -90,7 +93,8 @@ def read_frame(X: Any, levels: LevelNames) -> np.ndarray:
     numbers = [j for j, names in enumerate(levels) if names is None]
     if numbers:
         part = X[[X.columns[j] for j in numbers]]
-        matrix[:, numbers] = check_array(part, dtype=np.float64, ensure_all_finite=False, input_name="X")
+        with naming_text(part, ADVICE):
+            matrix[:, numbers] = check_array(part, dtype=np.float64, ensure_all_finite=False, input_name="X")
     for j, names in enumerate(levels):
         if names is not None:
             places = {value: k for k, value in enumerate(names.tolist())}

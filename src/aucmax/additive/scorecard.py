@@ -16,14 +16,14 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..metrics import roc_auc
-from .labels import cell_labels, column_name, group_ranges, level_names, split_table, term_name
+from .conditions import Values, list_values
+from .labels import cell_labels, column_name, split_table, term_name
 from .terms import Term, edges_of
 
 
@@ -46,6 +46,14 @@ class Entry(NamedTuple):
     values: str
     points: int
     share: float
+
+
+class Line(NamedTuple):
+    """A curve or surface, the points of its cells, and the weight of the training rows in them."""
+
+    term: Term
+    points: np.ndarray
+    mass: np.ndarray
 
 
 class Scorecard:
@@ -100,14 +108,32 @@ class Scorecard:
         self.points = np.split(whole, edges_of(self.model.terms_)[1:-1])
 
     def table(self) -> list[Entry]:
-        """Return all lines of the scorecard, the curves of the columns first."""
-        shares = np.split(self.model.mass_, edges_of(self.model.terms_)[1:-1])
-        lines = []
-        for term, points, mass in zip(self.model.terms_, self.points, shares, strict=True):
+        """Return all lines of the scorecard, the curves of the columns first.
+
+        Neighbouring bins of a number that have the same points are one line.
+        """
+        entries = []
+        for term, points, mass in self._lines():
             name, total = term_name(self.model, term), max(float(mass.sum()), 1e-300)
             for label, whole, weight in zip(cell_labels(self.model, term), points, mass, strict=True):
-                lines.append(Entry(name, label, int(whole), float(weight) / total))
-        return lines
+                entries.append(Entry(name, label, int(whole), float(weight) / total))
+        return entries
+
+    def _lines(self) -> list[Line]:
+        """Return the curves with their points; neighbours that have the same points are one."""
+        masses = np.split(self.model.mass_, edges_of(self.model.terms_)[1:-1])
+        terms = zip(self.model.terms_, self.points, masses, strict=True)
+        return [self._merge(Line(*each)) for each in terms]
+
+    def _merge(self, line: Line) -> Line:
+        column = self.model.columns_[line.term.columns[0]]
+        if len(line.term.columns) > 1 or column.categorical:
+            return line
+        starts = np.append(True, line.points[1:] != line.points[:-1])
+        starts[column.n_values :] = True  # missing values have no neighbours
+        (group,), first = line.term.groups, np.flatnonzero(starts)
+        term = Term(line.term.columns, ((np.cumsum(starts) - 1)[group],), (len(first),))
+        return Line(term, line.points[first], np.add.reduceat(line.mass, first))
 
     def parts(self, X: Any) -> np.ndarray:
         """Return the points of each row for each curve, shape (n_samples, n_terms).
@@ -195,17 +221,22 @@ class Scorecard:
         """Return the score as an expression of SQL, over columns with the names of the training data.
 
         Columns of a table are taken as the encoder reads them: numbers without signs, 1 and 0 for truth values, an age
-        in days and the other parts of a date, and the rate of a level where there are too many levels.
+        in days and the other parts of a date. Levels are texts, also where there are many.
         """
-        terms = zip(self.model.terms_, self.points, strict=True)
-        return "\n+ ".join([str(self.base_points), *(self._sql(term, points) for term, points in terms)])
+        return "\n+ ".join([str(self.base_points), *(self._sql(line) for line in self._lines())])
 
-    def _sql(self, term: Term, points: np.ndarray) -> str:
-        sides = [sql_conditions(self.model, j, group) for j, group in zip(term.columns, term.groups, strict=True)]
+    def _sql(self, line: Line) -> str:
         lines = ["CASE"]
-        for conditions, whole in zip(itertools.product(*sides), points, strict=True):
-            lines.append(f"    WHEN {' AND '.join(conditions)} THEN {whole}")
+        for values, whole in zip(itertools.product(*self._sides(line.term)), line.points, strict=True):
+            names = [column_name(self.model, j) for j in line.term.columns]
+            conditions = [each.sql(name) for each, name in zip(values, names, strict=True)]
+            if all(conditions):
+                lines.append(f"    WHEN {' AND '.join(conditions)} THEN {whole}")
         return "\n".join([*lines, "    ELSE 0", "  END"]) if len(lines) > 1 else "0"
+
+    def _sides(self, term: Term) -> list[list[Values]]:
+        """Return for each column of a term the values of each of its groups."""
+        return [list_values(self.model, j, group) for j, group in zip(term.columns, term.groups, strict=True)]
 
     def to_python(self) -> str:
         """Return the source of a Python function `score(row)`, for a mapping of column names to values.
@@ -213,83 +244,12 @@ class Scorecard:
         It needs no library. A missing value is None or NaN. Columns of a table are taken as in `to_sql`.
         """
         lines = ["def score(row):", f"    total = {self.base_points}"]
-        for term, points in zip(self.model.terms_, self.points, strict=True):
-            sides = [
-                python_conditions(self.model, j, group) for j, group in zip(term.columns, term.groups, strict=True)
-            ]
-            for k, j in enumerate(term.columns):
-                lines.append(f"    v{k} = row[{column_name(self.model, j)!r}]")
+        for line in self._lines():
+            lines += [f"    v{k} = row[{column_name(self.model, j)!r}]" for k, j in enumerate(line.term.columns)]
             word = "if"
-            for conditions, whole in zip(itertools.product(*sides), points, strict=True):
-                test = " and ".join(condition.format(v=f"v{k}") for k, condition in enumerate(conditions))
-                lines += [f"    {word} {test}:", f"        total += {whole}"]
-                word = "elif"
+            for values, whole in zip(itertools.product(*self._sides(line.term)), line.points, strict=True):
+                conditions = [each.python(f"v{k}") for k, each in enumerate(values)]
+                if all(conditions):
+                    lines += [f"    {word} {' and '.join(conditions)}:", f"        total += {whole}"]
+                    word = "elif"
         return "\n".join([*lines, "    return total", ""])
-
-
-def sql_conditions(model: Any, j: int, groups: np.ndarray) -> list[str]:
-    """Return a condition of SQL for each group of codes of a column."""
-    name = '"' + column_name(model, j).replace('"', '""') + '"'
-    column = model.columns_[j]
-    if column.categorical:
-        found = [sql_levels(name, levels, known) for levels, known in grouped_levels(model, j, groups)]
-    else:
-        found = []
-        for low, high in group_ranges(column, groups):
-            borders = [f"{name} > {low!r}"] * math.isfinite(low) + [f"{name} <= {high!r}"] * math.isfinite(high)
-            found.append(" AND ".join(borders) or f"{name} IS NOT NULL")
-    return [*found, f"{name} IS NULL"] if column.missing else found
-
-
-def grouped_levels(model: Any, j: int, groups: np.ndarray) -> list[tuple[list[Any], list[Any] | None]]:
-    """Return the levels of each group of a category column, and all that are known if the pooled level is among them.
-
-    The pooled level, that of rare and new texts, is whatever is not known. Other groups have None.
-    """
-    levels, ours = level_names(model, j), groups[: model.columns_[j].n_values]
-    known = [] if model.categories_[j] is None else [level for level in model.categories_[j] if level is not None]
-    found = []
-    for g in np.unique(ours):
-        members = [levels[k] for k in np.flatnonzero(ours == g)]
-        named = [level for level in members if level is not None]
-        found.append((named, known if len(named) < len(members) else None))
-    return found
-
-
-def sql_levels(name: str, levels: list[Any], known: list[Any] | None) -> str:
-    """Return the condition of SQL that a column has one of some levels, or none of those that are known."""
-    parts = [f"{name} IN ({', '.join(map(sql_value, levels))})"] if levels else []
-    if known is not None:
-        parts.append(f"{name} NOT IN ({', '.join(map(sql_value, known))})" if known else f"{name} IS NOT NULL")
-    return f"({' OR '.join(parts)})" if len(parts) > 1 else parts[0]
-
-
-def python_levels(levels: list[Any], known: list[Any] | None) -> str:
-    """Return the same as a condition of Python, with {v} for the value."""
-
-    def listed(values: list[Any]) -> str:
-        return repr(tuple(values)).replace("{", "{{").replace("}", "}}")
-
-    parts = [f"{{v}} in {listed(levels)}"] if levels else []
-    if known is not None:
-        parts.append(f"{{v}} is not None and {{v}} == {{v}} and {{v}} not in {listed(known)}")
-    return f"({' or '.join(parts)})" if len(parts) > 1 else parts[0]
-
-
-def sql_value(value: Any) -> str:
-    """Return a level as a literal of SQL."""
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
-
-
-def python_conditions(model: Any, j: int, groups: np.ndarray) -> list[str]:
-    """Return a condition of Python for each group of codes of a column, with {v} for the value."""
-    column = model.columns_[j]
-    known = "{v} is not None and {v} == {v}"
-    if column.categorical:
-        found = [python_levels(levels, known) for levels, known in grouped_levels(model, j, groups)]
-    else:
-        found = []
-        for low, high in group_ranges(column, groups):
-            borders = [f"{{v}} > {low!r}"] * math.isfinite(low) + [f"{{v}} <= {high!r}"] * math.isfinite(high)
-            found.append(" and ".join([known, *borders]))
-    return [*found, "({v} is None or {v} != {v})"] if column.missing else found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from .console import make_table
 
-TOP = 20  # weights that a report shows
+TOP, SHOWN = 20, 5  # weights that a report shows; columns that are left out, of a fit
 HELD_OUT = "cross_validated_auc"
 TEXTS = {HELD_OUT: "cross-validated AUC", "n_nonzero": "weights not 0"}  # of keys, for people
 
@@ -185,6 +185,10 @@ def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None
         f"{training['n_rows']:,} rows, {training['n_positive']:,} of class {about['classes']['positive']} "
         f"({share:.2%}{larger}), {about['n_columns']:,} columns; {seconds:.1f} s"
     )
+    left_out = [each["column"] for each in about["table"] if each["kind"] == "left out" and each["found"] != "as asked"]
+    if left_out:
+        more = f" and {len(left_out) - SHOWN:,} more" if len(left_out) > SHOWN else ""
+        lines.append(f"left out: {', '.join(left_out[:SHOWN])}{more} (aucmax inspect tells why)")
     if test:
         lines.append(f"test {headline_text(test)} on {test['n_rows']:,} rows")
     return [*lines, *show_blend(about), *wrote(output, report)]

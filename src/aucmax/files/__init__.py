@@ -68,6 +68,7 @@ def open_source(
     with_target: bool | None = None,
     keep: Sequence[str] = (),
     output: str = "features",
+    with_rates: bool = True,
 ) -> Source:
     r"""Open a file of rows.
 
@@ -116,6 +117,9 @@ def open_source(
         identifiers.
     output : {"features", "codes"}, default="features"
         CSV and Parquet: what rows become, as in :class:`aucmax.TableEncoder`.
+    with_rates : bool, default=True
+        CSV and Parquet: whether labels are counted for columns that are target-encoded. Without, the table can only be
+        described, not read.
 
     Returns
     -------
@@ -171,6 +175,7 @@ def open_source(
         with_target=with_target,
         keep=tuple(keep),
         output=output,
+        with_rates=with_rates,
     )
     found = list_files(path)
     sources = _open_all(found, format, options)

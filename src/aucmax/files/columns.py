@@ -264,7 +264,7 @@ def learn_tables(name: str, sources: Sequence[TableSource], options: Options) ->
         refuse_files(name, {file: problems for file, problems in found.items() if problems})
     if not reading.used:
         _refuse_all(name, reading)
-    if any(part.encoded for part in reading.parts):
+    if options.with_rates and any(part.encoded for part in reading.parts):
         reading = _count_labels(name, sources, reading, options.positive)
     for source in sources:
         source.use(reading, training=True, label_kind=learnt.label_kind)

@@ -68,6 +68,7 @@ class Options(NamedTuple):
     with_target: bool | None = None
     keep: tuple[str, ...] = ()
     output: str = "features"
+    with_rates: bool = True
 
 
 class Source(ABC):

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tables.cells import DATE_FORMS, DIGITS_FORM
+from ..tables.cells import CODES
+from ..tables.dates import DATE_FORMS, DIGITS_FORM, TIME_FORM
 from ..tables.kinds import LABELS
 from ..tables.target_encoding import FOLDS
 from .checks import Check, Sizes, array, either, fields, instance, items, named_tuple, number
@@ -18,7 +19,7 @@ from .checks import Check, Sizes, array, either, fields, instance, items, named_
 text, flag, absent = instance(str), instance(bool, np.bool_), instance(type(None))
 count, real = number(int, low=0), number(int, float)
 KINDS = ("number", "boolean", "category", "date", "identifier", "left out")
-NUMBER_FORM = re.compile(r".?1.?234[.,]5%?", re.DOTALL)
+NUMBER_FORM = re.compile(rf"{TIME_FORM}|(?:.|{CODES})?1.?234[.,]5%?", re.DOTALL)
 PART = named_tuple(
     "TableColumnPart",
     {

@@ -37,6 +37,7 @@ from .rounds import make_rounds
 # Candidates are compared on at most so many rows of each class, or so many for each column; on fewer if the memory of a
 # file leaves no room for them.
 ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN = 2500, 10
+FEWEST_OF_A_CLASS = 50  # with fewer, the choice is one by chance
 # There are as many rounds of folds; one with more columns than MANY_COLUMNS, or more rows if there are fewer of these.
 # Dense rows so wide are standardised in all candidates.
 MAX_ROUNDS = 2
@@ -94,6 +95,20 @@ class Blend(NamedTuple):
         return candidate._replace(alpha=self.alpha_factor * candidate.alpha)
 
 
+def sample_in_memory(rows: Rows, n_each: int) -> MemoryRows:
+    """Return at most `n_each` rows of each class in memory, fewer if there is no room for them."""
+    sample = rows.sample(n_each)
+    while not isinstance(sample, MemoryRows):
+        n_each //= 2
+        if n_each < FEWEST_OF_A_CLASS:
+            raise ValueError(
+                f"memory= has no room for {FEWEST_OF_A_CLASS} rows of each class, the fewest to choose a model by: "
+                "raise memory=, or give loss= and alpha=."
+            )
+        sample = rows.sample(n_each)
+    return sample
+
+
 def draw_sample(rows: Rows, cv: Any) -> MemoryRows:
     """Return the rows that candidates are compared on, in memory: all of them if `cv` has splits of the user's own."""
     if not isinstance(cv, Integral | None):
@@ -104,11 +119,7 @@ def draw_sample(rows: Rows, cv: Any) -> MemoryRows:
                 "such as loss='squared', or raise memory=."
             )
         return sample
-    n_each = max(ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN * min(rows.n_features, MAX_COLUMNS))
-    sample = rows.sample(n_each)
-    while not isinstance(sample, MemoryRows):
-        n_each //= 2
-        sample = rows.sample(n_each)
+    sample = sample_in_memory(rows, max(ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN * min(rows.n_features, MAX_COLUMNS)))
     usable = sample.targets.usable
     return sample if usable.all() else sample.take(np.flatnonzero(usable))
 

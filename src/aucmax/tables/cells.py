@@ -1,8 +1,8 @@
-"""Cells of text and what they say: missing values, numbers and dates in their usual spellings.
+"""Cells of text and what they say: missing values, numbers and truth values in their usual spellings.
 
 A *form* says how the cells of a column are written: ``"1,234.5"`` for numbers with commas between the thousands,
-``"$1234.5"`` for those with a currency sign, ``"%d/%m/%Y"`` for dates. All functions take Arrow arrays of text without
-blanks around it (`trim`).
+``"$1234.5"`` for those with a currency sign. The forms of dates are in `dates`. All functions take Arrow arrays of text
+without blanks around it (`trim`).
 """
 
 from __future__ import annotations
@@ -14,25 +14,16 @@ from typing import Any
 import numpy as np
 
 # In lower case. A category loses nothing by "none": its gaps are a level of their own.
-MISSING = ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none", "nil", "missing")
-NUMBER_FORMS = ("1234.5", "1,234.5", "1234,5", "1.234,5", "1 234,5", "1'234.5")
-# The month comes first where the column does not tell.
-DATE_FORMS = (
-    "%Y-%m-%d",
-    "%Y/%m/%d",
-    "%m/%d/%Y",
-    "%d/%m/%Y",
-    "%d.%m.%Y",
-    "%m-%d-%Y",
-    "%d-%m-%Y",
-    "%d-%b-%Y",
-    "%d %b %Y",
+MISSING = (
+    *("", "?", "-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "\\n"),
+    *("na", "n/a", "n.a.", "#na", "#n/a", "#n/a n/a", "<na>", "nan", "-nan", "nat", "null", "(null)", "none", "nil"),
+    *("missing", "(missing)", "(blank)", "unknown", "undefined", "not available", "not applicable"),
+    *("#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!"),  # of spreadsheets
 )
-DIGITS_FORM = "%Y%m%d"  # of a date only where the user says so
-SIGN = r"[\p{Sc}%]"
-DATE = (
-    r"^(?P<day>\d[\w ./-]*?\d)(?:(?:T| +)(?P<time>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?) ?(?:Z|UTC|[-+]\d{2}:?\d{2})?)?$"
-)
+NUMBER_FORMS = ("1234.5", "1,234.5", "1234,5", "1.234,5", "1 234,5", "1 234.5", "1'234.5")
+CODES = "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|CNY|INR|BRL|MXN|ZAR"  # of currencies
+SIGN = rf"[\p{{Sc}}%]|\b(?:{CODES})\b"
+BLANK, MINUS = "[\u00a0\u2007\u2009\u202f]", "\u2212"  # that keep a number on one line; of typesetting
 BOOLEANS = (("yes", "no"), ("true", "false"), ("y", "n"), ("t", "f"), ("on", "off"))
 
 
@@ -93,6 +84,7 @@ def list_number_forms(text: Any, thousands: str | None = None) -> Iterator[tuple
     """
     import pyarrow.compute as pc
 
+    text = tidy_numbers(text)
     forms: tuple[str, ...] = NUMBER_FORMS
     if thousands is not None:
         plain = () if thousands == "." else ("1234.5",)
@@ -104,13 +96,29 @@ def list_number_forms(text: Any, thousands: str | None = None) -> Iterator[tuple
             yield f"{form}%" if sign == "%" else sign + form, cells, thousands is None
 
 
+def tidy_numbers(text: Any) -> Any:
+    """Return cells with plain blanks and minus signs, and a minus sign for brackets around a number, as in accounts.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from aucmax.tables.cells import tidy_numbers
+    >>> tidy_numbers(pa.array(["(1,234)", "\u22127", "$ (3)"])).to_pylist()
+    ['-1,234', '-7', '-$ 3']
+    """
+    import pyarrow.compute as pc
+
+    text = pc.replace_substring(pc.replace_substring_regex(text, BLANK, " "), MINUS, "-")
+    return pc.replace_substring_regex(text, rf"^((?:{SIGN})? *)\((.*\d.*)\)$", r"-\1\2")
+
+
 def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
     """Return the cells as numbers; NaN where a cell has another form.
 
     Parameters
     ----------
     text : Array of text
-        The cells.
+        The cells, tidied.
     form : str
         How they are written.
     strict : bool, default=False
@@ -143,12 +151,8 @@ def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
     return pc.replace_substring_regex(text, r"^\+", "").cast(pa.float64()).to_numpy(zero_copy_only=False)
 
 
-def rank_form(form: str) -> int:
-    """Return the place of a form among those of numbers or dates: the first is the most usual."""
-    if form in DATE_FORMS:
-        return DATE_FORMS.index(form)
-    if not re.search("1.?234", form):
-        return len(DATE_FORMS)
+def rank_number_form(form: str) -> int:
+    """Return the place of a form among those of numbers: the first is the most usual."""
     _, thousands, decimal = _split(form)
     plain = f"1{thousands}234{decimal}5"
     return NUMBER_FORMS.index(plain) if plain in NUMBER_FORMS else len(NUMBER_FORMS)
@@ -188,69 +192,3 @@ def read_truth(text: Any) -> np.ndarray:
     for value, words in zip((1.0, 0.0), zip(*BOOLEANS, ("1", "0"), strict=True), strict=True):
         values[pc.is_in(lower, value_set=pa.array(words)).to_numpy(zero_copy_only=False)] = value
     return values
-
-
-# Dates
-
-
-def read_dates(text: Any, form: str) -> np.ndarray:
-    """Return the cells as seconds since 1970 by the clock that wrote them; NaN where a cell has another form.
-
-    A day that its month does not have, such as 30 February, has no form.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from aucmax.tables.cells import read_dates
-    >>> read_dates(pa.array(["1970-01-02", "1970-01-01T01:00:30Z", "02/01/1970"]), "%Y-%m-%d").tolist()
-    [86400.0, 3630.0, nan]
-    """
-    return read_days(*split_times(text), form)
-
-
-def split_times(text: Any) -> tuple[Any, Any]:
-    """Return the days and the times of day of dates as text; null where a cell is no date of any form."""
-    import pyarrow.compute as pc
-
-    found = pc.extract_regex(text, DATE)
-    return pc.struct_field(found, [0]), pc.struct_field(found, [1])
-
-
-def read_days(day: Any, time: Any, form: str) -> np.ndarray:
-    """Return days of this form with their times as seconds since 1970; NaN where a day has another form."""
-    import pyarrow.compute as pc
-
-    days = pc.strptime(day, form, "s", error_is_null=True)
-    seconds = days.to_numpy(zero_copy_only=False).astype("datetime64[s]").astype(np.float64)
-    seconds[pc.is_null(days).to_numpy(zero_copy_only=False)] = np.nan
-    if days.null_count == len(days):
-        return seconds
-    seconds[_rolls_over(day, days, form)] = np.nan
-    if pc.any(pc.fill_null(pc.not_equal(time, ""), False)).as_py():
-        seconds += _seconds(time)
-    return seconds
-
-
-def _rolls_over(day: Any, days: Any, form: str) -> np.ndarray:
-    """Return which dates were read as one of the next month, since their month has no such day."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    parts = {"%Y": r"\d{4}", "%m": r"\d{1,2}", "%b": r"\w+", "%d": r"(?P<day>\d{1,2})"}
-    pattern = re.sub("%.", lambda found: parts[found[0]], form.replace(".", r"\."))
-    written = pc.struct_field(pc.extract_regex(day, f"^{pattern}$"), [0]).cast(pa.int64())
-    return pc.fill_null(pc.not_equal(written, pc.day(days)), False).to_numpy(zero_copy_only=False)
-
-
-def _seconds(time: Any) -> np.ndarray:
-    """Return times of day such as 13:05 as seconds; 0 for those that are empty."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    parts = pc.extract_regex(time, r"^(?P<h>\d+):(?P<m>\d+)(?::(?P<s>\d+))?")
-    seconds = np.zeros(len(time))
-    for k, unit in enumerate((3600, 60, 1)):
-        digits = pc.struct_field(parts, [k])
-        digits = pc.if_else(pc.fill_null(pc.equal(digits, ""), True), "0", digits)
-        seconds += unit * digits.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return seconds

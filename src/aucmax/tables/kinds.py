@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import BOOLEANS, DIGITS_FORM, rank_form
-from .summary import MAX_DISTINCT, PARTS, SECONDS, ColumnSummary, NumberSummary
+from .cells import BOOLEANS, rank_number_form
+from .dates import DATE_FORMS, DIGITS_FORM, has_days
+from .summary import MAX_DISTINCT, PARTS, SECONDS, ColumnSummary, DateSummary, NumberSummary
 
 RARE = 5  # rows that a level must have not to be pooled, or a twentieth of all rows if that is less
 MAX_LEVELS = 40  # a column of more levels than this is target-encoded, not one feature for each
@@ -175,8 +176,13 @@ def _decide_alone(name: str, summary: ColumnSummary) -> Column:
         return _date(name, summary, form)
     if summary.levels is not None and summary.n_present >= FEW_ROWS and 2 * len(summary.levels) > summary.n_present:
         many = f"{len(summary.levels):,} different texts in {summary.n_present:,} rows"
-        return _left_out(name, f"identifier or free text: {many}", summary)
-    return _category(name, summary)
+        column = _left_out(name, f"identifier or free text: {many}", summary)
+    else:
+        column = _category(name, summary)
+    n_numbers = max((each.n_cells for each in summary.numbers.values()), default=0)
+    if 2 * n_numbers >= max(summary.n_present, 1):
+        column = column._replace(reason=f"{column.reason}; {n_numbers:,} cells are numbers")
+    return column
 
 
 def _identifier(name: str, summary: ColumnSummary, form: str) -> Column:
@@ -192,7 +198,14 @@ def _left_out(name: str, reason: str, summary: ColumnSummary) -> Column:
 
 def _most(found: Mapping[str, Any]) -> str | None:
     """Return the form that most cells have, the most usual one of several."""
-    return min(found, key=lambda form: (-found[form].n_cells, rank_form(form)), default=None)
+    return min(found, key=lambda form: (-found[form].n_cells, _rank(form)), default=None)
+
+
+def _rank(form: str) -> int:
+    """Return the place of a form among those of numbers or dates: the first is the most usual."""
+    if form in DATE_FORMS:
+        return DATE_FORMS.index(form)
+    return rank_number_form(form) if "234" in form else len(DATE_FORMS)
 
 
 def _number(name: str, summary: ColumnSummary, form: str | None) -> Column:
@@ -241,11 +254,13 @@ def _levels_part(name: str, counts: list[int], levels: list[str], n_pooled: int,
 
 
 def _date(name: str, summary: ColumnSummary, form: str | None) -> Column:
-    if form is None:
-        return Column(name, "date", "no date was found", summary.n_missing, "%Y-%m-%d")
-    dates = summary.dates[form]
+    dates = DateSummary(0, 0.0, 0.0, {}) if form is None else summary.dates[form]
     age = Part(f"{name} (age in days)", None, np.array([(dates.latest - dates.mean) / SECONDS]), summary.n_missing > 0)
+    if form is None:  # all cells are faults
+        return Column(name, "date", "no date was found", summary.n_missing, DATE_FORMS[0], parts=[age])
     parts, varying = [age], [part for part in PARTS if np.count_nonzero(dates.parts[part]) > 1]
+    if not has_days(form):
+        varying = [part for part in varying if part != "weekday"]
     for part in varying:
         counts = {label: int(n) for label, n in zip(LABELS[part], dates.parts[part], strict=True) if n}
         levels = _levels_part(f"{name} ({part})", list(counts.values()), list(counts), 0, summary)

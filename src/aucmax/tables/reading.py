@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import DATE_FORMS, find_missing, read_dates, read_numbers, read_truth, trim
+from .cells import find_missing, read_numbers, read_truth, tidy_numbers, trim
+from .dates import DATE_FORMS, TIME_FORM, read_dates, read_times
 from .features import make_features, name_features
 from .kinds import LABELS, Column, Overrides, Part, decide, is_named_identifier
 from .summary import SECONDS, ColumnSummary, as_text, find_type, native_dates, native_numbers, split_dates, summarise
@@ -206,8 +207,10 @@ def _code_text(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[li
         values = read_truth(texts)
     elif column.kind == "date":
         values = read_dates(texts, column.form or DATE_FORMS[0])
+    elif column.form == TIME_FORM:
+        values = read_times(texts)
     else:
-        values = read_numbers(texts, column.form)
+        values = read_numbers(tidy_numbers(texts), column.form)
     values = np.where(missing, np.nan, values)[places]
     tally = _tally_values(column, cells, values, missing[places])
     return (_code_dates(column, values) if column.kind == "date" else [values]), tally

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import DATE_FORMS, DIGITS_FORM, find_missing, list_number_forms, read_days, read_numbers, split_times, trim
+from .cells import find_missing, list_number_forms, read_numbers, trim
+from .dates import DATE_FORMS, DIGITS_FORM, TIME_FORM, read_days, read_times, split_times
 
 MAX_DISTINCT = 10_000  # different texts whose rows are counted
 SECONDS = 86_400  # of a day
@@ -177,7 +178,7 @@ def find_type(dtype: Any) -> str:
     """Return how an Arrow type is read: as "number", "date" or "text" (truth values too), or its own name."""
     import pyarrow.types as types
 
-    if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
+    if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype) or types.is_time(dtype):
         return "number"
     if types.is_date(dtype) or types.is_timestamp(dtype):
         return "date"
@@ -194,9 +195,12 @@ def find_type(dtype: Any) -> str:
 
 
 def native_numbers(column: Any, na_values: Sequence[str] = ()) -> np.ndarray:
-    """Return a column of a number type as float64, NaN where it is missing."""
+    """Return a column of a number type as float64, NaN where it is missing; times of day are hours."""
     import pyarrow as pa
 
+    if pa.types.is_time(column.type):
+        counts = column.cast(pa.int32() if pa.types.is_time32(column.type) else pa.int64())
+        return native_numbers(counts) / (3600 * UNITS[column.type.unit])
     # Not safe: integers beyond 2^53 are rounded, as in every other format.
     values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) if len(column) else np.empty(0)
     known = [float(value) for value in na_values if _is_number(value)]
@@ -261,8 +265,8 @@ def _summarise_text(text: Any, na_values: Sequence[str], thousands: str | None) 
     values, counts = values.filter(pa.array(~missing)), counts[~missing]
     levels = dict(zip(values.to_pylist(), counts.tolist(), strict=True)) if len(values) <= MAX_DISTINCT else None
     numbers, dates = {}, {}
-    for form, cells, strict in list_number_forms(values, thousands):
-        read = read_numbers(cells, form, strict)
+    tried = [(form, read_numbers(cells, form, strict)) for form, cells, strict in list_number_forms(values, thousands)]
+    for form, read in (*tried, (TIME_FORM, read_times(values))):
         known = np.isfinite(read)
         if known.any():
             numbers[form] = NumberSummary.of(read[known], counts[known])

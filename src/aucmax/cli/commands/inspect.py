@@ -83,7 +83,8 @@ def inspect_table(context: typer.Context, paths: list[str], as_json: bool, **cho
     formats = find_formats(paths, chosen["format"])
     if set(formats) & {"csv", "parquet"}:
         check_used(context, formats)  # before a pass over the table
-    source = open_source(paths, **chosen)
+    required = True if chosen["target"] is not None else None  # a mistyped target is told
+    source = open_source(paths, with_target=required, with_rates=False, **chosen)
     if source.reading is None:
         raise ValueError(f"{name} is {source.format}, which has no columns to show: inspect takes a model or a table.")
     check_used(context, [source.format])  # again: that of standard input is known only now

@@ -1,0 +1,141 @@
+"""Dates and times of day in their usual spellings.
+
+A *form* says how the dates of a column are written: ``"%d/%m/%Y"``. A date may have a time of day, and one without a
+day is the first of its month. All functions take Arrow arrays of text without blanks around it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+# The month comes first where the column does not tell.
+DATE_FORMS = (
+    "%Y-%m-%d",
+    "%Y/%m/%d",
+    "%m/%d/%Y",
+    "%d/%m/%Y",
+    "%d.%m.%Y",
+    "%m-%d-%Y",
+    "%d-%m-%Y",
+    "%d-%b-%Y",
+    "%d %b %Y",
+    "%b %d, %Y",
+    "%b %d %Y",
+    "%m/%d/%y",
+    "%d/%m/%y",
+    "%d.%m.%y",
+    "%d-%b-%y",
+    "%Y-%m",
+    "%b-%Y",
+    "%b %Y",
+    "%b-%y",
+)
+DIGITS_FORM = "%Y%m%d"  # of a date only where the user says so
+TIME_FORM = "23:59"  # of times of day without a date, which are numbers of hours
+MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+TIME = r"\d{1,2}:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?"
+DATE = (
+    rf"^(?P<day>(?:\d|(?i:{MONTHS}))[\w ,./-]*?\d)"
+    rf"(?:(?:T|,? +)(?P<time>{TIME}) ?(?:Z|UTC|[-+]\d{{2}}:?\d{{2}})?)?$"
+)
+PARTS = {"%Y": r"\d{4}", "%y": r"\d{2}", "%m": r"\d{1,2}", "%b": "[A-Za-z]+", "%d": r"(?P<day>\d{1,2})"}
+NOON = 12 * 3600
+
+
+def read_dates(text: Any, form: str) -> np.ndarray:
+    """Return the cells as seconds since 1970 by the clock that wrote them; NaN where a cell has another form.
+
+    A day that its month does not have, such as 30 February, has no form.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from aucmax.tables.dates import read_dates
+    >>> read_dates(pa.array(["1970-01-02", "1970-01-01T01:00:30Z", "02/01/1970"]), "%Y-%m-%d").tolist()
+    [86400.0, 3630.0, nan]
+    >>> read_dates(pa.array(["Feb-1970", "february-1970"]), "%b-%Y").tolist()
+    [2678400.0, 2678400.0]
+    """
+    return read_days(*split_times(text), form)
+
+
+def split_times(text: Any) -> tuple[Any, Any]:
+    """Return the days and the times of day of dates as text; null where a cell is no date of any form."""
+    import pyarrow.compute as pc
+
+    found = pc.extract_regex(text, DATE)
+    return pc.struct_field(found, [0]), pc.struct_field(found, [1])
+
+
+def read_days(day: Any, time: Any, form: str) -> np.ndarray:
+    """Return days of this form with their times as seconds since 1970; NaN where a day has another form."""
+    import pyarrow.compute as pc
+
+    days = pc.strptime(day, form, "s", error_is_null=True)
+    seconds = days.to_numpy(zero_copy_only=False).astype("datetime64[s]").astype(np.float64)
+    seconds[pc.is_null(days).to_numpy(zero_copy_only=False)] = np.nan
+    if days.null_count == len(days):
+        return seconds
+    seconds[~_is_written_so(day, days, form)] = np.nan
+    if pc.any(pc.fill_null(pc.not_equal(time, ""), False)).as_py():
+        seconds += _seconds(time)
+    return seconds
+
+
+def read_times(text: Any) -> np.ndarray:
+    """Return times of day as hours; NaN where a cell is none.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from aucmax.tables.dates import read_times
+    >>> read_times(pa.array(["14:30", "2:15 pm", "24:00", "noon"])).tolist()
+    [14.5, 14.25, nan, nan]
+    """
+    import pyarrow.compute as pc
+
+    is_time = pc.match_substring_regex(text, f"^{TIME}$")
+    hours = _seconds(pc.if_else(is_time, text, None)) / 3600
+    known = pc.fill_null(is_time, False).to_numpy(zero_copy_only=False)
+    return np.where(known & (hours < 24), hours, np.nan)
+
+
+def has_days(form: str) -> bool:
+    """Return whether dates of a form tell the day, not only the month; those of a date type do."""
+    return form == "" or "%d" in form
+
+
+def _is_written_so(day: Any, days: Any, form: str) -> np.ndarray:
+    """Return which dates have all digits of their form, and a day that their month has.
+
+    `strptime` takes a year of two digits for one of the first century, and 30 February for a day of March.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    pattern = "^" + re.sub("%.", lambda found: PARTS[found[0]], form.replace(".", r"\.")) + "$"
+    if not has_days(form):
+        found = pc.match_substring_regex(day, pattern)
+    else:
+        found = pc.equal(pc.struct_field(pc.extract_regex(day, pattern), [0]).cast(pa.int64()), pc.day(days))
+    return pc.fill_null(found, False).to_numpy(zero_copy_only=False)
+
+
+def _seconds(time: Any) -> np.ndarray:
+    """Return times of day such as 13:05 or 1:05 PM as seconds; 0 for those that are empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = pc.extract_regex(time, r"^(?P<h>\d+):(?P<m>\d+)(?::(?P<s>\d+))?[^AaPp]*(?P<half>[AaPp])?")
+    seconds = np.zeros(len(time))
+    for k, unit in enumerate((3600, 60, 1)):
+        digits = pc.struct_field(parts, [k])
+        digits = pc.if_else(pc.fill_null(pc.equal(digits, ""), True), "0", digits)
+        seconds += unit * digits.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    half = pc.fill_null(pc.utf8_upper(pc.struct_field(parts, [3])), "").to_numpy(zero_copy_only=False)
+    seconds[(half == "A") & (seconds >= NOON)] -= NOON  # 12:30 AM is half past midnight
+    seconds[(half == "P") & (seconds < NOON)] += NOON
+    return seconds
