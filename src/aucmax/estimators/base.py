@@ -25,6 +25,7 @@ from ..data.validation import (
     STAYS_ON_DEVICE,
     canonical,
     check_groups,
+    check_indices,
     check_labels,
     check_weights,
     find_classes,
@@ -209,6 +210,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return device_scores(X, self.coef_[0]) + float(self.intercept_[0])
         with naming_text(X):
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_indices(X)
         with np.errstate(over="ignore", invalid="ignore"):
             return check_finite(scores_of(X, self.coef_[0]) + self.intercept_[0])
 
