@@ -48,7 +48,7 @@ FITS = {
     "logistic loss": ["--loss", "logistic", "--alpha", "0.1"],
     "blend": ["--cv", "2"],
     "hinge": ["--loss", "hinge", "--alpha", "0.1"],
-    "additive": ["--algorithm", "AdditiveAUCClassifier", "--loss", "squared", "--alpha", "0.1"],
+    "additive": ["--algorithm", "AdditiveAUCClassifier(max_bins=8)", "--loss", "squared", "--alpha", "0.1"],
     **{name: ["--algorithm", SHORTER.get(name, name)] for name in ALGORITHMS if can_read_blocks(ALGORITHMS[name]())},
 }
 
