@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
 import io
+import lzma
 import re
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas
 import pyarrow
 import pyarrow.parquet
+from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 TARGETS = ("target", "label", "class", "y")
 
 
 class Rows(NamedTuple):
-    """Rows as they were read: values, labels, and which columns of a table are numbers as they stand in the file."""
+    """Rows as they were read: values, dense or sparse, labels, and which columns of a table are plain numbers."""
 
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     numbers: dict[str, int] | None = None
 
 
+def unpack(path: str, packing: str) -> str:
+    """Return the path of the same file, unpacked with Python's own modules."""
+    if not packing:
+        return path
+    plain = path.removesuffix(packing)
+    with open(path, "rb") as file, open(plain, "wb") as out:
+        out.write({".gz": gzip, ".bz2": bz2, ".xz": lzma}[packing].decompress(file.read()))
+    return plain
+
+
 def read_libsvm(path: str) -> Rows:
     """Read with scikit-learn."""
-    X, y = load_svmlight_file(path, zero_based=False)
-    return Rows(X.toarray(), y)
+    return Rows(*load_svmlight_file(path, zero_based=False))
 
 
 def find_delimiter(text: str) -> str:
@@ -93,7 +106,13 @@ def read_parquet(path: str) -> Rows:
 def read_npz(path: str) -> Rows:
     """Read with NumPy."""
     with np.load(path, allow_pickle=False) as arrays:
-        return Rows(arrays["X"].astype(np.float64), arrays["y"].astype(np.float64))
+        if "X" in arrays:
+            X = arrays["X"].astype(np.float64)
+        else:  # SciPy checks the indices of COO, but not all of those of CSR
+            rows = np.repeat(np.arange(len(arrays["indptr"]) - 1), np.diff(arrays["indptr"]))
+            values, columns = (arrays[name][: len(rows)] for name in ("data", "indices"))
+            X = sparse.coo_array((values.astype(np.float64), (rows, columns)), shape=tuple(arrays["shape"]))
+        return Rows(X, arrays["y"].astype(np.float64))
 
 
 READERS: dict[str, Callable[[str], Rows]] = {

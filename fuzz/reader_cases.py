@@ -1,4 +1,4 @@
-"""Cases of files of rows: small files with unusual spellings, most of them damaged, in every format.
+"""Cases of files of rows: small files with unusual spellings, most of them damaged, in every format, plain or packed.
 
 A file is refused in one sentence that names it, at once and by blocks, or it is read: at once, by blocks, and with
 another library where that reads it too, with the same labels and values to the last bit. Of a table, other libraries
@@ -16,8 +16,8 @@ from unittest import mock
 
 import numpy as np
 from isolation import make_folder
-from other_readers import READERS, Rows, read_csv_with_pandas
-from row_files import MAKERS
+from other_readers import READERS, Rows, read_csv_with_pandas, unpack
+from row_files import MAKERS, TEXTS, pack
 from scipy import sparse
 
 from aucmax.files import Source, columns, open_source
@@ -35,9 +35,11 @@ def run_case(seed: int) -> str:
     """Return the verdict of one file."""
     rng = random.Random(seed)
     format = rng.choice(["libsvm", "libsvm", "csv", "csv", "parquet", "npz"])
-    path = os.path.join(FOLDER, f"rows.{format}")
+    content = MAKERS[format](rng)
+    packing, packed = pack(content, random.Random(f"packing {seed}")) if format in TEXTS else ("", content)
+    path = os.path.join(FOLDER, f"rows.{format}{packing}")
     with open(path, "wb") as file:
-        file.write(MAKERS[format](rng))
+        file.write(packed)
     is_table = format in ("csv", "parquet")
     options: dict[str, Any] = rng.choice(OVERRIDES) if is_table and rng.random() < 0.3 else {}
     n_bytes = rng.choice(BLOCKS)
@@ -56,7 +58,7 @@ def run_case(seed: int) -> str:
         return "wrong: by blocks and at once differ"
     read_other = read_csv_with_pandas if format == "csv" and rng.random() < 0.1 else READERS[format]
     try:
-        other = read_other(path)
+        other = read_other(unpack(path, packing))
     except Exception:  # it refuses the file in its own way
         return "read"
     if is_same(*share_numbers(first, other)):
@@ -110,10 +112,18 @@ def read(source: Source, path: str, n_bytes: int | None) -> Rows | str:
         return judge(error, path)
     if not blocks:
         return "wrong: no rows were read, without an error"
-    width = max(block.features.shape[1] for block in blocks)
-    X = [block.features.toarray() if sparse.issparse(block.features) else block.features for block in blocks]
-    X = [part if part.shape[1] == width else np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in X]
-    return Rows(np.concatenate(X), np.concatenate([np.asarray(block.y) for block in blocks]), find_numbers(source))
+    y = np.concatenate([np.asarray(block.y) for block in blocks])
+    return Rows(stack([block.features for block in blocks]), y, find_numbers(source))
+
+
+def stack(parts: list[Any]) -> Any:
+    """Return the rows of all blocks; sparse rows stay sparse, since a damaged index may be as large as 2^31."""
+    if not sparse.issparse(parts[0]):
+        return np.concatenate(parts)
+    width = max(part.shape[1] for part in parts)
+    for part in parts:
+        part.resize(part.shape[0], width)
+    return sparse.vstack(parts, format="csr")
 
 
 def judge(error: Exception, path: str) -> str:
@@ -148,6 +158,18 @@ def is_same(a: Rows, b: Rows) -> bool:
 
     Labels that one of them takes as text and the other as numbers are not compared.
     """
-    if a.X.shape != b.X.shape or a.y.shape != b.y.shape or not (a.X == b.X).all():
+    if a.X.shape != b.X.shape or a.y.shape != b.y.shape or not is_same_matrix(a.X, b.X):
         return False
     return (a.y.dtype.kind == "O") != (b.y.dtype.kind == "O") or a.y.tolist() == b.y.tolist()
+
+
+def is_same_matrix(a: Any, b: Any) -> bool:
+    """Return whether two matrices of one shape have the same values; sparse ones are compared as they are."""
+    if not sparse.issparse(a) or not sparse.issparse(b):
+        return bool((a == b).all())
+    first, second = (sparse.coo_array(matrix) for matrix in (a, b))
+    for matrix in (first, second):
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    parts = zip((first.data, *first.coords), (second.data, *second.coords), strict=True)
+    return all(np.array_equal(*pair) for pair in parts)

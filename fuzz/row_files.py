@@ -5,16 +5,21 @@
 
 from __future__ import annotations
 
+import bz2
 import decimal
 import functools
+import gzip
 import io
+import lzma
 import random
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow
 import pyarrow.parquet
+from scipy import sparse
 
 NUMBERS = ["0", "1", "-1", "+1", "0.5", ".5", "5.", "1e3", "-2.5E-1", "1e-300", "1e308", "18446744073709551616", "007"]
 ODD = ["", " ", "nan", "inf", "-inf", "NA", "1_0", "0x1", "1e400", "abc", '"', '""', "1,5", "é", "1 2", "\x00", "true"]
@@ -136,13 +141,37 @@ def make_parquet(rng: random.Random) -> bytes:
 
 
 def make_npz(rng: random.Random) -> bytes:
-    """Return an .npz file."""
+    """Return an .npz file of dense or CSR rows; half of the damage is in its arrays, with right checksums."""
     n, d = rng.randrange(1, 9), rng.randrange(1, 4)
     X = np.array([[rng.uniform(-9, 9) for _ in range(d)] for _ in range(n)])
-    file = io.BytesIO()
-    layout = {"X": rng.choice([X, X.astype(np.float32), np.asfortranarray(X)]), "y": np.arange(n) % 2}
-    (np.savez_compressed if rng.random() < 0.5 else np.savez)(file, **layout)
-    return damage(file.getvalue(), rng)
+    arrays = {"X": rng.choice([X, X.astype(np.float32), np.asfortranarray(X)])}
+    if rng.random() < 0.4:
+        rows = sparse.csr_array(np.where(X > 0, X, 0))
+        arrays = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": np.array(rows.shape)}
+        arrays |= {"format": np.array(b"csr")} if rng.random() < 0.5 else {}
+        if rng.random() < 0.3:
+            forged = arrays[rng.choice(["indices", "indptr", "shape"])]
+            forged[rng.randrange(len(forged) + 1) :][:1] = rng.choice([-1, 0, d, 7, 2**20, 2**31 - 1])
+    arrays["y"] = rng.choice([np.arange(n) % 2, (np.arange(n) % 2).astype("U1")])
+    file, is_inside = io.BytesIO(), rng.random() < 0.5
+    with zipfile.ZipFile(file, "w", rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as archive:
+        for name, array in arrays.items():
+            member = io.BytesIO()
+            np.save(member, array)
+            content = member.getvalue()
+            archive.writestr(f"{name}.npy", damage(content, rng) if is_inside and rng.random() < 0.5 else content)
+    return file.getvalue() if is_inside else damage(file.getvalue(), rng)
 
 
+def pack(content: bytes, rng: random.Random) -> tuple[str, bytes]:
+    """Return the ending of a name and the bytes of a file that is compressed, in one of ten cases; half are damaged."""
+    if rng.random() < 0.9:
+        return "", content
+    ending, compress = rng.choice(
+        [(".gz", functools.partial(gzip.compress, mtime=0)), (".bz2", bz2.compress), (".xz", lzma.compress)]
+    )
+    return ending, damage(compress(content), rng) if rng.random() < 0.5 else compress(content)
+
+
+TEXTS = ("libsvm", "csv")
 MAKERS = {"libsvm": make_libsvm, "csv": make_csv, "parquet": make_parquet, "npz": make_npz}

@@ -10,6 +10,7 @@ found something.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import random
@@ -27,16 +28,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aucmax import ALGORITHMS
+from aucmax.cli.fit_file import can_read_blocks
+
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "faults.json"
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1  # of Linux: without it, modes of folders hold for root, too
 MOST_LIVES = 300  # of one command that is killed again and again
+SHORTER = {
+    "OPAUC": "OPAUC(max_iter=6)",
+    "SVMPerf": "SVMPerf(C=0.001, tol=0.1)",
+    "SVMOR": "SVMOR(C=0.01, tol=0.1)",
+    "PairwiseDescent": "PairwiseDescent(max_iter=5)",
+    "PairwiseDescentLog": "PairwiseDescentLog(max_iter=5)",
+}  # than by default, where a fit reads a file hundreds of times
+# Every kind of fit that can be checkpointed.
 FITS = {
     "square loss, cross-validated": ["--loss", "squared", "--cv", "2"],
     "logistic loss": ["--loss", "logistic", "--alpha", "0.1"],
     "blend": ["--cv", "2"],
     "hinge": ["--loss", "hinge", "--alpha", "0.1"],
-    "online algorithm": ["--algorithm", "OPAUC(max_iter=6)"],
-    "Gaussian": ["--algorithm", "GaussianAUC"],
+    "additive": ["--algorithm", "AdditiveAUCClassifier(max_bins=8)", "--loss", "squared", "--alpha", "0.1"],
+    **{name: ["--algorithm", SHORTER.get(name, name)] for name in ALGORITHMS if can_read_blocks(ALGORITHMS[name]())},
 }
 
 
@@ -47,10 +60,12 @@ class Ended(NamedTuple):
     said: str
 
 
-def begin(arguments: list[Any], largest_file: int | None = None) -> subprocess.Popen[str]:
-    """Start a command in a process of its own, with a limit on the size of files if one is given."""
+def begin(arguments: list[Any], largest_file: int | None = None, is_plain_user: bool = False) -> subprocess.Popen[str]:
+    """Start a command in a process of its own, with a limit on the size of files or on what root may do."""
 
     def limit() -> None:
+        if is_plain_user:
+            ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)  # does nothing for other users
         if largest_file is not None:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
@@ -80,6 +95,7 @@ class Workshop:
         lines = [f"{int(c)} {row}\n" for c, row in zip(y, rows, strict=True)]
         (folder / "train.libsvm").write_text("".join(lines))
         (folder / "changed.libsvm").write_text("".join(lines[::-1]))
+        self.kind = ""  # of the fit of this round
         self.whole: dict[str, bytes] = {}
         self.seconds: dict[str, float] = {}
 
@@ -88,20 +104,17 @@ class Workshop:
         options = ["--memory", "4MB", "--checkpoint", checkpoint, "--checkpoint-every", "0", "-q"]
         return ["fit", self.folder / data, "-o", output, *options, *FITS[name]]
 
-    def prepare(self) -> None:
-        """Run every command once, undisturbed."""
-        for name in FITS:
-            begun = time.monotonic()
-            output = self.folder / f"{name}.model"
-            ended = end(begin(self.fit(name, output, self.folder / "checkpoint")))
+    def prepare(self, kind: str) -> None:
+        """Run the commands of a round once, undisturbed, unless that was done before."""
+        self.kind, self.model = kind, self.folder / "logistic loss.model"
+        for name in dict.fromkeys(["logistic loss", kind, "predict", "evaluate"]):
+            if name in self.whole:
+                continue
+            begun, output = time.monotonic(), self.folder / f"{name}.model"
+            fit = name in FITS
+            ended = end(begin(self.fit(name, output, self.folder / "checkpoint") if fit else self.use(name, output)))
             assert ended.status == 0, ended
             self.whole[name], self.seconds[name] = output.read_bytes(), time.monotonic() - begun
-        self.model = self.folder / "logistic loss.model"
-        for name in ("predict", "evaluate"):
-            begun = time.monotonic()
-            ended = end(begin(self.use(name, self.folder / name)))
-            assert ended.status == 0, ended
-            self.whole[name], self.seconds[name] = (self.folder / name).read_bytes(), time.monotonic() - begun
 
     def use(self, name: str, output: Path) -> list[Any]:
         """Return the arguments of a prediction, or of an evaluation with a report."""
@@ -119,7 +132,7 @@ Fault = Callable[[Workshop, Path, random.Random], tuple[int, str]]
 
 def kill_fit(shop: Workshop, folder: Path, rng: random.Random, number: int = signal.SIGKILL) -> tuple[int, str]:
     """Kill a fit again and again until it ends by itself; return how often, and what is wrong."""
-    name = rng.choice(list(FITS))
+    name = shop.kind
     model, checkpoint = folder / "model", folder / "checkpoint"
     arguments, n_kills = shop.fit(name, model, checkpoint), 0
     for life in range(MOST_LIVES):
@@ -159,7 +172,7 @@ def stop_command(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int,
 
 def fill_disk(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
     """Let no file grow beyond a limit, which stands for a full disk; the old file must stay."""
-    name = rng.choice(list(FITS))
+    name = shop.kind
     model = folder / "model"
     model.write_bytes(shop.whole[name])
     arguments = [*shop.fit(name, model, folder / "checkpoint"), "--force"]
@@ -170,18 +183,21 @@ def fill_disk(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, st
 
 
 def lock_folder(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
-    """Name an output in a folder that does not exist or is a file; refused before the fit."""
+    """Name an output in a folder that does not exist, is a file or is read-only; refused before the fit."""
     (folder / "file").write_text("x")
-    where = rng.choice([folder / "nowhere" / "model", folder / "file" / "model"])
-    ended = end(begin(shop.fit(rng.choice(list(FITS)), where, folder / "checkpoint")))
+    (folder / "locked").mkdir(mode=0o555)
+    where = folder / rng.choice(["nowhere", "file", "locked"])
+    arguments = shop.fit(shop.kind, where / "model", folder / "checkpoint")
+    ended = end(begin(arguments, is_plain_user=True))
     (folder / "file").unlink()
+    (folder / "locked").rmdir()  # fails if something was left there
     wrong = "" if ended.status == 2 and "\n" not in ended.said else f"ended with {ended}"
     return 0, wrong or ("" if not os.listdir(folder) else f"left {os.listdir(folder)}")
 
 
 def change_between(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
     """Kill a fit, change its rows or options, and resume: refused, and the checkpoint kept for the right command."""
-    name, model, checkpoint = rng.choice(list(FITS)), folder / "model", folder / "checkpoint"
+    name, model, checkpoint = shop.kind, folder / "model", folder / "checkpoint"
     data = folder / "rows.libsvm"
     shutil.copy(shop.folder / "train.libsvm", data)
     arguments = shop.fit(name, model, checkpoint, str(data))
@@ -206,7 +222,7 @@ def change_between(shop: Workshop, folder: Path, rng: random.Random) -> tuple[in
 
 def run_twice(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
     """Run two processes on one checkpoint."""
-    name = rng.choice(list(FITS))
+    name = shop.kind
     model, checkpoint = folder / "model", folder / "checkpoint"
     processes = []
     for _ in range(2):
@@ -241,6 +257,7 @@ def run_round(shop: Workshop, seed: int) -> tuple[str, int, str]:
     """Run the fault of a seed; return its name, the number of kills, and what is wrong."""
     rng = random.Random(seed)
     name = list(FAULTS)[seed % len(FAULTS)]
+    shop.prepare(list(FITS)[seed % len(FITS)])  # the two numbers have no common divisor: every pair comes
     with tempfile.TemporaryDirectory() as folder:
         n_kills, wrong = FAULTS[name](shop, Path(folder), rng)
     return name, n_kills, wrong
@@ -280,7 +297,6 @@ def main() -> None:
         kept = json.loads(RESULTS.read_text())
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(Path(folder))
-        shop.prepare()
         until = time.monotonic() + arguments.seconds
         again, kept["wrong"] = [(seed, name) for seed, name, _ in kept["wrong"]], []
         for seed, name in again:  # so that rounds that were mended leave the list

@@ -3,8 +3,8 @@
 python fuzz/run_fuzz.py [--seconds 600] [--only readers|models] [--write docs/reliability.md]
 
 Seeds and counts are kept in fuzz/results/fuzz.json: a run goes on where the last one stopped, and a seed that found
-something is listed there and runs again first. `python fuzz/run_fuzz.py --only models --seed 17` runs one case, in
-this process.
+something is listed there and runs again first. Once it is right, it is listed as mended. `python fuzz/run_fuzz.py
+--only models --seed 17` runs one case, in this process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STEP = 10.0  # seconds after which counts are saved
 
 def load(path: Path = RESULTS) -> dict[str, Any]:
     """Return the counts so far."""
-    empty: dict[str, Any] = {kind: {"next seed": 0, "counts": {}, "wrong": []} for kind in KINDS}
+    empty: dict[str, Any] = {kind: {"next seed": 0, "counts": {}, "wrong": [], "mended": []} for kind in KINDS}
     return {**empty, **json.loads(path.read_text())} if path.exists() else empty
 
 
@@ -50,22 +50,25 @@ def fuzz(kind: str, kept: dict[str, Any], seconds: float, most: int | None = Non
 
 
 def run_again(kind: str, kept: dict[str, Any]) -> None:
-    """Run the cases again that found something, so that those that were mended leave the list."""
-    seeds, kept["wrong"] = sorted(seed for seed, _ in kept["wrong"]), []
+    """Run the cases again that found something, so that those that were mended go from one list to the other."""
+    before, kept["wrong"] = sorted(kept["wrong"]), []
+    seeds = [seed for seed, _ in before]
     for _, run in itertools.groupby(enumerate(seeds), lambda place: place[1] - place[0]):  # of consecutive seeds
         again = [seed for _, seed in run]
         kept["counts"]["wrong"] -= len(again)
         # The counts and the list are shared.
         list(fuzz(kind, {**kept, "next seed": again[0]}, seconds=3600, most=len(again)))
+    still = {seed for seed, _ in kept["wrong"]}
+    kept["mended"] += [found for found in before if found[0] not in still]
 
 
 def table(kept: dict[str, Any]) -> str:
     """Return the counts as a table."""
-    lines = ["| | cases | read | refused in a sentence | anything else |", "|---|---|---|---|---|"]
+    lines = ["| | cases | read | refused in a sentence | anything else | mended since |", "|---|---|---|---|---|---|"]
     for kind, found in kept.items():
         counts = Counter(found["counts"])
         name = {"readers": "damaged files of rows", "models": "forged model files"}[kind]
-        numbers = (counts.total(), counts["read"], counts["refused"], counts["wrong"])
+        numbers = (counts.total(), counts["read"], counts["refused"], counts["wrong"], len(found["mended"]))
         lines.append(f"| {name} | {' | '.join(f'{n:,}' for n in numbers)} |")
     return "\n".join(lines)
 

@@ -9,23 +9,40 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
+from scipy import sparse
 
-from aucmax import ALGORITHMS, AUCClassifier
+from aucmax import ALGORITHMS, AdditiveAUCClassifier, AUCClassifier
 
 RNG = np.random.default_rng(0)
-Y = RNG.random(600) < 0.3
-X = RNG.standard_normal((600, 9)) + 0.4 * Y[:, None]
+
+
+def draw(n_rows, n_columns):
+    y = RNG.random(n_rows) < 0.3
+    return RNG.standard_normal((n_rows, n_columns)) + 0.4 * y[:, None] / n_columns**0.5, y
+
+
+# BLAS uses threads from about ten thousand values on. Moments of tall rows are gathered in spans, those of wide ones in
+# panels, and rows with more columns than rows are rotated.
+SMALL, TALL, WIDE, FEW = draw(600, 9), draw(20_000, 6), draw(500, 300), draw(60, 900)
+SPARSE = sparse.csr_array(np.where(RNG.random(WIDE[0].shape) < 0.1, WIDE[0], 0)), WIDE[1]
 MODELS = {
-    "blend": AUCClassifier,
-    "logistic": lambda: AUCClassifier("logistic", alpha=0.1),
-    "OPAUC": lambda: ALGORITHMS["OPAUC"](max_iter=1, random_state=0),
-    "NPSAM": lambda: ALGORITHMS["NPSAM"](n_components=20, random_state=0),
+    "blend": (AUCClassifier, SMALL),
+    "blend of wide rows": (AUCClassifier, WIDE),
+    "blend of few rows": (AUCClassifier, FEW),
+    "square loss, cross-validated": (lambda: AUCClassifier("squared"), TALL),
+    "logistic loss of tall rows": (lambda: AUCClassifier("logistic", alpha=0.1), TALL),
+    "logistic loss of sparse rows": (lambda: AUCClassifier("logistic", alpha=0.1), SPARSE),
+    "conjugate gradients": (lambda: AUCClassifier("squared", alpha=0.1, solver="cg"), WIDE),
+    "additive": (lambda: AdditiveAUCClassifier("squared", alpha=1), TALL),
+    "OPAUC": (lambda: ALGORITHMS["OPAUC"](max_iter=1, random_state=0), SMALL),
+    "NPSAM": (lambda: ALGORITHMS["NPSAM"](n_components=20, random_state=0), SMALL),
 }
 
 
 def weights(name):
     """Return the bytes of the weights of a fit."""
-    model = MODELS[name]().fit(X, Y)
+    make, rows = MODELS[name]
+    model = make().fit(*rows)
     return (model[-1] if hasattr(model, "steps") else model).coef_.tobytes()
 
 
@@ -50,7 +67,7 @@ def test_under_joblib(expected, backend):
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_in_forked_and_spawned_processes(expected, method):
     with multiprocessing.get_context(method).Pool(1) as pool:
-        assert pool.map_async(weights, MODELS).get(timeout=60) == list(expected.values())
+        assert pool.map_async(weights, MODELS).get(timeout=300) == list(expected.values())
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])

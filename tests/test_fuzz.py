@@ -12,11 +12,15 @@ pytest.importorskip("pandas")
 
 @pytest.mark.parametrize(("kind", "n_cases"), [("readers", 200), ("models", 80)])
 def test_nothing_is_found_in_the_first_cases(kind, n_cases):
-    kept = {"next seed": 0, "counts": {}, "wrong": []}
+    kept = {"next seed": 0, "counts": {}, "wrong": [], "mended": []}
     assert len(list(fuzz(kind, kept, seconds=300, most=n_cases))) == kept["next seed"] == n_cases
     assert kept["wrong"] == []
     assert kept["counts"]["read"] > 5
     assert kept["counts"]["refused"] > 5
+
+
+def test_rows_with_an_enormous_index_are_compared_as_they_are():
+    assert list(run_cases("reader_cases", 677945, seconds=300, most=1)) == [Outcome(677945, "read")]  # 10^9 columns
 
 
 BAD_CASES = """
@@ -44,7 +48,7 @@ def test_a_case_that_dies_hangs_or_takes_too_much_memory_is_found(tmp_path, monk
     assert found[5].verdict.startswith("wrong: MemoryError")
 
 
-def test_cases_that_were_mended_leave_the_list(monkeypatch):
+def test_cases_that_were_mended_go_to_another_list(monkeypatch):
     begun = []
 
     def run_fake(kind, first, seconds, most):
@@ -52,7 +56,14 @@ def test_cases_that_were_mended_leave_the_list(monkeypatch):
         return [Outcome(seed, "wrong: still" if seed == 7 else "read") for seed in range(first, first + most)]
 
     monkeypatch.setattr(run_fuzz, "run_cases", run_fake)
-    kept = {"next seed": 100, "counts": {"read": 96, "wrong": 4}, "wrong": [[9, "a"], [5, "b"], [6, "c"], [7, "d"]]}
+    wrong = [[9, "a"], [5, "b"], [6, "c"], [7, "d"]]
+    kept = {"next seed": 100, "counts": {"read": 96, "wrong": 4}, "wrong": wrong, "mended": [[2, "e"]]}
     run_fuzz.run_again("readers", kept)
-    assert kept == {"next seed": 100, "counts": {"read": 99, "wrong": 1}, "wrong": [[7, "wrong: still"]]}
+    mended = [[2, "e"], [5, "b"], [6, "c"], [9, "a"]]
+    assert kept == {
+        "next seed": 100,
+        "counts": {"read": 99, "wrong": 1},
+        "wrong": [[7, "wrong: still"]],
+        "mended": mended,
+    }
     assert begun == [(5, 3), (9, 1)]

@@ -24,6 +24,9 @@ MODELS = {
     "pairs to find": {"pairs": 2, "loss": "balanced_logistic", "alpha": 1e-3},
     "shape": {"monotonic_cst": [0, 1, 0, 0]},
     "shape of the square loss": {"monotonic_cst": [0, 1, 0, 0], "loss": "squared", "alpha": 1e-2},
+    "more cells than rows, square": {"max_bins": 120, "loss": "squared", "cv": 2},
+    "more cells than rows, logistic": {"max_bins": 120, "loss": "logistic", "alpha": 1e-2},
+    "more cells than rows, blend": {"max_bins": 120, "cv": 2},
 }
 
 

@@ -11,8 +11,9 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, ShuffleSplit
 
-from aucmax import BAM, AUCClassifier, ClassMoments, open_rows, roc_auc
+from aucmax import BAM, AdditiveAUCClassifier, AUCClassifier, ClassMoments, open_rows, roc_auc
 from aucmax.algorithms import ALGORITHMS
+from aucmax.cli.fit_file import can_read_blocks
 from aucmax.data import file as file_module
 from aucmax.data import passes
 from aucmax.data.auc_bins import AUCBins
@@ -21,6 +22,7 @@ from aucmax.losses import LOSSES
 
 N_FEATURES = 5
 ONLINE = [name for name, method in ALGORITHMS.items() if method.online and not name.startswith("Gaussian")]
+OF_BLOCKS = [name for name, make in ALGORITHMS.items() if name not in ONLINE and can_read_blocks(make())]
 ALPHAS = {"alphas": [1.0, 0.1, 0.01], "cv": 2}
 
 # Every batch estimator, loss, penalty and path. The tolerance is relative to the largest weight.
@@ -417,10 +419,16 @@ RESUMED = {
     "squared_hinge": lambda: AUCClassifier("squared_hinge", alphas=[0.1, 0.01], cv=2),
     "folds by cg": lambda: AUCClassifier("squared", solver="cg", alphas=[1.0, 0.1], cv=2),
     "folds by Newton": lambda: AUCClassifier("squared_hinge", alphas=[1.0], cv=GroupKFold(2)),
-    "GaussianAUC": lambda: ALGORITHMS["GaussianAUC"](),
+    "additive": lambda: AdditiveAUCClassifier("squared", alpha=1),
+    **{name: ALGORITHMS[name] for name in OF_BLOCKS},
+    "SVMPerf": lambda: ALGORITHMS["SVMPerf"](C=1e-3, tol=0.1),
+    "SVMOR": lambda: ALGORITHMS["SVMOR"](C=1e-2, tol=0.1),
+    "PairwiseDescent": lambda: ALGORITHMS["PairwiseDescent"](max_iter=5),
+    "PairwiseDescentLog": lambda: ALGORITHMS["PairwiseDescentLog"](max_iter=5),
 }
 
 
+@pytest.mark.filterwarnings("ignore:Gradient descent stopped")
 @pytest.mark.parametrize("name", RESUMED)
 @pytest.mark.parametrize("kept", [passes.KEPT_BYTES, 0], ids=["results kept", "passes made again"])
 def test_killed_after_any_block_and_resumed_it_ends_bitwise_the_same(name, kept, tmp_path, monkeypatch):
@@ -430,7 +438,7 @@ def test_killed_after_any_block_and_resumed_it_ends_bitwise_the_same(name, kept,
     rng = np.random.default_rng(0)
     columns = {"w": rng.integers(1, 3, 240), "group": rng.integers(0, 30, 240)}
     path, checkpoint = write(tmp_path / "rows.npz", X, y, **columns), tmp_path / "checkpoint"
-    options = {"weight": "w", "group": "group"} if name != "GaussianAUC" else {}
+    options = {"weight": "w", "group": "group"} if name not in OF_BLOCKS else {}
     make = RESUMED[name]
     rows, n_blocks = tiny(path, **options), 0
 
@@ -491,7 +499,7 @@ def test_online_algorithms_by_blocks_are_those_in_memory(name, tmp_path):
         assert_same(by_blocks, in_memory)
 
 
-@pytest.mark.parametrize("name", ["OPAUC", "OAM"])
+@pytest.mark.parametrize("name", ONLINE)
 def test_online_algorithms_are_resumed_bitwise(name, tmp_path):
     X, y = make_rows(n=240, density=0.4)
     path, checkpoint = write(tmp_path / "rows.libsvm", X, y), tmp_path / "checkpoint"

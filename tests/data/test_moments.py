@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from aucmax import ClassMoments
-from aucmax.data import threads
+from aucmax.data import memory, threads
 from aucmax.data.moments import DENSE_FROM, grouped_moments
 
 CLASSES = np.array([0, 1])
@@ -193,7 +194,7 @@ def make_many_rows(kind, n=None):
 @pytest.mark.parametrize("kind", ["float64", "float32", "CSR"])
 def test_blocks_and_spans_do_not_show(kind, spans, weighted, monkeypatch):
     if spans == "one span":
-        monkeypatch.setattr(threads, "BLAS_THREADS_FROM", 0)
+        monkeypatch.setattr(threads, "PANELS_FROM", 0)
     X, y, weights = make_many_rows(kind)
     weights = weights if weighted else None
     expected = numpy_moments(X, y, weights)
@@ -203,10 +204,45 @@ def test_blocks_and_spans_do_not_show(kind, spans, weighted, monkeypatch):
     assert_same(ClassMoments(X.shape[1]).update(X[order], y[order], weights), expected)
 
 
-def test_many_columns_are_left_to_blas():
-    n_columns = threads.BLAS_THREADS_FROM + 4
+def test_many_columns_are_shared_in_panels():
+    n_columns = threads.PANELS_FROM + 4
     X, y, weights = make_data(n=6000, d=n_columns)
-    assert_same(ClassMoments(n_columns).update(X, y, weights), numpy_moments(X, y, weights))
+    results = []
+    for n_threads in (1, 2, 5):
+        with threadpool_limits(n_threads, user_api="blas"), threads.one_blas_thread():
+            results.append(ClassMoments(n_columns).update(X, y, weights))
+    assert_same(results[0], numpy_moments(X, y, weights))
+    assert_array_equal(threads.gram(X), threads.gram(X).T)
+    assert_identical(results[1], results[0])
+    assert_identical(results[2], results[0])
+
+
+def test_work_is_shared_under_a_limit_but_not_inside_of_shared_work():
+    with threadpool_limits(3, user_api="blas"), threads.one_blas_thread():
+        assert threads.count_threads() == 3
+        assert list(threads.map_threads(lambda _: threads.count_threads(), range(4))) == [1] * 4
+        assert threads.count_threads() == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_products_with_large_rows_are_shared(monkeypatch, dtype, shape):
+    monkeypatch.setattr(memory, "SHARED_FROM", 1000)
+    monkeypatch.setattr(memory, "BLOCK", 256)
+    X, y, _ = make_data(n=3001, d=7)
+    rows = memory.MemoryRows(X.astype(dtype), y, np.unique(y))
+    rng = np.random.default_rng(1)
+    w, g = rng.standard_normal((7, *shape)), rng.standard_normal((len(y), *shape))
+    found = []
+    for n_threads in (1, 2, 5):
+        with threadpool_limits(n_threads, user_api="blas"), threads.one_blas_thread():
+            found.append((rows.scores(w), rows.pullback(g), rows.pullback(g, X.mean(axis=0))))
+    for scores, back, centred in found:
+        assert_allclose(scores, rows.X @ w, rtol=1e-6, atol=1e-6)
+        assert_allclose(back, rows.X.T @ g, rtol=1e-6, atol=1e-6)
+        assert_allclose(centred, (rows.X - X.mean(axis=0)).T @ g, rtol=1e-4, atol=1e-4)
+        for first, other in zip(found[0], (scores, back, centred), strict=True):
+            assert_array_equal(first, other)
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "CSR"])

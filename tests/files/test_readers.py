@@ -775,6 +775,10 @@ CSR = {"data": np.ones(2), "indices": np.array([0, 1]), "indptr": np.array([0, 1
         (CSR | {"indices": np.array([0, 7]), "y": [0, 1]}, "damaged"),
         (CSR | {"indices": np.array([0, -7]), "y": [0, 1]}, "damaged"),
         (CSR | {"indptr": np.array([0, 9, 2]), "y": [0, 1]}, "damaged"),
+        (CSR | {"indptr": np.array([0, 2**20, 0]), "y": [0, 1]}, "damaged"),  # SciPy would look at no index
+        (CSR | {"indptr": np.array([0, 1.5, 2]), "y": [0, 1]}, "damaged"),
+        (CSR | {"shape": np.array([2, -2]), "y": [0, 1]}, "damaged"),
+        (CSR | {"shape": np.array(2), "y": [0, 1]}, "damaged"),
         (CSR | {"data": np.array([{}, {}]), "y": [0, 1]}, "pickled objects are not read"),
         (CSR | {"data": np.array([1, np.nan]), "y": [0, 1]}, "row 2, column 2 of X"),
     ],
@@ -784,9 +788,10 @@ def test_bad_npz(tmp_path, arrays, message):
     assert message in refusal(tmp_path / "rows.npz", with_target=True)
 
 
-def test_npz_with_fewer_rows_than_it_says(tmp_path):
+@pytest.mark.parametrize("n_rows", [10**15, -1])
+def test_npz_with_fewer_rows_than_it_says(tmp_path, n_rows):
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**15, 2)})
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (n_rows, 2)})
     with zipfile.ZipFile(tmp_path / "rows.npz", "w") as archive:
         archive.writestr("X.npy", header.getvalue() + bytes(160))
     assert "damaged or cut short" in refusal(tmp_path / "rows.npz")

@@ -3,6 +3,7 @@
 import forging
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from small_models import EVERY_MODEL, SPARSE, D, X, Y, fit, make
 
 from aucmax import CBR, OAM, AUCClassifier, load_model, save_model
@@ -141,6 +142,15 @@ def test_an_empty_array_of_enormous_shape_is_refused(tmp_path):
     about["values"]["dict"]["notes"] = {"bytes": "new", "dtype": "<U1", "shape": [10**9, 0]}
     told = refused(tmp_path / "model", about, tensors | {"new": np.zeros(0, np.uint8)})
     assert "(1000000000, 0) is no shape of an array" in told
+
+
+@pytest.mark.parametrize("indptr", [[0, 2**20, 0], [0, 1, -1], [1, 1, 2]])
+def test_no_index_of_sparse_rows_is_followed_out_of_bounds(tmp_path, indptr):
+    save_model(AUCClassifier(alpha=1).fit(X, Y), tmp_path / "model", rows=csr_array(np.eye(2)))
+    about, tensors = forging.open_up((tmp_path / "model").read_bytes())
+    name = about["values"]["dict"]["notes"]["dict"]["rows"]["parts"][2]["array"]
+    told = refused(tmp_path / "model", about, tensors | {name: np.array(indptr, tensors[name].dtype)})
+    assert "indptr must begin with 0, must not decrease, and must end with at most 2, the number of indices." in told
 
 
 @pytest.mark.parametrize("missing", ["mean_test_score", "param_alpha", "params"])

@@ -16,7 +16,7 @@ from ..data.arrays import on_device
 from ..data.elsewhere import rows_elsewhere
 from ..data.memory import MemoryRows
 from ..data.protocol import Rows
-from ..data.validation import check_groups, check_weights, find_classes, is_dask, refuse_dask
+from ..data.validation import check_groups, check_indices, check_weights, find_classes, is_dask, refuse_dask
 from ..estimators.base import LinearAUCClassifier, all_or_nothing, check_finite, lazy_on_dask
 from ..losses import FITTED
 from ..selection.calibration import calibrate
@@ -233,11 +233,11 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
             raise ValueError("AdditiveAUCClassifier needs X in memory, as an array or a dataframe.")
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
         if not is_frame(X):
-            found = validate_data(self, X, y, reset=reset, accept_sparse=True, **checks)
+            found = validate_data(self, X, y, reset=reset, accept_sparse="csr", **checks)
             if not reset:
-                return as_dense(found)
+                return as_dense(check_indices(found))
             self._set_columns(X, found[0].shape[1])
-            return as_dense(found[0]), found[1]
+            return as_dense(check_indices(found[0])), found[1]
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset:
             self._set_columns(X, X.shape[1])

@@ -20,7 +20,7 @@ from ..data.row_block import Sizes
 from .bins import Column
 from .design import as_dense, encode, values_of
 from .kernels import scatter
-from .rows import CodedRows, cell_moments, products, pullbacks
+from .rows import CodedRows, cell_moments, dense_matrix, products, pullbacks
 from .terms import Basis, Term, cell_codes
 from .value_counts import Values, add_values, finish_counts, limit_of, merge_counts, no_values
 
@@ -101,6 +101,9 @@ class CodedMatrix:
     def __matmul__(self, w: np.ndarray) -> np.ndarray:
         return products(self.codes, self.basis, w)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return dense_matrix(self.codes, self.basis).astype(dtype or np.float64, copy=False)
+
     def __getitem__(self, rows: Any) -> CodedMatrix:
         return CodedMatrix(self.codes[rows], self.basis)
 
@@ -118,6 +121,13 @@ class CodedMatrix:
             chosen = np.ones(len(self), dtype=bool) if folds is None else folds == fold
             found.append(cell_moments(self.codes, self.basis, positive, weights, chosen, np.array([False, True])))
         return found
+
+    def class_columns(
+        self, positive: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the weight of each class, and mean and centred sum of squares of each column in it."""
+        (moments,) = self.class_moments(positive, weights, None, 1)
+        return moments.weight, moments.mean, np.diagonal(moments.scatter, axis1=1, axis2=2)
 
     def cell_mass(self, weights: np.ndarray) -> np.ndarray:
         """Return the weight of the rows in each cell."""

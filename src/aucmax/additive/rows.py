@@ -36,6 +36,17 @@ def pullbacks(codes: np.ndarray, basis: Basis, g: np.ndarray) -> np.ndarray:
     return np.array([pullbacks(codes, basis, np.ascontiguousarray(column)) for column in g.T]).T
 
 
+def dense_matrix(codes: np.ndarray, basis: Basis) -> np.ndarray:
+    """Return D T, shape (n, K)."""
+    table, edges = np.zeros((basis.n_cells + 1, basis.n_cells)), basis.edges
+    for a, b, T in zip(edges[:-1], edges[1:], basis.blocks, strict=True):
+        table[a:b, a:b] = T
+    matrix = np.zeros((len(codes), basis.n_cells))
+    for t, (a, b) in enumerate(itertools.pairwise(edges)):
+        matrix[:, a:b] = table[codes[:, t], a:b]
+    return matrix
+
+
 def cell_moments(
     codes: np.ndarray,
     basis: Basis,
@@ -141,12 +152,7 @@ class CodedRows(MemoryRows):
 
     def dense(self) -> MemoryRows:
         """Return the same rows with their matrix."""
-        table, edges = np.zeros((self.n_features + 1, self.n_features)), self.basis.edges
-        for a, b, T in zip(edges[:-1], edges[1:], self.basis.blocks, strict=True):
-            table[a:b, a:b] = T
-        matrix = np.zeros((self.n_rows, self.n_features))
-        for t, (a, b) in enumerate(itertools.pairwise(edges)):
-            matrix[:, a:b] = table[self.codes[:, t], a:b]
+        matrix = dense_matrix(self.codes, self.basis)
         return MemoryRows(matrix, self.y, self.classes, self.sample_weight, self.groups)
 
     # Other views of the same rows

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .threads import gram
+
 BLOCK = 1 << 13
 
 
@@ -34,7 +36,7 @@ def dense_moments(
     rest = average(Z, weights, total)
     if weights is not None:
         Z *= np.sqrt(weights)[:, None]
-    scatter = Z.T @ Z
+    scatter = gram(Z)
     scatter -= np.outer(rest * total, rest)
     return shift + rest, scatter
 

@@ -566,8 +566,8 @@ def moments_memory(n_features: int, n_parts: int) -> int:
 
 def pack(block: RowBlock) -> list[Any]:
     """Return the rows of a block in a form that a checkpoint can hold."""
-    t = block.targets
-    return [block.X, t.positive, t.sample_weight, t.groups]
+    X, t = block.X, block.targets
+    return [X if sparse.issparse(X) else np.asarray(X), t.positive, t.sample_weight, t.groups]
 
 
 def unpack(blocks: list[list[Any]], classes: np.ndarray) -> MemoryRows:

@@ -17,7 +17,7 @@ from .moments import DENSE_FROM, ClassMoments, check_no_overflow, grouped_moment
 from .protocol import FoldModels, Round, Targets
 from .ranking import areas
 from .scores import ScoreGrid, ScoreHistogram, ScoreMoments
-from .threads import map_spans, map_threads
+from .threads import N_SPANS, SHARED_FROM, cut_rows, map_spans, map_threads
 from .validation import check_class_weights
 
 
@@ -181,10 +181,15 @@ class MemoryRows(MatrixRows, MemorySpace):
             out = X.T @ g
         else:  # on tall X, BLAS takes less than half the time by blocks
             shift = center if many else shift
-            out = np.zeros((self.n_features, *g.shape[1:]))
-            for start in range(0, self.n_rows, BLOCK):
-                block = self.X[start : start + BLOCK]
-                out += (block - shift if many else block).T @ g[start : start + BLOCK]
+
+            def one_span(span: slice) -> np.ndarray:
+                out = np.zeros((self.n_features, *g.shape[1:]))
+                for start in range(span.start, span.stop, BLOCK):
+                    part = slice(start, min(start + BLOCK, span.stop))
+                    out += (self.X[part] - shift if many else self.X[part]).T @ g[part]
+                return out
+
+            out = sum(map_threads(one_span, product_spans(self.X)), np.zeros(()))
         return out if center is None else out - np.multiply.outer(center - shift, g.sum(axis=0))
 
     def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
@@ -368,12 +373,23 @@ class MemoryHeldOut:
 
 def scores_of(X: Any, W: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """Return X[rows] @ W for W of shape (n_features,) or (n_features, L), columns contiguous."""
-    if rows is None and (sparse.issparse(X) or X.dtype == np.float64):
+    spans = [slice(0, X.shape[0])] if sparse.issparse(X) else product_spans(X)
+    if rows is None and len(spans) == 1 and (sparse.issparse(X) or X.dtype == np.float64):
         return np.asfortranarray(X @ W)
     n_rows = X.shape[0] if rows is None else len(rows)
     out = np.empty((*W.shape[1:], n_rows))
-    for start in range(0, n_rows, BLOCK):  # by blocks, so that only a block of rows is copied at a time
-        part = slice(start, start + BLOCK)
-        block = X[part] if rows is None else X[rows[part]]
-        out[..., part] = (block @ W).T
+
+    def one_span(span: slice) -> None:
+        for start in range(span.start, span.stop, BLOCK):  # by blocks, so that only a block of rows is copied at a time
+            part = slice(start, min(start + BLOCK, span.stop))
+            block = X[part] if rows is None else X[rows[part]]
+            out[..., part] = (block @ W).T
+
+    for _ in map_threads(one_span, spans if rows is None else [slice(0, n_rows)]):
+        pass
     return out.T
+
+
+def product_spans(X: Any) -> list[slice]:
+    """Return slices that cover the rows of a dense X; if it is large, several, which threads share in products."""
+    return cut_rows(X.shape[0], N_SPANS if X.size >= SHARED_FROM else 1)

@@ -266,7 +266,10 @@ def empty_statistics(n_features: int) -> State:
 def add_statistics(state: State, block: RowBlock) -> None:
     """Add a block, which may have more columns than those before it, to the statistics of the columns."""
     X, t = block.X, block.targets
-    weight, means, squares = class_columns(X, t.positive, t.sample_weight)
+    if hasattr(X, "class_columns"):
+        weight, means, squares = X.class_columns(t.positive, t.sample_weight)
+    else:
+        weight, means, squares = class_columns(X, t.positive, t.sample_weight)
     for name in ("means", "squares"):
         state[name] = np.pad(state[name], ((0, 0), (0, X.shape[1] - state[name].shape[1])))
     state.update(merge_statistics(state, {"weight": weight, "means": means, "squares": squares}))

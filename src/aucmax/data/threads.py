@@ -1,13 +1,19 @@
-"""Threads for work that BLAS does not run well in parallel: it would leave cores idle or let threads wait."""
+"""Threads that share work in pieces which do not depend on their number, so that the weights do not either.
+
+BLAS cuts a sum into as many parts as it has threads, and its last bits follow. So a fit gives BLAS one thread, and
+shares its large products itself: rows in spans, matrices in panels. BLAS would also leave cores idle where columns are
+few, and let threads wait for each other in small steps.
+"""
 
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
@@ -15,18 +21,43 @@ Result = TypeVar("Result")
 
 # Rows are cut into this many spans on every machine, so that the number of cores does not change the order of sums.
 N_SPANS = 8
-# Below this many columns BLAS does not run X.T @ X well in parallel (1.08 times faster on two cores at 54 columns), so
-# threads share the rows (1.8 times faster). With more columns BLAS uses all cores itself.
-BLAS_THREADS_FROM = 256
+# Below this many columns threads share the rows of X.T @ X, and with more of them the columns of the result: each span
+# of rows would have a result of its own.
+PANELS_FROM = 256
+PANEL = 128  # columns
+# Values of X from which threads share a product with it. To start them takes 0.1 ms, and the product 2 ms.
+SHARED_FROM = 1 << 22
 
 _lock = threading.Lock()
-_n_holders = 0
+_n_holders, _n_before = 0, 1
 _limit: Any = None
+_here = threading.local()
 
 
 @cache
 def _blas() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401  # SciPy has a BLAS of its own, which is found once it is loaded
+
     return ThreadpoolController().select(user_api="blas")
+
+
+def count_threads() -> int:
+    """Return how many threads may share work: those that BLAS has, or had before a limit; one inside of shared work."""
+    if getattr(_here, "is_sharing", False):
+        return 1
+    with _lock:
+        return _n_before if _n_holders else _count_blas()
+
+
+def _take_control() -> None:
+    """Let this thread set limits: from 3.8 on, threadpoolctl ignores all threads but the first that did."""
+    for library in _blas().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
+def _count_blas() -> int:
+    return max((library["num_threads"] for library in _blas().info()), default=1)
 
 
 @contextmanager
@@ -36,9 +67,11 @@ def one_blas_thread() -> Iterator[None]:
     An eigendecomposition is a long sequence of small steps. On two busy cores, its threads waited for each other so
     long that it took 10 to 70 times as long as on one (order 256 to 784).
     """
-    global _n_holders, _limit
+    global _n_holders, _n_before, _limit
     with _lock:
         if _n_holders == 0:
+            _n_before = _count_blas()
+            _take_control()
             _limit = _blas().limit(limits=1)
         _n_holders += 1
     try:
@@ -47,29 +80,55 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _n_holders -= 1
             if _n_holders == 0:
+                _take_control()
                 _limit.restore_original_limits()
-
-
-def blas_threads(rows: Any) -> AbstractContextManager[None]:
-    """Limit BLAS to one thread while solvers iterate on sparse rows, where it only computes inner products."""
-    return one_blas_thread() if rows.is_sparse else nullcontext()
+                _take_control()  # and give it to whoever comes next
 
 
 def map_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
     """Yield `function` of each item, in order, computed on as many threads as BLAS may use.
 
-    BLAS itself uses one thread meanwhile. The function must release the interpreter lock most of the time.
+    BLAS itself uses one thread meanwhile. The function must release the interpreter lock most of the time. What it
+    shares itself stays on its thread.
     """
-    n_threads = min(len(items), max((library["num_threads"] for library in _blas().info()), default=1))
+    n_threads = min(len(items), count_threads())
     if n_threads <= 1:
         yield from map(function, items)
     else:
-        with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(n_threads, initializer=_begin_sharing) as pool:
             yield from pool.map(function, items)
+
+
+def _begin_sharing() -> None:
+    _here.is_sharing = True
 
 
 def map_spans(function: Callable[[slice], Result], n_rows: int, step: int, n_features: int) -> Iterator[Result]:
     """Yield `function` of slices that cover the rows, each with at least `step` rows, or one slice with all rows."""
-    n_spans = 1 if n_features >= BLAS_THREADS_FROM else max(1, min(N_SPANS, n_rows // step))
+    n_spans = 1 if n_features >= PANELS_FROM else max(1, min(N_SPANS, n_rows // step))
+    return map_threads(function, cut_rows(n_rows, n_spans))
+
+
+def cut_rows(n_rows: int, n_spans: int) -> list[slice]:
+    """Return slices that cover the rows, of equal lengths up to one."""
     edges = [n_rows * k // n_spans for k in range(n_spans + 1)]
-    return map_threads(function, [slice(*pair) for pair in itertools.pairwise(edges)])
+    return [slice(*pair) for pair in itertools.pairwise(edges)]
+
+
+def gram(Z: Any) -> Any:
+    """Return Z.T @ Z for an array of shape (n_rows, n_columns); threads share its columns if there are many."""
+    n_columns = Z.shape[1]
+    if n_columns < PANELS_FROM:
+        return Z.T @ Z
+    out = np.empty((n_columns, n_columns))
+
+    def fill(start: int) -> None:
+        stop = min(start + PANEL, n_columns)
+        panel = Z[:, start:stop]
+        out[start:stop, start:stop] = panel.T @ panel
+        np.matmul(Z[:, stop:].T, panel, out=out[stop:, start:stop])
+        out[start:stop, stop:] = out[stop:, start:stop].T
+
+    for _ in map_threads(fill, range(0, n_columns, PANEL)):
+        pass
+    return out

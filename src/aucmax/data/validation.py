@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..csr_indices import check_csr
 from ..sklearn_releases import check_sample_weight
 from .arrays import on_device, to_numpy
 
@@ -166,9 +167,19 @@ def check_class_weights(totals: np.ndarray, classes: np.ndarray) -> None:
             raise ValueError(f"AUC needs two classes, but class {label!r} has no row with a weight above 0.")
 
 
+def check_indices(X: Any) -> Any:
+    """Return X; raise a ValueError if it is CSR with an index that leads out of its arrays."""
+    if sparse.issparse(X):
+        try:
+            check_csr(X.data, X.indices, X.indptr, X.shape)
+        except ValueError as error:
+            raise ValueError(f"X is not a valid CSR matrix: {error}") from None
+    return X
+
+
 def canonical(X: Any) -> Any:
     """Return X, or a canonical copy if X is CSR with unsorted or repeated column indices."""
-    if sparse.issparse(X) and not X.has_canonical_format:
+    if sparse.issparse(check_indices(X)) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X

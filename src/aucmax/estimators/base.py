@@ -20,11 +20,13 @@ from ..data.elsewhere import rows_elsewhere
 from ..data.machine_memory import check_columns
 from ..data.memory import MemoryRows, scores_of
 from ..data.protocol import Rows
+from ..data.threads import one_blas_thread
 from ..data.validation import (
     ONE_AFTER_THE_OTHER,
     STAYS_ON_DEVICE,
     canonical,
     check_groups,
+    check_indices,
     check_labels,
     check_weights,
     find_classes,
@@ -45,14 +47,18 @@ NUMBERS = "biuf"  # kinds of labels that arrays on a device can hold
 
 
 def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a fitting method: if it fails, the estimator is left unchanged, and its callbacks end."""
+    """Decorate a fitting method: if it fails, the estimator is left unchanged, and its callbacks end.
+
+    BLAS has one thread meanwhile, so that the number of threads changes no bit of the weights.
+    """
 
     @functools.wraps(method)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = self.__dict__.copy()
         try:
             try:
-                return method(self, *args, **kwargs)
+                with one_blas_thread():
+                    return method(self, *args, **kwargs)
             finally:
                 end_callbacks(self)
         except BaseException:
@@ -209,6 +215,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return device_scores(X, self.coef_[0]) + float(self.intercept_[0])
         with naming_text(X):
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_indices(X)
         with np.errstate(over="ignore", invalid="ignore"):
             return check_finite(scores_of(X, self.coef_[0]) + self.intercept_[0])
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
+from ..csr_indices import check_csr
 from .paths import File, is_of_the_disk
 from .roles import check_role, check_width, listed
 from .source import BLOCK_BYTES, Block, Options, Source
@@ -154,6 +155,8 @@ class DenseRows:
         version = npy.read_magic(self._stream)
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         self.shape, in_columns, self.dtype = read_header(self._stream)
+        if min(self.shape, default=0) < 0:
+            raise ValueError(f"{self.shape} is no shape of an array")
         self.width = math.prod(self.shape[1:])
         self.row_bytes = max(1, self.width) * max(8, self.dtype.itemsize)
         self._first_byte = self._stream.tell()
@@ -179,10 +182,10 @@ class CSRRows:
         if self.format != "csr":
             return
         data, indices, indptr, shape = (read_whole(archive, name) for name in CSR_NAMES)
+        check_csr(data, indices, indptr, shape.tolist())
         self._X = sparse.csr_array(
             (data.astype(np.float64, casting="same_kind"), indices, indptr), shape=tuple(shape.tolist())
         )
-        self._X.check_format(full_check=True)
         self._X.sum_duplicates()
         self.dtype, self.shape, self.width = data.dtype, self._X.shape, self._X.shape[1]
         self.row_bytes = max(1, (12 * self._X.nnz + 4 * self.shape[0]) // max(1, self.shape[0]))

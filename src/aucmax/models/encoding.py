@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from ..csr_indices import check_csr
 from .checks import array, check_shape
 from .names import find, name_of
 from .schemas import check_estimator, check_moments
@@ -215,9 +216,9 @@ def _decode_named_tuple(description: Any, tensors: Tensors) -> Any:
 
 def _decode_csr(description: Any, tensors: Tensors) -> Any:
     data, indices, indptr = decode(description["parts"], tensors)
+    check_csr(data, indices, indptr, (len(indptr) - 1, description["n_columns"]))
     matrix = find(description["csr"], "csr")((len(indptr) - 1, description["n_columns"]), dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr  # the constructor would change the index type
-    matrix.check_format(full_check=True)
     return matrix
 
 

@@ -39,7 +39,6 @@ from ..data.memory import MemorySpace
 from ..data.moments import ClassMoments
 from ..data.protocol import Rows, Targets, Vector
 from ..data.ranking import aucs_of_scores
-from ..data.threads import blas_threads
 from ..losses import find_loss
 from ..losses.hinges import Hinge, SmoothHinge
 from ..losses.squared import PairwiseLoss, Point
@@ -160,14 +159,13 @@ class NewtonProblem:
         self.n_iter = 0
         last: list[Iterate] = []
         V = np.empty((len(alphas), self.rows.n_features))
-        with blas_threads(self.rows):
-            for k, alpha in enumerate(alphas):
-                # Large alphas may need no step, since no pair reaches the margin: then the square loss starts the next.
-                known = k < len(squares) and self.n_iter == 0
-                start = self.start(squares[k], alpha) if known or not last else self.combined(last, float(alpha))
-                at = self.minimiser(start, float(alpha), tol if len(alphas) == 1 else self.relaxed(tol, start, alpha))
-                last = [at, *last[:1]]
-                V[k] = at.v
+        for k, alpha in enumerate(alphas):
+            # Large alphas may need no step, since no pair reaches the margin: then the square loss starts the next.
+            known = k < len(squares) and self.n_iter == 0
+            start = self.start(squares[k], alpha) if known or not last else self.combined(last, float(alpha))
+            at = self.minimiser(start, float(alpha), tol if len(alphas) == 1 else self.relaxed(tol, start, alpha))
+            last = [at, *last[:1]]
+            V[k] = at.v
         return V / self.square.scale
 
     def path_of_few_pairs(self, few: FewPairs, alphas: np.ndarray, tol: float) -> FewPairsPath:
@@ -185,9 +183,8 @@ class NewtonProblem:
             (w,) = self.path(np.array([candidate.alpha]), tol)
         else:
             self.n_iter = 0
-            with blas_threads(self.rows):
-                at = self.start(start * finite(self.square.scale), candidate.alpha)
-                at = self.minimiser(at, candidate.alpha, tol)
+            at = self.start(start * finite(self.square.scale), candidate.alpha)
+            at = self.minimiser(at, candidate.alpha, tol)
             w = at.v / self.square.scale
         return Solution(w, max(self.n_iter, 1), self.gap)
 
@@ -445,8 +442,7 @@ class HingeProblem(NewtonProblem):
         check_positive(alpha)
         self.n_iter = 0
         v = self.square.solutions(np.array([alpha]), tol)[0] if start is None else start * finite(self.square.scale)
-        with blas_threads(self.rows):
-            at = self.certified(self.start(v, alpha), alpha, tol)
+        at = self.certified(self.start(v, alpha), alpha, tol)
         return Solution(at.v / self.square.scale, max(self.n_iter, 1), self.gap)
 
     def certified(self, at: Iterate, alpha: float, tol: float) -> Iterate:
@@ -561,18 +557,17 @@ class SigmoidProblem(NewtonProblem):
         Once the loss is 1 - AUC up to `STEEP`, or the ranking perfect, smaller alphas keep the weights.
         """
         V, aucs = np.empty((len(alphas), len(v))), np.empty(len(alphas))
-        with blas_threads(self.rows):
-            scores = self.scores(v)
-            at = Iterate(v, scores, self.loss(self.rows, scores))
-            last: list[Iterate] = []
-            for k, alpha in enumerate(alphas):
-                start = self.combined(last, float(alpha)) if last else at
-                relaxed = self.relaxed(STEEPER * tol, start, alpha)
-                at, _ = self.minimise(self.loss, start, alpha, relaxed * self.steepness * self.size)
-                last = [at, *last[:1]]
-                V[k:], aucs[k:] = at.v, aucs_of_scores(self.rows, at.scores)[0]
-                if aucs[k] == 1 or at.point.value <= (1 + STEEP) * (1 - aucs[k]):
-                    break
+        scores = self.scores(v)
+        at = Iterate(v, scores, self.loss(self.rows, scores))
+        last: list[Iterate] = []
+        for k, alpha in enumerate(alphas):
+            start = self.combined(last, float(alpha)) if last else at
+            relaxed = self.relaxed(STEEPER * tol, start, alpha)
+            at, _ = self.minimise(self.loss, start, alpha, relaxed * self.steepness * self.size)
+            last = [at, *last[:1]]
+            V[k:], aucs[k:] = at.v, aucs_of_scores(self.rows, at.scores)[0]
+            if aucs[k] == 1 or at.point.value <= (1 + STEEP) * (1 - aucs[k]):
+                break
         return V, aucs
 
     def follow_few_pairs(

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..data.protocol import Rows, Vector
 from ..data.scores import ScoreMoments
-from ..data.threads import blas_threads
 from ..losses.smooth_auc import SmoothAUC, UnitScores
 from .candidate import Candidate, Solution
 from .newton import NewtonProblem, finite
@@ -50,9 +49,8 @@ class SmoothAUCProblem(NewtonProblem):
 
     def descended(self, w: np.ndarray, alpha: float) -> np.ndarray:
         """Return the end of the descent from weights of the unscaled columns."""
-        with blas_threads(self.rows):
-            v = w * finite(self.square.scale)
-            return self.descend(v, self.scores(v), alpha)[0] / self.square.scale
+        v = w * finite(self.square.scale)
+        return self.descend(v, self.scores(v), alpha)[0] / self.square.scale
 
     def descend(self, v: np.ndarray, scores: Vector, alpha: float) -> tuple[np.ndarray, Vector]:
         """Return weights and scores at the end of the descent from v."""

@@ -45,7 +45,7 @@ from ..data.arrays import namespace, place_beside, to_numpy
 from ..data.moments import ClassMoments, covariance_shares, spread
 from ..data.protocol import Rows, Vector
 from ..data.scores import ScoreMoments
-from ..data.threads import blas_threads, one_blas_thread
+from ..data.threads import one_blas_thread
 from .candidate import Candidate, Solution
 from .quadratic import MomentQuadratic, RowQuadratic
 
@@ -234,10 +234,7 @@ class RowProblem(SquareProblem):
         """Return the minimisers for X / scale; conjugate gradients warn if a relative residual stays above `tol`."""
         if self.solver == "dual":
             return dual_path(self.rows, alphas, self.scale, self.center - self.shift, self.shares)
-        with blas_threads(self.rows):
-            solutions, self.n_iter, residual = shifted_cg(
-                self.quadratic().matvec, self.delta, alphas, tol, self.max_iter
-            )
+        solutions, self.n_iter, residual = shifted_cg(self.quadratic().matvec, self.delta, alphas, tol, self.max_iter)
         if residual > tol:
             warnings.warn(
                 f"Conjugate gradients stopped at max_iter={self.max_iter} with a relative residual of "
