@@ -127,13 +127,13 @@ def paint_steps(axes: Axes, curve: Curve, colours: Mapping[str, Any]) -> None:
     borders = np.clip(borders, finite.min(initial=0.0), finite.max(initial=0.0))
     values, errors = curve.values[:n], WIDE * curve.errors[:n]
     axes.stairs(values, borders, baseline=None, color=colours["accent"], linewidth=1.6)
-    band = {"color": colours["accent"], "alpha": AREA_ALPHA, "linewidth": 0}
-    axes.stairs(values + errors, borders, baseline=values - errors, fill=True, **band)
+    band = axes.stairs(values + errors, borders, baseline=values - errors, fill=True, color=colours["accent"])
+    band.set(alpha=AREA_ALPHA, linewidth=0)
     if len(curve.values) > n:
         place = borders[-1] + GAP * (float(np.ptp(borders)) or 1.0)
         axes.errorbar(place, curve.values[n], WIDE * curve.errors[n], fmt="o", color=colours["other"])
-        beside = {"xytext": (-6, 0), "textcoords": "offset points", "ha": "right", "va": "center", "fontsize": "small"}
-        axes.annotate("missing", (place, curve.values[n]), color=colours["muted"], **beside)
+        text = axes.annotate("missing", (place, curve.values[n]), (-6, 0), textcoords="offset points")
+        text.set(ha="right", va="center", fontsize="small", color=colours["muted"])
     widths = np.diff(borders)
     density = np.divide(curve.share[:n], widths, out=np.zeros(n), where=widths > 0)
     paint_density(axes, density, borders, colours)
