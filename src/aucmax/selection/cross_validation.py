@@ -198,7 +198,8 @@ def cross_validate_path(
 
 def check_alphas(alphas: Any) -> np.ndarray:
     """Return regularisation strengths in decreasing order."""
-    alphas = check_array(alphas, ensure_2d=False, dtype=np.float64, input_name="alphas")
+    # An array already, since scikit-learn 1.6 takes no tuple where array_api_dispatch is on.
+    alphas = check_array(np.asarray(alphas), ensure_2d=False, dtype=np.float64, input_name="alphas")
     if alphas.ndim != 1 or np.any(alphas < 0):
         raise ValueError(f"alphas must be a sequence of nonnegative numbers, got {alphas!r}.")
     return np.sort(alphas)[::-1]
