@@ -11,8 +11,9 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
-# The same with the lowest versions that pyproject.toml allows; TESTS names what is run.
-TESTS ?= tests
+# The same with the lowest versions that pyproject.toml allows; TESTS names what is run. Benchmarks are no part of the
+# package: they run with the pinned versions only.
+TESTS ?= tests --ignore=tests/benchmarks
 test-lowest: .venv-lowest/.installed
 	.venv-lowest/bin/python -m pytest -q -n auto --dist worksteal $(TESTS)
 
