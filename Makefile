@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-lowest test-wheel test-data lint types check bench defaults variants losses algorithms which stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs constraints clean
+.PHONY: demo test test-lowest test-lowest-quick test-wheel test-data lint types check bench defaults variants losses algorithms which stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -11,10 +11,20 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
-# The same with the lowest versions that pyproject.toml allows; TESTS names what is run.
-TESTS ?= tests
+# The same with the lowest versions that pyproject.toml allows; TESTS names what is run. Benchmarks are no part of the
+# package: they run with the pinned versions only.
+TESTS ?= tests --ignore=tests/benchmarks
 test-lowest: .venv-lowest/.installed
 	.venv-lowest/bin/python -m pytest -q -n auto --dist worksteal $(TESTS)
+
+# The part of it where releases differ most: callbacks and validation, scikit-learn's checks of one estimator of each kind,
+# model files, frames of pandas, polars and Arrow, figures, the command line, Dask, arrays of the array API standard, and the
+# ONNX export. It takes three minutes of one core. CI runs this part, the workflow on GitHub all.
+RELEASES := tests/estimators tests/models/test_model_file.py tests/tables tests/report tests/cli/test_json.py \
+	tests/data/test_dask.py tests/test_device.py tests/test_metrics.py tests/test_onnx_export.py tests/test_packaging.py
+test-lowest-quick: .venv-lowest/.installed
+	.venv-lowest/bin/python -m pytest -q -n auto --dist worksteal $(RELEASES) \
+		-k "not test_estimator_check or GaussianAUC or SOLAM or KMeansNystroem or TableEncoder"
 
 .venv-lowest/.installed: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv .venv-lowest

@@ -46,9 +46,14 @@ autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-# All checks but those for examples, references and long texts in every method, and for types of what is returned and of
-# parameters that are "as in" another class. The fields of named tuples are attributes, not parameters.
-numpydoc_validation_checks = {"all", "ES01", "EX01", "SA01", "RT01", "RT02", "PR04"}
+numpydoc_validation_checks = {
+    "all",  # except for
+    "ES01",  # a second paragraph everywhere: one sentence is enough for most methods
+    "EX01",  # an example in every method: a test asks for one in every class and function
+    "SA01",  # references in every method
+    "RT02",  # no names for what is returned: scikit-learn has them
+}
+# The fields of named tuples are attributes, not parameters.
 numpydoc_validation_exclude = {r"\.(AUCInterval|AUCComparison|PathCV|Comparison|Evaluation|Confusion|RocCurve|Report)$"}
 
 # The gallery

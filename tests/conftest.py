@@ -4,6 +4,7 @@ import hashlib
 import logging
 import os
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,15 @@ import pytest
 # scikit-learn's check of array API input runs only with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-# A cached kernel does not notice an edit in another file that it calls, so the cache is keyed by those.
+# A cached kernel does not notice an edit in another file that it calls, and a release of Numba throws away what another
+# has cached, so the cache is keyed by both.
 _folder = Path(__file__).parents[1] / "src" / "aucmax"
 _names = (
     "jit.py",
     *(f"stochastic/{name}.py" for name in ("row_access", "averaged_weights", "proximal", "row_buffers")),
 )
 _shared = b"".join((_folder / name).read_bytes() for name in _names)
-_key = hashlib.sha256(_shared).hexdigest()[:16]
+_key = hashlib.sha256(_shared + version("numba").encode()).hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"aucmax-kernels-{_key}"))
 
 

@@ -72,6 +72,6 @@ def normal_equations(rows, scale=1.0):
     for c in range(2):
         Z, w = X[rows.y == c], weights[rows.y == c]
         means.append(np.average(Z, axis=0, weights=w))
-        M = M + np.atleast_2d(np.cov(Z, rowvar=False, aweights=w, bias=True))
+        M = M + np.atleast_2d(np.cov(Z.T, aweights=w, bias=True))
     delta = means[1] - means[0]
     return (M + np.outer(delta, delta)) / np.outer(scale, scale), delta / scale

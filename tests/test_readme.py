@@ -71,3 +71,4 @@ def test_the_commands_are_targets_of_the_makefile():
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     assert len(BLOCKS) >= 2
     assert {"demo", "docs", "test"} <= set(re.findall(r"make ([a-z-]+)", README)) <= targets
+    assert set(re.findall(r"^make ([a-z-]+)", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)) <= targets

@@ -27,7 +27,15 @@ WITH_CODE = [path for path in [*PAGES, DOCS / "variants.md"] if "```python\n" in
 def test_no_page_with_code_is_left_out():
     elsewhere = {DOCS / "command_line.md", DOCS / "where.md"}
     written = [path for path in DOCS.rglob("*.md") if not {"auto_examples", "generated"} & set(path.parts)]
-    assert {path for path in written if "```python\n" in path.read_text()} == {*WITH_CODE, *elsewhere}
+    assert {path for path in written if "```py" in path.read_text()} == {*WITH_CODE, *elsewhere}
+    languages = {each for path in written for each in re.findall(r"^ *```(\w+)", path.read_text(), re.MULTILINE)}
+    assert languages == {"python", "sh"}
+
+
+def test_no_page_with_commands_is_left_out():
+    """Those of CONTRIBUTING.md are targets of the Makefile; the others run in test_readme.py."""
+    written = [path for path in DOCS.rglob("*.md") if not {"auto_examples", "generated"} & set(path.parts)]
+    assert {path.name for path in written if "```sh" in path.read_text()} == {"index.md", "start.md", "command_line.md"}
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=names_of(WITH_CODE))
@@ -67,6 +75,13 @@ def test_the_reference_has_every_public_name():
     listed = re.findall(r"^   ([A-Za-z_]\w*)$", (DOCS / "api.md").read_text(), re.MULTILINE)
     assert len(listed) == len(set(listed))
     assert set(listed) == set(aucmax.__all__) - {"__version__"}
+
+
+def test_every_class_and_function_of_the_reference_has_an_example():
+    results = {"AUCComparison", "AUCInterval", "PathCV"}  # what functions with an example return
+    own = set(aucmax.__all__) - {"__version__", "ProgressBar"}  # that of scikit-learn, where it has one
+    without = {name for name in own if "\nExamples\n----" not in inspect.getdoc(getattr(aucmax, name))}
+    assert without == results
 
 
 # The flow chart

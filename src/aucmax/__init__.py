@@ -16,8 +16,8 @@ _HOME = {
     "BlendDisplay": "report.blend_displays",
     "CandidatesDisplay": "report.blend_displays",
     "ClassMoments": "data.moments",
-    "CurvesDisplay": "additive.displays",
-    "ImportanceDisplay": "additive.displays",
+    "CurvesDisplay": "report.curves_display",
+    "ImportanceDisplay": "report.importance_display",
     "KMeansNystroem": "nystroem",
     "TableEncoder": "table_encoder",
     "PathDisplay": "report.path_display",
@@ -58,8 +58,6 @@ __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
     from .additive.classifier import AdditiveAUCClassifier as AdditiveAUCClassifier
-    from .additive.displays import CurvesDisplay as CurvesDisplay
-    from .additive.displays import ImportanceDisplay as ImportanceDisplay
     from .additive.scorecard import Scorecard as Scorecard
     from .algorithms.asam import ASAM as ASAM
     from .algorithms.cbr import CBR as CBR
@@ -106,6 +104,8 @@ if TYPE_CHECKING:
     from .nystroem import KMeansNystroem as KMeansNystroem
     from .report.blend_displays import BlendDisplay as BlendDisplay
     from .report.blend_displays import CandidatesDisplay as CandidatesDisplay
+    from .report.curves_display import CurvesDisplay as CurvesDisplay
+    from .report.importance_display import ImportanceDisplay as ImportanceDisplay
     from .report.path_display import PathDisplay as PathDisplay
     from .report.roc_display import ROCDisplay as ROCDisplay
     from .report.scores_display import ScoresDisplay as ScoresDisplay

@@ -116,8 +116,8 @@ def move_centers(X: Any, centers: Any) -> tuple[Any, Any]:
     together = xp.concat(labels)
     refill_empty(X, centers, together, sums, counts)
     largest = sums[int(xp.argmax(counts)), :] / xp.max(counts)
-    some = counts[:, None] > 0
-    return xp.where(some, sums / xp.where(some, counts[:, None], 1.0), largest), together
+    each = counts[:, None]
+    return xp.where(each > 0, sums / xp.where(each > 0, each, xp.ones_like(each)), largest), together
 
 
 def refill_empty(X: Any, centers: Any, labels: Any, sums: Any, counts: Any) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -298,8 +299,10 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if sparse.issparse(X):  # KMeans needs 32-bit indices
             sample.indices, sample.indptr = sample.indices.astype(np.int32), sample.indptr.astype(np.int32)
         kmeans = KMeans(n_components, n_init=1, max_iter=self.kmeans_iter, copy_x=False, random_state=rng)
-        # On several threads the sums of k-means have no fixed order, and the centres differ in their last bits.
-        with threadpool_limits(limits=1, user_api="openmp"), warnings.catch_warnings():
+        # On several threads the sums of k-means have no fixed order, and the centres differ in their last bits. With
+        # array_api_dispatch, which NumPy arrays do not need, KMeans of scikit-learn 1.6 fails.
+        plain = config_context(array_api_dispatch=False)
+        with plain, threadpool_limits(limits=1, user_api="openmp"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than centres: some are equal
             return kmeans.fit(sample).cluster_centers_.astype(X.dtype)
 

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
 from aucmax import AdditiveAUCClassifier, CurvesDisplay, ImportanceDisplay
+from aucmax.additive.curves import curve_of
 from aucmax.additive.importance import auc_lost_without
 
 X, Y = mixed_rows()
@@ -33,10 +34,24 @@ def test_curves_are_log_odds_with_their_intervals():
     assert_allclose(numeric.values, MODEL.calibration_[0] * MODEL.coef_[0, : len(numeric.values)])
     assert (numeric.errors > 0).all()
     assert_allclose([curve.share.sum() for curve in display.curves], 1)
-    (line,) = [line for line in display.axes_[0].lines if len(line.get_xdata()) > 2]
-    assert_allclose(line.get_ydata()[:-1], numeric.values[:-1])
-    band = display.axes_[0].collections[0].get_paths()[0].vertices[:, 1]
-    assert_allclose(band.max(), (numeric.values + 1.96 * numeric.errors)[:-1].max())
+    steps, band, density = (patch.get_data() for patch in display.axes_[0].patches)
+    assert_allclose(steps.values, numeric.values[:-1])
+    assert_allclose(steps.edges, [*numeric.low, numeric.high[-1]])
+    assert_allclose(band.values - steps.values, 1.96 * numeric.errors[:-1])
+    assert_allclose(steps.values - band.baseline, 1.96 * numeric.errors[:-1])
+    areas = density.values * np.diff(density.edges)
+    assert_allclose(areas / areas.sum(), numeric.share[:-1] / numeric.share[:-1].sum())
+    points = display.axes_[1].lines[0]
+    assert_allclose(points.get_ydata(), levels.values)
+
+
+@pytest.mark.parametrize("column", [0, 2], ids=["numeric", "levels"])
+def test_the_density_lies_below_the_curve(column):
+    (ax,) = CurvesDisplay.from_estimator(MODEL, columns=[column]).axes_
+    curve = curve_of(MODEL, column)
+    low, high = ax.get_ylim()
+    top = low + (high - low) * ax.patches[-1].get_data().values.max()
+    assert top < (curve.values - 1.96 * curve.errors).min()
 
 
 def test_by_default_the_curves_that_vary_most_come_first():

@@ -59,7 +59,7 @@ def numpy_moments(X, y, weights=None):
         result.weight[c] = w.sum()
         if w.sum() > 0:
             result.mean[c] = np.average(Z, axis=0, weights=w)
-            result.scatter[c] = w.sum() * np.cov(Z, rowvar=False, aweights=w, bias=True)
+            result.scatter[c] = w.sum() * np.cov(Z.T, aweights=w, bias=True)
     return result
 
 

@@ -111,6 +111,11 @@ class Scorecard:
         """Return all lines of the scorecard, the curves of the columns first.
 
         Neighbouring bins of a number that have the same points are one line.
+
+        Returns
+        -------
+        lines : list of Entry
+            Column, values, points and share of the training rows of each line.
         """
         entries = []
         for term, points, mass in self._lines():
@@ -142,6 +147,11 @@ class Scorecard:
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
             Rows.
+
+        Returns
+        -------
+        points : ndarray of shape (n_samples, n_terms)
+            Whole points.
         """
         whole = np.append(np.concatenate(self.points), 0)
         return whole[self.model._cells(self._codes(X))]
@@ -156,6 +166,11 @@ class Scorecard:
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
             Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Whole points.
         """
         return self.base_points + self.parts(X).sum(axis=1)
 
@@ -194,6 +209,11 @@ class Scorecard:
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
+
+        Returns
+        -------
+        lost : float
+            What rounding to whole points costs.
         """
         sign = 1 if self._rises else -1
         positive = np.asarray(y) == self.model.classes_[1]
@@ -209,7 +229,13 @@ class Scorecard:
     # Export
 
     def to_csv(self) -> str:
-        """Return the table as CSV, with the base points in the first line."""
+        """Return the table as CSV, with the base points in the first line.
+
+        Returns
+        -------
+        text : str
+            A header and a line for each entry.
+        """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(Entry._fields)
@@ -222,6 +248,11 @@ class Scorecard:
 
         Columns of a table are taken as the encoder reads them: numbers without signs, 1 and 0 for truth values, an age
         in days and the other parts of a date. Levels are texts, also where there are many.
+
+        Returns
+        -------
+        expression : str
+            A sum of CASE expressions.
         """
         return "\n+ ".join([str(self.base_points), *(self._sql(line) for line in self._lines())])
 
@@ -242,6 +273,11 @@ class Scorecard:
         """Return the source of a Python function `score(row)`, for a mapping of column names to values.
 
         It needs no library. A missing value is None or NaN. Columns of a table are taken as in `to_sql`.
+
+        Returns
+        -------
+        source : str
+            The source of the function.
         """
         lines = ["def score(row):", f"    total = {self.base_points}"]
         for line in self._lines():

@@ -142,8 +142,8 @@ class CBR(OnlineClassifier):
     max_iter : int, default=1
         Number of passes of `fit` over the rows.
 
-    tol, shuffle, warm_start, random_state
-        As in :class:`aucmax.SOLAM`. A reservoir is drawn with `random_state` too.
+    tol, shuffle, warm_start, random_state : as in SOLAM
+        See :class:`aucmax.SOLAM`. A reservoir is drawn with `random_state` too.
 
     Attributes
     ----------

@@ -104,8 +104,8 @@ class FSAUC(StochasticClassifier):
         Number of passes that the stages are laid out for; None is `max_iter`. With `warm_start`, several fits of fewer
         passes make up one of `horizon` passes.
 
-    variant, standardize, max_iter, tol, shuffle, warm_start, random_state
-        As in :class:`aucmax.SOLAM`.
+    variant, standardize, max_iter, tol, shuffle, warm_start, random_state : as in SOLAM
+        See :class:`aucmax.SOLAM`.
 
     Attributes
     ----------

@@ -66,8 +66,8 @@ class HSGHT(HardThresholdingClassifier):
         The step; None takes one over the restricted smoothness, which is found on the way, and 3, as Yang et al., with
         variant="paper".
 
-    variant, standardize, max_iter, tol, warm_start, random_state
-        As in :class:`aucmax.SHTAUC`.
+    variant, standardize, max_iter, tol, warm_start, random_state : as in SHTAUC
+        See :class:`aucmax.SHTAUC`.
 
     Attributes
     ----------

@@ -107,8 +107,8 @@ class OAM(OnlineClassifier):
     max_iter : int, default=1
         Number of passes of `fit` over the rows.
 
-    tol, shuffle, warm_start, random_state
-        As in :class:`aucmax.SOLAM`. The buffers are drawn with `random_state` too.
+    tol, shuffle, warm_start, random_state : as in SOLAM
+        See :class:`aucmax.SOLAM`. The buffers are drawn with `random_state` too.
 
     Attributes
     ----------

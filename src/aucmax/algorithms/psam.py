@@ -29,8 +29,8 @@ class PSAM(PairSamplingClassifier):
     alpha : float, default=1e-3
         Regularisation strength, above 0: the penalty ``alpha/2 |w|^2`` to the mean loss of a pair. The paper's gamma.
 
-    eta0, regularize_every, average_every, variant, standardize, max_iter, tol, warm_start, random_state
-        As in :class:`aucmax.ASAM`.
+    eta0, regularize_every, average_every, variant, standardize, max_iter, tol, warm_start, random_state : as in ASAM
+        See :class:`aucmax.ASAM`.
 
     Attributes
     ----------

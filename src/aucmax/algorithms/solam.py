@@ -235,8 +235,8 @@ class RegSOLAM(SOLAM):
     average : bool, default=True
         Whether the result is the average of the weights over all steps, weighted by the steps, or the last ones.
 
-    variant, standardize, max_iter, tol, shuffle, warm_start, random_state
-        As in :class:`aucmax.SOLAM`.
+    variant, standardize, max_iter, tol, shuffle, warm_start, random_state : as in SOLAM
+        See :class:`aucmax.SOLAM`.
 
     Attributes
     ----------

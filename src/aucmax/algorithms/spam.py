@@ -113,8 +113,8 @@ class SPAM(StochasticClassifier):
         with "l1" and "elasticnet", makes it sparse by a proximal gradient step on the whole training set; with
         variant="paper" it takes the average as it is.
 
-    variant, standardize, max_iter, tol, shuffle, warm_start, random_state
-        As in :class:`aucmax.SOLAM`.
+    variant, standardize, max_iter, tol, shuffle, warm_start, random_state : as in SOLAM
+        See :class:`aucmax.SOLAM`.
 
     Attributes
     ----------

@@ -45,8 +45,8 @@ class StoIHT(BlockThresholdingClassifier):
         The step; None takes one over the restricted smoothness, which is found on the way, and 1 with variant="paper":
         the papers give no number.
 
-    variant, standardize, max_iter, tol, warm_start, random_state
-        As in :class:`aucmax.SHTAUC`.
+    variant, standardize, max_iter, tol, warm_start, random_state : as in SHTAUC
+        See :class:`aucmax.SHTAUC`.
 
     Attributes
     ----------

@@ -337,8 +337,8 @@ class UniExp(UnivariateClassifier):
 
     Parameters
     ----------
-    alpha, solver, eta0, average, variant, standardize, max_iter, tol, shuffle, warm_start, random_state
-        As in :class:`aucmax.UniSqu`.
+    alpha, solver, eta0, average, variant, standardize, max_iter, tol, shuffle, warm_start, random_state : as in UniSqu
+        See :class:`aucmax.UniSqu`.
 
     Attributes
     ----------
@@ -380,8 +380,8 @@ class UniLog(UnivariateClassifier):
 
     Parameters
     ----------
-    alpha, solver, eta0, average, variant, standardize, max_iter, tol, shuffle, warm_start, random_state
-        As in :class:`aucmax.UniSqu`.
+    alpha, solver, eta0, average, variant, standardize, max_iter, tol, shuffle, warm_start, random_state : as in UniSqu
+        See :class:`aucmax.UniSqu`.
 
     Attributes
     ----------

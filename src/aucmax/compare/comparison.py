@@ -110,7 +110,13 @@ class Comparison(NamedTuple):
     failures: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything for JSON: one object for each method, in their order, None for what is not known."""
+        """Return everything for JSON: one object for each method, in their order, None for what is not known.
+
+        Returns
+        -------
+        content : dict
+            Numbers, text, lists and dicts.
+        """
         methods = []
         for k, name in enumerate(self.methods):
             methods.append(

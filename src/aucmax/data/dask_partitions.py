@@ -48,9 +48,14 @@ def align(columns: dict[str, Any]) -> list[list[Any]]:
     return found
 
 
+def join_columns(blocks: list[Any]) -> Any:
+    """Return the blocks of the same rows as one; Dask of 2025.2 joins no sparse arrays itself."""
+    return blocks[0] if len(blocks) == 1 else (sparse.hstack if sparse.issparse(blocks[0]) else np.hstack)(blocks)
+
+
 def read_features(blocks: list[Any], name: str) -> Any:
     """Return the rows of a partition: float32 or float64, dense or canonical CSR."""
-    X = blocks[0] if len(blocks) == 1 else (sparse.hstack if sparse.issparse(blocks[0]) else np.hstack)(blocks)
+    X = join_columns(blocks)
     kinds = [np.float64, np.float32]
     options = {"dtype": kinds, "ensure_all_finite": False, "ensure_min_samples": 0, "input_name": name}
     with naming_text(blocks[0]):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .dask_partitions import is_array
+from .dask_partitions import is_array, join_columns
 
 Method = Callable[[Any], np.ndarray]
 
@@ -41,13 +41,12 @@ def predict_lazily(method: Method, X: Any, classes: np.ndarray) -> Any:
     result = method(np.ones((1, X.shape[1])))
     call = functools.partial(of_block, method, result[:0])
     columns = {} if result.ndim == 1 else {"k": result.shape[1]}
-    # X may be cut between columns too; `concatenate` joins these blocks.
-    return da.blockwise(call, ["i", *columns], X, "ij", new_axes=columns, concatenate=True, meta=result[:0])
+    return da.blockwise(call, ["i", *columns], X, "ij", new_axes=columns, meta=result[:0])
 
 
-def of_block(method: Method, nothing: np.ndarray, block: Any) -> np.ndarray:
-    """Return the results for a block of an array, which may have no rows."""
-    return method(block) if block.shape[0] else nothing
+def of_block(method: Method, nothing: np.ndarray, blocks: list[Any]) -> np.ndarray:
+    """Return the results for rows of an array, which may be none, and may be cut between columns."""
+    return method(join_columns(blocks)) if blocks[0].shape[0] else nothing
 
 
 def of_frame(method: Method, classes: np.ndarray, frame: Any) -> Any:

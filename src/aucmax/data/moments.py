@@ -155,7 +155,13 @@ class ClassMoments:
         )
 
     def copy(self) -> ClassMoments:
-        """Return a copy that shares no array with these moments."""
+        """Return a copy that shares no array with these moments.
+
+        Returns
+        -------
+        copied : ClassMoments
+            The same moments.
+        """
         return self._with(self.weight.copy(), self.mean.copy(), self.scatter.copy())
 
     def _with(self, weight: np.ndarray, mean: np.ndarray, scatter: np.ndarray) -> ClassMoments:
@@ -172,6 +178,11 @@ class ClassMoments:
         ----------
         n_features : int
             The number of columns, at least as many as there are.
+
+        Returns
+        -------
+        wider : ClassMoments
+            The moments; these ones are not changed.
         """
         more = n_features - self.n_features
         if not more:
@@ -188,6 +199,11 @@ class ClassMoments:
             The new labels of the negative and the positive class.
         swapped : bool, default=False
             Whether the negative class becomes the positive one.
+
+        Returns
+        -------
+        relabelled : ClassMoments
+            The moments, which share their arrays with these.
         """
         turn = -1 if swapped else 1
         new = self._with(self.weight[::turn], self.mean[::turn], self.scatter[::turn])
@@ -253,7 +269,13 @@ class ClassMoments:
         return self.mean[1] - self.mean[0]
 
     def pair_scatter(self) -> np.ndarray:
-        """Return C_0 + C_1 + delta delta', half the Hessian of the pairwise square loss."""
+        """Return C_0 + C_1 + delta delta', half the Hessian of the pairwise square loss.
+
+        Returns
+        -------
+        M : ndarray of shape (n_features, n_features)
+            The matrix.
+        """
         self.check_both_classes()
         M = self.scatter[0] / self.weight[0]
         M += self.scatter[1] / self.weight[1]
@@ -265,6 +287,11 @@ class ClassMoments:
 
         In the pooled covariance (W_0 C_0 + W_1 C_1) / (W_0 + W_1), a class counts by its weight: that of a rare class,
         estimated from few rows, counts little. The square loss with it is linear discriminant analysis.
+
+        Returns
+        -------
+        pooled : ClassMoments
+            The moments; these ones are not changed.
         """
         self.check_both_classes()
         share = self.weight / self.weight.sum()
@@ -277,6 +304,11 @@ class ClassMoments:
         ----------
         w : ndarray of shape (n_features,)
             Weights.
+
+        Returns
+        -------
+        loss : float
+            The mean.
         """
         means, variances = self.project(w)
         return float((1 - (means[1] - means[0])) ** 2 + variances.sum())
@@ -288,6 +320,11 @@ class ClassMoments:
         ----------
         w : ndarray of shape (n_features,)
             Weights.
+
+        Returns
+        -------
+        gradient : ndarray of shape (n_features,)
+            The gradient at `w`.
         """
         return 2 * (self.pair_scatter() @ w - self.delta)
 
@@ -298,6 +335,13 @@ class ClassMoments:
         ----------
         w : ndarray of shape (n_features,)
             Weights.
+
+        Returns
+        -------
+        means : ndarray of shape (2,)
+            Of the negative and the positive class.
+        variances : ndarray of shape (2,)
+            Likewise.
         """
         self.check_both_classes()
         variances = np.array([w @ self.scatter[c] @ w for c in range(2)]) / self.weight
@@ -307,12 +351,23 @@ class ClassMoments:
         """Return the standard deviation of each column over both classes, as ``StandardScaler`` computes it.
 
         It is 1 for columns that are constant up to rounding, so that they can be divided by it.
+
+        Returns
+        -------
+        std : ndarray of shape (n_features,)
+            The standard deviations.
         """
         std = self.spread()
         return np.where(std == 0, 1.0, std)
 
     def spread(self) -> np.ndarray:
-        """Return the standard deviation of each column over both classes, exactly 0 if it is constant."""
+        """Return the standard deviation of each column over both classes, exactly 0 if it is constant.
+
+        Returns
+        -------
+        spread : ndarray of shape (n_features,)
+            The standard deviations.
+        """
         share = self.weight / self.weight.sum()
         within = np.diagonal(self.scatter, axis1=1, axis2=2).sum(axis=0) / self.weight.sum()
         return spread(within + share.prod() * self.delta**2, share @ self.mean)
@@ -324,6 +379,11 @@ class ClassMoments:
         ----------
         scale : ndarray of shape (n_features,)
             What each column is divided by.
+
+        Returns
+        -------
+        rescaled : ClassMoments
+            The moments; these ones are not changed.
         """
         return self._with(self.weight.copy(), self.mean / scale, self.scatter / np.outer(scale, scale))
 
@@ -331,6 +391,11 @@ class ClassMoments:
         """Return the moments of the columns divided by their standard deviation.
 
         The means are not subtracted: a shift changes neither the AUC nor the pairwise losses.
+
+        Returns
+        -------
+        standardized : ClassMoments
+            The moments; these ones are not changed.
         """
         return self.rescaled(self.std())
 

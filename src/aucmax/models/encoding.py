@@ -39,8 +39,8 @@ from .schemas import check_estimator, check_moments
 
 # Attributes of a fit under way, which are no part of its result.
 TRANSIENT = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_metadata_request"}
-# The types that safetensors can hold, in the byte order of this machine.
-TENSOR_TYPES = {np.dtype(code) for code in "?bBhHiIlLqQefdF"}
+# The types that safetensors can hold, in the byte order of this machine; complex ones only from 0.6 on.
+TENSOR_TYPES = {np.dtype(code) for code in "?bBhHiIlLqQefd"}
 PLAIN_INTEGERS = 1 << 63  # smaller ones are JSON numbers; Python reads no decimal integer of more than 4,300 digits
 DEEPEST = 50  # levels of nesting; decoding takes several stack frames for each
 

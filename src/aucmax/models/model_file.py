@@ -127,7 +127,16 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     See Also
     --------
-    save_model : Writes the file; has an example.
+    save_model : Writes the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from aucmax import AUCClassifier, load_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     AUCClassifier(alpha=1).fit([[0], [1], [2], [3]], [0, 0, 1, 1]).save(f"{folder}/model.safetensors")
+    ...     load_model(f"{folder}/model.safetensors")
+    AUCClassifier(alpha=1)
     """
     return read_model(path).model
 

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..additive.displays import WIDE, Curve, curve_of, most_varied
+from ..additive.curves import WIDE, Curve, curve_of, most_varied
 from ..additive.importance import auc_lost_without
 from ..additive.labels import column_name
 from ..additive.scorecard import Entry, Scorecard
+from .curves_display import paint_curve
 from .display import Key
 from .figures import COLOURS, Drawing, draw_svg
 from .texts import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-DENSITY = 0.25  # of the height, for the density of the data
 
 
 class AdditiveParts(NamedTuple):
@@ -74,39 +73,20 @@ def describe_additive(model: Any, X: Any = None, y: Any = None, sample_weight: A
 
 
 def draw_curve(number: int, curve: Curve) -> Drawing:
-    """Draw a curve with its interval, and the density of the data at its foot."""
-    n = len(curve.values) if curve.categorical else len(curve.low)
-    values, errors = curve.values[:n], WIDE * curve.errors[:n]
-    if curve.categorical:
-        borders = np.arange(n + 1) - 0.5
-    else:
-        borders = np.append(curve.low, curve.high[-1:])
-        finite = borders[np.isfinite(borders)]
-        borders = np.clip(borders, finite.min(initial=0.0), finite.max(initial=0.0))
-    widths = np.diff(borders)
-    density = np.divide(curve.share[:n], widths, out=np.zeros(n), where=widths > 0)
+    """Draw a curve with its interval, and the density of the training rows at its foot."""
+    name = shorten(curve.name)
 
     def paint(axes: Axes) -> None:
-        axes.stairs(values, borders, baseline=None, color=COLOURS["accent"])
-        axes.stairs(values + errors, borders, baseline=values - errors, fill=True, color=COLOURS["accent"], alpha=0.18)
-        low, high = axes.get_ylim()
-        foot = low - DENSITY * (high - low)
-        heights = foot + DENSITY * (high - low) * density / max(float(density.max(initial=0.0)), 1e-300)
-        axes.stairs(heights, borders, baseline=foot, fill=True, color=COLOURS["muted"], alpha=0.4)
-        axes.set(xlabel=shorten(curve.name), ylabel="log-odds", ylim=(foot, high))
-        if curve.categorical:
-            axes.set_xticks(range(n), [shorten(label, 14) for label in curve.labels], rotation=60, ha="right")
+        paint_curve(axes, curve, COLOURS)
+        axes.set_xlabel(name)
 
     keys = [
-        Key("line", "accent", "log-odds less their mean"),
-        Key("area", "accent", "95% interval"),
+        Key("point" if curve.categorical else "line", "accent", "log-odds less their mean"),
+        Key("line" if curve.categorical else "area", "accent", "95% interval"),
         Key("area", "muted", "density of the training rows"),
     ]
-    note = ""
-    if len(curve.values) > n:
-        note = (
-            f"Missing values: {curve.values[n]:+.2f} ± {WIDE * curve.errors[n]:.2f}, {curve.share[n]:.1%} of the rows."
-        )
-    return Drawing(
-        shorten(curve.name), draw_svg(f"curve{number}", f"Curve of {shorten(curve.name)}", paint), keys, note
-    )
+    note, missing = "", len(curve.low)
+    if not curve.categorical and len(curve.values) > missing:
+        value, error = curve.values[missing], WIDE * curve.errors[missing]
+        note = f"Missing values: {value:+.2f} ± {error:.2f}, {curve.share[missing]:.1%} of the rows."
+    return Drawing(name, draw_svg(f"curve{number}", f"Curve of {name}", paint), keys, note)

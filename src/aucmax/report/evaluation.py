@@ -65,7 +65,13 @@ class Confusion(NamedTuple):
         return (self.recall + self.specificity) / 2
 
     def to_dict(self) -> dict[str, Any]:
-        """Return counts and rates for JSON, where NaN is None."""
+        """Return counts and rates for JSON, where NaN is None.
+
+        Returns
+        -------
+        content : dict
+            Numbers.
+        """
         rates = {name: getattr(self, name) for name in ("balanced_accuracy", "precision", "recall", "specificity")}
         return self._asdict() | {name: None if math.isnan(rate) else rate for name, rate in rates.items()}
 
@@ -124,7 +130,13 @@ class Evaluation(NamedTuple):
     confidence_level: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the curve for JSON."""
+        """Return everything but the curve for JSON.
+
+        Returns
+        -------
+        content : dict
+            Numbers, and dicts of them.
+        """
         parts = {"auc": self.auc._asdict(), "best": self.best.to_dict(), "at_zero": self.at_zero.to_dict()}
         return {name: parts.get(name, value) for name, value in self._asdict().items() if name != "roc"}
 

@@ -71,7 +71,13 @@ class PathCV(NamedTuple):
         return int(np.argmax(mean >= mean.max() - TIE))
 
     def is_rising(self) -> bool:
-        """Return whether the smallest alpha is the best one, and better than the one before by 0.001 or more."""
+        """Return whether the smallest alpha is the best one, and better than the one before by 0.001 or more.
+
+        Returns
+        -------
+        rising : bool
+            Whether smaller alphas should be tried.
+        """
         mean = self.auc.mean(axis=0)
         ends = len(self.alphas) > 1 and self.alphas[self.best_index] == self.alphas.min() < self.alphas.max()
         return bool(ends and mean[self.best_index] > mean[self.best_index - 1] + RISING)
@@ -82,7 +88,13 @@ class PathCV(NamedTuple):
         return self.candidates[self.best_index]
 
     def results(self) -> dict[str, Any]:
-        """Return the results in the form of scikit-learn's ``cv_results_``."""
+        """Return the results in the form of scikit-learn's ``cv_results_``.
+
+        Returns
+        -------
+        results : dict
+            Parameters, test scores of each split, their means, standard deviations and ranks.
+        """
         mean = self.auc.mean(axis=0)
         table = {"alpha": self.alphas}
         for name in ("loss", "standardize", "n_nonzero"):
@@ -186,7 +198,8 @@ def cross_validate_path(
 
 def check_alphas(alphas: Any) -> np.ndarray:
     """Return regularisation strengths in decreasing order."""
-    alphas = check_array(alphas, ensure_2d=False, dtype=np.float64, input_name="alphas")
+    # An array already, since scikit-learn 1.6 takes no tuple where array_api_dispatch is on.
+    alphas = check_array(np.asarray(alphas), ensure_2d=False, dtype=np.float64, input_name="alphas")
     if alphas.ndim != 1 or np.any(alphas < 0):
         raise ValueError(f"alphas must be a sequence of nonnegative numbers, got {alphas!r}.")
     return np.sort(alphas)[::-1]
