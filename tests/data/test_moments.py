@@ -194,7 +194,7 @@ def make_many_rows(kind, n=None):
 @pytest.mark.parametrize("kind", ["float64", "float32", "CSR"])
 def test_blocks_and_spans_do_not_show(kind, spans, weighted, monkeypatch):
     if spans == "one span":
-        monkeypatch.setattr(threads, "PANELS_FROM", 0)
+        monkeypatch.setattr(threads, "TILES_FROM", 0)
     X, y, weights = make_many_rows(kind)
     weights = weights if weighted else None
     expected = numpy_moments(X, y, weights)
@@ -204,8 +204,8 @@ def test_blocks_and_spans_do_not_show(kind, spans, weighted, monkeypatch):
     assert_same(ClassMoments(X.shape[1]).update(X[order], y[order], weights), expected)
 
 
-def test_many_columns_are_shared_in_panels():
-    n_columns = threads.PANELS_FROM + 4
+def test_many_columns_are_shared_in_tiles():
+    n_columns = threads.TILES_FROM + 4
     X, y, weights = make_data(n=6000, d=n_columns)
     results = []
     for n_threads in (1, 2, 5):
