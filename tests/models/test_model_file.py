@@ -353,7 +353,7 @@ UNREADABLE = {
         "'O' is not an array type",
     ),
     "a random state": (forge({"random_state": STATE}, {"0": np.zeros(624, np.uint32)}), "out of range"),
-    "a column too far": (forge({"dict": {"model": CSR}}, OUTSIDE), "must be < 2"),
+    "a column too far": (forge({"dict": {"model": CSR}}, OUTSIDE), "indices must be from 0 to 1, but"),
     "no values": (forge(3), "not iterable"),
     "a header longer than the file": (struct.pack("<Q", 2**40) + SAVED[8:], "(?i:header ?too ?large)"),
     "nested": (model_of(NESTED), "recursion"),
