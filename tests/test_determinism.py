@@ -21,8 +21,8 @@ def draw(n_rows, n_columns):
     return RNG.standard_normal((n_rows, n_columns)) + 0.4 * y[:, None] / n_columns**0.5, y
 
 
-# BLAS uses threads from about ten thousand values on. Moments of tall rows are gathered in spans (and those of more than
-# 512 columns in tiles, see test_moments.py), and rows with more columns than rows are rotated.
+# BLAS uses threads from about ten thousand values on. Moments of tall rows are gathered in spans, and rows with more
+# columns than rows are rotated. Tiles of more than 512 columns have a test among those of moments.
 SMALL, TALL, WIDE, FEW = draw(600, 9), draw(20_000, 6), draw(500, 300), draw(60, 900)
 SPARSE = sparse.csr_array(np.where(RNG.random(WIDE[0].shape) < 0.1, WIDE[0], 0)), WIDE[1]
 MODELS = {
