@@ -567,14 +567,14 @@ def test_results_of_another_effort_are_not_mixed(write, cancer, tmp_path):
 
 def test_efforts_cap_rows_runs_and_candidates(write, cancer, tmp_path, monkeypatch):
     monkeypatch.setattr(running, "ONE_ROUND", 100)
-    monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 400, 500, 99, 4, 2, 1, 1, 1, 399, 9_500))
+    monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 400, 500, 99, 4, 2, 1, 1, 399, 9_500))
     study = read_study(write(STUDY.replace("[0.01, 0.1]", '"2^[-9:-2]"')))
     results = run_study(study, tmp_path / "r.jsonl")
     setting = results.settings["cancer"]
     assert (setting.rows, setting.all_rows, setting.runs, setting.candidates) == (400, 569, 4, 1)
     assert setting.first_rows == 9_500 // 30
     assert len({record.parameters["eta0"] for record in results.records if record.method == "ours"}) == 1
-    monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 400, 300, 99, 4, 2, 1, 1))
+    monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 400, 300, 99, 4, 2, 1))
     results = run_study(study, tmp_path / "s.jsonl")
     assert (results.settings["cancer"].runs, results.settings["cancer"].first_rows) == (2, 0)
 

@@ -52,8 +52,8 @@ class Effort(NamedTuple):
         The most splits or draws of small data.
     runs, draws : int or None
         The most splits of other real data, and the most draws of other generated data.
-    candidates, candidates_of_curves : int or None
-        The most candidates of a grid, in tables and at each point of a curve; larger grids are thinned evenly.
+    candidates : int or None
+        The most candidates of a grid; larger grids are thinned evenly.
     first_rows, first_values : int or None
         The most rows that the search for parameters begins with (see `aucmax.compare.tuning.rank`), and the most
         nonzero values of these rows. Small data are searched in one round.
@@ -73,7 +73,6 @@ class Effort(NamedTuple):
     runs: int | None = None
     draws: int | None = None
     candidates: int | None = None
-    candidates_of_curves: int | None = None
     first_rows: int | None = None
     first_values: int | None = None
     points: int | None = None
@@ -93,7 +92,6 @@ EFFORTS = {
             runs=2,
             draws=2,
             candidates=3,
-            candidates_of_curves=3,
             first_rows=500,
             first_values=20_000,
             points=4,
@@ -109,7 +107,6 @@ EFFORTS = {
             runs=5,
             draws=20,
             candidates=300,
-            candidates_of_curves=30,
             first_rows=1_000,
             first_values=300_000,
             points=10,
@@ -241,7 +238,8 @@ def _is_complete(
     """Return whether nothing is left to measure; then the data need not be read."""
     if _wants_grouping(study, subject, known):
         return False
-    planned = _plan_fits(study, subject, setting.runs, effort)
+    runs = _count_runs(study, subject, effort, setting.rows, setting.columns)
+    planned = _plan_fits(study, subject, runs, effort)
     return all((subject.label, entry.label, run, x) in done for entry, run, x in planned)
 
 
@@ -271,12 +269,6 @@ def _open(
 
 def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, all_rows: int) -> Setting:
     rows, columns, positive, width = sample.shape
-    is_small = rows <= effort.few_rows and columns <= effort.few_columns
-    of_large = effort.draws if isinstance(sample, Draws) else effort.runs
-    most = effort.runs_of_small if is_small else of_large
-    if effort.name == "standard":
-        most = study.subjects[label].runs or most
-    of_effort = effort.candidates if study.curve is None else effort.candidates_of_curves
     first = rows
     if effort.first_rows and effort.first_values and rows > ONE_ROUND:
         first = min(effort.first_rows, max(effort.first_values // width, MIN_FIRST_ROWS))
@@ -286,10 +278,22 @@ def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, al
         columns,
         positive,
         all_rows or rows,
-        min(sample.n_runs, most or sample.n_runs),
-        min(filter(None, (of_effort, study.subjects[label].candidates)), default=0),
+        _count_runs(study, study.subjects[label], effort, rows, columns),
+        min(filter(None, (effort.candidates, study.subjects[label].candidates)), default=0),
         first if first < rows else 0,
     )
+
+
+def _count_runs(study: Study, subject: Subject, effort: Effort, rows: int, columns: int) -> int:
+    """Return the number of splits or draws of data of some size."""
+    protocol = study.protocol
+    whole = protocol.runs if subject.generator else protocol.folds * protocol.repeats
+    is_small = rows <= effort.few_rows and columns <= effort.few_columns
+    of_large = effort.draws if subject.generator else effort.runs
+    most = effort.runs_of_small if is_small else of_large
+    if effort.name == "standard":
+        most = subject.runs or most
+    return min(whole, most or whole)
 
 
 def _plan_fits(
