@@ -301,7 +301,13 @@ def _plan_fits(
 ) -> Iterator[tuple[StudyMethod, int, float | None]]:
     """Yield method, run and point of the curve of every fit on a data set."""
     methods = [entry for entry in _methods_on(study, subject) if subject.generator or not entry.from_moments]
-    methods = [entry._replace(method=_fix(_regrid(entry.method, subject), subject.parameters)) for entry in methods]
+    methods = [
+        entry._replace(
+            method=_fix(_regrid(entry.method, subject), subject.parameters),
+            tuning_rows=subject.tuning_rows or entry.tuning_rows,
+        )
+        for entry in methods
+    ]
     points: Sequence[float | None] = [None]
     if study.curve is not None:
         points = thin(study.curve.values, min(len(study.curve.values), effort.points or len(study.curve.values)))

@@ -158,6 +158,8 @@ def _differences(table: Table, setting: Setting) -> str:
     own = [entry for entry in study.methods.values() if not entry.same_as]
     if study.subjects[setting.data].candidates and setting.candidates:
         parts.append(f"at most {setting.candidates} candidates of a grid")
+    if study.subjects[setting.data].tuning_rows:
+        parts.append(f"parameters chosen on at most {study.subjects[setting.data].tuning_rows:,} rows")
     if setting.first_rows and any(len(_candidates(entry, study.curve, None)) > 1 for entry in own):
         parts.append(f"parameters searched from {setting.first_rows:,} rows on")
     if setting.data in table.results.groupings:

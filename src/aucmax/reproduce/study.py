@@ -118,6 +118,8 @@ class Subject(NamedTuple):
         parameter from a grid, or has none of that name, is left as it is.
     candidates : int or None
         The most candidates of a grid that are tried on these data, where fits are dear.
+    tuning_rows : int or None
+        The most rows that candidates are tried on, likewise.
     grid : mapping
         Values to choose parameters from on these data, in place of those of the methods that choose these parameters.
     runs : int or None
@@ -138,6 +140,7 @@ class Subject(NamedTuple):
     missing: str = ""
     parameters: Mapping[str, Any] = {}
     candidates: int | None = None
+    tuning_rows: int | None = None
     grid: Mapping[str, Sequence[Any]] = {}
     runs: int | None = None
     methods: Sequence[str] = ()
