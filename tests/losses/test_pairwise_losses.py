@@ -348,6 +348,7 @@ def test_hostile_input_gets_one_sentence():
 def test_dask_collections_are_refused():
     da = pytest.importorskip("dask.array")
     y, scores = np.arange(6) % 2, np.linspace(-1, 1, 6)
-    for arguments in ((da.from_array(y), da.from_array(scores)), (y, da.from_array(scores))):
+    lazy = da.from_array(scores)
+    for arguments in ((da.from_array(y), lazy), (y, lazy), (y, scores, "hinge", lazy)):
         with pytest.raises(ValueError, match="needs all scores in one place: compute\\(\\) y and scores first"):
             pairwise_loss(*arguments)

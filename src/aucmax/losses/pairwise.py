@@ -50,7 +50,7 @@ def pairwise_loss(y: Any, scores: Any, loss: str = "squared_hinge", sample_weigh
     """
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
-    if is_dask(y) or is_dask(scores):
+    if any(map(is_dask, (y, scores, sample_weight))):
         raise ValueError("pairwise_loss needs all scores in one place: compute() y and scores first.")
     if on_device(scores):
         space = DeviceScores(y, sample_weight, scores=scores)
