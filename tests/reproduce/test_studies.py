@@ -15,8 +15,9 @@ from aucmax.compare.tuning import sample_rows
 from aucmax.datasets import make_gaussian, make_sparse_shift
 from aucmax.reproduce import running
 from aucmax.reproduce.catalogue import Dataset, Unavailable
+from aucmax.reproduce.effort import EFFORTS, Effort
 from aucmax.reproduce.groupings import _groups, match_grouping, measure_groupings
-from aucmax.reproduce.running import EFFORTS, Effort, run_study
+from aucmax.reproduce.running import run_study
 from aucmax.reproduce.samples import Draws, Folds, scale
 from aucmax.reproduce.store import (
     Grouping,
@@ -378,7 +379,7 @@ def test_gaussian_draws_share_their_moments_and_are_tested_on_clean_rows():
 def test_standard_runs_have_all_draws(n_samples, effort, runs):
     study = read_study("sht-table-2")
     subject = study.subjects["k* = 20"]._replace(options={"n_samples": n_samples})
-    level = running.EFFORTS[effort]
+    level = EFFORTS[effort]
     samples, _ = running._open(study, subject, level, None, False)
     assert running._setting(study, samples[""], subject.label, level, 0).runs == runs
 
@@ -595,6 +596,29 @@ def test_the_search_of_a_method_may_begin_with_more_rows(write, cancer, tmp_path
         run_study(read_study(write(STUDY.replace(grid, grid + more))), tmp_path / f"{expected}{more[-3:]}.jsonl")
         assert begun == [expected, 100]
         begun.clear()
+
+
+def test_candidates_may_be_tried_on_fewer_rows_of_a_data_set(write, cancer, tmp_path, monkeypatch):
+    def noted(*arguments, **options):
+        tried.append(options["last_rows"])
+        return tune_and_fit(*arguments, **options)
+
+    tried, tune_and_fit = [], running.tune_and_fit
+    monkeypatch.setattr(running, "tune_and_fit", noted)
+    monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 400, few_rows=0, runs=1))
+    for more, expected in (("", None), ("\ntuning_rows = 200", 200)):
+        run_study(read_study(write(STUDY.replace("[data.cancer]", "[data.cancer]" + more))), tmp_path / f"r{expected}")
+        assert tried == [expected, expected]
+        tried.clear()
+
+
+def test_runs_that_a_study_asks_for_later_are_measured(write, cancer, tmp_path, monkeypatch):
+    monkeypatch.setitem(EFFORTS, "standard", Effort("standard", 200, few_rows=0, runs=1))
+    first = run_study(read_study(write(STUDY)), tmp_path / "r")
+    later = run_study(read_study(write(STUDY.replace("[data.cancer]", "[data.cancer]\nruns = 3"))), tmp_path / "r")
+    assert [r for r in later.records if r.run == 0] == list(first.records)
+    assert {(r.method, r.run) for r in later.records} == {(m, run) for m in ("ours", "fast") for run in range(3)}
+    assert (first.settings["cancer"].runs, later.settings["cancer"].runs) == (1, 3)
 
 
 def test_a_method_may_see_fewer_rows(write, cancer, tmp_path):

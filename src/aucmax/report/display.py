@@ -56,8 +56,8 @@ class Display:
 
     @property
     def keys(self) -> list[Key]:
-        """The entries of the legend."""
-        raise NotImplementedError
+        """The entries of the legend; none unless a display has some."""
+        return []
 
     @property
     def note(self) -> str:

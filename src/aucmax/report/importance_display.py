@@ -9,7 +9,7 @@ import numpy as np
 
 from ..additive.importance import auc_lost_without
 from ..additive.labels import column_name, split_table
-from .display import Display, Key
+from .display import Display
 from .texts import shorten
 
 if TYPE_CHECKING:
@@ -82,11 +82,6 @@ class ImportanceDisplay(Display):
         lost = auc_lost_without(model, X, y, sample_weight)
         order, (_, named) = np.argsort(-lost, kind="stable"), split_table(model)
         return cls([column_name(named, int(j)) for j in order], lost[order]).plot(ax)
-
-    @property
-    def keys(self) -> list[Key]:
-        """The entries of the legend: none."""
-        return []
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
         """Draw on axes, in the colours of these roles.

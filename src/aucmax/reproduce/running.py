@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -28,6 +28,7 @@ from ..compare.tuning import (
 )
 from ..metrics import support_f1, support_jaccard
 from .catalogue import Dataset, Unavailable, load
+from .effort import EFFORTS, Effort
 from .groupings import measure_groupings
 from .samples import Draws, Folds, Split, scale
 from .store import Grouping, Recipe, Record, Results, Setting, Store, new_session, read_results
@@ -35,85 +36,6 @@ from .study import Curve, Protocol, Study, StudyMethod, Subject
 
 # Weights of at most this size count as zero, as in the paper on SHT-AUC.
 ZERO = 1e-3
-
-
-class Effort(NamedTuple):
-    """How much of the papers' protocols is done; None stands for all of it.
-
-    Attributes
-    ----------
-    name : str
-        "quick", "standard" or "full".
-    max_rows : int or None
-        The most rows of a data set.
-    few_rows, few_columns : int
-        Data with at most this many rows and columns count as small.
-    runs_of_small : int or None
-        The most splits or draws of small data.
-    runs, draws : int or None
-        The most splits of other real data, and the most draws of other generated data.
-    candidates : int or None
-        The most candidates of a grid; larger grids are thinned evenly.
-    first_rows, first_values : int or None
-        The most rows that the search for parameters begins with (see `aucmax.compare.tuning.rank`), and the most
-        nonzero values of these rows. Small data are searched in one round.
-    points : int or None
-        The most points of a curve.
-    drawn_rows : int or None
-        Number of rows of generated data; None for the paper's.
-    groupings, grouping_rows : int
-        The most choices of the positive classes, and the most rows, that `measure_groupings` tries.
-    """
-
-    name: str
-    max_rows: int | None = None
-    few_rows: int = 2_000
-    few_columns: int = 1_000
-    runs_of_small: int | None = None
-    runs: int | None = None
-    draws: int | None = None
-    candidates: int | None = None
-    first_rows: int | None = None
-    first_values: int | None = None
-    points: int | None = None
-    drawn_rows: int | None = None
-    groupings: int = 40
-    grouping_rows: int = 20_000
-
-
-EFFORTS = {
-    effort.name: effort
-    for effort in (
-        Effort(
-            name="quick",
-            max_rows=1_000,
-            few_rows=0,
-            few_columns=0,
-            runs=2,
-            draws=2,
-            candidates=3,
-            first_rows=500,
-            first_values=20_000,
-            points=4,
-            drawn_rows=1_000,
-            groupings=4,
-            grouping_rows=2_000,
-        ),
-        Effort(
-            name="standard",
-            few_rows=5_000,
-            few_columns=10_000,
-            runs_of_small=25,
-            runs=5,
-            draws=20,
-            candidates=300,
-            first_rows=1_000,
-            first_values=300_000,
-            points=10,
-        ),
-        Effort(name="full"),
-    )
-}
 # However wide the rows are, the search for parameters begins with this many. Up to ONE_ROUND rows it has one round.
 MIN_FIRST_ROWS = 300
 ONE_ROUND = 2_000

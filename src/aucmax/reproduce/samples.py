@@ -48,11 +48,6 @@ class Folds:
         self.features, self.y, self.splits = X, y, list(folds.split(np.zeros(len(y)), y))
 
     @property
-    def n_runs(self) -> int:
-        """Number of splits."""
-        return len(self.splits)
-
-    @property
     def shape(self) -> tuple[int, int, float, int]:
         """Rows, columns, share of positives, and nonzero values of a row."""
         width = self.features.nnz / len(self.y) if sparse.issparse(self.features) else self.features.shape[1]
@@ -69,7 +64,7 @@ class Draws:
 
     def __init__(self, subject: Subject, scaling: str, protocol: Protocol, max_rows: int | None) -> None:
         self.generate = getattr(datasets, subject.generator)
-        self.options, self.n_runs, self.test_size = dict(subject.options), protocol.runs, protocol.test_size
+        self.options, self.test_size = dict(subject.options), protocol.test_size
         self.scaling = scaling
         self.latest: tuple[Any, Split | None] = (None, None)  # the methods of a run follow each other
         if max_rows is not None:
