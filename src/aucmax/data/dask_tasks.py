@@ -175,12 +175,13 @@ def _waiting_client(task: Any) -> Any:
     """Return the client that computes a task and waits for it; None without a cluster, and within one of its tasks."""
     import dask
 
-    client = getattr(dask.base.get_scheduler(collections=[task]), "__self__", None)
-    if client is None or not isinstance(client, sys.modules["distributed"].Client):
+    if "distributed" not in sys.modules:  # who has a client has imported it
         return None
+    from distributed import Client
     from distributed.worker import thread_state
 
-    return None if hasattr(thread_state, "key") else client
+    client = getattr(dask.base.get_scheduler(collections=[task]), "__self__", None)
+    return client if isinstance(client, Client) and not hasattr(thread_state, "key") else None
 
 
 def _result(client: Any, task: Any) -> Any:
