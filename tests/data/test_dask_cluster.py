@@ -174,6 +174,12 @@ def test_a_worker_that_comes_late_is_waited_for(data, no_workers):
     assert_allclose(found.coef_, clf.fit(*data).coef_, rtol=1e-10)
 
 
+def test_a_result_may_take_longer_to_come_than_the_look_for_workers(client, monkeypatch):
+    monkeypatch.setattr(dask_tasks, "LOOK_EVERY", 1e-3)
+    for _ in range(5):
+        assert dask_tasks.compute(dask.delayed(np.ones)(1_000_000, pure=False)).sum() == 1_000_000
+
+
 def test_a_client_that_disconnects(data, cluster, tmp_path):
     X, y, _ = data
     errors = []

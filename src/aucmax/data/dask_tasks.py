@@ -186,14 +186,17 @@ def _waiting_client(task: Any) -> Any:
 
 def _result(client: Any, task: Any) -> Any:
     """Return the result of a task; warn, and in the end raise an error, while the cluster has no worker."""
+    from distributed import wait
+
     future, lost, warned = client.compute(task), None, False
     try:
         while True:
             try:
-                return future.result(timeout=LOOK_EVERY)
+                wait(future, timeout=LOOK_EVERY)
             except TimeoutError:
-                if future.done():  # the error is that of the task
-                    raise
+                pass
+            else:
+                return future.result()  # outside of `try`: a TimeoutError here is that of the task
             if client.scheduler_info()["workers"]:
                 lost = None
                 continue
