@@ -6,8 +6,11 @@ from additive_data import design_of, mixed_rows
 from numpy.testing import assert_allclose
 
 from aucmax import AUCClassifier
+from aucmax.additive import kernels
+from aucmax.additive.rows import CodedRows
 from aucmax.data.memory import MemoryRows
 from aucmax.data.protocol import Round, Split
+from aucmax.selection import candidates, fold_training
 
 X, Y = mixed_rows(200)
 
@@ -53,6 +56,40 @@ def test_moments_of_all_rows_of_parts_and_of_columns(rows):
             assert_allclose(getattr(ours, name), getattr(theirs, name), atol=1e-9)
     for ours, theirs in zip(rows.column_statistics(), dense.column_statistics(), strict=True):
         assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_the_factor_multiplies_like_the_matrix(rows):
+    rng, K = np.random.default_rng(4), rows.n_features
+    scale, center, some = rng.uniform(1, 2, K), rng.standard_normal(K), np.array([5, 3, 8])
+    W, G = rng.standard_normal((K, 3)), rng.standard_normal((3, 200))
+    for each in (None, center):
+        factor, matrix = rows.factor(scale, each), rows.matrix(scale, each)
+        assert factor.shape == matrix.shape
+        assert_allclose(factor @ W, matrix @ W, atol=1e-10)
+        assert_allclose(factor[some] @ W, matrix[some] @ W, atol=1e-10)
+        assert_allclose(G @ factor, G @ matrix, atol=1e-10)
+
+
+def test_a_blend_is_the_same_without_the_matrix(monkeypatch):
+    rows = coded_rows()
+    plain, spared = AUCClassifier(), AUCClassifier()
+    for module, name in ((candidates, "MAX_COLUMNS"), (fold_training, "MAX_MOMENTS"), (fold_training, "MAX_EIGEN")):
+        monkeypatch.setattr(module, name, 10)
+    spared._fit_rows(rows)
+    monkeypatch.setattr(CodedRows, "factor", CodedRows.matrix)
+    plain._fit_rows(rows)
+    assert_allclose(spared.coef_, plain.coef_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_joint_sums_of_few_and_of_many_cells(size, monkeypatch):
+    monkeypatch.setattr(kernels, "BLOCK", 64)
+    rng = np.random.default_rng(size)
+    codes = (rng.integers(0, size, (150, 4)) + size * np.arange(4)).astype(np.int32)
+    D = np.eye(4 * size)[codes].sum(axis=1)
+    for g in (rng.random(150), rng.standard_normal(150)):
+        found = np.triu(kernels.joint_sums(codes, g, 4 * size))
+        assert_allclose(found, np.triu(D.T @ (g[:, None] * D)), atol=1e-12)
 
 
 def test_other_views(rows):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2, kstest
 
 from aucmax import AdditiveAUCClassifier
-from aucmax.additive.pairs import log_chance
+from aucmax.additive.pairs import log_chances
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (2000, 5))
@@ -55,18 +55,20 @@ def test_the_chance_is_that_of_the_score_test():
         effects = effects.reshape(4, 3, 7)[used].reshape(-1, 7) * np.sqrt(h[used]).reshape(-1, 1)
         target = (r[used] / np.sqrt(h[used])).ravel()
         left = target - effects @ np.linalg.lstsq(effects, target)[0]
-        assert_allclose(log_chance(r, h), chi2.logsf(left @ left, (len(h[used]) - 1) * 2), rtol=1e-8)
+        expected = chi2.logsf(left @ left, (len(h[used]) - 1) * 2)
+        assert_allclose(log_chances(np.array([r, r[::-1]]), np.array([h, h[::-1]])), expected, rtol=1e-8)
         h[0] = 0.0  # the first row of cells is empty
-    assert log_chance(r[:1], np.ones((1, 3))) == 0.0
+    assert log_chances(r[None, :1], np.ones((1, 1, 3))) == 0.0
 
 
 def test_the_chances_of_pairs_that_do_not_act_together_are_even():
-    rng, chances = np.random.default_rng(1), []
+    rng, sums = np.random.default_rng(1), []
     for _ in range(300):
         first, second = rng.integers(0, 4, 800), rng.integers(0, 5, 800)
         p = 1 / (1 + np.exp(-0.5 * first + second / 3))
         residuals, curvatures = np.zeros((4, 5)), np.zeros((4, 5))
         np.add.at(residuals, (first, second), (rng.random(800) < p) - p)
         np.add.at(curvatures, (first, second), p * (1 - p))
-        chances.append(np.exp(log_chance(residuals, curvatures)))
+        sums.append((residuals, curvatures))
+    chances = np.exp(log_chances(*map(np.array, zip(*sums, strict=True))))
     assert kstest(chances, "uniform").pvalue > 0.01

@@ -10,7 +10,6 @@ chosen if this is too large by chance alone among all pairs. The sums of all pai
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -60,22 +59,34 @@ def find_pairs(
     n_cells = int(edges[-1]) + 1
     residuals = joint_sums(cells, weights * (positive - p), n_cells)
     curvatures = joint_sums(cells, weights * p * (1 - p), n_cells)
+    width = int(np.diff(edges).max(initial=0))
+    places = edges[:-1, None] + np.arange(width)  # those of a term's cells, then the empty last one
+    places[places >= edges[1:, None]] = n_cells - 1
+    residuals[-1], residuals[:, -1], curvatures[-1], curvatures[:, -1] = 0.0, 0.0, 0.0, 0.0
     found, n_pairs = [], len(terms) * (len(terms) - 1) // 2
-    for a, b in itertools.combinations(range(len(terms)), 2):
-        block = slice(edges[a], edges[a + 1]), slice(edges[b], edges[b + 1])
-        surprise = log_chance(residuals[block], curvatures[block])
-        if surprise + np.log(n_pairs) < np.log(LEVEL):
-            found.append((surprise, (int(allowed[a]), int(allowed[b]))))
+    for a in range(len(terms) - 1):
+        blocks = places[a, :, None], places[a + 1 :, None]
+        surprises = log_chances(residuals[blocks], curvatures[blocks])
+        for b in np.flatnonzero(surprises + np.log(n_pairs) < np.log(LEVEL)):
+            found.append((float(surprises[b]), (int(allowed[a]), int(allowed[a + 1 + b]))))
     return [pair for _, pair in sorted(found)]
 
 
-def log_chance(r: np.ndarray, h: np.ndarray) -> float:
-    """Return the logarithm of the chance of residuals as large as these in the cells of two columns."""
+def log_chances(r: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """Return the logarithms of the chances of residuals as large as these in the cells of two columns.
+
+    Parameters
+    ----------
+    r, h : ndarray of shape (B, a, b)
+        The sums of residuals and of p (1 - p) in the cells of B pairs.
+    """
     used = h >= LEAST
     r, h = np.where(used, r, 0.0), np.where(used, h, 0.0)
-    sums, totals = np.append(r.sum(axis=1), r.sum(axis=0)), np.append(h.sum(axis=1), h.sum(axis=0))
-    G = np.diag(totals)
-    G[: len(h), len(h) :], G[len(h) :, : len(h)] = h, h.T
-    main = sums @ np.linalg.pinv(G, hermitian=True) @ sums
-    freedom = np.count_nonzero(used) - np.count_nonzero(totals) + 1
-    return float(chi2.logsf(np.sum(r[used] ** 2 / h[used]) - main, freedom)) if freedom > 0 else 0.0
+    sums, totals = (np.concatenate([part.sum(axis=2), part.sum(axis=1)], axis=1) for part in (r, h))
+    n, cells = h.shape[1], np.arange(totals.shape[1])
+    G = np.zeros((*totals.shape, totals.shape[1]))
+    G[:, cells, cells], G[:, :n, n:], G[:, n:, :n] = totals, h, h.transpose(0, 2, 1)
+    main = np.einsum("ki,kij,kj->k", sums, np.linalg.pinv(G, hermitian=True), sums, optimize=True)
+    freedom = np.count_nonzero(used, axis=(1, 2)) - np.count_nonzero(totals, axis=1) + 1
+    gain = np.sum(np.divide(r**2, h, out=np.zeros_like(h), where=used), axis=(1, 2)) - main
+    return np.where(freedom > 0, chi2.logsf(gain, np.maximum(freedom, 1)), 0.0)

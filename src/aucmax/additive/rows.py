@@ -64,11 +64,44 @@ def cell_moments(
         total = float(ours.sum())
         if total > 0:
             mean = scatter(some, ours, K + 1)[:K] / total
-            squares = joint_sums(some, ours, K + 1)[:K, :K] - np.outer(total * mean, mean)
-            squares = basis.pullback(basis.pullback(squares).T)
             moments.weight[c], moments.mean[c] = total, basis.pullback(mean)
-            moments.scatter[c] = (squares + squares.T) / 2
+            basis.pull_scatter(joint_sums(some, ours, K + 1), total, mean, moments.scatter[c])
     return moments
+
+
+class CodedMatrix:
+    """The matrix (D T - center) / scale of some rows, which is never made: it multiplies, and takes rows.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, n_terms)
+        The cell of each row in each term.
+    basis : Basis
+        The basis.
+    scale, center : ndarray of shape (K,)
+        What coordinates are divided by, and what is subtracted before.
+    """
+
+    __array_ufunc__ = None  # G @ self is ours
+
+    def __init__(self, codes: np.ndarray, basis: Basis, scale: np.ndarray, center: np.ndarray) -> None:
+        self.codes, self.basis, self.scale, self.center = codes, basis, scale, center
+        self.shape = len(codes), basis.n_cells
+
+    def __getitem__(self, rows: Any) -> CodedMatrix:
+        return CodedMatrix(self.codes[rows], self.basis, self.scale, self.center)
+
+    def __matmul__(self, W: np.ndarray) -> np.ndarray:
+        W = W / self.scale[:, None]
+        return products(self.codes, self.basis, W) - self.center @ W
+
+    def __rmatmul__(self, G: np.ndarray) -> np.ndarray:
+        pulled = pullbacks(self.codes, self.basis, G.T).T
+        return (pulled - np.multiply.outer(G.sum(axis=1), self.center)) / self.scale
+
+    def astype(self, dtype: Any) -> CodedMatrix:
+        """Return the matrix itself: there are no entries to convert."""
+        return self
 
 
 class CodedRows(MemoryRows):
@@ -139,8 +172,10 @@ class CodedRows(MemoryRows):
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each column in the two classes, each of shape (2, K)."""
-        moments = self.moments()
-        return moments.mean, np.diagonal(moments.scatter, axis1=1, axis2=2) / moments.weight[:, None]
+        shares, positive = self.targets.pair_weights, self.targets.positive
+        sides = [scatter(self.codes, shares * side, self.n_features + 1)[:-1] for side in (~positive, positive)]
+        means, variances = zip(*map(self.basis.statistics, sides), strict=True)
+        return np.array(means), np.array(variances)
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
         """Return the inner products of all rows, centred and divided by scale."""
@@ -149,6 +184,10 @@ class CodedRows(MemoryRows):
     def matrix(self, scale: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
         """Return the matrix, minus a center and divided by scale. Only samples need it."""
         return self.dense().matrix(scale, center)
+
+    def factor(self, scale: np.ndarray, center: np.ndarray | None = None) -> CodedMatrix:
+        """Return what multiplies like `matrix`."""
+        return CodedMatrix(self.codes, self.basis, scale, np.zeros(self.n_features) if center is None else center)
 
     def dense(self) -> MemoryRows:
         """Return the same rows with their matrix."""

@@ -13,6 +13,7 @@ basis f = T u with T'ST = I makes the penalty |u|^2: in these coordinates all so
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -144,6 +145,22 @@ class Basis:
         """Return T'g, shape (K,) or (K, L)."""
         parts = np.split(g, self.edges[1:-1])
         return np.concatenate([T.T @ part for T, part in zip(self.blocks, parts, strict=True)])
+
+    def pull_scatter(self, sums: np.ndarray, total: float, mean: np.ndarray, out: np.ndarray) -> None:
+        """Fill `out` with T'(sums - total * mean mean')T, shape (K, K); of `sums` only the upper half is read."""
+        for t, (a, b) in enumerate(itertools.pairwise(self.edges)):
+            pulled = self.blocks[t].T @ (sums[a:b, a : self.n_cells] - np.outer(total * mean[a:b], mean[a:]))
+            for T, c, d in zip(self.blocks[t:], self.edges[t:-1], self.edges[t + 1 :], strict=True):
+                block = pulled[:, c - a : d - a] @ T
+                out[a:b, c:d], out[c:d, a:b] = block, block.T
+
+    def statistics(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of each coordinate, for shares of the cells; a row has one cell of a term."""
+        means, variances = [], []
+        for T, share in zip(self.blocks, np.split(shares, self.edges[1:-1]), strict=True):
+            means.append(share @ T)
+            variances.append(share @ (T - means[-1]) ** 2 + (1 - share.sum()) * means[-1] ** 2)
+        return np.concatenate(means), np.concatenate(variances)
 
     def coordinates(self, f: np.ndarray) -> np.ndarray:
         """Return the u of values f = T u."""

@@ -25,7 +25,7 @@ class FoldRows:
 
     Parameters
     ----------
-    Z : ndarray or CSR of shape (n, r)
+    Z : ndarray or CSR of shape (n, r), or what multiplies like them
         The rows.
     targets : Targets
         Their classes and weights.
@@ -54,9 +54,9 @@ class FoldRows:
 
     @cached_property
     def single(self) -> tuple[Any, Any]:
-        """Z in single precision, and its transpose."""
+        """Z in single precision, and its transpose if Z is a matrix."""
         Z = self.Z.astype(np.float32)
-        return Z, Z.T.tocsr() if sparse.issparse(Z) else Z.T
+        return Z, Z.T.tocsr() if sparse.issparse(Z) else Z.T if isinstance(Z, np.ndarray) else None
 
     @cached_property
     def means(self) -> np.ndarray:

@@ -76,7 +76,7 @@ class FoldTraining:
         """Return the scores of all rows for the weights V, of shape (B, r), in single precision."""
         Z, Zt = self.rows.single
         V = self.models(V).astype(np.float32)
-        return np.ascontiguousarray((Z @ V.T).T) if sparse.issparse(Z) else V @ Zt
+        return V @ Zt if isinstance(Z, np.ndarray) else np.ascontiguousarray((Z @ V.T).T, dtype=np.float32)
 
     def pullback(self, G: np.ndarray) -> np.ndarray:
         """Return G @ (Z * ratio) for G of shape (B, n)."""

@@ -76,7 +76,7 @@ class TestSets:
 
         Parameters
         ----------
-        Z : ndarray or CSR of shape (n, r)
+        Z : ndarray or CSR of shape (n, r), or what multiplies like them
             All rows.
         U : ndarray of shape (S, A, r)
             The models of each split.
