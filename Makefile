@@ -48,6 +48,7 @@ test-data: $(VENV)/.installed
 lint: $(VENV)/.installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/codespell
 
 types: $(VENV)/.installed
 	$(BIN)/mypy

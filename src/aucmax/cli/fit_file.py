@@ -11,7 +11,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
-from ..algorithms import ALGORITHMS
 from ..classifier import AUCClassifier
 from ..data.file import INTERPRETER, FileRows, rows_of
 from ..data.machine_memory import usable_memory
@@ -21,6 +20,7 @@ from ..files.labels import Classes
 from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
 from ..stochastic.epochs import OnlineClassifier, StochasticClassifier
+from .completion import FITTED
 from .display import is_linear
 from .encoding_optimism import correct_held_out
 from .read_file import OnBlock, find_classes, ignore, naming, read_rows
@@ -218,12 +218,12 @@ def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **paramete
     **parameters
         The other parameters; None where the user gave none.
     """
-    from ..compare.methods import METHODS, find_method
+    from ..compare.methods import find_method
 
     estimator = find_method("AUCClassifier" if algorithm is None else algorithm).seeded(seed)
     inner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(inner, LinearAUCClassifier):
-        fitted = ", ".join(name for name in METHODS if name in {"AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS})
+        fitted = ", ".join(FITTED)
         raise ValueError(f"{algorithm} can be compared with, not fitted here: algorithm= takes one of {fitted}.")
     wanted = {name: value for name, value in parameters.items() if value is not None}
     for name in wanted:

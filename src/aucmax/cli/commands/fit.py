@@ -12,6 +12,7 @@ import typer
 from ...losses import FITTED
 from .. import options
 from ..byte_sizes import format_bytes, parse_bytes
+from ..completion import algorithm_names
 from ..console import Console, FitProgress, on_block
 from ..display import describe_fit, fit_report, headline, summarise
 from ..outputs import after_writing, check_inputs, check_outputs
@@ -46,6 +47,7 @@ def fit(
         typer.Option(
             help="A published algorithm, as NAME or 'NAME(parameter=value)'; `aucmax algorithms` lists them.",
             rich_help_panel=options.MODEL,
+            autocompletion=algorithm_names,
         ),
     ] = None,
     loss: Annotated[

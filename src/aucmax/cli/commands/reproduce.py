@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ..completion import study_names
 from ..console import Console, make_table
 from ..errors import name_flags
 from ..options import DATA, MODEL, OUTPUT, Debug, Jobs, Json, Quiet
@@ -17,7 +18,11 @@ def reproduce(
     context: typer.Context,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Published tables and figures, as --list names them, or TOML files."),
+        typer.Argument(
+            metavar="NAME...",
+            help="Published tables and figures, as --list names them, or TOML files.",
+            autocompletion=study_names,
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="List them and do nothing.")] = False,

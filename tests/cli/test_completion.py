@@ -1,0 +1,33 @@
+"""What the Tab key offers."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from aucmax.cli.completion import FITTED
+from aucmax.compare.methods import METHODS
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("f", ["fit"]),
+        ("fit --los", ["--loss"]),
+        ("fit --loss lo", ["logistic"]),
+        ("fit --algorithm HS", ["HSGHT"]),
+        ("reproduce opauc-table", ["opauc-table-2", "opauc-table-3", "opauc-table-5"]),
+    ],
+)
+def test_commands_options_and_values_are_completed(typed, offered):
+    words = f"aucmax {typed}"
+    asked = {"_AUCMAX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    command = [sys.executable, "-c", "from aucmax.cli.app import run; run()"]
+    done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == offered
+
+
+def test_the_algorithms_offered_are_those_of_the_registry():
+    assert list(FITTED) == [name for name in METHODS if name in FITTED]
+    assert len(FITTED) == len(METHODS) - 5  # those of scikit-learn are for comparison
