@@ -102,6 +102,9 @@ def test_scores_are_densities_with_both_thresholds():
     assert names[3].startswith("best balanced accuracy, ")
     threshold = float(names[3].split(", ")[1].replace("\N{MINUS SIGN}", "-"))
     assert threshold == pytest.approx(display.best, rel=1e-3)
+    display.figure_.canvas.draw()
+    legend = display.ax_.get_legend().get_window_extent().transformed(display.ax_.transData.inverted())
+    assert legend.y0 > max(patch.get_data()[0].max() for patch in (negative, positive))
 
 
 def test_without_a_decision_function_probabilities_are_drawn():

@@ -53,6 +53,7 @@ class Display:
     figure_: Any
     size: tuple[float, float] = (5.5, 4.2)  # inches
     title: str = ""
+    headroom: float = 0.0  # above the drawing, for each entry of the legend, relative to the height
 
     @property
     def keys(self) -> list[Key]:
@@ -98,6 +99,9 @@ class Display:
             _, ax = plt.subplots(figsize=self.size, layout="constrained")
         self.paint(ax, colours)
         add_legend(ax, self.keys, colours)
+        if self.headroom:
+            low, high = ax.get_ylim()
+            ax.set_ylim(low, high + self.headroom * len(self.keys) * (high - low))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

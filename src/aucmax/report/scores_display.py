@@ -57,6 +57,7 @@ class ScoresDisplay(Display):
     """
 
     title = "Scores of the two classes"
+    headroom = 0.09
 
     def __init__(
         self,
