@@ -32,6 +32,7 @@ COLOURS = {"aucmax": "C3", "linear": "C0", "trees": "0.5"}
 # The linear classifiers of the README: the default, and the best-known rivals, among them a faster one.
 WELL_KNOWN = (REFERENCE, BASELINE, "LinearSVC", "RidgeClassifierCV", "LinearDiscriminantAnalysis")
 FAMILIES = {"aucmax": "aucmax", "linear": "other linear classifiers", "trees": "trees"}
+GENERATED = "made-"  # how the names of generated data sets begin
 HALVES = {"choice": "the half for choices", "verdict": "the half for the verdict"}
 
 
@@ -85,16 +86,16 @@ def write_readme(path: Path, kept: dict[str, Any]) -> None:
     summary = summarize(kept)
     shapes = [kept["data"][name] for name in summary.data]
     rows, columns = ([shape[key] for shape in shapes] for key in ("rows", "columns"))
+    made = sum(name.startswith(GENERATED) for name in summary.data)
     scope = (
-        f"{len(shapes)} data sets of {min(rows):,} to {max(rows):,} rows and {min(columns):,} to {max(columns):,} "
-        f"columns, one thread each, measured {dates(kept)}; ranks are among linear classifiers, with 95% bootstrap "
-        "intervals, and times are geometric means."
+        f"{len(shapes) - made} real and {made} generated data sets of {min(rows):,} to {max(rows):,} rows and "
+        f"{min(columns):,} to {max(columns):,} columns, one thread each, measured {dates(kept)}; ranks are among "
+        "linear classifiers, with 95% bootstrap intervals, and times are geometric means."
     )
-    found = duels(summary)
-    lines = [below(found), times(found), *trees(summary)]
+    lines = [times(duels(summary)), *trees(summary)]
     if "verdict" in summary.halves:
         part = summary.half("verdict")
-        lines.insert(0, f"On the {len(part.data)} data sets of the half that judges the choices, {place(part)}")
+        lines.insert(0, f"On the {len(part.data)} data sets on which nothing was chosen, {place(part)}")
     bullets = "\n".join(f"- {line}" for line in lines if line)
     shown = [row for row in standings(summary) if row.name in WELL_KNOWN or not row.rank]
     replace_block(path, COMMAND, f"{scope}\n\n{standing_table(shown, short=True)}\n\n{bullets}")
@@ -175,10 +176,17 @@ def trees(summary: Summary) -> list[str]:
             continue
         leads = mean_differences(summary)[:, summary.column(row.name)]
         most = int(np.nanargmax(leads))
+        blind = summary.auc[:, summary.column(row.name)] == 0.5
+        learnt = (
+            f" On {' and '.join(np.array(summary.data)[blind])}, which have few rows, they learn nothing; without "
+            f"these the mean difference is {np.nanmean(leads[~blind]):+.4f}."
+            if blind.any()
+            else ""
+        )
         lines.append(
             f"{row.name}, which are not linear, have a higher AUC than {REFERENCE} on {np.sum(leads > 0)} of "
             f"{row.n_data} data sets; the mean difference is {row.difference:+.4f}, the largest {leads[most]:+.4f} "
-            f"({summary.data[most]})."
+            f"({summary.data[most]}).{learnt}"
         )
     return lines
 
@@ -262,7 +270,8 @@ def standing_table(shown: Sequence[Standing], short: bool = False) -> str:
         apart = interval(row.rank_difference, sign="+") if row.rank_difference else ""
         figures = [_or_dash(f"{row.difference:+.4f}", row.difference), _or_dash(f"{row.ratio:.3g}", row.ratio)]
         rows.append([row.name, rank, *([] if short else [apart]), *figures, *([] if short else [str(row.n_data)])])
-    header = ["", "mean rank", f"rank less {REFERENCE}'s", f"AUC less {REFERENCE}'s", f"time over {REFERENCE}'s"]
+    header = ["", "mean rank", *(f"{what} {REFERENCE}" for what in ("rank minus that of", "AUC minus that of"))]
+    header.append(f"time relative to {REFERENCE}")
     return table([*header[:2], *header[3:]] if short else [*header, "data sets"], rows)
 
 
@@ -275,7 +284,9 @@ def halves_table(summary: Summary) -> str:
         for row in standings(summary)
         if row.rank
     ]
-    header = [f"{half}: {title}" for half in parts for title in ("mean rank", f"less {REFERENCE}'s", "AUC difference")]
+    header = [
+        f"{half}: {title}" for half in parts for title in ("mean rank", f"minus that of {REFERENCE}", "AUC difference")
+    ]
     return table(["", *header], rows)
 
 
@@ -375,8 +386,8 @@ def draw_standings(summary: Summary, path: Path) -> None:
         panels = figure.subplots(1, 3, sharey=True)
         titles = (
             "mean rank with its 95% interval",
-            f"AUC less {REFERENCE}'s,\nmedian and quartiles over the data sets",
-            f"time over {REFERENCE}'s,\nmedian and quartiles over the data sets",
+            f"AUC minus that of {REFERENCE},\nmedian and quartiles over the data sets",
+            f"time relative to {REFERENCE},\nmedian and quartiles over the data sets",
         )
         for axes, (low, middle, high), title in zip(panels, (placed, gaps, ratios), titles, strict=True):
             axes.hlines(heights, low, high, colors=colours, linewidth=1.5)
@@ -415,7 +426,7 @@ def draw_first(summary: Summary, path: Path) -> None:
         right.hlines(heights, 1, [row.ratio for row in rows], colors=colours, linewidth=2)
         right.scatter([row.ratio for row in rows], heights, c=colours, s=36, zorder=3)
         left.set_title(f"mean rank by AUC\n{len(summary.data)} data sets", fontsize=10)
-        right.set_title(f"time with tuning\nover {REFERENCE}'s", fontsize=10)
+        right.set_title(f"time with tuning,\nrelative to {REFERENCE}", fontsize=10)
         left.set_yticks(heights, [row.name for row in rows])
         right.set_xscale("log")
         right.set_xticks([0.5, 1, 2, 5, 20], ["0.5", "1", "2", "5", "20"])

@@ -42,14 +42,14 @@ CHOICES = (
         "AUCClassifier().partial_fit",
         "guide/places",
         (
-            ("alpha", "None takes it from the moments"),
+            ("alpha", "None: chosen from the class moments"),
             ("penalty", "or n_nonzero"),
             ("loss", '"pooled" if positives are few'),
         ),
     ),
     Choice(
         "a file larger than memory",
-        "AUCClassifier().fit_rows(open_rows(file))",
+        "AUCClassifier().fit_rows(open_rows(file, target=...))",
         "guide/places",
         (
             ("memory", "of open_rows"),
@@ -98,7 +98,7 @@ CHOICES = (
         ),
     ),
     Choice(
-        "classes that no line parts, few columns",
+        "classes that no straight line separates, few columns",
         "make_pipeline(KMeansNystroem(), AUCClassifier())",
         "guide/kernels",
         (("n_components", "the landmarks"), ("gamma", "the width: cross-validate it"), ("random_state", "of k-means")),

@@ -60,7 +60,7 @@ def test_shell_commands(page, tmp_path, monkeypatch):
             assert subprocess.run(["bash", "-c", script]).returncode == 0, command
         else:
             with pytest.raises(SystemExit) as leaving:
-                main(shlex.split(command)[1:])
+                main(shlex.split(command, comments=True)[1:])
             assert leaving.value.code == 0, command
     assert Path("report.html").exists()
     assert "predict" not in page or Path("scores.csv").read_text().startswith("score,probability")

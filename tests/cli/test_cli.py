@@ -182,6 +182,10 @@ def test_the_best_candidate_is_told_in_one_line(run, folder, tmp_path, options):
     page = (tmp_path / "report.html").read_text()
     assert f"{best['loss']} is chosen" in page
     assert "Shares of the blend" not in page
+    trained = f"<dt>AUC of the training rows</dt><dd>{roc_auc(Y[TRAIN], model.decision_function(X[TRAIN])):.4f}</dd>"
+    assert f"<strong>{model.blend_auc_:.4f}</strong>" in page  # without test rows, the cross-validated AUC
+    assert trained in page
+    assert "% confidence: " not in page
 
 
 def test_a_named_loss_has_no_blend(run, folder, tmp_path):

@@ -851,3 +851,13 @@ def test_labels_that_would_be_rounded_into_one_are_refused(tmp_path):
     pa.parquet.write_table(pa.table({"a": [1.0, 2.0], "y": [2**60, 2**60 + 1]}), path)
     with pytest.raises(ValueError, match=r"rows\.parquet, column 'y': labels beyond 2\^53"):
         open_source(path).read()
+
+
+def test_digits_with_leading_zeros_are_codes(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("code,amount,year,y\n" + "05914,1.5,2024,1\n10115,0.5,1999,0\n" * 30)
+    for size in (1 << 20, 200):
+        source = open_source(path)
+        found = np.concatenate([block.features for block in source.blocks(size)])
+        assert [column.kind for column in source.reading.columns] == ["category", "number", "number"]
+        assert_array_equal(np.unique(found, axis=0)[:, -2:], [[0.5, 1999], [1.5, 2024]])

@@ -258,6 +258,8 @@ NOTES = {
     "": "",
     "test": "Measured on rows that the model has not seen.",
     "training": "Measured on the training rows, on which every model looks better than it is.",
+    "held out": "The AUC above is of rows that were held out in turn. All figures below it are of the training rows, "
+    "on which every model looks better than it is; `--test` measures other rows.",
 }
 UNSEEN = "The training rows were read by blocks and not kept: `aucmax evaluate` measures the model on a file of rows."
 
@@ -278,6 +280,8 @@ def fit_report(
 
     _, model = split_model(file.model)
     best, blend = chosen_index(model), getattr(model, "blend_", None)
+    held_out = describe_fitted(model).get(HELD_OUT) if which == "training" else None
+    which = which if held_out is None else "held out"
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
     return Report(
@@ -285,6 +289,7 @@ def fit_report(
         note=NOTES[which] if evaluation is not None else UNSEEN,
         summary=summary,
         evaluation=evaluation,
+        held_out_auc=held_out,
         scores=scores,
         class_names=classes_of(file).names,
         path=None if best is None and blend is None else model.cv_results_,

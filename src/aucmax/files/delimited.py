@@ -97,14 +97,23 @@ class DelimitedSource(TableSource):
             self._lines.refuse("found numbers instead of the names of the columns: say header=False.", chunk.start)
 
     def _guess_numbers(self) -> list[str]:
-        """Return the columns that hold numbers in the first rows."""
-        import pyarrow.types as types
+        """Return the columns that hold numbers in the first rows; digits with a leading zero may be codes."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        from pyarrow import types
 
         chunk = next(self._lines.chunks(GUESS_BYTES, self._first_line, self._delimiter.encode()), None)
         if chunk is None or not chunk.text.strip():
             raise NoRowsError(f"{self.name} has a header but no rows.", self.name, self._names)
         schema = self._read_csv(chunk, self._names, None).schema
-        return [each.name for each in schema if types.is_integer(each.type) or types.is_floating(each.type)]
+        whole = [each.name for each in schema if types.is_integer(each.type)]
+        texts: Any = self._read_csv(chunk, whole, dict.fromkeys(whole, pa.string())) if whole else None
+        codes = {name for name in whole if pc.any(pc.match_substring_regex(texts.column(name), r"^\s*0\d")).as_py()}
+        return [
+            each.name
+            for each in schema
+            if (types.is_integer(each.type) and each.name not in codes) or types.is_floating(each.type)
+        ]
 
     # Reading
 

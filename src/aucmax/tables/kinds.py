@@ -7,7 +7,7 @@ becomes one *part* or several: columns of numbers, or of codes of levels.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -168,7 +168,8 @@ def _decide_alone(name: str, summary: ColumnSummary) -> Column:
     if pair is not None:
         return _boolean(name, summary, pair)
     form = _most(summary.numbers)
-    if form is not None and summary.numbers[form].n_cells >= MOSTLY * summary.n_present:
+    codes = are_codes(summary.levels or ())
+    if form is not None and summary.numbers[form].n_cells >= MOSTLY * summary.n_present and not codes:
         return _number(name, summary, form) if not is_named_identifier(name) else _identifier(name, summary, form)
     dates = {form: each for form, each in summary.dates.items() if form != DIGITS_FORM}
     form = _most(dates)
@@ -180,9 +181,25 @@ def _decide_alone(name: str, summary: ColumnSummary) -> Column:
     else:
         column = _category(name, summary)
     n_numbers = max((each.n_cells for each in summary.numbers.values()), default=0)
+    if codes:
+        return column._replace(reason=f"{column.reason}; digits with leading zeros")
     if 2 * n_numbers >= max(summary.n_present, 1):
         column = column._replace(reason=f"{column.reason}; {n_numbers:,} cells are numbers")
     return column
+
+
+def are_codes(levels: Collection[str]) -> bool:
+    """Return whether texts are codes, such as postal codes: digits of one length, some with a leading zero.
+
+    Examples
+    --------
+    >>> from aucmax.tables.kinds import are_codes
+    >>> are_codes(["05914", "10115"]), are_codes(["5914", "10115"]), are_codes(["0.5", "1.5"])
+    (True, False, False)
+    """
+    lengths = {len(level) for level in levels}
+    digits = all(level.isascii() and level.isdigit() for level in levels)
+    return len(lengths) == 1 and max(lengths) > 1 and digits and any(level[0] == "0" for level in levels)
 
 
 def _identifier(name: str, summary: ColumnSummary, form: str) -> Column:

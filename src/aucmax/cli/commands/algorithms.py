@@ -9,9 +9,13 @@ def algorithms(as_json: Json = False, debug: Debug = False) -> None:
     from ...compare.methods import describe_methods
 
     rows = describe_methods()
+    authors = [f"{head})" if end else head for head, end, _ in (r.paper.partition("),") for r in rows)]
     table = make_table(
         "",
         ("name", "optimises", "stream", "tuned by compare", "what it is", "paper"),
-        [(r.name, r.family, "yes" if r.online else "", r.grid, r.summary, r.paper.partition("),")[0]) for r in rows],
+        [
+            (r.name, r.family, "yes" if r.online else "", r.grid, r.summary, paper)
+            for r, paper in zip(rows, authors, strict=True)
+        ],
     )
     Console(as_json=as_json).result({"methods": [row._asdict() for row in rows]}, table)
