@@ -58,7 +58,9 @@ def test_one_command_fits_tests_and_reports(run, folder, tmp_path):
     assert {each["column"]: each["kind"] for each in told["table"]} == KINDS
     assert told["test"]["auc"]["auc"] > 0.68
     assert re.fullmatch(
-        rf"{folder}/new.csv, column 'employer': \d+ cells with levels that no training row has, .*\n", err
+        rf"{folder}/new.csv, column 'employer': \d+ cells with levels that no training row has, .*\n"
+        rf"{folder}/new.csv, column '\w+': \d+ cells? with a date after the last one of the training rows, .*\n",
+        err,
     )
     page = report.read_text()
     assert "Columns of the table" in page

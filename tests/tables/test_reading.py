@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from aucmax.cli.table_model import Surprises
 from aucmax.tables import Overrides, features
 from aucmax.tables.reading import make_reading, summarise_table
 from aucmax.tables.target_encoding import FOLDS, PRIOR, deal_folds, rates_of, sum_levels
@@ -45,6 +46,21 @@ def test_rare_levels_are_pooled_and_unseen_ones_are_scored_as_rare():
     assert tally.n_unseen == 1
     assert reading.features(codes).tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 1]]
     assert reading.features(reading.codes(table)[0]).sum(axis=0).tolist() == [60, 38, 2]
+
+
+def test_later_dates_are_counted():
+    days = ["2024-01-31", "2024-02-01", "2024-03-05"] * 10
+    new = ["2024-03-05", "2024-03-06", None, "2025-01-01"]
+    for kind in (pa.string(), pa.date32()):
+        reading, _ = learn(day=pa.array(days).cast(kind))
+        codes, (tally,) = reading.codes(pa.table({"day": pa.array(new).cast(kind)}))
+        assert (tally.n_later, tally.n_missing) == (2, 1)
+        np.testing.assert_array_equal(codes[:, 0], [0, -1, np.nan, -302])
+    surprises = Surprises()
+    surprises.add([tally])
+    assert surprises.notes("new.csv")[-1] == (
+        "new.csv, column 'day': 2 cells with a date after the last one of the training rows, scored by its negative age"
+    )
 
 
 def test_missing_levels_are_a_level():

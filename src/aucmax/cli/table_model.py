@@ -80,17 +80,19 @@ def feature_names(model: Any) -> np.ndarray | None:
 
 
 class Surprises:
-    """What rows to be scored have and the training rows had not: unseen levels, and gaps in columns without any."""
+    """What rows to be scored have and the training rows had not: unseen levels, gaps in other columns, later dates."""
 
     def __init__(self) -> None:
         self.unseen: dict[str, int] = {}
         self.gaps: dict[str, int] = {}
+        self.later: dict[str, int] = {}
 
     def add(self, tallies: Iterable[Tally]) -> None:
         """Add what was met in some rows."""
         for tally in tallies:
             name = tally.column.name
             self.unseen[name] = self.unseen.get(name, 0) + tally.n_unseen
+            self.later[name] = self.later.get(name, 0) + tally.n_later
             if tally.column.n_missing == 0:
                 self.gaps[name] = self.gaps.get(name, 0) + tally.n_missing
 
@@ -99,6 +101,7 @@ class Surprises:
         texts = {
             "with levels that no training row has, scored as rare": self.unseen,
             "without a value, as no training row is, scored as average": self.gaps,
+            "with a date after the last one of the training rows, scored by its negative age": self.later,
         }
         return [
             f"{file}, column {name!r}: {count:,} cell{'s' if count > 1 else ''} {text}"

@@ -36,6 +36,8 @@ class Tally(NamedTuple):
         The row of the first fault, from 0; -1 if there is none.
     shown : str
         The first fault.
+    n_later : int
+        Dates after the last one of the training rows.
     """
 
     column: Column
@@ -44,6 +46,7 @@ class Tally(NamedTuple):
     n_faults: int = 0
     first: int = -1
     shown: str = ""
+    n_later: int = 0
 
 
 class Reading(NamedTuple):
@@ -189,7 +192,8 @@ def code_column(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[l
         values = native_numbers(cells, na_values)
         return [values], _tally_values(column, cells, values, np.isnan(values))
     if column.kind == "date" and native == "date":
-        return _code_dates(column, native_dates(cells)), Tally(column, cells.null_count)
+        seconds = native_dates(cells)
+        return _code_dates(column, seconds), Tally(column, cells.null_count, n_later=_count_later(column, seconds))
     return _code_text(column, cells if native == "text" else as_text(cells), na_values)
 
 
@@ -213,7 +217,9 @@ def _code_text(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[li
         values = read_numbers(tidy_numbers(texts), column.form)
     values = np.where(missing, np.nan, values)[places]
     tally = _tally_values(column, cells, values, missing[places])
-    return (_code_dates(column, values) if column.kind == "date" else [values]), tally
+    if column.kind == "date":
+        return _code_dates(column, values), tally._replace(n_later=_count_later(column, values))
+    return [values], tally
 
 
 def _code_levels(column: Column, texts: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -239,6 +245,10 @@ def _code_dates(column: Column, seconds: np.ndarray) -> list[np.ndarray]:
         codes = np.array([order.get(label, len(levels) - 1) for label in LABELS[part.of_date]], dtype=np.float64)
         found.append(np.where(missing, np.nan, codes[split[part.of_date]]))
     return found
+
+
+def _count_later(column: Column, seconds: np.ndarray) -> int:
+    return int(np.count_nonzero(seconds > column.latest))
 
 
 def _tally_values(column: Column, cells: Any, values: np.ndarray, missing: np.ndarray) -> Tally:
