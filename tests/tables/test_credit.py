@@ -57,11 +57,9 @@ def test_one_command_fits_tests_and_reports(run, folder, tmp_path):
     told = json.loads(out)
     assert {each["column"]: each["kind"] for each in told["table"]} == KINDS
     assert told["test"]["auc"]["auc"] > 0.68
-    assert re.fullmatch(
-        rf"{folder}/new.csv, column 'employer': \d+ cells with levels that no training row has, .*\n"
-        rf"{folder}/new.csv, column '\w+': \d+ cells? with a date after the last one of the training rows, .*\n",
-        err,
-    )
+    notes = [line.removeprefix(f"{folder}/new.csv, column ") for line in err.splitlines()]
+    assert re.fullmatch(r"'employer': \d+ cells with levels that no training row has, .*", notes[0])
+    assert all("with a date after the last one of the training rows" in note for note in notes[1:])
     page = report.read_text()
     assert "Columns of the table" in page
     assert "written as $1,234.5" in page
