@@ -1,7 +1,8 @@
 """Reductions of the features by scikit-learn, with fewer components than asked for if the data have no more.
 
 `SelectKBest` and `GaussianRandomProjection` warn when they are asked for more components than there are columns, and
-`PCA` and `TruncatedSVD` refuse. A default number of components cannot know the data, so these subclasses lower it.
+`PCA` and `TruncatedSVD` refuse. A default number of components cannot know the data, so these subclasses lower it. They
+also refuse sparse rows whose indices lead out of their arrays, which scikit-learn would follow.
 """
 
 from typing import Any, Self
@@ -11,6 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import SelectKBest
 from sklearn.random_projection import GaussianRandomProjection
+
+from ..data.validation import check_indices
 
 
 class LimitedMixin:
@@ -41,7 +44,7 @@ class LimitedMixin:
         parameters = self.get_params()  # type: ignore[attr-defined]
         if hasattr(X, "shape"):
             parameters[self._number] = min(parameters[self._number], self._most(X))
-        part = self._part(**parameters).fit(X, y)
+        part = self._part(**parameters).fit(check_indices(X), y)
         vars(self).update({name: value for name, value in vars(part).items() if name not in parameters})
         return self
 
@@ -60,7 +63,22 @@ class LimitedMixin:
         components : ndarray of shape (n_samples, n_components)
             The reduced rows.
         """
-        return self.fit(X, y).transform(X)  # type: ignore[attr-defined]
+        return self.fit(X, y).transform(X)
+
+    def transform(self, X: Any) -> Any:
+        """Return the components of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        components : ndarray of shape (n_samples, n_components)
+            The reduced rows.
+        """
+        return super().transform(check_indices(X))  # type: ignore[misc]
 
 
 class LimitedSelection(LimitedMixin, SelectKBest):

@@ -126,6 +126,12 @@ PCA = (
     }
 )
 COLUMN = either(absent, array("f", "d"))
+SCALER = FIRST | {
+    "mean_": COLUMN,
+    "var_": COLUMN,
+    "scale_": COLUMN,
+    "n_samples_seen_": either(number(int, float, low=0), array("i", "d")),
+}
 
 SCHEMAS: dict[str, dict[str, Check]] = {
     "AUCClassifier": AUC_CLASSIFIER,
@@ -146,13 +152,7 @@ SCHEMAS: dict[str, dict[str, Check]] = {
     **dict.fromkeys(("TruncatedSVD", "LimitedSVD"), COMPONENTS | SPECTRUM),
     **dict.fromkeys(("GaussianRandomProjection", "LimitedProjection"), COMPONENTS),
     **dict.fromkeys(("SelectKBest", "LimitedSelection"), SELECTION),
-    "StandardScaler": FIRST
-    | {
-        "mean_": COLUMN,
-        "var_": COLUMN,
-        "scale_": COLUMN,
-        "n_samples_seen_": either(number(int, float, low=0), array("i", "d")),
-    },
+    **dict.fromkeys(("StandardScaler", "CheckedScaler"), SCALER),
     "Pipeline": {},
 }
 # What predictions need; a stream of one class has none of these yet.
@@ -171,7 +171,7 @@ NEEDED = {
     **dict.fromkeys(("PCA", "LimitedPCA"), ("components_", "mean_", "explained_variance_")),
     **dict.fromkeys(("TruncatedSVD", "LimitedSVD", "GaussianRandomProjection", "LimitedProjection"), ("components_",)),
     **dict.fromkeys(("SelectKBest", "LimitedSelection"), ("scores_",)),
-    "StandardScaler": ("mean_", "scale_"),
+    **dict.fromkeys(("StandardScaler", "CheckedScaler"), ("mean_", "scale_")),
 }
 
 
