@@ -4,7 +4,7 @@ python fuzz/run_faults.py [--kills 200] [--write docs/reliability.md]
 
 Each round draws a fault from its seed. After it, every file must be whole, the model bitwise that of an undisturbed
 run, and no draft left. Counts are kept in fuzz/results/faults.json: a run goes on with the next seed, after those that
-found something.
+found something. It ends when there were enough kills, some of them of every kind of fit that can be checkpointed.
 """
 
 from __future__ import annotations
@@ -253,6 +253,9 @@ FAULTS: dict[str, Fault] = {
 }
 
 
+KILLED, TERMINATED = list(FAULTS)[:2]
+
+
 def run_round(shop: Workshop, seed: int) -> tuple[str, int, str]:
     """Run the fault of a seed; return its name, the number of kills, and what is wrong."""
     rng = random.Random(seed)
@@ -268,6 +271,8 @@ def run_and_count(shop: Workshop, seed: int, kept: dict[str, Any]) -> None:
     name, n_kills, wrong = run_round(shop, seed)
     for part, n in (("rounds", 1), ("kills", n_kills), ("failures", int(bool(wrong)))):
         kept[part][name] = kept[part].get(name, 0) + n
+    if name in (KILLED, TERMINATED):
+        kept["kills of fits"][shop.kind] = kept["kills of fits"].get(shop.kind, 0) + n_kills
     kept["wrong"] += [[seed, name, wrong]] if wrong else []
     kept["next seed"] = max(kept["next seed"], seed + 1)
     RESULTS.parent.mkdir(exist_ok=True)
@@ -281,7 +286,15 @@ def table(kept: dict[str, Any]) -> str:
     for name in FAULTS:
         numbers = (kept["rounds"].get(name, 0), kept["kills"].get(name, 0), kept["failures"].get(name, 0))
         lines.append(f"| {name} | {' | '.join(f'{n:,}' for n in numbers)} |")
+    killed = [n for n in fit_kills(kept) if n]
+    fewest = f", each at least {min(killed)} times" if killed else ""
+    lines += ["", f"{len(killed)} of the {len(FITS)} kinds of fits with checkpoints were killed or terminated{fewest}."]
     return "\n".join(lines)
+
+
+def fit_kills(kept: dict[str, Any]) -> list[int]:
+    """Return how often fits of each kind were killed or terminated."""
+    return [kept["kills of fits"].get(kind, 0) for kind in FITS]
 
 
 def main() -> None:
@@ -292,7 +305,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="when to stop at the latest")
     parser.add_argument("--write", type=Path, help="put the counts between the marks of this file")
     arguments = parser.parse_args()
-    kept: dict[str, Any] = {"next seed": 0, "rounds": {}, "kills": {}, "failures": {}, "wrong": []}
+    kept: dict[str, Any] = {"next seed": 0, "rounds": {}, "kills": {}, "kills of fits": {}, "failures": {}, "wrong": []}
     if RESULTS.exists():
         kept = json.loads(RESULTS.read_text())
     with tempfile.TemporaryDirectory() as folder:
@@ -303,7 +316,7 @@ def main() -> None:
             kept["failures"][name] -= 1
             kept["rounds"][name] -= 1
             run_and_count(shop, seed, kept)
-        while sum(kept["kills"].values()) < arguments.kills and time.monotonic() < until:
+        while time.monotonic() < until and (sum(kept["kills"].values()) < arguments.kills or 0 in fit_kills(kept)):
             run_and_count(shop, kept["next seed"], kept)
     print(table(kept))
     if arguments.write:
