@@ -299,8 +299,9 @@ def table(kept: dict[str, Any]) -> str:
         numbers = (kept["rounds"].get(name, 0), kept["kills"].get(name, 0), kept["failures"].get(name, 0))
         lines.append(f"| {name} | {' | '.join(f'{n:,}' for n in numbers)} |")
     killed = [n for n in fit_kills(kept).values() if n]
-    fewest = f", each at least {min(killed)} times" if killed else ""
-    lines += ["", f"{len(killed)} of the {len(FITS)} kinds of fits with checkpoints were killed or terminated{fewest}."]
+    fewest = min(killed, default=0)
+    times = {0: "", 1: ", each at least once"}.get(fewest, f", each at least {fewest} times")
+    lines += ["", f"{len(killed)} of the {len(FITS)} kinds of fits with checkpoints were killed or terminated{times}."]
     return "\n".join(lines)
 
 
