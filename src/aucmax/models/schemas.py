@@ -231,10 +231,13 @@ def check_dicts(estimator: Any) -> None:
 
 
 def check_steps(steps: Any) -> None:
-    """Raise a ValueError if the steps of a pipeline are no list of names and estimators."""
+    """Raise a ValueError if the steps of a pipeline are no list of names and transformers, an estimator at its end."""
     is_list = type(steps) is list and bool(steps) and all(type(step) is tuple and len(step) == 2 for step in steps)
     if not is_list or not all(type(name) is str for name, _ in steps):
         raise ValueError("the steps of a pipeline are no list of names and estimators")
     for _, step in steps:
         if step is not None and step != "passthrough" and name_of(type(step), "estimator") is None:
             raise ValueError(f"a step of a pipeline is {type(step).__name__}, which is no estimator")
+    for _, step in steps[:-1]:
+        if step is not None and step != "passthrough" and not hasattr(step, "transform"):
+            raise ValueError(f"a step of a pipeline is {type(step).__name__}, which transforms no rows for the next")
