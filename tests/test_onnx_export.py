@@ -1,12 +1,14 @@
 """ONNX files give what the models give."""
 
 import inspect
+import itertools
 import json
 import sys
 import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -17,7 +19,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 import aucmax
 from aucmax import ALGORITHMS, AUCClassifier
 from aucmax import onnx_export as export_module
+from aucmax import onnx_scores as scores_module
 from aucmax.onnx_export import export_onnx
+from aucmax.onnx_scores import compare_scores, measure_difference
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -128,17 +132,66 @@ def test_float32_landmarks_are_used_in_double(tmp_path):
     assert_equal(model, path)
 
 
-def test_a_column_of_unix_times_keeps_its_digits(tmp_path):
+def unix_times(seconds):
+    """Return rows with a column of times within so many seconds, and labels that depend on it."""
     rng = np.random.default_rng(0)
-    times = 1_700_000_000 + rng.integers(0, 100, 200)
+    times = 1_700_000_000 + rng.integers(0, seconds, 200)
     rows = np.column_stack([times, *rng.standard_normal((11, 200))])
-    y = times + 30 * rows[:, 1] > np.median(times)
+    return rows, times + 0.3 * seconds * rows[:, 1] > np.median(times)
+
+
+def test_a_column_of_unix_times_keeps_its_digits(tmp_path):
+    rows, y = unix_times(100)
     model = AUCClassifier(alpha=0.1).fit(rows, y)
     export_onnx(model, path := tmp_path / "model.onnx")
     scores = model.decision_function(rows)
     np.testing.assert_allclose(outputs(path, rows)[0], scores, rtol=0, atol=1e-6 * np.ptp(scores))
     in_float32 = model.decision_function(rows.astype(np.float32).astype(np.float64))
     assert np.abs(in_float32 - scores).max() > 0.01 * np.ptp(scores)  # what an input in float32 would have lost
+
+
+@pytest.mark.parametrize("name", ["AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS])
+def test_scores_of_training_rows_with_unix_times_differ_by_rounding_only(name, tmp_path):
+    rows, y = unix_times(86_400)
+    model = make(name) if name in ALGORITHMS else getattr(aucmax, name)("squared", alpha=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(rows, y)
+    export_onnx(model, path := tmp_path / "model.onnx")
+    scores = model.decision_function(rows)
+    found = compare_scores(model, path, rows)
+    assert found == (200, np.abs(outputs(path, rows)[0] - scores).max(), scores.min(), scores.max())
+    assert found.largest < 1e-9 * np.ptp(scores)
+
+
+def test_the_largest_difference_is_that_of_all_rows(tmp_path, monkeypatch):
+    """By blocks, and for sparse rows."""
+    model = fitted(AUCClassifier(alpha=0.1))
+    export_onnx(model, path := tmp_path / "model.onnx")
+    shifted = model.decision_function(X) + np.linspace(-0.5, 0.25, len(X))
+    for step, rows in itertools.product((10**9, 12 * 100), (X, sparse.csc_array(X))):
+        monkeypatch.setattr(scores_module, "BLOCK", step)
+        found = measure_difference(path, rows, shifted)
+        assert found.n_rows == len(X)
+        assert found.largest == pytest.approx(0.5)
+        assert (found.low, found.high) == (shifted.min(), shifted.max())
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(ImportError, match=r"^Scores of ONNX files need the package onnxruntime: pip install onnxrun"):
+        compare_scores(model, path, X)
+
+
+def test_the_scores_of_tables_and_frames_are_compared(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    colours = np.array(["red", "green", "blue"])[np.arange(len(X)) % 3]
+    frame = pandas.DataFrame({"size": X[:, 0], "colour": pandas.Categorical(colours)})
+    frame.loc[::7, "size"] = np.nan
+    for model in (
+        make_pipeline(aucmax.TableEncoder(), AUCClassifier("squared")),
+        aucmax.AdditiveAUCClassifier("squared", alpha=0.1),
+    ):
+        export_onnx(model.fit(frame, Y), path := tmp_path / "model.onnx")
+        assert np.ptp(model.decision_function(frame)) > 0
+        assert compare_scores(model, path, frame).largest < 1e-12 * np.ptp(model.decision_function(frame))
 
 
 def test_no_rows_and_rows_far_away(tmp_path):

@@ -1,4 +1,4 @@
-"""The check of CSR arrays that came from outside, before SciPy or a compiled loop follows their indices.
+"""The check of sparse arrays that came from outside, before SciPy or a compiled loop follows their indices.
 
 SciPy's `check_format` looks at no index where the last entry of `indptr` is 0 or less, and its loops then read and
 write wherever the other entries point.
@@ -7,6 +7,7 @@ write wherever the other entries point.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -52,3 +53,39 @@ def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: 
     used = indices[: indptr[-1]]
     if used.size and (used.min() < 0 or used.max() >= n_columns):
         raise ValueError(f"indices must be from 0 to {n_columns - 1}, but {used.min()} to {used.max()} were found.")
+
+
+def check_sparse(X: Any) -> None:
+    """Raise a ValueError if an index of a SciPy matrix leads out of its arrays.
+
+    Parameters
+    ----------
+    X : sparse matrix of shape (n_rows, n_columns)
+        CSR, CSC, BSR or COO; SciPy makes the arrays of other formats itself, from lists, dicts or diagonals.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from aucmax.csr_indices import check_sparse
+    >>> X = sparse.csc_array([[1.0, 0.0], [0.0, 2.0]])
+    >>> X.indices[1] = 5
+    >>> check_sparse(X)
+    Traceback (most recent call last):
+        ...
+    ValueError: indices must be from 0 to 1, but 0 to 5 were found.
+    """
+    if X.format == "csr":
+        check_csr(X.data, X.indices, X.indptr, X.shape)
+    elif X.format == "csc":
+        check_csr(X.data, X.indices, X.indptr, X.shape[::-1])
+    elif X.format == "bsr":
+        _, height, width = X.data.shape
+        check_csr(X.data[:, 0, 0], X.indices, X.indptr, (X.shape[0] // height, X.shape[1] // width))
+    elif X.format == "coo":
+        for places, size in zip((X.row, X.col), X.shape, strict=True):
+            if len(places) != len(X.data):
+                raise ValueError(f"row and col must have {len(X.data)} entries, as data has, but have {len(places)}.")
+            if places.size and (places.min() < 0 or places.max() >= size):
+                raise ValueError(
+                    f"row and col must be from 0 to {size - 1}, but {places.min()} to {places.max()} were found."
+                )

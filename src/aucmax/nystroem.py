@@ -44,7 +44,7 @@ from .data.elsewhere import rows_elsewhere
 from .data.memory import MemoryRows
 from .data.moments import check_no_overflow, spread
 from .data.threads import map_threads
-from .data.validation import canonical, check_groups, check_rows, check_weights, find_classes, is_dask
+from .data.validation import canonical, check_groups, check_indices, check_rows, check_weights, find_classes, is_dask
 from .device_kmeans import kmeans_centers
 from .estimators.base import all_or_nothing
 from .gaussian_kernel import DeviceFeatures, DeviceKernel, GaussianKernel, normalize, normalize_on_device
@@ -317,8 +317,8 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             check_finite(X, "X")
             _check_n_features(self, X, reset=reset)
             return X
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return canonical(X)
+        X = check_indices(X)
+        return canonical(validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]))
 
     @property
     def _n_features_out(self) -> int:

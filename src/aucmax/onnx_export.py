@@ -66,7 +66,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
     *transformers, classifier = steps = _steps(model)
     table = getattr(steps[0], "reading_", None)
     n_features = steps[0].n_features_in_ if table is None else len(table.parts)
-    about = {"aucmax": __version__, "algorithm": " + ".join(type(step).__name__ for step in steps)}
+    about = {"aucmax": __version__, "algorithm": " + ".join(map(_kind, steps))}
     about |= _describe_features(steps[0], feature_names) if table is None else _describe_table(table)
 
     graph = Graph()

@@ -275,15 +275,27 @@ PIPELINES = {make.__name__: make for make in (OPAUCf, OPAUCpca, OPAUCrp)}
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 def test_reductions_take_no_more_components_than_there_are(problem, name, layout):
     X, _, _ = problem
-    for rows, most in ((X, 6), (X[:5], 5 if name == "OPAUCpca" else 6)):
-        if layout is sparse.csr_array and name == "OPAUCpca":
-            most -= 1  # scikit-learn's solver for sparse rows finds all but one
+    all_but_one = layout is sparse.csr_array and name == "OPAUCpca"  # are found by scikit-learn's solver of sparse rows
+    for rows, most in ((X, 5 if all_but_one else 6), (X[:5], 4 if name == "OPAUCpca" else 6)):
         labels = np.arange(len(rows)) % 2
         model = PIPELINES[name](random_state=0).fit(layout(rows), labels)
         assert model["opauc"].n_features_in_ == most
         assert model[0].get_params()["k" if name == "OPAUCf" else "n_components"] == 1000
         same = PIPELINES[name](most, random_state=0).fit(layout(rows), labels)
         np.testing.assert_array_equal(same["opauc"].coef_, model["opauc"].coef_)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_components_that_are_rounding_are_left_out(problem, center, dtype):
+    """Standardised, their rounding would count as much as the others: a row by itself had other scores than here."""
+    X, y, _ = problem
+    rows = np.column_stack([X, X @ np.arange(1.0, 7.0), 100 * X[:, 0], np.ones(len(X))]).astype(dtype)
+    model = OPAUCpca(center=center, random_state=0).fit(rows, y)
+    assert model["opauc"].n_features_in_ == 6
+    scores = model.decision_function(rows)
+    alone = np.concatenate([model.decision_function(rows[[i]]) for i in range(20)])
+    np.testing.assert_allclose(alone, scores[:20], rtol=0, atol=1e4 * np.finfo(dtype).eps * np.ptp(scores))
 
 
 def test_errors_of_opauc(problem):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 
@@ -106,6 +107,16 @@ def test_warnings_name_flags(tmp_path):
     assert done.returncode == 0
     expected = "aucmax: warning: The rarer class has only 3 rows, fewer than --cv 4: 3 folds are used.\n"
     assert done.stderr == expected
+
+
+def test_a_warning_is_said_once(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = "".join(f"{a:.17g},{b:.17g},{int(a > 0)}\n" for a, b in rng.standard_normal((60, 2)) * 1e-300)
+    (tmp_path / "rows.csv").write_text("a,b,y\n" + rows)
+    arguments = ["fit", tmp_path / "rows.csv", "-o", tmp_path / "m", "-q"]
+    done = subprocess.run([sys.executable, "-m", "aucmax", *arguments], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert re.fullmatch(r"aucmax: warning: The squares of the values of X underflow in 2 columns, .*\n", done.stderr)
 
 
 def test_no_sentence_below_the_command_line_names_a_flag():

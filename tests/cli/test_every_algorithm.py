@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -61,12 +62,12 @@ def use_everywhere(run, model, rows, tmp_path):
         "inspect": ["inspect", model],
         "evaluate": ["evaluate", model, rows, "--json", "--report", tmp_path / "report.html", "--force"],
         "predict": ["predict", model, rows, "--proba", "--labels"],
-        "export": ["export", model, "--onnx", tmp_path / "m.onnx", "-q", "--force"],
     }
     told = {}
     for command, arguments in commands.items():
         status, told[command], err = run(*arguments)
         assert (status, err) == (0, ""), command
+    check_export(*run("export", model, "--onnx", tmp_path / "m.onnx", "--check", rows, "--force"), rows)
     auc = json.loads(told["evaluate"])["auc"]["auc"]
     assert f"{auc:.4f}"[:5] in (tmp_path / "report.html").read_text()
     scores = np.array([float(row["score"]) for row in csv.DictReader(told["predict"].splitlines())])
@@ -74,6 +75,16 @@ def use_everywhere(run, model, rows, tmp_path):
     positive, negative = scores[y][:, None], scores[~y]
     assert auc == pytest.approx(((positive > negative) + 0.5 * (positive == negative)).mean())
     return told
+
+
+def check_export(status, out, err, rows):
+    """The largest difference between scores of ONNX and ours is told, and is one of rounding."""
+    assert (status, out) == (0, ""), err
+    told = r"on (\d+) rows of (.+), scores of ONNX differ from ours by at most (\S+); ours are from (\S+) to (\S+)"
+    n, name, *numbers = re.fullmatch(told, err.splitlines()[1]).groups()
+    largest, low, high = map(float, numbers)
+    assert (name, int(n)) == (str(rows), 30 if "wide" in name else 40)
+    assert largest <= 1e-9 * (high - low)
 
 
 @pytest.mark.parametrize("file", N_FEATURES)

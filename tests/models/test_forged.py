@@ -153,6 +153,14 @@ def test_no_index_of_sparse_rows_is_followed_out_of_bounds(tmp_path, indptr):
     assert "indptr must begin with 0, must not decrease, and must end with at most 2, the number of indices." in told
 
 
+def test_a_classifier_in_the_middle_of_a_pipeline_is_refused(tmp_path):
+    save_model(fit(make("NPSAM")), tmp_path / "model")
+    about, tensors = forging.open_up((tmp_path / "model").read_bytes())
+    about["values"]["dict"]["model"]["parameters"]["steps"].reverse()
+    told = refused(tmp_path / "model", about, tensors)
+    assert "a step of a pipeline is PSAM, which transforms no rows for the next." in told
+
+
 @pytest.mark.parametrize("missing", ["mean_test_score", "param_alpha", "params"])
 def test_results_of_cross_validation_must_be_whole(tmp_path, missing):
     save_model(AUCClassifier("squared").fit(X, Y), tmp_path / "model")

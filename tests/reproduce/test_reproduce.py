@@ -79,10 +79,11 @@ def test_it_measures_saves_writes_pages_and_does_nothing_twice(run, study, tmp_p
     assert (tmp_path / "kept" / "own.jsonl").read_bytes() == kept, "there was nothing left to do"
 
 
-def test_a_run_that_measured_nothing_ends_with_an_error(run, study, tmp_path):
+@pytest.mark.parametrize("effort", [[], ["--quick"]], ids=str)
+def test_a_run_that_measured_nothing_ends_with_an_error(run, study, tmp_path, effort):
     (tmp_path / "data" / "diabetes").unlink()
     status, out, err = run(
-        "reproduce", study, "--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept"
+        "reproduce", study, "--data-dir", tmp_path / "data", "--no-download", "-o", tmp_path / "kept", *effort
     )
     assert status == 2
     assert out.splitlines()[1].split()[:3] == ["own", "4", "0"]

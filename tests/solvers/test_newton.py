@@ -172,6 +172,22 @@ def test_a_cross_validated_fit_with_a_column_far_from_zero():
     )
 
 
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_the_default_fit_ranks_by_a_column_far_from_zero(layout):
+    """By 1e12 it is rounded to multiples of 1/8192, and nothing else is lost: neither time nor digits nor a word."""
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.3
+    near = np.column_stack([rng.standard_normal(400) + y, rng.standard_normal((400, 2))])
+    near[:, 0] = np.round(8192 * near[:, 0]) / 8192
+    far = near + np.array([1e12, 0, 0])
+    assert (far[:, 0] - 1e12 == near[:, 0]).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ordinary, clf = AUCClassifier().fit(near, y), AUCClassifier().fit(layout(far), y)
+    assert_allclose(clf.coef_, ordinary.coef_, rtol=0, atol=1e-3)
+    assert clf.score(layout(far), y) == pytest.approx(ordinary.score(near, y), abs=1e-3)
+
+
 @every_convex_loss
 def test_a_path_equals_its_fits(loss):
     X, y = shifted_class()

@@ -233,11 +233,11 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
             raise ValueError("AdditiveAUCClassifier needs X in memory, as an array or a dataframe.")
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
         if not is_frame(X):
-            found = validate_data(self, X, y, reset=reset, accept_sparse="csr", **checks)
+            found = validate_data(self, check_indices(X), y, reset=reset, accept_sparse="csr", **checks)
             if not reset:
-                return as_dense(check_indices(found))
+                return as_dense(found)
             self._set_columns(X, found[0].shape[1])
-            return as_dense(check_indices(found[0])), found[1]
+            return as_dense(found[0]), found[1]
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset:
             self._set_columns(X, X.shape[1])

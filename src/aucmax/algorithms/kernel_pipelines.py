@@ -21,11 +21,11 @@ The features are held in memory: n_samples x n_components numbers, half the byte
 from typing import Any
 
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from ..classifier import AUCClassifier
 from ..nystroem import KMeansNystroem
 from .asam import ASAM
+from .checked_scaler import CheckedScaler
 from .psam import PSAM
 from .solam import SOLAM
 
@@ -161,5 +161,5 @@ def NBAM(
 def _kernel_pipeline(n_components: int, gamma: float | None, random_state: Any, name: str, classifier: Any) -> Pipeline:
     nystroem = KMeansNystroem(n_components, gamma=gamma, random_state=random_state)
     as_distributed = getattr(classifier, "variant", "") == "paper"
-    scale = "passthrough" if as_distributed else StandardScaler(with_mean=False)
+    scale = "passthrough" if as_distributed else CheckedScaler(with_mean=False)
     return Pipeline([("scale", scale), ("nystroem", nystroem), (name, classifier)])

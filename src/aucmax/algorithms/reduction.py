@@ -1,16 +1,23 @@
 """Reductions of the features by scikit-learn, with fewer components than asked for if the data have no more.
 
 `SelectKBest` and `GaussianRandomProjection` warn when they are asked for more components than there are columns, and
-`PCA` and `TruncatedSVD` refuse. A default number of components cannot know the data, so these subclasses lower it.
+`PCA` and `TruncatedSVD` refuse. A default number of components cannot know the data, so these subclasses lower it. They
+also refuse sparse rows whose indices lead out of their arrays, which scikit-learn would follow.
 """
 
 from typing import Any, Self
 
+import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import SelectKBest
 from sklearn.random_projection import GaussianRandomProjection
+
+from ..data.validation import check_indices
+
+# A component is rounding if its standard deviation is at most so many times that of a number as long as the rows.
+ROUNDING = 100
 
 
 class LimitedMixin:
@@ -41,7 +48,7 @@ class LimitedMixin:
         parameters = self.get_params()  # type: ignore[attr-defined]
         if hasattr(X, "shape"):
             parameters[self._number] = min(parameters[self._number], self._most(X))
-        part = self._part(**parameters).fit(X, y)
+        part = self._part(**parameters).fit(check_indices(X), y)
         vars(self).update({name: value for name, value in vars(part).items() if name not in parameters})
         return self
 
@@ -60,7 +67,22 @@ class LimitedMixin:
         components : ndarray of shape (n_samples, n_components)
             The reduced rows.
         """
-        return self.fit(X, y).transform(X)  # type: ignore[attr-defined]
+        return self.fit(X, y).transform(X)
+
+    def transform(self, X: Any) -> Any:
+        """Return the components of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        components : ndarray of shape (n_samples, n_components)
+            The reduced rows.
+        """
+        return super().transform(check_indices(X))  # type: ignore[misc]
 
 
 class LimitedSelection(LimitedMixin, SelectKBest):
@@ -75,8 +97,42 @@ class LimitedProjection(LimitedMixin, GaussianRandomProjection):
     _part = GaussianRandomProjection
 
 
-class LimitedPCA(LimitedMixin, PCA):
-    """`PCA` with at most as many components as there are rows or columns."""
+class RankMixin(LimitedMixin):
+    """Leaves out components that are nothing but rounding, of rows that have a lower rank than rows and columns.
+
+    A classifier that standardises its columns would take them for features. Their values are other ones in every order
+    of summation: a row by itself had other scores than among others.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : transformer
+            The fitted transformer.
+        """
+        super().fit(X, y)
+        Z = self.transform(X)
+        length = np.linalg.norm(X.data if issparse(X) else np.asarray(X)) / np.sqrt(len(Z))
+        kept = Z.std(axis=0) > ROUNDING * np.finfo(Z.dtype).eps * length
+        kept[0] = True
+        for name in ("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_"):
+            setattr(self, name, getattr(self, name)[kept])
+        if hasattr(self, "n_components_"):
+            self.n_components_ = int(kept.sum())
+        return self
+
+
+class LimitedPCA(RankMixin, PCA):
+    """`PCA` with at most as many components as the rank of the rows."""
 
     _part = PCA
 
@@ -84,7 +140,7 @@ class LimitedPCA(LimitedMixin, PCA):
         return max(1, min(X.shape) - issparse(X))  # the solver for sparse rows finds all but one
 
 
-class LimitedSVD(LimitedMixin, TruncatedSVD):
-    """`TruncatedSVD` with at most as many components as there are columns."""
+class LimitedSVD(RankMixin, TruncatedSVD):
+    """`TruncatedSVD` with at most as many components as the rank of the rows."""
 
     _part = TruncatedSVD

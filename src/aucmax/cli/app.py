@@ -93,7 +93,7 @@ def main(arguments: list[str] | None = None) -> None:
     group = make_group()
     command = group.commands.get(next((argument for argument in arguments if not argument.startswith("-")), ""))
     translate = partial(name_flags, command=command, arguments=arguments)
-    warnings.showwarning = partial(show_warning, translate)
+    warnings.showwarning = partial(show_warning, translate, set())
     received: list[int] = []
     try:
         with signals_as_errors(received):
@@ -183,9 +183,12 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
     return status
 
 
-def show_warning(translate: Callable[[str], str], message: Warning | str, *where: Any) -> None:
-    """Write one line about a warning to standard error, without its place in the source."""
-    sys.stderr.write(f"aucmax: warning: {printable(' '.join(translate(str(message)).split()))}\n")
+def show_warning(translate: Callable[[str], str], shown: set[str], message: Warning | str, *where: Any) -> None:
+    """Write one line about a warning to standard error, without its place in the source, unless it was shown before."""
+    line = f"aucmax: warning: {printable(' '.join(translate(str(message)).split()))}\n"
+    if line not in shown:
+        shown.add(line)
+        sys.stderr.write(line)
 
 
 def show_version(value: bool) -> None:

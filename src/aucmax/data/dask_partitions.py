@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
 from .row_block import Sizes
-from .validation import canonical, check_class_weights, check_weights, find_classes, is_dask, naming_text
+from .validation import canonical, check_class_weights, check_indices, check_weights, find_classes, is_dask, naming_text
 
 
 def is_array(collection: Any) -> bool:
@@ -55,7 +55,7 @@ def join_columns(blocks: list[Any]) -> Any:
 
 def read_features(blocks: list[Any], name: str) -> Any:
     """Return the rows of a partition: float32 or float64, dense or canonical CSR."""
-    X = join_columns(blocks)
+    X = join_columns([check_indices(block) for block in blocks])
     kinds = [np.float64, np.float32]
     options = {"dtype": kinds, "ensure_all_finite": False, "ensure_min_samples": 0, "input_name": name}
     with naming_text(blocks[0]):

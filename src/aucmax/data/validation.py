@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..csr_indices import check_csr
+from ..csr_indices import check_sparse
 from ..sklearn_releases import check_sample_weight
 from .arrays import on_device, to_numpy
 
@@ -69,6 +69,7 @@ def find_text(X: Any) -> str | None:
 
 def check_rows(X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X as float32 or float64, dense or canonical CSR, and y. Whether X is finite is checked in its moments."""
+    X = check_indices(X)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
     y = column_or_1d(check_array(to_numpy(y) if on_device(y) else y, ensure_2d=False, dtype=None, input_name="y"))
     check_consistent_length(X, y)
@@ -168,18 +169,23 @@ def check_class_weights(totals: np.ndarray, classes: np.ndarray) -> None:
 
 
 def check_indices(X: Any) -> Any:
-    """Return X; raise a ValueError if it is CSR with an index that leads out of its arrays."""
-    if sparse.issparse(X):
+    """Return X as it is, or as CSR if SciPy makes its arrays; raise a ValueError if an index leads out of its arrays.
+
+    This comes before scikit-learn's checks, which convert matrices, and follow every index in doing so.
+    """
+    if sparse.issparse(X) and X.ndim == 2:
+        if X.format not in ("csr", "csc", "bsr", "coo"):
+            X = X.tocsr()
         try:
-            check_csr(X.data, X.indices, X.indptr, X.shape)
+            check_sparse(X)
         except ValueError as error:
-            raise ValueError(f"X is not a valid CSR matrix: {error}") from None
+            raise ValueError(f"X is not a valid {X.format.upper()} matrix: {error}") from None
     return X
 
 
 def canonical(X: Any) -> Any:
     """Return X, or a canonical copy if X is CSR with unsorted or repeated column indices."""
-    if sparse.issparse(check_indices(X)) and not X.has_canonical_format:
+    if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X

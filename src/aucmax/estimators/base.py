@@ -162,7 +162,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         with naming_text(X):
             X, y = validate_data(
                 self,
-                X,
+                check_indices(X),
                 to_numpy(y) if on_device(y) else y,
                 reset=reset,
                 accept_sparse="csr",
@@ -214,8 +214,8 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             _check_n_features(self, X, reset=False)
             return device_scores(X, self.coef_[0]) + float(self.intercept_[0])
         with naming_text(X):
+            X = check_indices(X)
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        check_indices(X)
         with np.errstate(over="ignore", invalid="ignore"):
             return check_finite(scores_of(X, self.coef_[0]) + self.intercept_[0])
 

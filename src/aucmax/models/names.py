@@ -39,6 +39,7 @@ NAMES = {
         "UniLog": "aucmax.algorithms.univariate:UniLog",
         "UniSqu": "aucmax.algorithms.univariate:UniSqu",
         "GaussianRandomProjection": "sklearn.random_projection:GaussianRandomProjection",
+        "CheckedScaler": "aucmax.algorithms.checked_scaler:CheckedScaler",
         "LimitedPCA": "aucmax.algorithms.reduction:LimitedPCA",
         "LimitedProjection": "aucmax.algorithms.reduction:LimitedProjection",
         "LimitedSVD": "aucmax.algorithms.reduction:LimitedSVD",

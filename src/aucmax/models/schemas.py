@@ -126,6 +126,12 @@ PCA = (
     }
 )
 COLUMN = either(absent, array("f", "d"))
+SCALER = FIRST | {
+    "mean_": COLUMN,
+    "var_": COLUMN,
+    "scale_": COLUMN,
+    "n_samples_seen_": either(number(int, float, low=0), array("i", "d")),
+}
 
 SCHEMAS: dict[str, dict[str, Check]] = {
     "AUCClassifier": AUC_CLASSIFIER,
@@ -146,13 +152,7 @@ SCHEMAS: dict[str, dict[str, Check]] = {
     **dict.fromkeys(("TruncatedSVD", "LimitedSVD"), COMPONENTS | SPECTRUM),
     **dict.fromkeys(("GaussianRandomProjection", "LimitedProjection"), COMPONENTS),
     **dict.fromkeys(("SelectKBest", "LimitedSelection"), SELECTION),
-    "StandardScaler": FIRST
-    | {
-        "mean_": COLUMN,
-        "var_": COLUMN,
-        "scale_": COLUMN,
-        "n_samples_seen_": either(number(int, float, low=0), array("i", "d")),
-    },
+    **dict.fromkeys(("StandardScaler", "CheckedScaler"), SCALER),
     "Pipeline": {},
 }
 # What predictions need; a stream of one class has none of these yet.
@@ -171,7 +171,7 @@ NEEDED = {
     **dict.fromkeys(("PCA", "LimitedPCA"), ("components_", "mean_", "explained_variance_")),
     **dict.fromkeys(("TruncatedSVD", "LimitedSVD", "GaussianRandomProjection", "LimitedProjection"), ("components_",)),
     **dict.fromkeys(("SelectKBest", "LimitedSelection"), ("scores_",)),
-    "StandardScaler": ("mean_", "scale_"),
+    **dict.fromkeys(("StandardScaler", "CheckedScaler"), ("mean_", "scale_")),
 }
 
 
@@ -231,10 +231,13 @@ def check_dicts(estimator: Any) -> None:
 
 
 def check_steps(steps: Any) -> None:
-    """Raise a ValueError if the steps of a pipeline are no list of names and estimators."""
+    """Raise a ValueError if the steps of a pipeline are no list of names and transformers, an estimator at its end."""
     is_list = type(steps) is list and bool(steps) and all(type(step) is tuple and len(step) == 2 for step in steps)
     if not is_list or not all(type(name) is str for name, _ in steps):
         raise ValueError("the steps of a pipeline are no list of names and estimators")
     for _, step in steps:
         if step is not None and step != "passthrough" and name_of(type(step), "estimator") is None:
             raise ValueError(f"a step of a pipeline is {type(step).__name__}, which is no estimator")
+    for _, step in steps[:-1]:
+        if step is not None and step != "passthrough" and not hasattr(step, "transform"):
+            raise ValueError(f"a step of a pipeline is {type(step).__name__}, which transforms no rows for the next")

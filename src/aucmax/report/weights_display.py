@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from ..data.validation import check_indices
 from .display import Display, Key
 from .texts import shorten
 
@@ -133,5 +134,5 @@ def largest_weights(
 
 def column_spreads(X: Any) -> np.ndarray:
     """Return the standard deviations of the columns of dense or sparse rows."""
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    X = check_array(check_indices(X), accept_sparse="csr", dtype=np.float64)
     return np.sqrt(mean_variance_axis(X, axis=0)[1]) if hasattr(X, "tocsr") else X.std(axis=0)

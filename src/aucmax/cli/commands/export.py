@@ -1,26 +1,62 @@
 """``aucmax export``: a model for other runtimes."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..console import Console
 from ..options import Debug, Force, ModelPath, Quiet
-from ..outputs import check_outputs
+from ..outputs import check_inputs, check_outputs
+
+if TYPE_CHECKING:
+    from ...files import Source
+    from ...models.model_file import ModelFile
 
 
 def export(
     model: ModelPath,
     onnx: Annotated[Path, typer.Option(help="The ONNX file to write.")],
+    check: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DATA", help="Rows to tell on how far scores of ONNX are from ours."),
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Write a model in another format."""
-    check_outputs({"--onnx": onnx}, force, [model])
+    console, rows = Console(quiet), check or []
+    check_inputs([model, *rows])
     from ...onnx_export import export_onnx
     from ..model_notes import read_model_file
+    from ..score_file import open_rows
 
-    export_onnx(read_model_file(model).model, onnx)
-    Console(quiet).note(f"wrote {onnx}")
+    file = read_model_file(model)
+    source = open_rows(console, file, rows, with_target=False) if rows else None
+    check_outputs({"--onnx": onnx}, force, [model, *rows])
+    export_onnx(file.model, onnx)
+    console.note(f"wrote {onnx}")
+    if source is not None:
+        console.note(tell_difference(file, onnx, source))
+
+
+def tell_difference(file: ModelFile, onnx: Path, source: Source) -> str:
+    """Return a sentence on how far the scores of an ONNX file are from those of the model, on the rows of a file."""
+    from ...onnx_scores import measure_difference
+    from ...table_encoder import finish
+    from ..read_file import naming
+    from ..score_file import without_names
+    from ..table_model import split_model
+
+    encoder, inner = split_model(file.model)
+    with without_names(), naming(source):
+        rows = source.read().features if encoder is None else source.codes()[0]
+        features = rows if encoder is None else finish(encoder.output, encoder.reading_, rows, None)
+        found = measure_difference(onnx, rows, inner.decision_function(features))
+    return (
+        f"on {found.n_rows:,} rows of {source.name}, scores of ONNX differ from ours by at most {found.largest:.2g}; "
+        f"ours are from {found.low:.4g} to {found.high:.4g}"
+    )
