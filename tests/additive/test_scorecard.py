@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -79,14 +80,14 @@ def test_many_levels_are_texts_in_sql_and_python():
     assert np.ptp(card.parts(new)[:, 1]) > 20
     exec(card.to_python(), space)
     assert_array_equal([space["score"](row) for row in new.to_dict("records")], expected)
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         new.to_sql("people", database, index=False)
         assert_array_equal([score for (score,) in database.execute(f"SELECT {card.to_sql()} FROM people")], expected)
     assert next(entry for entry in card.table() if entry.column == "employer").values.startswith("rate up to ")
 
 
 def test_sql_has_the_same_scores():
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         FRAME.astype({"colour": str}).to_sql("people", database, index=False)
         found = [score for (score,) in database.execute(f"SELECT {CARD.to_sql()} FROM people")]
     assert_array_equal(found, CARD.score(FRAME))
@@ -94,7 +95,7 @@ def test_sql_has_the_same_scores():
 
 def test_what_is_not_known_has_no_points_in_sql():
     unknown = pd.DataFrame({"age": [0.0], 'sum "net"': [1.0], "colour": ["violet"], "noise": [np.nan]})
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         unknown.to_sql("people", database, index=False)
         assert database.execute(f"SELECT {CARD.to_sql()} FROM people").fetchall() == [(CARD.score(unknown)[0],)]
 

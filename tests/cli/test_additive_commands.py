@@ -3,6 +3,7 @@
 import csv
 import json
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -107,7 +108,7 @@ def test_the_exported_card_scores_as_the_card_does(suffix, run, model, folder, t
         exec(text, scope)
         found = [scope["score"](row) for row in rows.to_dict("records")]
     else:
-        with sqlite3.connect(":memory:") as base:
+        with closing(sqlite3.connect(":memory:")) as base:
             base.execute("CREATE TABLE t (income REAL, job TEXT, owner INTEGER)")
             base.executemany("INSERT INTO t VALUES (?, ?, ?)", rows.itertuples(index=False))
             found = [score for (score,) in base.execute(f"SELECT {text} FROM t")]
