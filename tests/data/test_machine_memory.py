@@ -1,5 +1,7 @@
 """What a fit will need is known before it starts."""
 
+import importlib
+import re
 import resource
 import subprocess
 import sys
@@ -11,12 +13,14 @@ from scipy import sparse
 from aucmax import SOLAM, AUCClassifier
 from aucmax.data import machine_memory
 from aucmax.data.machine_memory import LEAST_VECTORS, check_columns, usable_memory
+from aucmax.selection import cross_validation
 
 TOLD = r"A fit to 1,000,000 columns takes 0\.1 GB or more, but this process may use 0\.0 GB: leave out columns\."
 
 
 @pytest.fixture
 def little(monkeypatch):
+    importlib.import_module("aucmax.cli.fit_file")  # which takes the function over when it is first imported
     monkeypatch.setattr(machine_memory, "usable_memory", lambda: 10**7)
 
 
@@ -44,6 +48,29 @@ def test_wide_rows_are_refused_before_the_fit(clf, little):
     X = sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 1, 2, 10**6 - 1])), shape=(4, 10**6))
     with pytest.raises(MemoryError, match=f"^{TOLD}$"):
         clf.fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
+def test_a_cross_validation_that_keeps_too_many_models_is_refused_before_it_trains(loss, monkeypatch):
+    """Ten rounds of five folds and 21 alphas are 1,050 models."""
+    X = sparse.random_array((50, 10_000), density=0.01, format="csr", rng=np.random.default_rng(0))
+    monkeypatch.setattr(machine_memory, "usable_memory", lambda: 8 * 1050 * 10_000 - 1)
+    monkeypatch.setattr(cross_validation, "map_threads", None)
+    told = "The cross-validation of 21 alphas on 50 training sets with 10,000 columns takes 0.1 GB or more, but this "
+    told += "process may use 0.1 GB: give alpha=, or leave loss= out."
+    with pytest.raises(MemoryError, match=f"^{re.escape(told)}$"):
+        AUCClassifier(loss).fit(X, np.arange(50) % 2)
+
+
+def test_address_space_that_is_taken_counts():
+    code = """
+import resource
+from aucmax.data.machine_memory import address_space, usable_memory
+resource.setrlimit(resource.RLIMIT_AS, (address_space() + (1 << 30), resource.RLIM_INFINITY))
+print(usable_memory())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) <= 1 << 30
 
 
 @pytest.mark.parametrize("options", [[], ["--checkpoint", "c"], ["--algorithm", "SOLAM"]], ids=str)

@@ -371,7 +371,7 @@ UNREADABLE = {
         ),
         *((seal(content), f"cannot be read by aucmax .*: .*{reason}") for content, reason in UNREADABLE.values()),
         (forge(3, format=2), "has format 2, this version reads 1: update aucmax"),
-        (forge(3, kind="checkpoint"), "is a checkpoint, not a model"),
+        (forge(3, kind="checkpoint"), "is a 'checkpoint', not a 'model'"),
         (forge({"dict": {"model": 1}}), "holds no model"),
     ],
     ids=[*FOREIGN, *DAMAGED, *UNREADABLE, "newer", "checkpoint", "no model"],

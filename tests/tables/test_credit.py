@@ -207,6 +207,15 @@ def test_the_problems_of_several_files_are_listed_at_once(run, tmp_path):
     ]
 
 
+def test_names_of_files_cannot_control_a_terminal(run, tmp_path):
+    path = tmp_path / "x\x1b]0;owned\x07.csv"
+    path.write_text("age,size,y\n" + "1,2,0\n3,4,1\n" * 30 + "old,big,1\n")
+    status, _, err = run("fit", path, "-o", tmp_path / "m")
+    assert (status, len(err.splitlines())) == (2, 3)
+    assert "\x1b" not in err
+    assert r"x\x1b]0;owned\x07.csv" in err
+
+
 def test_a_separator_of_thousands_is_one_character(refused, folder):
     line = refused("inspect", folder / "train.csv", "--thousands", ",,")
     assert line == "--thousands ,, cannot separate thousands: give one character, such as ',' or ' '."

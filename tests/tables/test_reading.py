@@ -39,13 +39,25 @@ def test_codes_and_features_of_new_rows():
 
 
 def test_rare_levels_are_pooled_and_unseen_ones_are_scored_as_rare():
-    reading, table = learn(x=["a"] * 60 + ["b"] * 38 + ["c", "d"])
+    reading, table = learn(x=["a"] * 60 + ["b"] * 35 + ["c", "d"] * 2 + ["e"])
     assert reading.feature_names == ["x=a", "x=b", "x=(rare)"]
     codes, (tally,) = reading.codes(pa.table({"x": ["a", "c", "zebra"]}))
     assert codes.ravel().tolist() == [0, 2, 2]
     assert tally.n_unseen == 1
     assert reading.features(codes).tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 1]]
-    assert reading.features(reading.codes(table)[0]).sum(axis=0).tolist() == [60, 38, 2]
+    assert reading.features(reading.codes(table)[0]).sum(axis=0).tolist() == [60, 35, 5]
+
+
+def test_a_row_or_two_decide_no_weight_of_gaps_and_rare_levels():
+    """Such a row is an average one, in training and later."""
+    reading, table = learn(x=["a"] * 60 + ["b"] * 38 + ["c", "d"], size=["?"] * 4 + ["3"] * 48 + ["5"] * 48)
+    assert reading.feature_names == ["x=a", "x=b", "size"]
+    average = [60 / 98, 38 / 98, 4]
+    np.testing.assert_allclose(reading.features(reading.codes(table)[0])[[0, 98]], [[1, 0, 4], [*average[:2], 5]])
+    new = reading.codes(pa.table({"x": ["zebra"], "size": [""]}))[0]
+    np.testing.assert_allclose(reading.features(new), [average])
+    more, _ = learn(x=["a"] * 95 + [None] * 5, size=["?"] * 5 + ["3", "4"] * 47 + ["5"])
+    assert more.feature_names == ["x=a", "x=(missing)", "size", "size=(missing)"]
 
 
 def test_later_dates_are_counted():

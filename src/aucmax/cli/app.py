@@ -171,8 +171,9 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
     elif hasattr(error, "format_message"):  # about the options; empty if the command is missing, which shows the help
         text, status = error.format_message(), 2
     elif len(lines := getattr(error, "lines", ())) > 1:  # of a `FileProblems` error
-        sys.stderr.write(f"aucmax: {getattr(error, 'name', '')} has problems in {getattr(error, 'where', '')}:\n")
-        sys.stderr.writelines(f"  {' '.join(translate(line).split())}\n" for line in lines)
+        head = f"aucmax: {getattr(error, 'name', '')} has problems in {getattr(error, 'where', '')}:"
+        told = [head, *(f"  {' '.join(translate(line).split())}" for line in lines)]
+        sys.stderr.writelines(f"{printable(line)}\n" for line in told)
         text, status = "", 2
     elif isinstance(error, ValueError | OSError | ImportError | MemoryError):
         text, status = translate(describe_error(error)), 2

@@ -60,7 +60,7 @@ def naming(source: Source) -> Iterator[None]:
         yield
     except MemoryError as error:
         raise ValueError(
-            f"{source.name}: {str(error) or 'there is not enough memory.'}{describe_width(source)}"
+            f"{source.name}: {str(error).rstrip('.') or 'there is not enough memory'}.{describe_width(source)}"
         ) from error
     except ValueError as error:
         if any(name in str(error) for name in [source.name, *(source.paths or [])]):

@@ -29,24 +29,37 @@ def usable_memory() -> int:
         import resource
 
         soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-        limits += [] if soft == resource.RLIM_INFINITY else [soft]
+        limits += [] if soft == resource.RLIM_INFINITY else [max(soft - address_space(), 0)]
     for path in CGROUP_LIMITS:
         with suppress(OSError, ValueError), open(path) as file:  # "max" is no number
             limits.append(int(file.read()))
     return min(limits, default=UNKNOWN)
 
 
-def check_columns(n_features: int) -> None:
+def address_space() -> int:
+    """Return the bytes of address space that this process has taken already; 0 where the system does not tell."""
+    with suppress(OSError, ValueError), open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def check_columns(
+    n_features: int, n_vectors: int = LEAST_VECTORS, what: str = "A fit to", advice: str = "leave out columns"
+) -> None:
     """Raise a MemoryError if the vectors of a fit would not fit into memory, before it begins.
 
     Parameters
     ----------
     n_features : int
         The number of columns.
+    n_vectors : int, default=LEAST_VECTORS
+        How many vectors of one float for each column are held at once.
+    what, advice : str
+        What holds them, and what to do about it.
     """
-    needed = 8 * LEAST_VECTORS * n_features
+    needed = 8 * n_vectors * n_features
     if needed > SURE and needed > (usable := usable_memory()):  # asking the system takes longer than a small fit
         raise MemoryError(
-            f"A fit to {n_features:,} columns takes {needed / 1e9:,.1f} GB or more, but this process may use "
-            f"{usable / 1e9:,.1f} GB: leave out columns."
+            f"{what} {n_features:,} columns takes {needed / 1e9:,.1f} GB or more, but this process may use "
+            f"{usable / 1e9:,.1f} GB: {advice}."
         )

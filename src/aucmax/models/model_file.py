@@ -259,9 +259,9 @@ def _read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict
         content = file.read()
     about = _describe(name, content)
     if about["format"] != FORMAT:
-        raise ValueError(f"{name} has format {about['format']}, this version reads {FORMAT}: update aucmax.")
+        raise ValueError(f"{name} has format {about['format']!r}, this version reads {FORMAT}: update aucmax.")
     if about["kind"] != kind:
-        raise ValueError(f"{name} is a {about['kind']}, not a {kind}.")
+        raise ValueError(f"{name} is a {about['kind']!r}, not a {kind!r}.")
     try:
         written_by = {library: about[library] for library in versions()}
         tensors = load(content)

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from ..data.elsewhere import rows_elsewhere
+from ..data.machine_memory import check_columns
 from ..data.memory import MemoryRows
 from ..data.moments import ClassMoments
 from ..data.protocol import FoldModels, HeldOut, Round, Rows, Split
@@ -300,6 +301,8 @@ def cross_validate(
         parts = sample.fold_moments(rounds) if objective.solver == "moments" else None
         whole = objective.problem(rows, merge(parts[0]) if parts is not None and sample is rows else None)
         by_default, alphas = alphas is None, whole.default_alphas() if alphas is None else alphas
+    what = f"The cross-validation of {len(alphas)} alphas on {len(jobs)} training sets with"
+    check_columns(rows.n_features, len(alphas) * len(jobs), what, "give alpha=, or leave loss= out")
     tol = CV_TOL if objective.loss in SQUARES else NEWTON_CV_TOL
 
     def train(job: tuple[Round, Split, int]) -> tuple[np.ndarray, np.ndarray]:

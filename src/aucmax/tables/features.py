@@ -1,9 +1,9 @@
 """The features of linear models, made from codes.
 
 A number that was missing in training rows has an indicator, and its mean where it is missing. A level is a feature of
-zeros and ones, and so are pooled levels and missing ones if training rows have them. If they have not, each level has
-its share of the training rows: to a linear model, that is an average row. A column with too many levels is the rate of
-its level.
+zeros and ones, and so are pooled levels and missing ones if enough training rows have them (`kinds.least_rows`).
+Otherwise each level has its share of the training rows: to a linear model, that is an average row. A column with too
+many levels is the rate of its level.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def name_features(part: Part) -> list[str]:
 
 
 def count_levels(part: Part) -> int:
-    """Return the number of levels that have a feature: all, or all but the pooled one if it has no training rows."""
+    """Return the number of levels that have a feature: all, or all but the pooled one if too few rows have it."""
     return len(part.neutral) if part.neutral[-1] > 0 else len(part.neutral) - 1
 
 

@@ -58,7 +58,7 @@ class Part(NamedTuple):
     neutral : ndarray
         What stands for a value that is not known: the mean of numbers, or the share of each level.
     gaps : bool
-        Whether training rows have missing values, which then have an indicator.
+        Whether enough training rows have missing values (`least_rows`), which then have an indicator.
     encoded : bool
         Whether there are too many levels for one feature each.
     of_date : {"", "month", "weekday", "hour"}
@@ -228,13 +228,13 @@ def _rank(form: str) -> int:
 def _number(name: str, summary: ColumnSummary, form: str | None) -> Column:
     numbers = NumberSummary(0, 0.0, 0.0, 0.0) if form is None else summary.numbers[form]
     reason = f"{numbers.low:g} to {numbers.high:g}" + ("" if form in (None, "1234.5") else f", written as {form}")
-    part = Part(name, None, np.array([numbers.mean]), summary.n_missing > 0)
+    part = Part(name, None, np.array([numbers.mean]), has_gaps(summary))
     return Column(name, "number", reason, summary.n_missing, form or "1234.5", parts=[part])
 
 
 def _boolean(name: str, summary: ColumnSummary, pair: tuple[str, str]) -> Column:
     positive = sum(count for level, count in (summary.levels or {}).items() if level.lower() == pair[0])
-    part = Part(name, None, np.array([positive / summary.n_present]), summary.n_missing > 0)
+    part = Part(name, None, np.array([positive / summary.n_present]), has_gaps(summary))
     return Column(name, "boolean", ", ".join(pair), summary.n_missing, parts=[part])
 
 
@@ -259,6 +259,11 @@ def least_rows(n_rows: int) -> int:
     return min(RARE, max(1, n_rows // FEW_ROWS))
 
 
+def has_gaps(summary: ColumnSummary) -> bool:
+    """Return whether missing values have an indicator; the weight of one for a row or two would be that of chance."""
+    return summary.n_missing >= max(1, least_rows(summary.n_rows))
+
+
 def find_levels(counts: dict[str, int], least: int) -> tuple[list[str], list[str]]:
     """Return the levels of at least so many rows, and the rarer ones, both sorted."""
     kept = sorted(level for level, count in counts.items() if count >= least)
@@ -266,13 +271,15 @@ def find_levels(counts: dict[str, int], least: int) -> tuple[list[str], list[str
 
 
 def _levels_part(name: str, counts: list[int], levels: list[str], n_pooled: int, summary: ColumnSummary) -> Part:
-    shares = np.array([*counts, n_pooled], dtype=np.float64) / summary.n_present
-    return Part(name, [*levels, POOLED], shares, summary.n_missing > 0, len(levels) > MAX_LEVELS)
+    pooled = n_pooled if n_pooled >= least_rows(summary.n_rows) or not counts else 0
+    shares = np.array([*counts, pooled], dtype=np.float64)
+    shares /= shares.sum()
+    return Part(name, [*levels, POOLED], shares, has_gaps(summary), len(levels) > MAX_LEVELS)
 
 
 def _date(name: str, summary: ColumnSummary, form: str | None) -> Column:
     dates = DateSummary(0, 0.0, 0.0, {}) if form is None else summary.dates[form]
-    age = Part(f"{name} (age in days)", None, np.array([(dates.latest - dates.mean) / SECONDS]), summary.n_missing > 0)
+    age = Part(f"{name} (age in days)", None, np.array([(dates.latest - dates.mean) / SECONDS]), has_gaps(summary))
     if form is None:  # all cells are faults
         return Column(name, "date", "no date was found", summary.n_missing, DATE_FORMS[0], parts=[age])
     parts, varying = [age], [part for part in PARTS if np.count_nonzero(dates.parts[part]) > 1]
