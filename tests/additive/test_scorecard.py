@@ -84,6 +84,11 @@ def test_many_levels_are_texts_in_sql_and_python():
         new.to_sql("people", database, index=False)
         assert_array_equal([score for (score,) in database.execute(f"SELECT {card.to_sql()} FROM people")], expected)
     assert next(entry for entry in card.table() if entry.column == "employer").values.startswith("rate up to ")
+    lines = [line for line in csv.reader(io.StringIO(card.to_csv())) if line[0] == "employer"]
+    listed = {level: int(points) for _, text, points, _ in lines for level in text.partition(": ")[2].split("; ")}
+    found = dict(zip(new["employer"].fillna("(missing)"), card.parts(new)[:, 1], strict=True))
+    found["(rare or new)"] = found.pop("nobody's")
+    assert {level: listed[level] for level in found} == found
 
 
 def test_sql_has_the_same_scores():

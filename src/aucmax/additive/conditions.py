@@ -32,6 +32,11 @@ class Values(NamedTuple):
     known: list[Any] | None = None
     missing: bool = False
 
+    def names(self) -> str:
+        """Return the levels as a list for people."""
+        others = ["(rare or new)"] * (self.known is not None) + ["(missing)"] * self.missing
+        return "; ".join([*map(str, self.levels), *others])
+
     def sql(self, name: str) -> str:
         """Return the condition of SQL that a column has one of the values; nothing if there are none."""
         name = '"' + name.replace('"', '""') + '"'

@@ -16,6 +16,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,10 +118,14 @@ class Scorecard:
         lines : list of Entry
             Column, values, points and share of the training rows of each line.
         """
+        return self._entries(cell_labels)
+
+    def _entries(self, labels_of: Callable[[Any, Term], list[str]]) -> list[Entry]:
+        """Return all lines of the scorecard, with labels of their values."""
         entries = []
         for term, points, mass in self._lines():
             name, total = term_name(self.model, term), max(float(mass.sum()), 1e-300)
-            for label, whole, weight in zip(cell_labels(self.model, term), points, mass, strict=True):
+            for label, whole, weight in zip(labels_of(self.model, term), points, mass, strict=True):
                 entries.append(Entry(name, label, int(whole), float(weight) / total))
         return entries
 
@@ -231,6 +236,8 @@ class Scorecard:
     def to_csv(self) -> str:
         """Return the table as CSV, with the base points in the first line.
 
+        Where a column has so many levels that it is read by their rates, each line lists the levels that it is for.
+
         Returns
         -------
         text : str
@@ -240,8 +247,14 @@ class Scorecard:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(Entry._fields)
         writer.writerow(("", "base points", self.base_points, 1.0))
-        writer.writerows(self.table())
+        writer.writerows(self._entries(self._labels_with_levels))
         return text.getvalue()
+
+    def _labels_with_levels(self, model: Any, term: Term) -> list[str]:
+        labels = cell_labels(model, term)
+        if len(term.columns) > 1 or term.columns[0] not in getattr(model, "level_rates", {}):
+            return labels
+        return [f"{label}: {values.names()}" for label, values in zip(labels, *self._sides(term), strict=True)]
 
     def to_sql(self) -> str:
         """Return the score as an expression of SQL, over columns with the names of the training data.
