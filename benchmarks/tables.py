@@ -8,10 +8,9 @@ with at most 300 columns, of which at most 10,000 rows are drawn. Three quarters
 tests, split by class at random: five times for Telco, twice for the others. All libraries have their defaults. The
 linear model has the same table, with categories one-hot and the mean for missing values. A cell is one model on one
 split, with one thread; its time is that of the processor, after a fit to a few rows that imports and compiles
-everything. EBM takes minutes: it runs on at most two splits of the tables and one of each other set, and sets on which
-it takes longest have no figure. Each cell is saved to benchmarks/results/tables.json as soon as it ends: a stopped run
-resumes there, and the page is made from that file. With --untimed, for a busy machine, a cell has the AUC alone, and
-the time that it had before.
+everything. EBM takes minutes: it runs on at most two splits of the tables and one of each other set. Each cell is saved
+to benchmarks/results/tables.json as soon as it ends: a stopped run resumes there, and the page is made from that file.
+With --untimed, for a busy machine, a cell has the AUC alone, and the time that it had before.
 
 Defaults (numbers of bins and groups, the ridges, the test for pairs) were chosen on the sets marked with a star, by the
 test AUC of these same splits, so their figures flatter; the others judge. The test for pairs was replaced once after a
@@ -40,8 +39,6 @@ from sklearn.preprocessing import OneHotEncoder
 from threadpoolctl import threadpool_limits
 
 from aucmax import AdditiveAUCClassifier, AUCClassifier, roc_auc
-from aucmax.additive.optimism import find_optimism
-from aucmax.data.memory import MemoryRows
 from aucmax.files.atomic_write import write_atomically
 from aucmax.reproduce.machine import describe_machine, find_versions
 
@@ -142,7 +139,6 @@ class EBM:
         return self.model.predict_proba(self.words(X))
 
 
-PAIRS_OF = {"additive": 0, "additive with pairs": "auto"}
 MODELS: dict[str, Callable[[np.ndarray], Any]] = {
     "linear": linear,
     "additive": lambda categorical: AdditiveAUCClassifier(categorical_features=categorical),
@@ -168,22 +164,6 @@ def measure(model: Callable[[np.ndarray], Any], rows: Rows, number: int, n_split
     return {"auc": float(roc_auc(rows.y[test], scores)), "seconds": seconds}
 
 
-def search_share(rows: Rows, pairs: Any) -> float:
-    """Return the time of the search inside of folds, which makes held-out AUCs honest, relative to that of a fit."""
-    train, _ = next(StratifiedShuffleSplit(1, test_size=0.25, random_state=0).split(rows.X, rows.y))
-    X, y = rows.X[train], rows.y[train]
-    known, signs = MemoryRows(X, y, np.array([0, 1])), np.zeros(X.shape[1])
-    with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore")
-        model = AdditiveAUCClassifier(categorical_features=rows.categorical, pairs=pairs)
-        times = [time.process_time()]
-        model.fit(X, y)
-        times.append(time.process_time())
-        find_optimism(known, rows.categorical, pairs, signs, 5)
-        times.append(time.process_time())
-    return (times[2] - times[1]) / (times[1] - times[0])
-
-
 def run(chosen: list[str], models: list[str], again: bool, untimed: bool) -> None:
     """Measure the cells that are not there yet."""
     for name in chosen:
@@ -198,8 +178,6 @@ def run(chosen: list[str], models: list[str], again: bool, untimed: bool) -> Non
                 rows = rows or load(name)
                 cell = measure(MODELS[model], rows, number, n_splits)
                 print(f"{key}: {cell['auc']:.4f}, {cell['seconds']:.1f} s", flush=True)
-                if model in PAIRS_OF and number == 0:
-                    cell["search"] = search_share(rows, PAIRS_OF[model])
                 if untimed:
                     before = read_cells().get(key, {})
                     cell = {name: value for name, value in cell.items() if name != "seconds"}
@@ -289,14 +267,6 @@ def page() -> str:
         f"- EBM takes {np.median(ratios):.0f} times as long as the additive model with pairs (median of the "
         f"{len(ratios)} sets on which both were timed; at least {min(ratios):.0f} times)."
     )
-    shares = {model: [mean_of(name, model, "search") for name in measured] for model in PAIRS_OF}
-    timed = [name for name in measured if not np.isnan(mean_of(name, "additive", "search"))]
-    if timed:
-        each = ", ".join(f"{np.nanmedian(s):.0%} ({model}, at most {np.nanmax(s):.0%})" for model, s in shares.items())
-        lines.append(
-            "- Of the time of a fit, the search inside of folds that makes held-out AUCs honest takes "
-            f"{each}, on {', '.join(timed)}. All times on this page are without it."
-        )
     for name, aucs in PUBLISHED.items():
         each = ", ".join(f"{model} {show(auc, '.3f')}" for model, auc in aucs.items())
         lines.append(f"- Published for {name}, on other splits: {each}.")
