@@ -84,7 +84,7 @@ def test_a_damaged_file_is_refused_in_one_sentence(saved):
 @pytest.mark.parametrize(
     ("kind", "values", "message"),
     [
-        ("model", {"command": COMMAND, "state": {}}, "is a model, not a checkpoint"),
+        ("model", {"command": COMMAND, "state": {}}, "is a 'model', not a 'checkpoint'"),
         ("checkpoint", {"state": {}}, "holds no state of a fit"),
         ("checkpoint", {"command": COMMAND}, "holds no state of a fit"),
         ("checkpoint", {"command": 3, "state": {}}, "holds no state of a fit"),
