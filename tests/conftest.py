@@ -5,9 +5,14 @@ import logging
 import os
 import tempfile
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+# They need modules that Windows has not.
+POSIX_ONLY = ["test_fuzz.py", "data/test_machine_memory.py", "files/test_atomic_write.py"]
+collect_ignore = [] if find_spec("fcntl") else POSIX_ONLY
 
 # scikit-learn's check of array API input runs only with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")

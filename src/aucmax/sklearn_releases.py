@@ -86,6 +86,11 @@ except ImportError:
                 self._skl_callbacks = list(callbacks)
             return self
 
+        def __sklearn_clone__(self) -> Any:
+            """Return a clone with the same callbacks."""
+            copy = super().__sklearn_clone__()  # type: ignore[misc]
+            return copy.set_callbacks(*getattr(self, "_skl_callbacks", []))
+
         def _init_callback_context(self, max_subtasks: int = 0) -> CallbackContext:
             """Return the context of a fit, and tell the callbacks of it."""
             callbacks = getattr(self, "_skl_callbacks", [])
@@ -128,6 +133,7 @@ except ImportError:
         def teardown(self, estimator: Any, context: CallbackContext) -> None:
             """End the bar."""
             self._progress.stop()
+            del self._progress, self._task  # which cannot be pickled
 
 
 if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters:

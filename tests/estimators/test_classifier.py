@@ -3,6 +3,7 @@
 import itertools
 import pickle
 import tracemalloc
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -529,6 +530,15 @@ def test_callbacks_see_every_task(parameters, tasks):
 def test_a_progress_bar_names_the_estimator(capsys):
     AUCClassifier().set_callbacks(ProgressBar()).fit(*noisy_line())
     assert "AUCClassifier" in capsys.readouterr().out
+
+
+def test_a_fit_with_a_bar_is_cloned_copied_and_pickled():
+    X, y = noisy_line(n=60)
+    clf = AUCClassifier(alpha=0.1).set_callbacks(ProgressBar()).fit(X, y)
+    for copy in (pickle.loads(pickle.dumps(clf)), deepcopy(clf)):
+        assert_array_equal(copy.coef_, clf.coef_)
+    assert len(clone(clf)._skl_callbacks) == 1
+    assert not hasattr(clone(clf.set_callbacks()), "_skl_callbacks")
 
 
 def test_the_monitor_of_scikit_learn():
