@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import time
+import traceback
 import warnings
 
 import numpy as np
@@ -382,6 +383,23 @@ def test_a_file_that_is_something_else_is_one_sentence(content, message, tmp_pat
     with pytest.raises(ValueError, match=f"^{path}.* {message}.*[.]$") as caught:
         load_model(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        model_of(estimator(parameters={"c\x1b[2J": 1})),
+        model_of(estimator("a\x1b[2J")),
+        forge(3, format="\x1b[2J"),
+        forge(3, kind="\x1b[2J"),
+    ],
+)
+def test_no_text_of_a_forged_file_controls_a_terminal(content, tmp_path):
+    path = tmp_path / "forged"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="x1b") as caught:
+        load_model(path)
+    assert "\x1b" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_errors_of_the_system_are_passed_on(tmp_path):

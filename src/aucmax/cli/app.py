@@ -105,7 +105,7 @@ def main(arguments: list[str] | None = None) -> None:
         status = 0
     except BaseException as error:
         if "--debug" in arguments:
-            traceback.print_exc()
+            sys.stderr.write(printable(traceback.format_exc()))
         # Modules that are being imported turn the exception of a signal into one of their own.
         status = say(error_of(received[0]) if received else error, translate)
     sys.exit(status or 0)
@@ -171,8 +171,8 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
     elif hasattr(error, "format_message"):  # about the options; empty if the command is missing, which shows the help
         text, status = error.format_message(), 2
     elif len(lines := getattr(error, "lines", ())) > 1:  # of a `FileProblems` error
-        head = f"aucmax: {getattr(error, 'name', '')} has problems in {getattr(error, 'where', '')}:"
-        told = [head, *(f"  {' '.join(translate(line).split())}" for line in lines)]
+        head = f"{getattr(error, 'name', '')} has problems in {getattr(error, 'where', '')}:"
+        told = [f"aucmax: {' '.join(head.split())}", *(f"  {' '.join(translate(line).split())}" for line in lines)]
         sys.stderr.writelines(f"{printable(line)}\n" for line in told)
         text, status = "", 2
     elif isinstance(error, ValueError | OSError | ImportError | MemoryError):

@@ -269,7 +269,9 @@ def _read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict
         return dict(decode(about["values"], tensors)), written_by
     except Exception as error:  # of any kind: the file may come from another version or be made by hand
         (reason, *_) = str(error).splitlines() or [type(error).__name__]
-        raise ValueError(f"{name} cannot be read by aucmax {__version__}: {reason.rstrip('.')}.") from error
+        # Texts of the file, which could control a terminal, are escaped; the error itself would be printed with them.
+        reason = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in reason.rstrip("."))
+        raise ValueError(f"{name} cannot be read by aucmax {__version__}: {reason}.") from None
 
 
 def _describe(name: str, content: bytes) -> dict[str, Any]:
