@@ -12,8 +12,8 @@ from scipy import sparse
 
 from aucmax import SOLAM, AUCClassifier
 from aucmax.data import machine_memory
-from aucmax.data.machine_memory import LEAST_VECTORS, check_columns, usable_memory
-from aucmax.selection import cross_validation
+from aucmax.data.machine_memory import BLEND_VECTORS, LEAST_VECTORS, NEWTON_VECTORS, check_columns, usable_memory
+from aucmax.selection import candidates, cross_validation
 
 TOLD = r"A fit to 1,000,000 columns takes 0\.1 GB or more, but this process may use 0\.0 GB: leave out columns\."
 
@@ -60,6 +60,21 @@ def test_a_cross_validation_that_keeps_too_many_models_is_refused_before_it_trai
     told += "process may use 0.1 GB: give alpha=, or leave loss= out."
     with pytest.raises(MemoryError, match=f"^{re.escape(told)}$"):
         AUCClassifier(loss).fit(X, np.arange(50) % 2)
+
+
+def test_a_blend_and_newtons_method_ask_for_more_than_the_leanest_fit(monkeypatch):
+    monkeypatch.setattr(machine_memory, "SURE", 0)
+    X = sparse.random_array((60, 4000), density=0.01, format="csr", rng=np.random.default_rng(0))
+    y, advice = np.arange(60) % 2, "give loss= and alpha=, or leave out columns"
+    monkeypatch.setattr(machine_memory, "usable_memory", lambda: 8 * 4000 * NEWTON_VECTORS - 1)
+    AUCClassifier("squared", alpha=0.1).fit(X, y)
+    with pytest.raises(MemoryError, match=r"^The loss hinge on 4,000 columns takes .*: leave out columns\.$"):
+        AUCClassifier("hinge", alpha=0.1).fit(X, y)
+    AUCClassifier().fit(X, y)  # few rows are rotated
+    monkeypatch.setattr(machine_memory, "usable_memory", lambda: 8 * 4000 * BLEND_VECTORS - 1)
+    monkeypatch.setattr(candidates, "MAX_ROTATED", 50)
+    with pytest.raises(MemoryError, match=rf"^A blend on 4,000 columns takes .*: {advice}\.$"):
+        AUCClassifier().fit(X, y)
 
 
 def test_address_space_that_is_taken_counts():

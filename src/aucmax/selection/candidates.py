@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..data.machine_memory import BLEND_VECTORS, check_columns
 from ..data.memory import MemoryRows
 from ..data.moments import spread
 from ..data.protocol import Round, Rows
@@ -106,6 +107,7 @@ def view_rows(sample: MemoryRows, rounds: Sequence[Round], scalings: Sequence[bo
             )
             views[name] = View(name, training, traces[name] / rank or 1.0, np.full(rank, unit), middle, rotation)
         return views
+    check_columns(sample.n_features, BLEND_VECTORS, "A blend on", "give loss= and alpha=, or leave out columns")
     scale = penalty_scale(std, True)  # of Z, so that single precision is enough whatever the unit of X
     near = bool((np.abs(center) <= FAR * std).all())  # columns far from zero must be centred, and so dense
     many = sample.n_features > (MANY_COLUMNS if sample.is_sparse and near else MAX_COLUMNS)

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ..data.machine_memory import NEWTON_VECTORS, check_columns
 from ..data.moments import ClassMoments
 from ..data.protocol import Rows
 from .candidate import Candidate, Solution
@@ -88,6 +89,7 @@ class Objective(NamedTuple):
             square = RowProblem(rows, self.standardize, objective.solver, self.max_iter, self.loss == "pooled")
         if self.loss in SQUARES:
             return self.penalised(square)
+        check_columns(rows.n_features, NEWTON_VECTORS, f"The loss {self.loss} on", "leave out columns")
         from .newton import newton_problem  # imports Numba, so only where it is needed
 
         return newton_problem(rows, square, self.loss, self.max_iter)
