@@ -58,16 +58,16 @@ def test_moments_of_all_rows_of_parts_and_of_columns(rows):
         assert_allclose(ours, theirs, atol=1e-12)
 
 
-def test_the_factor_multiplies_like_the_matrix(rows):
+def test_the_operator_multiplies_like_the_matrix(rows):
     rng, K = np.random.default_rng(4), rows.n_features
     scale, center, some = rng.uniform(1, 2, K), rng.standard_normal(K), np.array([5, 3, 8])
     W, G = rng.standard_normal((K, 3)), rng.standard_normal((3, 200))
     for each in (None, center):
-        factor, matrix = rows.factor(scale, each), rows.matrix(scale, each)
-        assert factor.shape == matrix.shape
-        assert_allclose(factor @ W, matrix @ W, atol=1e-10)
-        assert_allclose(factor[some] @ W, matrix[some] @ W, atol=1e-10)
-        assert_allclose(G @ factor, G @ matrix, atol=1e-10)
+        operator, matrix = rows.as_operator(scale, each), rows.matrix(scale, each)
+        assert operator.shape == matrix.shape
+        assert_allclose(operator @ W, matrix @ W, atol=1e-10)
+        assert_allclose(operator[some] @ W, matrix[some] @ W, atol=1e-10)
+        assert_allclose(G @ operator, G @ matrix, atol=1e-10)
 
 
 def test_a_blend_is_the_same_without_the_matrix(monkeypatch):
@@ -76,7 +76,7 @@ def test_a_blend_is_the_same_without_the_matrix(monkeypatch):
     for module, name in ((candidates, "MAX_COLUMNS"), (fold_training, "MAX_MOMENTS"), (fold_training, "MAX_EIGEN")):
         monkeypatch.setattr(module, name, 10)
     spared._fit_rows(rows)
-    monkeypatch.setattr(CodedRows, "factor", CodedRows.matrix)
+    monkeypatch.setattr(CodedRows, "as_operator", CodedRows.matrix)
     plain._fit_rows(rows)
     assert_allclose(spared.coef_, plain.coef_, rtol=1e-4)
 

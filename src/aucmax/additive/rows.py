@@ -185,7 +185,7 @@ class CodedRows(MemoryRows):
         """Return the matrix, minus a center and divided by scale. Only samples need it."""
         return self.dense().matrix(scale, center)
 
-    def factor(self, scale: np.ndarray, center: np.ndarray | None = None) -> CodedMatrix:
+    def as_operator(self, scale: np.ndarray, center: np.ndarray | None = None) -> CodedMatrix:
         """Return what multiplies like `matrix`."""
         return CodedMatrix(self.codes, self.basis, scale, np.zeros(self.n_features) if center is None else center)
 

@@ -24,6 +24,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from .. import __version__
+from ..printable import printable
 from .commands.algorithms import algorithms
 from .commands.compare import compare
 from .commands.demo import demo
@@ -34,7 +35,6 @@ from .commands.inspect import inspect
 from .commands.predict import predict
 from .commands.reproduce import reproduce
 from .commands.scorecard import scorecard
-from .console import printable
 from .errors import describe_error, name_flags
 from .help_text import Command, Commands
 

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
+from ..printable import printable
 from .byte_sizes import format_bytes
 
 if TYPE_CHECKING:
@@ -23,18 +24,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0  # seconds before a progress bar is shown
 WIDTH = 200  # characters of a line where standard output is no terminal
-
-
-def printable(text: str) -> str:
-    r"""Return a text with escapes in place of characters that would control the terminal; line ends stay.
-
-    Examples
-    --------
-    >>> from aucmax.cli.console import printable
-    >>> print(printable("column \x1b[2J"))
-    column \x1b[2J
-    """
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 class Console:

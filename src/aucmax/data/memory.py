@@ -262,7 +262,7 @@ class MemoryRows(MatrixRows, MemorySpace):
         Z /= scale
         return Z
 
-    def factor(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
+    def as_operator(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
         """Return what multiplies and takes rows like `matrix`, which it is here; a subclass may spare itself that."""
         return self.matrix(scale, center)
 

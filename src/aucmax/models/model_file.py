@@ -29,6 +29,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from .. import __version__
 from ..files.atomic_write import write_atomically as write_atomically
+from ..printable import printable
 from .encoding import decode, encode
 
 FORMAT = 1
@@ -270,8 +271,8 @@ def _read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict
     except Exception as error:  # of any kind: the file may come from another version or be made by hand
         (reason, *_) = str(error).splitlines() or [type(error).__name__]
         # Texts of the file, which could control a terminal, are escaped; the error itself would be printed with them.
-        reason = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in reason.rstrip("."))
-        raise ValueError(f"{name} cannot be read by aucmax {__version__}: {reason}.") from None
+        told = printable(reason.rstrip("."))
+        raise ValueError(f"{name} cannot be read by aucmax {__version__}: {told}.") from None
 
 
 def _describe(name: str, content: bytes) -> dict[str, Any]:

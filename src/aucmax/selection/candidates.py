@@ -111,7 +111,7 @@ def view_rows(sample: MemoryRows, rounds: Sequence[Round], scalings: Sequence[bo
     scale = penalty_scale(std, True)  # of Z, so that single precision is enough whatever the unit of X
     near = bool((np.abs(center) <= FAR * std).all())  # columns far from zero must be centred, and so dense
     many = sample.n_features > (MANY_COLUMNS if sample.is_sparse and near else MAX_COLUMNS)
-    Z = (sample.factor if many else sample.matrix)(scale, None if many and sample.is_sparse else center)
+    Z = (sample.as_operator if many else sample.matrix)(scale, None if many and sample.is_sparse else center)
     rows = FoldRows(Z, sample.targets, rounds, (std / scale) ** 2 if many else None)
     n_varying = max(int(np.count_nonzero(std)), 1)
     views = {}

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..console import Console, on_block, printable
+from ...printable import printable
+from ..console import Console, on_block
 from ..options import (
     DATA,
     OUTPUT,
