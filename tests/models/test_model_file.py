@@ -402,6 +402,27 @@ def test_no_text_of_a_forged_file_controls_a_terminal(content, tmp_path):
     assert "\x1b" not in "".join(traceback.format_exception(caught.value))
 
 
+def test_a_file_that_memory_has_no_room_for_is_one_sentence(tmp_path):
+    pytest.importorskip("resource")
+    code = f"""
+import resource
+import numpy as np
+from aucmax.data.machine_memory import address_space
+from aucmax.models.model_file import write_values
+import safetensors.numpy
+values = {{"mean": np.zeros(10_000_000)}}
+resource.setrlimit(resource.RLIMIT_AS, (address_space() + 100_000_000, resource.RLIM_INFINITY))
+try:
+    write_values({str(tmp_path / "m")!r}, "checkpoint", values)
+except MemoryError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    told = f"{tmp_path / 'm'} was not written: there is no room in memory for its 80,000,000 bytes.\n"
+    assert (done.stdout, done.stderr, done.returncode) == (told, "", 0)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_errors_of_the_system_are_passed_on(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         load_model(tmp_path / "nowhere")
