@@ -283,9 +283,7 @@ def check_room(name: str, n_bytes: int) -> None:
     try:
         np.empty(2 * n_bytes, dtype=np.uint8)  # nothing is written to it, so it takes no more than addresses
     except MemoryError:
-        raise MemoryError(
-            f"{name} was not written: there is no room in memory for its {n_bytes:,} bytes."
-        ) from None
+        raise MemoryError(f"{name} was not written: there is no room in memory for its {n_bytes:,} bytes.") from None
 
 
 def _describe(name: str, content: bytes) -> dict[str, Any]:
