@@ -217,6 +217,9 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
         self.warm_start = warm_start
         self.random_state = random_state
 
+    def _order(self, sample: Sample, carry: float, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
+        return sample.in_order, carry  # made once: blocks are drawn, not rows
+
     def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
         n, m = len(order), self._count_blocks(sample, n_columns(state.w))
         if m == 1:  # nothing is random, and a pass of few rows takes less time than to draw it
@@ -283,12 +286,14 @@ def steepest(s, t):
 
 @jit
 def block_gradient(loss, rows, positive, weights, means, block, masses, w, intercept, scores, g):
-    """Fill g with the gradient on a block, `scores` with s of its rows, and return the gradient of the intercept."""
+    """Fill g with the gradient on a block, and return that of the intercept.
+
+    `scores` is filled with s of its rows for the logistic loss alone, whose curvature depends on them.
+    """
     g[:] = 0.0
     shift_0, shift_1 = class_shifts(loss, means, w, intercept)
     total_0 = total_1 = 0.0
     if loss != LOGISTIC and not w.any():  # all scores are 0, as before the first step, and no row adds anything
-        scores[: block.shape[0]] = 0.0
         block = block[:0]
     for b, i in enumerate(block):
         s = row_dot(rows, i, w) + (shift_1 if positive[i] else shift_0)
@@ -300,7 +305,8 @@ def block_gradient(loss, rows, positive, weights, means, block, masses, w, inter
             a = masses[0] * residual
             total_0 += a
         row_axpy(a, rows, i, g)
-        scores[b] = s
+        if loss == LOGISTIC:
+            scores[b] = s
     settle(rows, g)
     if loss == LOGISTIC:
         return total_0 + total_1

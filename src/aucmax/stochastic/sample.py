@@ -150,6 +150,11 @@ class Sample:
         """The weights, of ones where each row counts once."""
         return np.ones(len(self.positive)) if self.weights is None else self.weights
 
+    @cached_property
+    def in_order(self) -> np.ndarray:
+        """The numbers of the rows from first to last."""
+        return np.arange(len(self.positive), dtype=np.uint64)
+
     @property
     def centers(self) -> np.ndarray:
         """The class means of z as coordinates, shape (2, n_features)."""
