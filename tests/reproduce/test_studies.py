@@ -106,8 +106,13 @@ def test_every_study_that_comes_with_the_package_is_whole(name):
     if kind == "table":
         methods = {method for _, method in study.published[study.metrics[0]]}
         assert methods, "a table has published figures"
-        remedies = {r.remedy_data.format(data=data) for r in study.reasons for data in r.data} - {""}
-        assert {data for data, _ in study.published[study.metrics[0]]} | remedies == set(study.subjects)
+        others = {
+            name.format(data=data)
+            for r in study.reasons
+            for name in (r.remedy_data, r.repeated_data)
+            for data in r.data
+        }
+        assert {data for data, _ in study.published[study.metrics[0]]} | others - {""} == set(study.subjects)
     for entry in study.methods.values():
         assert entry.method() is not None
 
@@ -386,7 +391,20 @@ def test_standard_runs_have_all_draws(n_samples, effort, runs):
 
 def test_too_few_rows_of_a_class_are_said():
     with pytest.raises(Unavailable, match="the rarer class has 2 rows, too few for 5 folds"):
-        Folds(np.zeros((9, 1)), np.array([1, 1, 0, 0, 0, 0, 0, 0, 0]), Protocol())
+        Folds(np.zeros((9, 1)), np.array([1, 1, 0, 0, 0, 0, 0, 0, 0]), Protocol(), Subject("few"))
+
+
+def test_all_runs_may_be_repeated_with_folds_that_are_stratified_or_not():
+    y = np.repeat([0, 1], [40, 10])
+    for stratified in (True, False):
+        folds = Folds(np.zeros((50, 1)), y, Protocol(repeats=2), Subject("rows", repeats=3, stratified=stratified))
+        tests = [test for _, test in folds.splits]
+        assert len(tests) == 5 * 2 * 3
+        for first in range(0, len(tests), 5):
+            np.testing.assert_array_equal(np.sort(np.concatenate(tests[first : first + 5])), np.arange(50))
+        assert all(y[test].sum() == 2 for test in tests) == stratified
+        once = Folds(np.zeros((50, 1)), y, Protocol(repeats=2), Subject("rows", stratified=stratified))
+        assert all(np.array_equal(*pair) for pair in zip([t for _, t in once.splits], tests, strict=False))
 
 
 # What is measured

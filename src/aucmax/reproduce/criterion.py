@@ -35,6 +35,9 @@ import numpy as np
 from scipy import stats
 
 CONFIDENCE = 0.95
+# Of the interval of a repeat, which decides whether a figure can be due to chance: a study asks that of its worst ones.
+CHANCE = 0.99
+FEWEST_REPEATS = 5
 # Published values have four decimals; a difference of exactly the tolerance must not depend on the last bit.
 ROUNDING = 1e-9
 AGREES, BETTER, WORSE, UNDECIDABLE = "agrees", "better", "worse", "not decidable"
@@ -145,6 +148,31 @@ def half_width(first: Estimate, second: Estimate) -> float:
     """
     quantile = stats.t.ppf(0.5 + CONFIDENCE / 2, min(first.runs, second.runs) - 1)
     return float(quantile * math.hypot(first.error, second.error))
+
+
+def repeat_interval(means: Sequence[float]) -> tuple[float, float]:
+    """Return the interval that the mean of another repeat of all runs falls into with a probability of 99%.
+
+    Parameters
+    ----------
+    means : sequence of float
+        The means of some repeats.
+
+    Returns
+    -------
+    low, high : float
+        The ends of the interval, all numbers if the repeats are too few: means are taken as Gaussian.
+
+    Examples
+    --------
+    >>> from aucmax.reproduce.criterion import repeat_interval
+    >>> low, high = repeat_interval([0.80, 0.82, 0.84, 0.86, 0.88])
+    >>> round(low, 3), round(high, 3)
+    (0.68, 1.0)
+    """
+    middle, n = float(np.mean(means)), len(means)
+    width = float(stats.t.ppf(0.5 + CHANCE / 2, n - 1) * np.std(means, ddof=1) * math.sqrt(1 + 1 / n))
+    return middle - width, middle + width
 
 
 def find_spread(figure: float, others: Sequence[float]) -> float:

@@ -10,8 +10,21 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from .cells import Cell
-from .criterion import AGREES, ROUNDING, TOO_CLOSE, Estimate, Judgement, estimate, find_spread, judge
+from .criterion import (
+    AGREES,
+    FEWEST_REPEATS,
+    ROUNDING,
+    TOO_CLOSE,
+    Estimate,
+    Judgement,
+    estimate,
+    find_spread,
+    judge,
+    repeat_interval,
+)
 from .store import Grouping, Results
 from .study import Reason, Study
 
@@ -112,23 +125,46 @@ def find_reasons(
         The reasons.
     """
     if cell.differs or cell.lags:
-        given = (reason for reason in study.reasons_for(cell.data, cell.method) if _holds(reason, cell, cells))
-        yield from itertools.islice(given, 1)
+        given = study.reasons_for(cell.data, cell.method)
+        shown = (
+            _chance(study, results, cell, reason) if reason.repeated_data else _if_holds(reason, cell, cells)
+            for reason in given
+        )
+        yield from itertools.islice(filter(None, shown), 1)
         yield from _choice_of_classes(study, results, cell)
 
 
-def _holds(reason: Reason, cell: Cell, cells: Mapping[tuple[str, str, str], Cell]) -> bool:
-    """Return whether runs show a reason: its witness differs by as much as the cell, or its remedy does not differ."""
-    if reason.shown_by:
-        return True
+def _if_holds(reason: Reason, cell: Cell, cells: Mapping[tuple[str, str, str], Cell]) -> Reason | None:
+    """Return the reason if runs show it: its witness differs by as much as the cell, or its remedy does not differ."""
     data = reason.remedy_data.format(data=cell.data) or cell.data
     other = cells.get((data, reason.witness or reason.remedy or cell.method, cell.metric))
     own = cell.judgement
     if own is None or other is None or other is cell:
-        return False
+        return None
     if reason.witness:
-        return other.judgement is not None and _differ_alike(own, other.judgement)
-    return _is_mended(cell, own, other)
+        return reason if other.judgement is not None and _differ_alike(own, other.judgement) else None
+    return reason if _is_mended(cell, own, other) else None
+
+
+def _chance(study: Study, results: Results, cell: Cell, reason: Reason) -> Reason | None:
+    """Return the reason, with what shows it, if another repeat of all runs could have the published value."""
+    runs, data = study.published_runs, reason.repeated_data.format(data=cell.data)
+    by_repeat: dict[int, list[float]] = {}
+    for record in results.records:
+        if (record.data, record.method) == (data, cell.method) and not record.failure:
+            by_repeat.setdefault(record.run // runs, []).append(record.metrics[cell.metric])
+    means = [float(np.mean(values)) for values in by_repeat.values()]
+    if len(means) < FEWEST_REPEATS or cell.published is None:
+        return None
+    low, high = repeat_interval(means)
+    if not low <= cell.published.mean <= high:
+        return None
+    text = (
+        f"{len(means)} repeats of all {runs} runs, whose means are {min(means):.4f} to {max(means):.4f}: "
+        f"that of another lies between {low:.4f} and {high:.4f} with a probability of 99%, as the published "
+        f"{cell.published.mean:.4f} does."
+    )
+    return reason._replace(shown_by=text)
 
 
 def _is_mended(cell: Cell, own: Judgement, remedy: Cell) -> bool:

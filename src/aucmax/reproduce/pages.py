@@ -192,7 +192,8 @@ def _causes(tables: Sequence[Table]) -> Iterator[str]:
         yield (
             "A cause counts only if a run or a table shows it, which the pages name; anything else is unexplained. "
             "*grouping*: the paper does not say which classes are positive, and exact fits of other choices differ by "
-            "as much."
+            "as much. *chance*: all runs were repeated many times with other splits or draws, and the published figure "
+            "lies where another repeat would, with a probability of 99%."
         )
         yield markdown_table(["cause", BETTER, WORSE], rows)
 

@@ -186,7 +186,7 @@ def _open(
     )
     rows = sample_rows(len(whole.y), effort.max_rows, 0)
     X = whole.features[rows].toarray() if subject.dense and sparse.issparse(whole.features) else whole.features[rows]
-    return {own: Folds(scale(X, own or usual), whole.y[rows], study.protocol) for own in scalings}, whole
+    return {own: Folds(scale(X, own or usual), whole.y[rows], study.protocol, subject) for own in scalings}, whole
 
 
 def _setting(study: Study, sample: Folds | Draws, label: str, effort: Effort, all_rows: int) -> Setting:
@@ -215,7 +215,7 @@ def _count_runs(study: Study, subject: Subject, effort: Effort, rows: int, colum
     most = effort.runs_of_small if is_small else of_large
     if effort.name == "standard":
         most = subject.runs or most
-    return min(whole, most or whole)
+    return min(whole, most or whole) * (1 if effort.name == "quick" else subject.repeats)
 
 
 def _plan_fits(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import RepeatedStratifiedKFold, train_test_split
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, train_test_split
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler, normalize
 
 from .. import datasets
@@ -38,13 +38,14 @@ class Split(NamedTuple):
 
 
 class Folds:
-    """Splits of a data set by repeated stratified k-fold."""
+    """Splits of a data set by repeated k-fold."""
 
-    def __init__(self, X: Any, y: np.ndarray, protocol: Protocol) -> None:
+    def __init__(self, X: Any, y: np.ndarray, protocol: Protocol, subject: Subject) -> None:
         rarer = int(min(np.count_nonzero(y), np.count_nonzero(y == 0)))
         if rarer < protocol.folds:
             raise Unavailable(f"the rarer class has {rarer} rows, too few for {protocol.folds} folds.")
-        folds = RepeatedStratifiedKFold(n_splits=protocol.folds, n_repeats=protocol.repeats, random_state=0)
+        kind = RepeatedStratifiedKFold if subject.stratified else RepeatedKFold
+        folds = kind(n_splits=protocol.folds, n_repeats=protocol.repeats * subject.repeats, random_state=0)
         self.features, self.y, self.splits = X, y, list(folds.split(np.zeros(len(y)), y))
 
     @property

@@ -204,14 +204,14 @@ def _tables(table: Table) -> Iterator[str]:
 def _explanation(reason: Reason) -> str:
     scope = ", ".join(map(escape, (*reason.data, *reason.methods)))
     mended = "which makes up for three quarters of the difference or more"
-    if reason.witness:
+    if reason.shown_by:
+        shown = reason.shown_by
+    elif reason.witness:
         shown = f"{escape(reason.witness)}, which differs by as much on the same data."
     elif reason.remedy:
         shown = f"{escape(reason.remedy)} on the same data, {mended}."
-    elif reason.remedy_data:
-        shown = f"the same method on *{escape(reason.remedy_data.format(data='data'))}*, {mended}."
     else:
-        shown = reason.shown_by
+        shown = f"the same method on *{escape(reason.remedy_data.format(data='data'))}*, {mended}."
     return f"*{reason.cause}*{f' ({scope})' if scope else ''}: {one_line(reason.text)} Shown by {one_line(shown)}"
 
 

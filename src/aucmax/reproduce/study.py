@@ -19,7 +19,7 @@ SCALINGS = {
     "minmax unit": "columns scaled to [-1, 1] (sparse ones only divided: zeros stay zeros), then rows to length 1",
 }
 # Why figures differ. A study file gives these but for the grouping, which is measured.
-CAUSES = ("typo", "grouping", "tuning", "protocol", "data", "defect")
+CAUSES = ("typo", "grouping", "tuning", "protocol", "data", "defect", "chance")
 
 
 class Protocol(NamedTuple):
@@ -126,6 +126,10 @@ class Subject(NamedTuple):
         The most splits or draws in a standard run, where fits are cheaper or dearer than on other data of this size.
     methods : list of str
         The labels of the methods that are measured on these data; empty for all.
+    repeats : int
+        How often all runs are repeated with other splits or draws, to see how much their mean depends on these.
+    stratified : bool
+        Whether all folds of real data have the same share of positives.
     """
 
     label: str
@@ -144,6 +148,8 @@ class Subject(NamedTuple):
     grid: Mapping[str, Sequence[Any]] = {}
     runs: int | None = None
     methods: Sequence[str] = ()
+    repeats: int = 1
+    stratified: bool = True
 
 
 class Curve(NamedTuple):
@@ -208,6 +214,9 @@ class Reason(NamedTuple):
     remedy_data : str
         Other data of the study that lack the cause: the same method on them is the remedy. "{data}" in it stands for
         the label of the data.
+    repeated_data : str
+        The same data with all runs repeated (see `Subject`). The reason, chance, holds for a value only if what is
+        published lies in the interval that another repeat falls into with a probability of 99%.
     shown_by : str
         What shows the reasons that are found without a study file: the choice of the classes.
     """
@@ -219,6 +228,7 @@ class Reason(NamedTuple):
     witness: str = ""
     remedy: str = ""
     remedy_data: str = ""
+    repeated_data: str = ""
     shown_by: str = ""
 
 
@@ -312,7 +322,7 @@ class Study(NamedTuple):
         """Return what the results depend on, as text, for each data set ("NAME", "") and each method ("", "NAME")."""
         of_data = f"{self.protocol!r}, {self.curve!r}, {self.metrics!r}"
         texts = {
-            (subject.label, ""): f"{_given(subject, 'label', 'missing', 'runs', 'methods')}, {of_data}"
+            (subject.label, ""): f"{_given(subject, 'label', 'missing', 'runs', 'methods', 'repeats')}, {of_data}"
             for subject in self.subjects.values()
         }
         for entry in self.methods.values():

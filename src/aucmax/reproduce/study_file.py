@@ -294,12 +294,18 @@ def _check(study: Study) -> None:
             raise ValueError(f"{subject.label} names {min(strange)!r}, which is no method.")
     for reason in study.reasons:
         named = {*reason.methods, *filter(None, (reason.witness, reason.remedy))}
-        of_data = {reason.remedy_data.format(data=data) for data in reason.data or study.subjects} - {""}
+        other = reason.remedy_data or reason.repeated_data
+        of_data = {other.format(data=data) for data in reason.data or study.subjects} - {""}
         strangers = ((set(reason.data) | of_data) - set(study.subjects)) | (named - set(study.methods))
         if strangers:
             raise ValueError(f"a reason names {min(strangers)!r}, which is neither data nor method.")
-        if reason.shown_by or sum(map(bool, (reason.witness, reason.remedy, reason.remedy_data))) != 1:
-            raise ValueError("a reason needs one of 'witness', 'remedy' and 'remedy_data': the run that shows it.")
+        runs = [name for name in ("witness", "remedy", "remedy_data", "repeated_data") if getattr(reason, name)]
+        if reason.shown_by or len(runs) != 1:
+            raise ValueError(
+                "a reason needs one of 'witness', 'remedy', 'remedy_data' and 'repeated_data': the run that shows it."
+            )
+        if (reason.cause == "chance") != bool(reason.repeated_data):
+            raise ValueError("chance needs 'repeated_data', and no other cause can have it.")
     if type(study.published_runs) is not int or study.published_runs == 1 or study.published_runs < 0:
         raise ValueError(
             f"published runs is {study.published_runs!r}; it is 2 or more, or 0 if the paper does not say."
