@@ -288,6 +288,24 @@ def test_one_of_many_labels_against_the_others(run, tmp_path):
     assert load_model(model).classes_.tolist() == ["other", "8"]
 
 
+@pytest.mark.parametrize("label", ["9007199254740993", "18446744073709551615", "18446744073709551616", "1e300"])
+@pytest.mark.parametrize("name", ["rows.libsvm", "rows.csv"])
+def test_labels_may_be_numbers_of_any_size(run, tmp_path, name, label):
+    cells = [(label if k % 3 else "-1", f"{k % 3}.5", f"{k * k % 7}") for k in range(30)]
+    rows = {
+        "rows.libsvm": "".join(f"{y} 1:{a} 2:{b}\n" for y, a, b in cells),
+        "rows.csv": "y,a,b\n" + "".join(f"{y},{a},{b}\n" for y, a, b in cells),
+    }
+    path, model = tmp_path / name, tmp_path / "model"
+    path.write_text(rows[name], encoding="utf-8")
+    for options in ([], ["--positive", label]):
+        assert run("fit", path, "-o", model, "--alpha", "1", "--force", *options)[0] == 0
+        assert load_model(model).classes_.tolist() == [-1, float(label)]
+        status, out, _ = run("predict", model, path, "--labels")
+        assert status == 0
+        assert {float(line.split(",")[-1]) for line in out.splitlines()[1:]} == {-1, float(label)}
+
+
 def test_columns_are_found_again_by_name(run, tmp_path):
     rng = np.random.default_rng(0)
     colours, size = rng.choice(["red", "green", "blue"], 300), rng.standard_normal(300)

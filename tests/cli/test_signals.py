@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from aucmax import AUCClassifier
+from aucmax.cli.app import Signalled, Signals
 
 # The command sends itself a signal when it has written half of its output.
 SCRIPT = """
@@ -28,6 +29,9 @@ def half(*arguments):
             except BaseException:
                 if sys.argv[2] == "caught":  # as a module does that is being imported
                     raise ImportError("initialization failed")
+                if sys.argv[2] == "followed":  # while the exception is on its way
+                    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+                        os.kill(os.getpid(), number)
                 raise
             yield "never written"
 
@@ -46,7 +50,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("how", ["raised", "caught"])
+@pytest.mark.parametrize("how", ["raised", "caught", "followed"])
 @pytest.mark.parametrize("name", TOLD)
 def test_a_signal_leaves_no_draft(folder, tmp_path, name, how):
     number = getattr(signal, name)
@@ -55,6 +59,22 @@ def test_a_signal_leaves_no_draft(folder, tmp_path, name, how):
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (128 + number, f"aucmax: {TOLD[name]}\n")
     assert os.listdir(tmp_path) == []
+
+
+def test_signals_are_ignored_for_a_second_and_at_the_end(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("aucmax.cli.app.time.monotonic", lambda: clock[0])
+    with Signals() as signals:
+        with pytest.raises(Signalled):
+            os.kill(os.getpid(), signal.SIGTERM)
+        clock[0] = 0.9
+        os.kill(os.getpid(), signal.SIGINT)
+        clock[0] = 1.0
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        clock[0], signals.heeded = 10, False
+        os.kill(os.getpid(), signal.SIGINT)
+        assert signals.first == signal.SIGTERM
 
 
 def test_handlers_are_those_of_before_when_a_command_is_done(run, folder):

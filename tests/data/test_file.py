@@ -11,7 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, ShuffleSplit
 
-from aucmax import BAM, AdditiveAUCClassifier, AUCClassifier, ClassMoments, open_rows, roc_auc
+from aucmax import BAM, SOLAM, AdditiveAUCClassifier, AUCClassifier, ClassMoments, open_rows, roc_auc
 from aucmax.algorithms import ALGORITHMS
 from aucmax.cli.fit_file import can_read_blocks
 from aucmax.data import file as file_module
@@ -473,10 +473,39 @@ def test_the_checkpoint_of_another_fit_is_refused_and_kept(tmp_path):
         AUCClassifier(alpha=0.2).fit_rows(open_rows(path, weight="w", **options))
     with pytest.raises(ValueError, match=r"another fit: the estimator was AUCClassifier there and is BAM here"):
         BAM().fit_rows(open_rows(path, weight="w", **options))
-    os.utime(path, (1, 1))
-    with pytest.raises(ValueError, match=r"another fit: the time of the file was .* there and is 1000000000 here"):
-        clf.fit_rows(open_rows(path, weight="w", **options))
     assert checkpoint.read_bytes() == before
+
+
+OTHER_ROWS = r"is the checkpoint of another fit: the digest of the file was \w+ there and is \w+ here"
+
+
+def test_other_rows_are_known_by_their_bytes_and_not_by_the_times_and_names_of_files(tmp_path):
+    paths, checkpoint = [tmp_path / "a.libsvm", tmp_path / "b.libsvm"], tmp_path / "checkpoint"
+    for path, label in zip(paths, "12", strict=True):
+        path.write_text("".join(f"{(-1) ** k} 1:{label}{k} 2:{k * k}\n" for k in range(20)), encoding="utf-8")
+
+    def fit():
+        return SOLAM(shuffle=False).fit_rows(open_rows(paths, checkpoint=checkpoint, checkpoint_every=0))
+
+    first, times = fit(), [path.stat().st_mtime_ns for path in paths]
+    assert checkpoint.exists()
+    for path in paths:  # the same rows, copied at another time
+        os.utime(path, (1, 1))
+    np.testing.assert_array_equal(fit().coef_, first.coef_)
+    paths.reverse()
+    with pytest.raises(ValueError, match=OTHER_ROWS):
+        fit()
+    paths.reverse()
+    kept = [path.read_bytes() for path in paths]
+    for path, text, time in zip(paths, kept, times, strict=True):
+        path.write_bytes(text.replace(b"1:13", b"1:14"))
+        os.utime(path, ns=(time, time))
+    with pytest.raises(ValueError, match=OTHER_ROWS):
+        fit()
+    for path, text in zip(paths, reversed(kept), strict=True):  # exchanged
+        path.write_bytes(text)
+    with pytest.raises(ValueError, match=OTHER_ROWS):
+        fit()
 
 
 # The algorithms that learn from streams

@@ -14,10 +14,11 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, NoReturn
 
@@ -57,6 +58,7 @@ for command in (fit, predict, evaluate, compare, reproduce, algorithms, inspect,
     app.command(cls=Command, epilog=f"Example: {EXAMPLES[command]}" if command in EXAMPLES else None)(command)
 
 INTERRUPTED = 130
+PATIENCE = 1.0  # seconds after a signal in which others are ignored
 # Signals that end a process, besides SIGINT, and what a command says about them.
 ENDING = {
     getattr(signal, name): text
@@ -80,8 +82,10 @@ def run() -> NoReturn:
         main()
     except SystemExit as leaving:
         status = leaving.code
+    except KeyboardInterrupt:  # before the command has begun, or after its end
+        status = INTERRUPTED
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, KeyboardInterrupt):
             stream.flush()
     os._exit(status)
 
@@ -94,20 +98,21 @@ def main(arguments: list[str] | None = None) -> None:
     command = group.commands.get(next((argument for argument in arguments if not argument.startswith("-")), ""))
     translate = partial(name_flags, command=command, arguments=arguments)
     warnings.showwarning = partial(show_warning, translate, set())
-    received: list[int] = []
-    try:
-        with signals_as_errors(received):
+    with Signals() as signals:
+        try:
             status = group(arguments, prog_name="aucmax", standalone_mode=False)
-        sys.stdout.flush()
-        if status == INTERRUPTED:
-            status = say(KeyboardInterrupt(), translate)
-    except SystemExit:  # raised by Rich when the reader of our output has closed the pipe
-        status = 0
-    except BaseException as error:
-        if "--debug" in arguments:
-            sys.stderr.write(printable(traceback.format_exc()))
-        # Modules that are being imported turn the exception of a signal into one of their own.
-        status = say(error_of(received[0]) if received else error, translate)
+            signals.heeded = False
+            sys.stdout.flush()
+            if status == INTERRUPTED:
+                status = say(KeyboardInterrupt(), translate)
+        except SystemExit:  # raised by Rich when the reader of our output has closed the pipe
+            status = 0
+        except BaseException as error:
+            signals.heeded = False
+            if "--debug" in arguments:
+                sys.stderr.write(printable(traceback.format_exc()))
+            # Modules that are being imported turn the exception of a signal into one of their own.
+            status = say(error_of(signals.first) if signals.first else error, translate)
     sys.exit(status or 0)
 
 
@@ -122,31 +127,44 @@ def error_of(number: int) -> BaseException:
     return KeyboardInterrupt() if number == signal.SIGINT else Signalled(number)
 
 
-@contextmanager
-def signals_as_errors(received: list[int]) -> Iterator[None]:
-    """Raise an exception for signals that end a process, so that what is cleaned up after an error is after these too.
+class Signals:
+    """Raises an exception for signals that end a process, so that what is cleaned up after an error is after these too.
 
-    The numbers of the signals are added to `received`.
+    A terminal that is closed, or a user in a hurry, sends several. Those that follow within a second are ignored, so
+    that they do not interrupt the cleaning up; later ones are not, in case that the exception was caught on its way.
+
+    Attributes
+    ----------
+    first : int
+        The number of the first signal; 0 if there was none.
+    heeded : bool
+        Whether a signal raises an exception; False when the command has ended.
     """
 
-    def end(number: int, frame: Any) -> None:
-        received.append(number)
-        raise error_of(number)
+    def __init__(self) -> None:
+        self.first, self.heeded = 0, True
+        self._raised = -PATIENCE
+        self._before: dict[int, Any] = {}
 
-    if threading.current_thread() is not threading.main_thread():  # others cannot handle signals
-        yield
-        return
-    # One that is ignored, as nohup does with SIGHUP, stays so.
-    usual = (signal.SIG_DFL, signal.default_int_handler)
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
-    before = {number: handler for number, handler in handlers.items() if handler in usual}
-    try:
-        for number in before:
-            signal.signal(number, end)
-        yield
-    finally:
-        for number, handler in before.items():
+    def __enter__(self) -> Signals:
+        if threading.current_thread() is threading.main_thread():  # others cannot handle signals
+            # One that is ignored, as nohup does with SIGHUP, stays so.
+            usual = (signal.SIG_DFL, signal.default_int_handler)
+            handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+            self._before = {number: handler for number, handler in handlers.items() if handler in usual}
+            for number in self._before:
+                signal.signal(number, self._end)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def _end(self, number: int, frame: Any) -> None:
+        self.first, now = self.first or number, time.monotonic()
+        if self.heeded and now - self._raised >= PATIENCE:
+            self._raised = now
+            raise error_of(number)
 
 
 def prepare_streams() -> None:

@@ -7,7 +7,6 @@ takes one pass or more. Memory holds a block and the result, whatever the number
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -290,12 +289,8 @@ def rows_of(
     """
     available = max(memory - INTERPRETER, memory / 8)
     n_bytes = int(np.clip(available / BLOCK_SHARE, SMALLEST_BLOCK, LARGEST_BLOCK))
-    paths = source.paths or [source.name]
     about = {
-        "the file": os.path.realpath(source.name),
-        "the time of the file": max(
-            (os.stat(path).st_mtime_ns for path in paths if os.path.exists(path)), default=None
-        ),
+        "the digest of the file": source.digest() if checkpoint is not None else "",
         "the format": source.format,
         "the target": source.target,
         "the column of weights": source.weight,

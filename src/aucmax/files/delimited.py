@@ -45,7 +45,7 @@ class DelimitedSource(TableSource):
 
     def __init__(self, lines: Lines, options: Options) -> None:
         require_pyarrow("CSV")
-        self.name, self.size = lines.file.name, lines.file.size
+        self.file, self.name, self.size = lines.file, lines.file.name, lines.file.size
         check_delimiter(options.delimiter)
         self._lines, self._encoding = lines, find_encoding(options.encoding)
         self._read_header(options)

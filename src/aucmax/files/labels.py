@@ -133,9 +133,9 @@ class Labels:
 
 
 def label_value(value: Any) -> Any:
-    """Return a label as the simplest Python value: 1 for 1.0."""
+    """Return a label as the simplest Python value: 1 for 1.0, but no integer that is too large for an array."""
     value = value.item() if isinstance(value, np.generic) else value
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**63 else value
 
 
 def is_label(y: np.ndarray, label: Any) -> np.ndarray:

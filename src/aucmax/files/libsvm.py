@@ -31,7 +31,7 @@ class LibsvmSource(Source):
     sparse = True
 
     def __init__(self, lines: Lines, options: Options) -> None:
-        self.name, self.size = lines.file.name, lines.file.size
+        self.file, self.name, self.size = lines.file, lines.file.name, lines.file.size
         for role in ("weight", "group"):
             if getattr(options, role) is not None:
                 raise ValueError(f"{self.name}: {role}= names a column, but LIBSVM text has no names of columns.")

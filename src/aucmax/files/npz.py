@@ -38,9 +38,8 @@ class NpzSource(Source):
     format = "npz"
 
     def __init__(self, file: File, options: Options) -> None:
-        self.name, self.size = file.name, file.size
+        self.file, self.name, self.size = file, file.name, file.size
         self.weight, self.group = options.weight, options.group
-        self._file = file
         self._csr: CSRRows | None = None
         with self._open() as archive:
             self._find_names([name.removesuffix(".npy") for name in archive.namelist()], options)
@@ -126,7 +125,7 @@ class NpzSource(Source):
 
     @contextmanager
     def _open(self) -> Iterator[zipfile.ZipFile]:
-        with self._file.open() as raw:
+        with self.file.open() as raw:
             with self._unpacking():
                 archive = zipfile.ZipFile(raw)
             with archive:

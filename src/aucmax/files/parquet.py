@@ -29,8 +29,7 @@ class ParquetSource(TableSource):
 
     def __init__(self, file: File, options: Options) -> None:
         require_pyarrow("Parquet")
-        self.name, self.size = file.name, file.size
-        self._file = file
+        self.file, self.name, self.size = file, file.name, file.size
         with self._open() as parquet:
             schema, self._n_rows = parquet.schema_arrow, parquet.metadata.num_rows
         check_names(self.name, schema.names)
@@ -84,7 +83,7 @@ class ParquetSource(TableSource):
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
-        with self._file.open() as raw:
+        with self.file.open() as raw:
             try:
                 # Column chunks are read in pieces, because a row group may be larger than memory. Each column has a
                 # buffer of its own: pieces of 64 kB take as long as those of 1 MB.
@@ -104,7 +103,7 @@ class ParquetSource(TableSource):
         from pyarrow.parquet import ParquetFile
 
         for name in columns:
-            with self._file.open() as raw, ParquetFile(raw, buffer_size=1 << 16, pre_buffer=False) as parquet:
+            with self.file.open() as raw, ParquetFile(raw, buffer_size=1 << 16, pre_buffer=False) as parquet:
                 try:
                     for _ in parquet.iter_batches(columns=[name], use_threads=False):
                         pass

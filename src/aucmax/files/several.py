@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -87,6 +88,9 @@ class SeveralFiles(Source):
         self.feature_names, self.reading, self.kept = first.feature_names, first.reading, first.kept
         self.categorical = first.categorical
         self.target, self.weight, self.group = first.target, first.weight, first.group
+
+    def digest(self) -> str:  # noqa: D102
+        return hashlib.sha256("".join(source.digest() for source in self.sources).encode()).hexdigest()
 
     def codes(self) -> tuple[np.ndarray, np.ndarray]:  # noqa: D102
         codes, folds = zip(*(source.codes() for source in self.sources), strict=True)

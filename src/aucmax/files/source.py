@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from io import BufferedReader
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
 
 from ..tables.kinds import NOTHING_SAID, Overrides
 from ..tables.reading import Reading, Tally
+from .paths import File
 
 # The system maps the memory of larger blocks anew each time: at 64 MiB, LIBSVM text is read at half the speed.
 BLOCK_BYTES = 8 << 20
@@ -98,6 +101,8 @@ class Source(ABC):
         Which columns hold codes of levels, if rows are read as codes.
     kept : sequence of str
         The columns of a table whose cells come with the rows as text.
+    file : File
+        Its bytes.
     paths : list of str or None
         The files, if there are several.
 
@@ -127,7 +132,13 @@ class Source(ABC):
     reading: Reading | None = None
     categorical: list[bool] | None = None
     kept: Sequence[str] = ()
+    file: File
     paths: list[str] | None = None
+
+    def digest(self) -> str:
+        """Return a text that only the same bytes have."""
+        with self.file.open() as raw:
+            return hashlib.file_digest(cast(BufferedReader, raw), "sha256").hexdigest()
 
     @abstractmethod
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:
