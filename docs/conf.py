@@ -26,6 +26,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "names",
     "tested",
 ]
 templates_path = ["_templates"]
