@@ -3,9 +3,12 @@
 import ast
 import inspect
 import re
+import warnings
 from pathlib import Path
 
 import algorithms
+import numpy as np
+import pandas as pd
 import pytest
 import which_one
 from _ext.names import add_links, find_name
@@ -83,6 +86,28 @@ def test_every_class_and_function_of_the_reference_has_an_example():
     own = set(aucmax.__all__) - {"__version__", "ProgressBar"}  # that of scikit-learn, where it has one
     without = {name for name in own if "\nExamples\n----" not in inspect.getdoc(getattr(aucmax, name))}
     assert without == results
+
+
+ESTIMATORS = [
+    name
+    for name in aucmax.__all__
+    if inspect.isclass(getattr(aucmax, name)) and hasattr(getattr(aucmax, name), "get_params")
+]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_reference_has_every_attribute_of_a_fitted_estimator(name):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((60, 3)), columns=["a", "b", "c"])
+    y = np.arange(60) % 3 == 0
+    X["a"] += 2 * y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # too few passes, too many landmarks
+        fitted = getattr(aucmax, name)().fit(X, y)
+    section = inspect.getdoc(type(fitted)).partition("\nAttributes\n---")[2].partition("\nSee Also\n---")[0]
+    attributes = {each for each in dir(fitted) if each.endswith("_") and not each.startswith("_")}
+    assert len(attributes) > 1
+    assert attributes - set(re.findall(r"\b[a-z]\w*_\b", section)) == set()
 
 
 # Links to the reference
