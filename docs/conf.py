@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 import matplotlib
+from docutils import nodes
+from sphinx_gallery.directives import imgsgnode
 
 import aucmax
 
@@ -26,6 +28,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "names",
     "tested",
 ]
 templates_path = ["_templates"]
@@ -68,7 +71,7 @@ sphinx_gallery_conf = {
     "subsection_order": [f"../examples/{name}" for name in ("fitting", "judging", "tables", "papers")],
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
-    "parallel": True,
+    "capture_repr": ("_repr_html_",),  # not where in memory the last object of a block is
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,
@@ -118,8 +121,15 @@ def skip_tuple_members(app, what, name, member, skip: bool, options) -> bool | N
     return True if of_tuples or type(member).__name__ == "_tuplegetter" else None
 
 
+def wrap_pictures(app, doctree) -> None:
+    """Put each picture of the gallery into a box, in which it can scroll on a phone."""
+    for picture in list(doctree.findall(imgsgnode)):
+        picture.replace_self(nodes.container("", picture.deepcopy(), classes=["wide"]))
+
+
 def setup(app) -> None:
     """Connect what this file adds to Sphinx."""
     app.connect("autodoc-skip-member", skip_tuple_members)
     app.connect("autodoc-process-docstring", drop_foreign_references)
     app.connect("source-read", adapt_markdown)
+    app.connect("doctree-read", wrap_pictures)

@@ -42,7 +42,7 @@ CHOICES = (
         "AUCClassifier().partial_fit",
         "guide/places",
         (
-            ("alpha", "None: chosen from the class moments"),
+            ("alpha", "by default from the class moments"),
             ("penalty", "or n_nonzero"),
             ("loss", '"pooled" if positives are few'),
         ),
@@ -101,7 +101,7 @@ CHOICES = (
         "classes that no straight line separates, few columns",
         "make_pipeline(KMeansNystroem(), AUCClassifier())",
         "guide/kernels",
-        (("n_components", "the landmarks"), ("gamma", "the width: cross-validate it"), ("random_state", "of k-means")),
+        (("n_components", "the landmarks"), ("gamma", "the width, to cross-validate"), ("random_state", "of k-means")),
     ),
     Choice(
         "too many columns to look at",
@@ -124,7 +124,7 @@ CHOICES = (
         "AUCClassifier()",
         "guide/blends",
         (
-            ("groups", "of fit: rows that belong together"),
+            ("groups", "of fit, for rows that belong together"),
             ("sample_weight", "of fit"),
             ("standardize", "False if columns have one unit"),
         ),

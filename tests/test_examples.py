@@ -10,8 +10,8 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("*/plot_*.py"))
 
 
-def test_there_are_fifteen():
-    assert len(SCRIPTS) == 15
+def test_there_are_eighteen():
+    assert len(SCRIPTS) == 18
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

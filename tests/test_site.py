@@ -3,11 +3,15 @@
 import ast
 import inspect
 import re
+import warnings
 from pathlib import Path
 
 import algorithms
+import numpy as np
+import pandas as pd
 import pytest
 import which_one
+from _ext.names import add_links, find_name
 from check_links import check_site
 
 import aucmax
@@ -82,6 +86,72 @@ def test_every_class_and_function_of_the_reference_has_an_example():
     own = set(aucmax.__all__) - {"__version__", "ProgressBar"}  # that of scikit-learn, where it has one
     without = {name for name in own if "\nExamples\n----" not in inspect.getdoc(getattr(aucmax, name))}
     assert without == results
+
+
+ESTIMATORS = [
+    name
+    for name in aucmax.__all__
+    if inspect.isclass(getattr(aucmax, name)) and hasattr(getattr(aucmax, name), "get_params")
+]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_reference_has_every_attribute_of_a_fitted_estimator(name):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((60, 3)), columns=["a", "b", "c"])
+    y = np.arange(60) % 3 == 0
+    X["a"] += 2 * y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # too few passes, too many landmarks
+        fitted = getattr(aucmax, name)().fit(X, y)
+    section = inspect.getdoc(type(fitted)).partition("\nAttributes\n---")[2].partition("\nSee Also\n---")[0]
+    attributes = {each for each in dir(fitted) if each.endswith("_") and not each.startswith("_")}
+    assert len(attributes) > 1
+    assert attributes - set(re.findall(r"\b[a-z]\w*_\b", section)) == set()
+
+
+# Links to the reference
+
+KNOWN = {"aucmax.AUCClassifier", "aucmax.AUCClassifier.partial_fit", "aucmax.roc_auc_ci", "aucmax.OPAUC"}
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("AUCClassifier", "aucmax.AUCClassifier"),
+        ("aucmax.roc_auc_ci", "aucmax.roc_auc_ci"),
+        ("AUCClassifier.partial_fit", "aucmax.AUCClassifier.partial_fit"),
+        ("OPAUC(rank=50)", "aucmax.OPAUC"),
+        ("AUCClassifier()", "aucmax.AUCClassifier"),
+        ("partial_fit", None),
+        ("fit(X, y, groups=...)", None),
+        ("make_pipeline(OPAUC())", None),
+        ("AUCClassifier().fit(X, y)", None),
+        ("aucmax fit", None),
+        ('"OPAUC"', None),
+    ],
+)
+def test_names_and_calls_are_found_in_the_reference(code, name):
+    assert find_name(code, KNOWN) == name
+
+
+def test_names_become_links_but_not_in_headings_links_and_blocks():
+    nodes = pytest.importorskip("docutils.nodes")
+    pytest.importorskip("sphinx")
+    from types import SimpleNamespace
+
+    objects = {"aucmax.OPAUC": SimpleNamespace(docname="generated/aucmax.OPAUC", node_id="aucmax.OPAUC")}
+    domains = SimpleNamespace(python_domain=SimpleNamespace(objects=objects))
+    builder = SimpleNamespace(get_relative_uri=lambda start, end: f"../{end}.html")
+    app = SimpleNamespace(env=SimpleNamespace(domains=domains), builder=builder)
+    name, other = nodes.literal("", "OPAUC"), nodes.literal("", "OAM")
+    linked = nodes.reference("", "", name.deepcopy(), refuri="x")
+    heading = nodes.title("", "", name.deepcopy())
+    page = nodes.section("", heading, nodes.paragraph("", "", name, other, linked), nodes.literal_block("", "OPAUC"))
+    add_links(app, page, "guide/papers")
+    addresses = [each["refuri"] for each in page.findall(nodes.reference)]
+    assert addresses == ["../generated/aucmax.OPAUC.html#aucmax.OPAUC", "x"]
+    assert page.astext().split() == ["OPAUC", "OPAUCOAMOPAUC", "OPAUC"]
 
 
 # The flow chart

@@ -8,13 +8,16 @@ from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
-BARS = re.compile(r"<mo([^>]*>[|\u2016\u2223\u2225])")  # those of a norm would grow to the height of the formula
+# Bars would grow to the height of the formula, and those of a norm would stand apart from it.
+BARS = re.compile(r"<mo([^>]*>[|\u2016\u2223\u2225])")
+NORMS = re.compile(r"<mo([^>]*>[|\u2016])")
 
 
 def translate(node: nodes.Element, as_block: bool) -> str:
     """Return a formula as MathML; one that cannot be read is a warning, which names its place."""
     try:
-        return BARS.sub(r'<mo stretchy="false"\1', tex2mathml(node.astext(), as_block=as_block))
+        formula = BARS.sub(r'<mo stretchy="false"\1', tex2mathml(node.astext(), as_block=as_block))
+        return NORMS.sub(r'<mo lspace="0" rspace="0"\1', formula)
     except MathError as error:
         logging.getLogger(__name__).warning("%s in the formula %s", error, node.astext(), location=node)
         return escape(node.astext())

@@ -32,7 +32,7 @@ clf = AUCClassifier().fit(*draw_rows(900, seed=0))
 # %%
 # The candidates along alpha: a ring marks a member of the blend, and the line is the blend itself.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained", width_ratios=[1.2, 1])
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.4), layout="constrained", width_ratios=[1.2, 1])
 CandidatesDisplay.from_estimator(clf, ax=left)
 BlendDisplay.from_estimator(clf, ax=right)
 

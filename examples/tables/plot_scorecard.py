@@ -65,6 +65,7 @@ for place, (low, high) in enumerate(itertools.pairwise(steps)):
 right.axvline(card.base_points, color="0.6", linestyle=":")
 right.set_yticks(range(len(order)), [f"{X.columns[j]}: {applicant.iloc[0, j]}" for j in order])
 right.set(ylim=(len(order) - 0.5, -0.5), xlabel="score", title=f"an applicant with {card.score(applicant)[0]} points")
+right.use_sticky_edges = False  # room for the numbers
 right.margins(x=0.2)
 
 # %%

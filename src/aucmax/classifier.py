@@ -37,9 +37,9 @@ class AUCClassifier(MomentClassifier):
     A pair of a positive row x+ and a negative row x- has the margin t = w.(x+ - x-). With the mean over all pairs, the
     objective is::
 
-        mean loss(t) + alpha/2 |w|^2                                             penalty="l2"
-                     + alpha |w|_1                                               penalty="l1"
-                     + alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2)           penalty="elasticnet"
+        penalty="l2"          mean loss(t) + alpha/2 |w|^2
+        penalty="l1"          mean loss(t) + alpha |w|_1
+        penalty="elasticnet"  mean loss(t) + alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2)
 
     It is minimised exactly, without a loop over pairs. The square losses need only the moments of the two classes,
     which take one pass over the data. The other losses take a few Newton steps from there. With `n_nonzero`, at most

@@ -6,7 +6,7 @@ from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from aucmax import AUCClassifier, UniExp, UniLog, UniSqu
+from aucmax import AUCClassifier, UniExp, UniLog, UniSqu, roc_auc
 from aucmax.algorithms import univariate
 from aucmax.algorithms.univariate import LOSSES, Objective, implicit_change, newton
 from aucmax.data.memory import MemoryRows
@@ -141,6 +141,21 @@ def test_uni_squ_ranks_as_the_pairwise_square_loss_does(data, monkeypatch, solve
         np.testing.assert_allclose(w / np.linalg.norm(w), v / np.linalg.norm(v), rtol=1e-7, atol=1e-12)
         assert np.linalg.norm(w) > np.linalg.norm(v)
         assert w[-1] == 0
+
+
+@every_loss
+def test_the_loss_of_rows_bounds_the_share_of_wrong_pairs(make):
+    def bound(y, s):
+        at_zero = {UniSqu: 1, UniExp: 1, UniLog: np.log(2)}[make]
+        return value(make, s[:, None], y, 0.0, np.array([1.0, 0.0])) / (2 * at_zero)
+
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        y = rng.permutation(np.arange(30) % 4 == 0).astype(int)
+        s = rng.choice([0.3, 1.0, 3.0]) * rng.normal(y, size=30).round(1)  # with ties
+        assert 1 - roc_auc(y, s) <= bound(y, s)
+    # No smaller one holds: here all pairs are wrong.
+    assert bound(np.array([0, 1]), np.array([1e-9, -1e-9])) == pytest.approx(1, rel=1e-6)
 
 
 def test_uni_exp_without_penalty_is_the_pairwise_exponential_loss(data):

@@ -157,6 +157,37 @@ def test_candidates_and_shares_of_a_blend():
     assert_array_equal([bar.get_width() for bar in shares.ax_.patches], BLEND.blend_["share"])
 
 
+@pytest.mark.parametrize("n_axes", [1, 3])
+@pytest.mark.parametrize(("display", "model"), [(CandidatesDisplay, BLEND), (PathDisplay, PATH)])
+def test_a_legend_of_lines_is_below_the_axes_and_inside_of_the_figure(display, model, n_axes):
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, n_axes, figsize=(5.5 + 2 * n_axes, 5), layout="constrained", squeeze=False)
+    drawn = display.from_estimator(model, ax=axes[0, -1])
+    figure.canvas.draw()
+    legend = drawn.ax_.get_legend().get_window_extent()
+    assert legend.y0 > 0
+    assert legend.y1 < drawn.ax_.xaxis.label.get_window_extent().y0
+    assert legend.x0 > 0
+    assert legend.x1 < figure.bbox.x1
+
+
+def test_without_a_layout_the_legend_is_in_the_axes():
+    from matplotlib import pyplot as plt
+
+    figure, ax = plt.subplots()
+    drawn = CandidatesDisplay.from_estimator(BLEND, ax=ax)
+    figure.canvas.draw()
+    assert ax.bbox.contains(*drawn.ax_.get_legend().get_window_extent().min)
+
+
+def test_candidates_that_are_not_shown_do_not_widen_the_axis():
+    display = CandidatesDisplay.from_estimator(BLEND)
+    shown = display.x[display.mean >= display.low]
+    high = display.ax_.get_xlim()[1]
+    assert shown.max() <= high < display.x.max()
+
+
 def test_weights_are_scaled_by_the_spread_of_their_columns():
     display = WeightsDisplay.from_estimator(BLEND, X, n_weights=7)
     scaled = BLEND.coef_[0] * X.std(ddof=0)

@@ -60,6 +60,8 @@ class CandidatesDisplay(Display):
     """
 
     title = "AUC of the candidates"
+    size = (5.5, 5.0)
+    legend_below = True
 
     def __init__(self, results: Mapping[str, Any], blend: Mapping[str, Any], auc: float) -> None:
         self.mean, self.x = (np.asarray(results[name], dtype=np.float64) for name in ("mean_test_score", "param_alpha"))
@@ -127,6 +129,7 @@ class CandidatesDisplay(Display):
         for kind in sorted(self.lines, key=lambda kind: kind[0]):  # on standardised data, both scalings are one line
             (mark, role), line = self.looks[kind], self.lines[kind]
             ordered = line[np.argsort(x[line])]
+            ordered = ordered[near(mean[ordered] >= self.low)]
             style: dict[str, Any] = {"marker": "o", "markersize": 5} if mark == "point" else {"linestyle": MARKS[mark]}
             axes.plot(x[ordered], mean[ordered], color=colours[role], **style)
         ring: dict[str, Any] = {"markerfacecolor": "none", "markersize": 9, "markeredgewidth": 1.4}
@@ -237,6 +240,14 @@ def lowest_shown(mean: np.ndarray, lines: Iterable[np.ndarray], members: np.ndar
     best = [*(mean[line].max() for line in lines), *members]
     low, high = min(best), max(best)
     return float(low - (high - low)) if high > low else float(mean.min())
+
+
+def near(shown: np.ndarray) -> np.ndarray:
+    """Return which points of a line are shown or next to one that is: the others would only widen the axis."""
+    found = shown.copy()
+    found[1:] |= shown[:-1]
+    found[:-1] |= shown[1:]
+    return found
 
 
 def looks_of(lines: Mapping[tuple[bool, str], np.ndarray]) -> dict[tuple[bool, str], tuple[str, str]]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 PALETTE = {"ink": "black", "muted": "0.5", "line": "0.8", "accent": "C0", "other": "C1"}
 MARKS: dict[str, Any] = {"line": "-", "dash": "--", "dots": ":"}
 AREA_ALPHA = 0.18
+LABEL_INCHES = 0.5  # below the axes, for the ticks and the label of the horizontal axis
+TWO_COLUMNS = 4.0  # inches: axes that are wider have legends of two columns below them
 
 
 class Key(NamedTuple):
@@ -54,6 +56,7 @@ class Display:
     size: tuple[float, float] = (5.5, 4.2)  # inches
     title: str = ""
     headroom: float = 0.0  # above the drawing, for each entry of the legend, relative to the height
+    legend_below: bool = False  # where lines may run anywhere; needs a figure with a layout, which makes room for it
 
     @property
     def keys(self) -> list[Key]:
@@ -98,7 +101,7 @@ class Display:
         if ax is None:
             _, ax = plt.subplots(figsize=self.size, layout="constrained")
         self.paint(ax, colours)
-        add_legend(ax, self.keys, colours)
+        add_legend(ax, self.keys, colours, below=self.legend_below)
         if self.headroom:
             low, high = ax.get_ylim()
             ax.set_ylim(low, high + self.headroom * len(self.keys) * (high - low))
@@ -106,8 +109,11 @@ class Display:
         return self
 
 
-def add_legend(axes: Any, keys: list[Key], colours: Mapping[str, Any]) -> None:
-    """Draw a legend; entries of an earlier display on the same axes stay, and the same text is written once."""
+def add_legend(axes: Any, keys: list[Key], colours: Mapping[str, Any], *, below: bool = False) -> None:
+    """Draw a legend; entries of an earlier display on the same axes stay, and the same text is written once.
+
+    Below the axes it covers nothing. A figure without a layout has no room there, and the legend is inside.
+    """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -124,9 +130,26 @@ def add_legend(axes: Any, keys: list[Key], colours: Mapping[str, Any]) -> None:
             fill = "none" if mark == "ring" else colour
             entries.setdefault(text, Line2D([], [], color=colour, marker="o", linestyle="", markerfacecolor=fill))
     if entries:
-        legend = axes.legend(entries.values(), entries.keys(), fontsize="small")
+        place = place_below(axes, len(entries)) if below and axes.figure.get_layout_engine() is not None else {}
+        legend = axes.legend(entries.values(), entries.keys(), fontsize="small", **place)
         for text in legend.texts:  # names of classes are not formulas
             text.set_parse_math(False)
+
+
+def place_below(axes: Any, n_entries: int) -> dict[str, Any]:
+    """Return the arguments of a legend below the label of the horizontal axis, in two columns where there is room."""
+    from matplotlib.transforms import ScaledTranslation
+
+    down = ScaledTranslation(0, -LABEL_INCHES, axes.figure.dpi_scale_trans)
+    wide = axes.bbox.width / axes.figure.dpi > TWO_COLUMNS
+    return {
+        "loc": "upper center",
+        "bbox_to_anchor": (0.5, 0),
+        "bbox_transform": axes.transAxes + down,
+        "borderaxespad": 0,
+        "frameon": False,
+        "ncols": 2 if wide and n_entries > 2 else 1,
+    }
 
 
 def scores_of(estimator: Any, X: Any) -> tuple[np.ndarray, float]:

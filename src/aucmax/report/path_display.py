@@ -55,6 +55,9 @@ class PathDisplay(Display):
     'alpha = 0.01 is chosen, AUC 0.9936'
     """
 
+    size = (5.5, 4.6)
+    legend_below = True
+
     def __init__(self, results: Mapping[str, Any], *, best_index: int | None = None) -> None:
         self.mean = np.asarray(results["mean_test_score"], dtype=np.float64)
         splits = np.array([auc for name, auc in results.items() if re.fullmatch(r"split\d+_test_score", name)])
