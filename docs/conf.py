@@ -71,6 +71,7 @@ sphinx_gallery_conf = {
     "subsection_order": [f"../examples/{name}" for name in ("fitting", "judging", "tables", "papers")],
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
+    "parallel": True,
     "capture_repr": ("_repr_html_",),  # not where in memory the last object of a block is
     "show_memory": False,
     "show_signature": False,
