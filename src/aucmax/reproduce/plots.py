@@ -23,6 +23,7 @@ COLUMNS = 3
 PANEL = 3.4, 2.7  # inches
 GROUP = 0.7  # the share of the room of a data set that its dots spread over
 TICKS = 8  # the most that a panel has room for
+LEGEND_MARK, LEGEND_LETTER = 0.6, 0.08  # inches that an entry of the legend takes: its mark and spaces, and each letter
 METRIC_NAMES = {"auc": "AUC", "accuracy": "accuracy", "f1": "F1", "jaccard": "Jaccard index", "seconds": "seconds"}
 # The palette of Okabe and Ito, which most colour-blind people can tell apart, without its yellow: too pale on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
@@ -217,13 +218,16 @@ def _times(table: Table) -> bytes:
 
 
 def _legend(figure: Figure, labels: Iterable[str]) -> None:
-    """Put one legend under all panels, in the order of the study."""
+    """Put one legend under all panels, in the order of the study, with as many columns as the figure has room for."""
     found: dict[str, Any] = {}
     for panel in figure.axes:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     shown = [label for label in labels if label in found]
-    figure.legend([found[label] for label in shown], shown, loc="outside lower center", ncols=4, frameon=False)
+    column = LEGEND_MARK + LEGEND_LETTER * max(map(len, shown), default=0)
+    n_columns = min(4, max(1, int(figure.get_figwidth() / column)))
+    handles = [found[label] for label in shown]
+    figure.legend(handles, shown, loc="outside lower center", ncols=n_columns, frameon=False)
 
 
 def _svg(paint: Callable[[Figure], None], width: float, height: float) -> bytes:
