@@ -396,6 +396,9 @@ def test_too_few_rows_of_a_class_are_said():
 
 def test_all_runs_may_be_repeated_with_folds_that_are_stratified_or_not():
     y = np.repeat([0, 1], [40, 10])
+    usual = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0).split(np.zeros(50), y)
+    folds = Folds(np.zeros((50, 1)), y, Protocol(repeats=2), Subject("rows"))
+    assert all(np.array_equal(*pair) for pair in zip([t for _, t in usual], [t for _, t in folds.splits], strict=True))
     for stratified in (True, False):
         folds = Folds(np.zeros((50, 1)), y, Protocol(repeats=2), Subject("rows", repeats=3, stratified=stratified))
         tests = [test for _, test in folds.splits]
@@ -403,6 +406,7 @@ def test_all_runs_may_be_repeated_with_folds_that_are_stratified_or_not():
         for first in range(0, len(tests), 5):
             np.testing.assert_array_equal(np.sort(np.concatenate(tests[first : first + 5])), np.arange(50))
         assert all(y[test].sum() == 2 for test in tests) == stratified
+        assert all(len(np.unique(y[test])) == 2 for test in tests)
         once = Folds(np.zeros((50, 1)), y, Protocol(repeats=2), Subject("rows", stratified=stratified))
         assert all(np.array_equal(*pair) for pair in zip([t for _, t in once.splits], tests, strict=False))
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, train_test_split
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler, normalize
 
 from .. import datasets
@@ -44,9 +44,13 @@ class Folds:
         rarer = int(min(np.count_nonzero(y), np.count_nonzero(y == 0)))
         if rarer < protocol.folds:
             raise Unavailable(f"the rarer class has {rarer} rows, too few for {protocol.folds} folds.")
-        kind = RepeatedStratifiedKFold if subject.stratified else RepeatedKFold
-        folds = kind(n_splits=protocol.folds, n_repeats=protocol.repeats * subject.repeats, random_state=0)
-        self.features, self.y, self.splits = X, y, list(folds.split(np.zeros(len(y)), y))
+        self.features, self.y = X, y
+        self.splits: list[tuple[np.ndarray, np.ndarray]] = []
+        kind, rng = StratifiedKFold if subject.stratified else KFold, np.random.RandomState(0)
+        while len(self.splits) < protocol.folds * protocol.repeats * subject.repeats:
+            splits = list(kind(protocol.folds, shuffle=True, random_state=rng).split(np.zeros(len(y)), y))
+            if all(len(np.unique(y[test])) == 2 for _, test in splits):  # one class has no AUC
+                self.splits += splits
 
     @property
     def shape(self) -> tuple[int, int, float, int]:
