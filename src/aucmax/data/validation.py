@@ -30,6 +30,10 @@ STAYS_ON_DEVICE = (
 INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and any two of them are classes
 
 
+class TooManyColumnsError(ValueError):
+    """Rows that are too wide for an estimator, whatever memory there is."""
+
+
 def is_dask(values: Any) -> bool:
     """Return whether something is a Dask collection, without importing Dask."""
     return "dask" in sys.modules and sys.modules["dask"].is_dask_collection(values)
