@@ -80,6 +80,15 @@ def test_the_steps_of_pipelines_are_refused_before_they_allocate(step, little):
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
+def test_the_steps_of_pipelines_take_lists_and_refuse_vectors(step):
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+        clone(step).fit(np.arange(4.0), [0, 1, 0, 1])
+    few = {"k": 1, "n_components": 1}
+    step = clone(step).set_params(**{name: n for name, n in few.items() if name in step.get_params()})
+    assert len(step.fit_transform([[1.0, 2], [2, 1], [3, 5], [4, 4]], [0, 1, 0, 1])) == 4
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
 def test_the_steps_of_pipelines_take_no_less_than_they_say(step, monkeypatch):
     X = sparse.random_array((20, 50_000), density=1e-3, format="csr", rng=np.random.default_rng(0))
     asked = []

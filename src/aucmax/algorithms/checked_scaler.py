@@ -32,7 +32,7 @@ class CheckedScaler(StandardScaler):
             The fitted scaler.
         """
         X = check_indices(X)
-        if hasattr(X, "shape"):
+        if len(getattr(X, "shape", ())) == 2:  # scikit-learn makes a matrix of a list, and refuses a vector
             check_columns(X.shape[1])
         return super().fit(X, y, sample_weight)
 

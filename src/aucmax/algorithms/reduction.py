@@ -53,7 +53,7 @@ class LimitedMixin:
             The fitted transformer.
         """
         parameters = self.get_params()  # type: ignore[attr-defined]
-        if hasattr(X, "shape"):
+        if len(getattr(X, "shape", ())) == 2:  # scikit-learn makes a matrix of a list, and refuses a vector
             number = parameters[self._number] = min(parameters[self._number], self._most(X))
             what = f"{self._part.__name__} with {self._number}={number} on"
             check_columns(X.shape[1], self._vectors(X, number), what, self._advice)
