@@ -362,15 +362,21 @@ def run_round(shop: Workshop, seed: int, fault: str | None = None) -> tuple[str,
         return fault or name, FAULTS[fault or name](shop, Path(folder), rng)
 
 
+def count(kept: dict[str, Any], seed: int, name: str, found: Round, times: int = 1) -> None:
+    """Add a round to the counts, or take it away with times=-1."""
+    for part, n in zip(COUNTS, (1, found.n_kills, int(bool(found.wrong))), strict=True):
+        kept[part][name] = kept[part].get(name, 0) + times * n
+    if name in STOPPED_FITS:
+        kind = drawn(seed)[1]
+        kept["kills of each fit"][kind] = kept["kills of each fit"].get(kind, 0) + times * found.n_kills
+
+
 def run_and_count(shop: Workshop, seed: int, kept: dict[str, Any], fault: str | None = None) -> None:
     """Run the fault of a seed, add it to the counts if it happened, and save these."""
     name, found = run_round(shop, seed, fault)
     if found is not None:
-        for part, n in zip(COUNTS, (1, found.n_kills, int(bool(found.wrong))), strict=True):
-            kept[part][name] = kept[part].get(name, 0) + n
-        if name in STOPPED_FITS:
-            kept["kills of each fit"][shop.kind] = kept["kills of each fit"].get(shop.kind, 0) + found.n_kills
-        kept["wrong"] += [[seed, name, found.wrong]] if found.wrong else []
+        count(kept, seed, name, found)
+        kept["wrong"] += [[seed, name, *found]] if found.wrong else []
     kept["next seed"] = max(kept["next seed"], seed + 1)
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
@@ -409,9 +415,8 @@ def main() -> None:
         shop = Workshop(Path(folder))
         until = time.monotonic() + arguments.seconds
         again, kept["wrong"] = kept["wrong"], []
-        for seed, name, _ in again:  # so that rounds that were mended leave the list
-            kept["failures"][name] -= 1
-            kept["rounds"][name] -= 1
+        for seed, name, *found in again:  # so that rounds that were mended leave the list
+            count(kept, seed, name, Round(*found), times=-1)
             run_and_count(shop, seed, kept, name)
         for seed in itertools.count(kept["next seed"]):
             is_short = sum(kept["kills"].values()) < arguments.kills

@@ -14,6 +14,7 @@ from run_faults import (
     Round,
     change_between,
     change_rows,
+    count,
     exchange_names,
     kill_fit,
     load,
@@ -113,15 +114,25 @@ def test_counts_of_faults_that_are_counted_otherwise_now_are_dropped(tmp_path):
         "failures": {},
         "kills of fits": {"x": 1},
     }
-    (tmp_path / "faults.json").write_text(json.dumps({**old, "wrong": [[1, "old", "?"], [2, name, "?"]]}))
+    (tmp_path / "faults.json").write_text(json.dumps({**old, "wrong": [[1, "old", 0, "?"], [2, name, 1, "?"]]}))
     assert load(tmp_path / "faults.json") == {
         "next seed": 7,
         "rounds": {name: 2},
         "kills": {},
         "failures": {},
         "kills of each fit": {},
-        "wrong": [[2, name, "?"]],
+        "wrong": [[2, name, 1, "?"]],
     }
+
+
+def test_a_round_that_is_run_again_is_counted_once():
+    kept = {"rounds": {}, "kills": {}, "failures": {}, "kills of each fit": {}}
+    (name, *_) = FAULTS
+    count(kept, 0, name, Round(3, "wrong"))
+    count(kept, 0, name, Round(3, "wrong"), times=-1)
+    count(kept, 0, name, Round(2, ""))
+    fit = next(iter(run_faults.FITS))
+    assert kept == {"rounds": {name: 1}, "kills": {name: 2}, "failures": {name: 0}, "kills of each fit": {fit: 2}}
 
 
 def test_every_signal_that_is_promised_is_drawn():
