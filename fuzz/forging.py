@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -110,9 +110,6 @@ def forge_bytes(content: bytes, rng: random.Random) -> bytes:
     return seal(bytes(data)) if rng.random() < 0.75 and len(data) > DIGEST.stop else bytes(data)
 
 
-Change = Callable[[dict[str, Any], dict[str, np.ndarray], random.Random], None]
-
-
 def change_value(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: random.Random) -> None:
     """Put something strange in place of a value."""
     holder, key = rng.choice(list(nodes(about)))
@@ -190,6 +187,3 @@ def change_tensor(about: dict[str, Any], tensors: dict[str, np.ndarray], rng: ra
         tensors[name], tensors[other] = tensors[other], tensors[name]
         return
     tensors[name] = tensor
-
-
-CHANGES: list[Change] = [change_value, change_tensor] * 2 + [swap_values, drop_value, rename, wrap]

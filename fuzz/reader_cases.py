@@ -1,4 +1,6 @@
-"""Cases of files of rows: small files with unusual spellings, most of them damaged, in every format, plain or packed.
+"""Cases of files of rows: files with unusual spellings, most of them damaged, in every format, plain or packed.
+
+They are small, but for some of CSV with thousands of rows, which pyarrow reads in several threads.
 
 A file is refused in one sentence that names it, at once and by blocks, or it is read: at once, by blocks, and with
 another library where that reads it too, with the same labels and values to the last bit. Of a table, other libraries
@@ -17,7 +19,7 @@ from unittest import mock
 import numpy as np
 from isolation import make_folder
 from other_readers import READERS, Rows, read_csv_with_pandas, unpack
-from row_files import MAKERS, TEXTS, pack
+from row_files import MAKERS, TEXTS, make_csv, pack
 from scipy import sparse
 
 from aucmax.files import Source, columns, open_source
@@ -27,6 +29,8 @@ from aucmax.tables.kinds import Column
 warnings.simplefilter("ignore")
 FOLDER = make_folder("readers")
 BLOCKS = (1, 7, 33, 120, 1 << 20)
+FORMATS = ("libsvm", "libsvm", "csv", "csv", "parquet", "npz")
+LONG_SHARE, LONGER = 0.02, 1000  # of the cases of CSV, and how many times more rows these have
 OVERRIDES = ({"categorical": ["a"]}, {"numeric": ["a"]}, {"date": ["b"]}, {"drop": ["a"]})
 OVERRIDES += ({"na_values": ["0", "red"]}, {"thousands": ","}, {"weight": "a"}, {"group": "b"}, {"keep": ["a"]})
 
@@ -34,15 +38,16 @@ OVERRIDES += ({"na_values": ["0", "red"]}, {"thousands": ","}, {"weight": "a"}, 
 def run_case(seed: int) -> str:
     """Return the verdict of one file."""
     rng = random.Random(seed)
-    format = rng.choice(["libsvm", "libsvm", "csv", "csv", "parquet", "npz"])
-    content = MAKERS[format](rng)
+    format = rng.choice(FORMATS)
+    longer = find_length(format, seed)
+    content = MAKERS[format](rng) if longer == 1 else make_csv(rng, longer)
     packing, packed = pack(content, random.Random(f"packing {seed}")) if format in TEXTS else ("", content)
     path = os.path.join(FOLDER, f"rows.{format}{packing}")
     with open(path, "wb") as file:
         file.write(packed)
     is_table = format in ("csv", "parquet")
     options: dict[str, Any] = rng.choice(OVERRIDES) if is_table and rng.random() < 0.3 else {}
-    n_bytes = rng.choice(BLOCKS)
+    n_bytes = rng.choice(BLOCKS) * longer
     source = open_file(path, options)
     if is_table and rng.random() < 0.3 and (wrong := compare_learning(source, path, options, n_bytes)):
         return wrong
@@ -64,6 +69,11 @@ def run_case(seed: int) -> str:
     if is_same(*share_numbers(first, other)):
         return "read"
     return f"wrong: {format} is read differently by {read_other.__name__}"
+
+
+def find_length(format: str, seed: int) -> int:
+    """Return how many times more rows a file has than a small one."""
+    return LONGER if format == "csv" and random.Random(f"length {seed}").random() < LONG_SHARE else 1
 
 
 def compare_learning(source: Source | str, path: str, options: dict[str, Any], n_bytes: int) -> str:

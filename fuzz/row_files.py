@@ -87,17 +87,17 @@ def make_libsvm(rng: random.Random) -> bytes:
     return damage("\n".join([*lines, rng.choice(["", " "])]).encode(), rng)
 
 
-def make_csv(rng: random.Random) -> bytes:
-    """Return CSV."""
+def make_csv(rng: random.Random, longer: int = 1) -> bytes:
+    """Return CSV of a few rows, or of so many times as many with no more odd cells."""
     delimiter, end = rng.choice(",;\t"), rng.choice(["\n", "\r\n"])
     names = ["a", "b", rng.choice(["c", '"c d"', "c,d" if delimiter != "," else "c"]), "y"][-rng.randrange(2, 5) :]
     lines = [delimiter.join(names)]
     columns: list[Callable[[], str]] = [
         functools.partial(rng.choice([number, number, number, word, date]), rng) for _ in names[:-1]
     ]
-    for _ in range(rng.randrange(1, 8)):
+    for _ in range(rng.randrange(1, 8) * longer):
         cells = [spell() for spell in columns] + [rng.choice("01")]
-        if rng.random() < 0.1:
+        if rng.random() < 0.1 / longer:
             cells[rng.randrange(len(cells))] = rng.choice(ODD)
         if rng.random() < 0.2:
             cells = [f'"{cell}"' for cell in cells]

@@ -1,10 +1,11 @@
 """Commands that are killed, stopped, starved and disturbed; counts go to docs/reliability.md.
 
-python fuzz/run_faults.py [--kills 200] [--write docs/reliability.md]
+python fuzz/run_faults.py [--kills 200] [--rounds 20] [--write docs/reliability.md]
 
 Each round draws a fault from its seed. After it, every file must be whole, the model bitwise that of an undisturbed
-run, and no draft left. Counts are kept in fuzz/results/faults.json: a run goes on with the next seed, after those that
-found something. When there were enough kills, it kills the kinds of fits that have not been killed yet, and ends.
+run, and no draft left. A round counts if its fault happened: a signal that came when a command had ended is no kill.
+Counts are kept in fuzz/results/faults.json: a run goes on with the next seed, after those that found something. It ends
+when there were enough kills in all, enough rounds of every fault, and a kill of every kind of fit.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ import json
 import os
 import random
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +35,21 @@ from aucmax.cli.fit_file import can_read_blocks
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "faults.json"
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1  # of Linux: without it, modes of folders hold for root, too
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 MOST_LIVES = 300  # of one command that is killed again and again
+MOST_TRIES = 20  # to hit a command before it ends
+SOONER = 0.8  # so many times as long a command is left alone after it was missed
+LATER = 1.05  # and after it was killed, since the machine may have become slower
+# A script that saves a model again and again. SIGINT waits for what is imported, which would make another error of it.
+SAVE = """
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+import aucmax
+model = aucmax.load_model(sys.argv[1])
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+for _ in range(200):
+    model.save(sys.argv[2])
+"""
 SHORTER = {
     "OPAUC": "OPAUC(max_iter=6)",
     "SVMPerf": "SVMPerf(C=0.001, tol=0.1)",
@@ -54,6 +68,10 @@ FITS = {
 }
 
 
+# What writes a file with a model, and the option that names the file; "save" is Python's own.
+USES = {"predict": "-o", "evaluate": "--report", "export": "--onnx", "save": ""}
+
+
 class Ended(NamedTuple):
     """How a command ended: its status, minus the signal if one killed it, and what it said."""
 
@@ -61,17 +79,21 @@ class Ended(NamedTuple):
     said: str
 
 
-def begin(arguments: list[Any], largest_file: int | None = None, is_plain_user: bool = False) -> subprocess.Popen[str]:
-    """Start a command in a process of its own, with a limit on the size of files or on what root may do."""
+def begin(
+    arguments: Sequence[Any], largest_file: int | None = None, is_plain_user: bool = False
+) -> subprocess.Popen[str]:
+    """Start Python with these arguments, with a limit on the size of files or on what root may do."""
 
     def limit() -> None:
+        for number in (signal.SIGINT, signal.SIGHUP):  # which may be ignored in the background
+            signal.signal(number, signal.SIG_DFL)
         if is_plain_user:
             ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)  # does nothing for other users
         if largest_file is not None:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
 
-    command = [sys.executable, "-m", "aucmax", *map(str, arguments)]
+    command = [sys.executable, *map(str, arguments)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=limit, env=environment
@@ -92,18 +114,18 @@ class Workshop:
         rng = np.random.default_rng(0)
         y = rng.random(4000) < 0.3
         X = rng.standard_normal((len(y), 6)) + 0.5 * y[:, None] * rng.standard_normal(6)
-        rows = [" ".join(f"{j + 1}:{v:.5f}" for j, v in enumerate(x)) for x in X]
-        lines = [f"{int(c)} {row}\n" for c, row in zip(y, rows, strict=True)]
-        (folder / "train.libsvm").write_text("".join(lines))
-        (folder / "changed.libsvm").write_text("".join(lines[::-1]))
+        rows = [" ".join(f"{j + 1}:{v:+.5f}" for j, v in enumerate(x)) for x in X]
+        self.lines = [f"{int(c)} {row}\n" for c, row in zip(y, rows, strict=True)]  # of one length
+        (folder / "train.libsvm").write_text("".join(self.lines))
         self.kind = ""  # of the fit of this round
         self.whole: dict[str, bytes] = {}
         self.seconds: dict[str, float] = {}
 
-    def fit(self, name: str, output: Path, checkpoint: Path, data: str = "train.libsvm") -> list[Any]:
+    def fit(self, name: str, output: Path, checkpoint: Path, *data: Path) -> list[Any]:
         """Return the arguments of a fit by blocks with a checkpoint at every block."""
         options = ["--memory", "4MB", "--checkpoint", checkpoint, "--checkpoint-every", "0", "-q"]
-        return ["fit", self.folder / data, "-o", output, *options, *FITS[name]]
+        rows = data or [self.folder / "train.libsvm"]
+        return ["-m", "aucmax", "fit", *rows, "-o", output, *options, *FITS[name]]
 
     def prepare(self, kind: str) -> None:
         """Run the commands of a round, undisturbed, unless that was done before.
@@ -111,7 +133,7 @@ class Workshop:
         Each runs twice, since the first run may compile kernels: kills by its time would come when a command has ended.
         """
         self.kind, self.model = kind, self.folder / "logistic loss.model"
-        for name in dict.fromkeys(["logistic loss", kind, "predict", "evaluate"]):
+        for name in dict.fromkeys(["logistic loss", kind, *USES]):
             if name in self.whole:
                 continue
             output = self.folder / f"{name}.model"
@@ -124,60 +146,84 @@ class Workshop:
                 self.seconds[name] = time.monotonic() - begun
 
     def use(self, name: str, output: Path) -> list[Any]:
-        """Return the arguments of a prediction, or of an evaluation with a report."""
-        option = {"predict": "-o", "evaluate": "--report"}[name]
-        return [name, self.model, self.folder / "train.libsvm", option, output, "--force"]
+        """Return the arguments of a command that writes a file with a model, or of a script that saves the model."""
+        if name == "save":
+            return ["-c", SAVE, self.model, output]
+        rows = [] if name == "export" else [self.folder / "train.libsvm"]
+        return ["-m", "aucmax", name, self.model, *rows, USES[name], output, "--force"]
 
 
-def wait(shop: Workshop, name: str, rng: random.Random, life: int) -> None:
-    """Sleep to a random moment of a command, a later one in later lives: the machine may have become slower."""
-    time.sleep(rng.uniform(0.3, 1.05) * shop.seconds[name] * 1.05**life)
+def wait(shop: Workshop, name: str, rng: random.Random, factor: float) -> None:
+    """Sleep to a random moment of a command, a later one for a factor above 1."""
+    time.sleep(rng.uniform(0.3, 1.05) * shop.seconds[name] * factor)
 
 
-Fault = Callable[[Workshop, Path, random.Random], tuple[int, str]]
+class Round(NamedTuple):
+    """How often commands were killed or stopped in a round, and what is wrong; an empty text if nothing is."""
+
+    n_kills: int
+    wrong: str
 
 
-def kill_fit(shop: Workshop, folder: Path, rng: random.Random, number: int = signal.SIGKILL) -> tuple[int, str]:
-    """Kill a fit again and again until it ends by itself; return how often, and what is wrong."""
+# A fault returns None if it did not happen.
+Fault = Callable[[Workshop, Path, random.Random], Round | None]
+
+
+def kill_fit(
+    shop: Workshop, folder: Path, rng: random.Random, numbers: Sequence[int] = (signal.SIGKILL,)
+) -> Round | None:
+    """Kill a fit again and again, at least once, until it ends by itself."""
     name = shop.kind
     model, checkpoint = folder / "model", folder / "checkpoint"
-    arguments, n_kills = shop.fit(name, model, checkpoint), 0
-    for life in range(MOST_LIVES):
+    arguments, n_kills, n_missed = shop.fit(name, model, checkpoint), 0, 0
+    for _ in range(MOST_LIVES):
+        number = rng.choice(numbers)
         process = begin(arguments)
-        wait(shop, name, rng, life)
+        wait(shop, name, rng, SOONER**n_missed * LATER**n_kills)
         process.send_signal(number)
         ended = end(process)
-        if ended.status == 0:
+        if ended.status == 0 and n_kills:
             break
+        if ended.status == 0:
+            model.unlink()
+            n_missed += 1
+            continue
         n_kills += 1
-        if ended.status not in (-signal.SIGKILL, -number, 128 + number):
-            return n_kills, f"{name}: ended with {ended}"
+        if ended.status not in (-number, 128 + number):
+            return Round(n_kills, f"{name}: ended with {ended}")
         if model.exists() and model.read_bytes() != shop.whole[name]:
-            return n_kills, f"{name}: a model that is not whole"
+            return Round(n_kills, f"{name}: a model that is not whole")
     else:
-        return n_kills, f"{name}: it never ended"
-    return n_kills, check(folder, model, shop.whole[name])
+        return Round(n_kills, f"{name}: it never ended") if n_kills else None
+    return Round(n_kills, check(folder, model, shop.whole[name]))
 
 
-def stop_command(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
-    """Stop a prediction or a report once, then run it to the end."""
-    name, number = rng.choice(["predict", "evaluate"]), rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def stop_use(shop: Workshop, folder: Path, rng: random.Random) -> Round | None:
+    """Stop a prediction, a report, an export or a save once, then run it to the end."""
+    name = rng.choice(list(USES))
+    number = rng.choice(SIGNALS)
     output = folder / "output"
-    process = begin(shop.use(name, output))
-    wait(shop, name, rng, 0)
-    process.send_signal(number)
-    ended = end(process)
-    if ended.status not in (0, -number, 128 + number):
-        return 1, f"{name}: ended with {ended} after signal {number}"
+    for attempt in range(MOST_TRIES):
+        output.unlink(missing_ok=True)
+        process = begin(shop.use(name, output))
+        wait(shop, name, rng, SOONER**attempt)
+        process.send_signal(number)
+        ended = end(process)
+        if ended.status:
+            break
+    else:
+        return None
+    if ended.status not in (-number, 128 + number):
+        return Round(1, f"{name}: ended with {ended} after signal {number}")
     if output.exists() and output.read_bytes() != shop.whole[name]:
-        return 1, f"{name}: a file that is not whole"
-    if number != signal.SIGKILL and ended.status > 0 and os.listdir(folder):
-        return 1, f"{name}: signal {number} left {os.listdir(folder)}"
+        return Round(1, f"{name}: a file that is not whole")
+    if ended.status > 0 and (left := set(os.listdir(folder)) - {output.name}):
+        return Round(1, f"{name}: signal {number} left {sorted(left)}")
     ended = end(begin(shop.use(name, output)))
-    return 1, f"{name}: then {ended}" if ended.status else check(folder, output, shop.whole[name])
+    return Round(1, f"{name}: then {ended}" if ended.status else check(folder, output, shop.whole[name]))
 
 
-def fill_disk(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
+def fill_disk(shop: Workshop, folder: Path, rng: random.Random) -> Round:
     """Let no file grow beyond a limit, which stands for a full disk; the old file must stay."""
     name = shop.kind
     model = folder / "model"
@@ -185,11 +231,11 @@ def fill_disk(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, st
     arguments = [*shop.fit(name, model, folder / "checkpoint"), "--force"]
     ended = end(begin(arguments, largest_file=rng.choice([100, 1000])))
     if ended.status != 2 or "\n" in ended.said:
-        return 0, f"{name}: on a full disk ended with {ended}"
-    return 0, check(folder, model, shop.whole[name])
+        return Round(0, f"{name}: on a full disk ended with {ended}")
+    return Round(0, check(folder, model, shop.whole[name]))
 
 
-def lock_folder(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
+def lock_folder(shop: Workshop, folder: Path, rng: random.Random) -> Round:
     """Name an output in a folder that does not exist, is a file or is read-only; refused before the fit."""
     (folder / "file").write_text("x")
     (folder / "locked").mkdir(mode=0o555)
@@ -199,35 +245,61 @@ def lock_folder(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, 
     (folder / "file").unlink()
     (folder / "locked").rmdir()  # fails if something was left there
     wrong = "" if ended.status == 2 and "\n" not in ended.said else f"ended with {ended}"
-    return 0, wrong or ("" if not os.listdir(folder) else f"left {os.listdir(folder)}")
+    return Round(0, wrong or ("" if not os.listdir(folder) else f"left {os.listdir(folder)}"))
 
 
-def change_between(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
+def change_between(shop: Workshop, folder: Path, rng: random.Random) -> Round | None:
     """Kill a fit, change its rows or options, and resume: refused, and the checkpoint kept for the right command."""
     name, model, checkpoint = shop.kind, folder / "model", folder / "checkpoint"
-    data = folder / "rows.libsvm"
-    shutil.copy(shop.folder / "train.libsvm", data)
-    arguments = shop.fit(name, model, checkpoint, str(data))
-    n_kills = 0
-    while not checkpoint.exists():
+    half = len(shop.lines) // 2
+    parts = {folder / "a.libsvm": shop.lines[:half], folder / "b.libsvm": shop.lines[half:]}  # of one size
+    for path, lines in parts.items():
+        path.write_text("".join(lines))
+    arguments = shop.fit(name, model, checkpoint, *parts)
+    for _ in range(MOST_TRIES):
+        model.unlink(missing_ok=True)
         process = begin(arguments)
-        wait(shop, name, rng, n_kills)
+        while process.poll() is None and not checkpoint.exists():
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.1))
         process.kill()
-        n_kills += 1
-        if end(process).status == 0:
-            return 0, ""  # it was faster
-    before, changed = checkpoint.read_bytes(), list(arguments)
-    if rng.random() < 0.5:
-        shutil.copy(shop.folder / "changed.libsvm", data)
+        if end(process).status and checkpoint.exists():
+            break
     else:
+        return None
+    before, changed, how = checkpoint.read_bytes(), list(arguments), rng.choice(CHANGES)
+    if how == "options":
         changed += ["--positive", "0"]
+    elif how == "names":
+        exchange_names(*parts)
+    else:
+        change_rows(rng.choice(list(parts)), with_times=how == "rows")
     ended = end(begin(changed))
-    if ended.status != 2 or "\n" in ended.said or checkpoint.read_bytes() != before:
-        return 1, f"{name}: a changed command ended with {ended}"
-    return 1, ""  # kills before the first checkpoint do not count
+    is_refused = ended.status == 2 and "\n" not in ended.said and checkpoint.read_bytes() == before
+    return Round(1, "" if is_refused else f"{name}: changed {how}, and it ended with {ended}")
 
 
-def run_twice(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
+# What is different when a fit is resumed; "rows without times" keep the size and the times of their file.
+CHANGES = ("options", "names", "rows", "rows without times")
+
+
+def exchange_names(first: Path, second: Path) -> None:
+    """Give each of two files the name of the other."""
+    between = first.with_name("between")
+    first.rename(between)
+    second.rename(first)
+    between.rename(second)
+
+
+def change_rows(path: Path, with_times: bool) -> None:
+    """Write the lines of a file in another order, at a later time or as if at the same."""
+    times = path.stat()
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[::-1]))
+    if not with_times:
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def run_twice(shop: Workshop, folder: Path, rng: random.Random) -> Round:
     """Run two processes on one checkpoint."""
     name = shop.kind
     model, checkpoint = folder / "model", folder / "checkpoint"
@@ -237,8 +309,8 @@ def run_twice(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, st
         time.sleep(rng.uniform(0, 0.2))
     for ended in map(end, processes):
         if ended.status not in (0, 2) or "\n" in ended.said:
-            return 0, f"{name}: two processes, one ended with {ended}"
-    return 0, check(folder, model, shop.whole[name])
+            return Round(0, f"{name}: two processes, one ended with {ended}")
+    return Round(0, check(folder, model, shop.whole[name]))
 
 
 def check(folder: Path, output: Path, expected: bytes) -> str:
@@ -249,18 +321,19 @@ def check(folder: Path, output: Path, expected: bytes) -> str:
     return f"left {sorted(left)}" if left else ""
 
 
+STOPPED_FITS: dict[str, Fault] = {
+    "fits with checkpoints, killed by SIGKILL": kill_fit,
+    "fits with checkpoints, stopped by SIGTERM, SIGINT and SIGHUP": partial(kill_fit, numbers=SIGNALS[1:]),
+}
 FAULTS: dict[str, Fault] = {
-    "fits with checkpoints, killed": kill_fit,
-    "fits with checkpoints, terminated": partial(kill_fit, number=signal.SIGTERM),
-    "predictions and reports, stopped": stop_command,
+    **STOPPED_FITS,
+    "predictions, reports, exports and saves, killed or stopped": stop_use,
     "full disk": fill_disk,
     "folders that cannot be written": lock_folder,
-    "rows or options changed before resuming": change_between,
+    "rows, names of files or options changed before resuming": change_between,
     "two processes on one checkpoint": run_twice,
 }
-
-
-KILLED, TERMINATED = list(FAULTS)[:2]
+COUNTS = ("rounds", "kills", "failures")
 
 
 def drawn(seed: int) -> tuple[str, str]:
@@ -268,28 +341,46 @@ def drawn(seed: int) -> tuple[str, str]:
     return list(FAULTS)[seed % len(FAULTS)], list(FITS)[seed % len(FITS)]
 
 
-def run_round(shop: Workshop, seed: int) -> tuple[str, int, str]:
-    """Run the fault of a seed; return its name, the number of kills, and what is wrong."""
+def load(path: Path = RESULTS) -> dict[str, Any]:
+    """Return the counts so far; those of a fault whose name is gone are left out, as it was counted otherwise."""
+    kept: dict[str, Any] = {"next seed": 0, **{part: {} for part in COUNTS}, "kills of each fit": {}, "wrong": []}
+    if path.exists():
+        found = json.loads(path.read_text())
+        kept |= {part: found[part] for part in kept if part in found}
+    for part in COUNTS:
+        kept[part] = {name: n for name, n in kept[part].items() if name in FAULTS}
+    kept["wrong"] = [found for found in kept["wrong"] if found[1] in FAULTS]
+    return kept
+
+
+def run_round(shop: Workshop, seed: int, fault: str | None = None) -> tuple[str, Round | None]:
+    """Run the fault of a seed, or this one; return its name and what happened."""
     rng = random.Random(seed)
     name, kind = drawn(seed)
     shop.prepare(kind)
     with tempfile.TemporaryDirectory() as folder:
-        n_kills, wrong = FAULTS[name](shop, Path(folder), rng)
-    return name, n_kills, wrong
+        return fault or name, FAULTS[fault or name](shop, Path(folder), rng)
 
 
-def run_and_count(shop: Workshop, seed: int, kept: dict[str, Any]) -> None:
-    """Run the fault of a seed, add it to the counts, and save these."""
-    name, n_kills, wrong = run_round(shop, seed)
-    for part, n in (("rounds", 1), ("kills", n_kills), ("failures", int(bool(wrong)))):
-        kept[part][name] = kept[part].get(name, 0) + n
-    if name in (KILLED, TERMINATED):
-        kept["kills of fits"][shop.kind] = kept["kills of fits"].get(shop.kind, 0) + n_kills
-    kept["wrong"] += [[seed, name, wrong]] if wrong else []
+def count(kept: dict[str, Any], seed: int, name: str, found: Round, times: int = 1) -> None:
+    """Add a round to the counts, or take it away with times=-1."""
+    for part, n in zip(COUNTS, (1, found.n_kills, int(bool(found.wrong))), strict=True):
+        kept[part][name] = kept[part].get(name, 0) + times * n
+    if name in STOPPED_FITS:
+        kind = drawn(seed)[1]
+        kept["kills of each fit"][kind] = kept["kills of each fit"].get(kind, 0) + times * found.n_kills
+
+
+def run_and_count(shop: Workshop, seed: int, kept: dict[str, Any], fault: str | None = None) -> None:
+    """Run the fault of a seed, add it to the counts if it happened, and save these."""
+    name, found = run_round(shop, seed, fault)
+    if found is not None:
+        count(kept, seed, name, found)
+        kept["wrong"] += [[seed, name, *found]] if found.wrong else []
     kept["next seed"] = max(kept["next seed"], seed + 1)
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
-    print(seed, name, n_kills, wrong or "right", flush=True)
+    print(seed, name, "did not happen" if found is None else (found.n_kills, found.wrong or "right"), flush=True)
 
 
 def table(kept: dict[str, Any]) -> str:
@@ -301,13 +392,13 @@ def table(kept: dict[str, Any]) -> str:
     killed = [n for n in fit_kills(kept).values() if n]
     fewest = min(killed, default=0)
     times = {0: "", 1: ", each at least once"}.get(fewest, f", each at least {fewest} times")
-    lines += ["", f"{len(killed)} of the {len(FITS)} kinds of fits with checkpoints were killed or terminated{times}."]
+    lines += ["", f"{len(killed)} of the {len(FITS)} kinds of fits with checkpoints were killed or stopped{times}."]
     return "\n".join(lines)
 
 
 def fit_kills(kept: dict[str, Any]) -> dict[str, int]:
-    """Return how often fits of each kind were killed or terminated."""
-    return {kind: kept["kills of fits"].get(kind, 0) for kind in FITS}
+    """Return how often fits of each kind were killed or stopped."""
+    return {kind: kept["kills of each fit"].get(kind, 0) for kind in FITS}
 
 
 def main() -> None:
@@ -315,26 +406,26 @@ def main() -> None:
     parser.add_argument(
         "--kills", type=int, default=200, help="how many kills to reach, those of earlier runs included"
     )
+    parser.add_argument("--rounds", type=int, default=20, help="how many rounds of every fault to reach, likewise")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="when to stop at the latest")
     parser.add_argument("--write", type=Path, help="put the counts between the marks of this file")
     arguments = parser.parse_args()
-    kept: dict[str, Any] = {"next seed": 0, "rounds": {}, "kills": {}, "kills of fits": {}, "failures": {}, "wrong": []}
-    if RESULTS.exists():
-        kept = json.loads(RESULTS.read_text())
+    kept = load()
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(Path(folder))
         until = time.monotonic() + arguments.seconds
-        again, kept["wrong"] = [(seed, name) for seed, name, _ in kept["wrong"]], []
-        for seed, name in again:  # so that rounds that were mended leave the list
-            kept["failures"][name] -= 1
-            kept["rounds"][name] -= 1
-            run_and_count(shop, seed, kept)
+        again, kept["wrong"] = kept["wrong"], []
+        for seed, name, *found in again:  # so that rounds that were mended leave the list
+            count(kept, seed, name, Round(*found), times=-1)
+            run_and_count(shop, seed, kept, name)
         for seed in itertools.count(kept["next seed"]):
-            enough = sum(kept["kills"].values()) >= arguments.kills
-            if time.monotonic() > until or (enough and all(fit_kills(kept).values())):
+            is_short = sum(kept["kills"].values()) < arguments.kills
+            few = {fault for fault in FAULTS if kept["rounds"].get(fault, 0) < arguments.rounds}
+            unkilled = {kind for kind, n in fit_kills(kept).items() if not n}
+            if time.monotonic() > until or not (is_short or few or unkilled):
                 break
             fault, kind = drawn(seed)
-            if not enough or (fault in (KILLED, TERMINATED) and not fit_kills(kept)[kind]):
+            if is_short or fault in few or (fault in STOPPED_FITS and kind in unkilled):
                 run_and_count(shop, seed, kept)
     print(table(kept))
     if arguments.write:

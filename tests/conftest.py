@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 # They need modules that Windows has not.
-POSIX_ONLY = ["test_fuzz.py", "data/test_machine_memory.py", "files/test_atomic_write.py"]
+POSIX_ONLY = ["test_fuzz.py", "test_faults.py", "data/test_machine_memory.py", "files/test_atomic_write.py"]
 collect_ignore = [] if find_spec("fcntl") else POSIX_ONLY
 
 # scikit-learn's check of array API input runs only with this.

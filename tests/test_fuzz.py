@@ -1,5 +1,8 @@
 """A short fixed run of the fuzzing targets: `make fuzz` runs many more cases, `make faults` the kills."""
 
+import itertools
+import random
+
 import isolation
 import pytest
 import run_fuzz
@@ -21,6 +24,20 @@ def test_nothing_is_found_in_the_first_cases(kind, n_cases):
 
 def test_rows_with_an_enormous_index_are_compared_as_they_are():
     assert list(run_cases("reader_cases", 677945, seconds=300, most=1)) == [Outcome(677945, "read")]  # 10^9 columns
+
+
+def test_some_cases_are_read_in_several_threads(monkeypatch):
+    import pyarrow.csv
+    import reader_cases
+
+    make, threaded = pyarrow.csv.ReadOptions, []
+    monkeypatch.setattr(
+        pyarrow.csv, "ReadOptions", lambda **options: threaded.append(options["use_threads"]) or make(**options)
+    )
+    monkeypatch.setattr(reader_cases, "LONG_SHARE", 1)
+    seed = next(seed for seed in itertools.count() if random.Random(seed).choice(reader_cases.FORMATS) == "csv")
+    assert reader_cases.run_case(seed) in ("read", "refused")
+    assert any(threaded)
 
 
 BAD_CASES = """

@@ -41,6 +41,7 @@ from .data.blocks import MEMORY, SlicedRows
 from .data.device import DeviceRows
 from .data.device_checks import check_finite, check_matrix
 from .data.elsewhere import rows_elsewhere
+from .data.machine_memory import check_columns
 from .data.memory import MemoryRows
 from .data.moments import check_no_overflow, spread
 from .data.threads import map_threads
@@ -58,6 +59,7 @@ SAMPLE_ROWS_EACH = 10
 # landmarks to stay in the cache.
 BLOCK = 512
 DEVICE_BLOCK = 1 << 16  # on a device
+LANDMARK_COPIES = 4  # of the landmarks, scaled and transposed, that are held at once (measured)
 
 
 class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -176,6 +178,11 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         beside = X if on_device(X) else None
         X = self._validate_rows(X, reset=True)
         n_components = min(self.n_components, X.shape[0])
+        what, advice = (
+            f"KMeansNystroem with {n_components:,} landmarks on",
+            "take fewer landmarks, or leave out columns",
+        )
+        check_columns(X.shape[1], LANDMARK_COPIES * n_components, what, advice)
         # Always computed, since it raises an error if squares overflow.
         gamma = default_gamma(in_memory(X[: min(BANDWIDTH_ROWS, X.shape[0]), :]))
         self.gamma_ = gamma if self.gamma is None else float(self.gamma)

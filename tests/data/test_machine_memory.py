@@ -1,16 +1,23 @@
 """What a fit will need is known before it starts."""
 
 import importlib
+import json
 import re
 import resource
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from aucmax import SOLAM, AUCClassifier
+from aucmax import SOLAM, AUCClassifier, KMeansNystroem, OPAUCf, nystroem
+from aucmax.algorithms import checked_scaler, reduction
+from aucmax.algorithms.checked_scaler import CheckedScaler
+from aucmax.algorithms.reduction import LimitedPCA, LimitedProjection, LimitedSVD
+from aucmax.cli.completion import FITTED
 from aucmax.data import machine_memory
 from aucmax.data.machine_memory import BLEND_VECTORS, LEAST_VECTORS, NEWTON_VECTORS, check_columns, usable_memory
 from aucmax.selection import candidates, cross_validation
@@ -48,6 +55,53 @@ def test_wide_rows_are_refused_before_the_fit(clf, little):
     X = sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 1, 2, 10**6 - 1])), shape=(4, 10**6))
     with pytest.raises(MemoryError, match=f"^{TOLD}$"):
         clf.fit(X, [0, 1, 0, 1])
+
+
+STEPS = {
+    CheckedScaler(with_mean=False): "A fit to 100,000,000 columns takes 12.8 GB or more, {}: leave out columns.",
+    KMeansNystroem(3): "KMeansNystroem with 3 landmarks on 100,000,000 columns takes 9.6 GB or more, {}: take fewer "
+    "landmarks, or leave out columns.",
+    OPAUCf(9)["select"]: "SelectKBest with k=9 on 100,000,000 columns takes 2.4 GB or more, {}: leave out columns.",
+    LimitedProjection(9): "GaussianRandomProjection with n_components=9 on 100,000,000 columns takes 14.4 GB or more, "
+    "{}: take fewer components, or leave out columns.",
+    LimitedPCA(9): "PCA with n_components=3 on 100,000,000 columns takes 8.8 GB or more, {}: take fewer components, or "
+    "leave out columns.",
+    LimitedSVD(30): "TruncatedSVD with n_components=30 on 100,000,000 columns takes 72.0 GB or more, {}: take fewer "
+    "components, or leave out columns.",
+}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
+def test_the_steps_of_pipelines_are_refused_before_they_allocate(step, little):
+    X = sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 1, 2, 10**8 - 1])), shape=(4, 10**8))
+    told = STEPS[step].format("but this process may use 0.0 GB")
+    with pytest.raises(MemoryError, match=f"^{re.escape(told)}$"):
+        step.fit_transform(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
+def test_the_steps_of_pipelines_take_lists_and_refuse_vectors(step):
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+        clone(step).fit(np.arange(4.0), [0, 1, 0, 1])
+    few = {"k": 1, "n_components": 1}
+    step = clone(step).set_params(**{name: n for name, n in few.items() if name in step.get_params()})
+    assert len(step.fit_transform([[1.0, 2], [2, 1], [3, 5], [4, 4]], [0, 1, 0, 1])) == 4
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
+def test_the_steps_of_pipelines_take_no_less_than_they_say(step, monkeypatch):
+    X = sparse.random_array((20, 50_000), density=1e-3, format="csr", rng=np.random.default_rng(0))
+    asked = []
+    for module in (nystroem, reduction):
+        monkeypatch.setattr(module, "check_columns", lambda d, n_vectors, *said: asked.append(8 * d * n_vectors))
+    monkeypatch.setattr(checked_scaler, "check_columns", lambda d: None)  # what all fits take, not the scaler alone
+    tracemalloc.start()
+    try:
+        clone(step).fit_transform(X, np.arange(20) % 2)
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert all(0.6 * taken < need < taken for need in asked)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
@@ -95,3 +149,46 @@ def test_the_command_names_the_index_and_its_line(refused, little, tmp_path, mon
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", *options)
     expected = TOLD.replace("\\", "")
     assert told == f"rows.libsvm: {expected} The largest index, 1000000, is in line 4 of rows.libsvm."
+
+
+def test_an_additive_model_names_the_index_and_its_line(refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1 2000:1\n0 1:1\n")
+    told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--algorithm", "AdditiveAUCClassifier")
+    expected = "X has 2000 columns, and an additive model has at most 1024: use AUCClassifier."
+    assert told == f"rows.libsvm: {expected} The largest index, 2000, is in line 3 of rows.libsvm."
+
+
+LITTLE_ADDRESS_SPACE = """
+import contextlib, io, json, resource, sys
+from aucmax.cli.app import main
+from aucmax.cli.completion import FITTED
+from aucmax.cli.fit_file import make_estimator
+from aucmax.data.machine_memory import address_space
+
+for name in FITTED:
+    make_estimator(name, 0, by_blocks=False)  # imports its module
+limit = address_space() + (1 << 29)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+for path in sys.argv[1:]:
+    for name in FITTED:
+        said = io.StringIO()
+        try:
+            with contextlib.redirect_stderr(said):
+                main(["fit", path, "--algorithm", name, "--memory", "9GB", "-o", "m", "--force", "-q"])
+        except SystemExit as leaving:
+            print(json.dumps([path, name, leaving.code, said.getvalue()]))
+"""
+
+
+def test_every_algorithm_refuses_an_enormous_index_in_a_sentence_that_names_it(tmp_path):
+    for index in (3 * 10**7, 10**8):
+        (tmp_path / str(index)).write_text(f"1 1:1 3:2\n0 2:1 {index}:1\n1 1:2 2:1\n0 3:1\n")
+    command = [sys.executable, "-c", LITTLE_ADDRESS_SPACE, "30000000", "100000000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=900)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [name for _, name, _, _ in found] == 2 * list(FITTED)
+    for index, name, status, said in found:
+        assert status == 2, (index, name, said)
+        assert "Unable to allocate" not in said
+        assert said.endswith(f" The largest index, {index}, is in line 2 of {index}.\n"), (name, said)

@@ -177,7 +177,9 @@ def test_every_algorithm_comes_back_as_it_was_and_continues(name, rows, tmp_path
         assert_same(loaded.partial_fit(rows[:40], Y[:40]), model.partial_fit(rows[:40], Y[:40]))
 
 
-@pytest.mark.parametrize("classes", [["neg", "pos"], [False, True], [-1.0, 1.0], np.array(["n", "p"], object)], ids=str)
+@pytest.mark.parametrize(
+    "classes", [["neg", "pos"], [False, True], [-1.0, 1.0], np.array(["n", "p"], object), np.float16([-1, 2])], ids=str
+)
 def test_classes_of_every_kind_and_names_of_features(classes, tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=[f"column é{j}" for j in range(D)])
@@ -188,6 +190,23 @@ def test_classes_of_every_kind_and_names_of_features(classes, tmp_path):
     assert_same(loaded.predict(frame), model.predict(frame))
     with pytest.raises(ValueError, match="feature names"):
         loaded.predict(frame[frame.columns[::-1]])
+
+
+@pytest.mark.parametrize("labels", [np.array([3, 7], ">i4"), np.array(["n", "p"], ">U3")], ids=str)
+@pytest.mark.parametrize("model", [AUCClassifier("squared", alpha=1), aucmax.SOLAM(random_state=0)], ids=str)
+def test_labels_in_another_byte_order_are_saved_in_that_of_this_machine(labels, model, tmp_path):
+    model.fit(X, labels[Y]).save(tmp_path / "m")
+    classes = load_model(tmp_path / "m").classes_
+    assert classes.dtype.isnative
+    assert classes.tolist() == labels.tolist()
+
+
+def test_labels_that_a_file_cannot_hold_are_refused_with_their_type(tmp_path):
+    model = AUCClassifier("squared", alpha=1).fit(X, np.array(["2020-01-01", "2021-01-01"], "datetime64[D]")[Y])
+    told = r"^classes_ of AUCClassifier is an array of datetime64\[D\] of shape \(2,\), where an array of two numbers "
+    with pytest.raises(ValueError, match=rf"{told}of up to 8 bytes, truth values or texts is expected$"):
+        model.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
 
 
 @pytest.mark.parametrize("rows", [X, SPARSE], ids=["dense", "sparse"])

@@ -16,7 +16,15 @@ from ..data.arrays import on_device
 from ..data.elsewhere import rows_elsewhere
 from ..data.memory import MemoryRows
 from ..data.protocol import Rows
-from ..data.validation import check_groups, check_indices, check_weights, find_classes, is_dask, refuse_dask
+from ..data.validation import (
+    TooManyColumnsError,
+    check_groups,
+    check_indices,
+    check_weights,
+    find_classes,
+    is_dask,
+    refuse_dask,
+)
 from ..estimators.base import LinearAUCClassifier, all_or_nothing, check_finite, lazy_on_dask
 from ..losses import FITTED
 from ..selection.calibration import calibrate
@@ -247,7 +255,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     def _set_columns(self, X: Any, n_features: int) -> None:
         """Set which columns are categories, and their levels."""
         if n_features > MAX_COLUMNS:
-            raise ValueError(
+            raise TooManyColumnsError(
                 f"X has {n_features} columns, and an additive model has at most {MAX_COLUMNS}: use AUCClassifier."
             )
         names = getattr(self, "feature_names_in_", None)

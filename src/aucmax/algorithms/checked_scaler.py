@@ -4,11 +4,12 @@ from typing import Any, Self
 
 from sklearn.preprocessing import StandardScaler
 
+from ..data.machine_memory import check_columns
 from ..data.validation import check_indices
 
 
 class CheckedScaler(StandardScaler):
-    """`StandardScaler` that refuses sparse rows whose indices lead out of their arrays.
+    """`StandardScaler` that refuses sparse rows whose indices lead out of their arrays, and rows too wide for memory.
 
     scikit-learn's compiled loops follow such indices, and end the process or write elsewhere.
     """
@@ -30,7 +31,10 @@ class CheckedScaler(StandardScaler):
         self : CheckedScaler
             The fitted scaler.
         """
-        return super().fit(check_indices(X), y, sample_weight)
+        X = check_indices(X)
+        if len(getattr(X, "shape", ())) == 2:  # scikit-learn makes a matrix of a list, and refuses a vector
+            check_columns(X.shape[1])
+        return super().fit(X, y, sample_weight)
 
     def transform(self, X: Any, copy: bool | None = None) -> Any:
         """Return rows with scaled columns.

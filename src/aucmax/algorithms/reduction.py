@@ -2,7 +2,8 @@
 
 `SelectKBest` and `GaussianRandomProjection` warn when they are asked for more components than there are columns, and
 `PCA` and `TruncatedSVD` refuse. A default number of components cannot know the data, so these subclasses lower it. They
-also refuse sparse rows whose indices lead out of their arrays, which scikit-learn would follow.
+also refuse sparse rows whose indices lead out of their arrays, which scikit-learn would follow, and rows so wide that
+the components would not fit into memory.
 """
 
 from typing import Any, Self
@@ -14,6 +15,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import SelectKBest
 from sklearn.random_projection import GaussianRandomProjection
 
+from ..data.machine_memory import check_columns
 from ..data.validation import check_indices
 
 # A component is rounding if its standard deviation is at most so many times that of a number as long as the rows.
@@ -25,10 +27,15 @@ class LimitedMixin:
 
     _part: type[BaseEstimator]
     _number = "n_components"
+    _advice = "take fewer components, or leave out columns"
 
     def _most(self, X: Any) -> int:
         """Return the largest number of components that rows allow."""
         return int(X.shape[1])
+
+    def _vectors(self, X: Any, number: int) -> int:
+        """Return how many vectors of one float for each column are held at once (measured), beside the rows."""
+        raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit rows.
@@ -46,8 +53,10 @@ class LimitedMixin:
             The fitted transformer.
         """
         parameters = self.get_params()  # type: ignore[attr-defined]
-        if hasattr(X, "shape"):
-            parameters[self._number] = min(parameters[self._number], self._most(X))
+        if len(getattr(X, "shape", ())) == 2:  # scikit-learn makes a matrix of a list, and refuses a vector
+            number = parameters[self._number] = min(parameters[self._number], self._most(X))
+            what = f"{self._part.__name__} with {self._number}={number} on"
+            check_columns(X.shape[1], self._vectors(X, number), what, self._advice)
         part = self._part(**parameters).fit(check_indices(X), y)
         vars(self).update({name: value for name, value in vars(part).items() if name not in parameters})
         return self
@@ -89,12 +98,19 @@ class LimitedSelection(LimitedMixin, SelectKBest):
     """`SelectKBest` that takes all columns if there are fewer than k."""
 
     _part, _number = SelectKBest, "k"
+    _advice = "leave out columns"
+
+    def _vectors(self, X: Any, number: int) -> int:
+        return 3  # the scores and their order
 
 
 class LimitedProjection(LimitedMixin, GaussianRandomProjection):
     """`GaussianRandomProjection` to at most as many dimensions as there are columns."""
 
     _part = GaussianRandomProjection
+
+    def _vectors(self, X: Any, number: int) -> int:
+        return number * (2 if issparse(X) else 1)  # a product with sparse rows copies the matrix
 
 
 class RankMixin(LimitedMixin):
@@ -139,8 +155,14 @@ class LimitedPCA(RankMixin, PCA):
     def _most(self, X: Any) -> int:
         return max(1, min(X.shape) - issparse(X))  # the solver for sparse rows finds all but one
 
+    def _vectors(self, X: Any, number: int) -> int:
+        return 3 * number + 2
+
 
 class LimitedSVD(RankMixin, TruncatedSVD):
     """`TruncatedSVD` with at most as many components as the rank of the rows."""
 
     _part = TruncatedSVD
+
+    def _vectors(self, X: Any, number: int) -> int:
+        return 3 * number

@@ -11,7 +11,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
-from ..classifier import AUCClassifier
 from ..data.file import INTERPRETER, FileRows, rows_of
 from ..data.machine_memory import usable_memory
 from ..estimators.base import LinearAUCClassifier
@@ -233,10 +232,9 @@ def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **paramete
             raise ValueError(f"{name} is given twice, by algorithm= and by {name}=.")
     inner.set_params(**wanted)
     if by_blocks and not can_read_blocks(estimator):
-        what = f"solver={inner.solver!r}" if isinstance(inner, AUCClassifier) else type(inner).__name__
         raise ValueError(
-            f"{what} needs all rows in memory, but the file is larger than memory= allows or checkpoint= was given: "
-            "take AUCClassifier or an online algorithm, or raise memory=."
+            f"{algorithm} needs all rows in memory, but the file is larger than memory= allows or checkpoint= was "
+            "given: take AUCClassifier or an online algorithm, or raise memory=."
         )
     if by_blocks and "shuffle" in inner.get_params() and not re.search(r"\bshuffle\s*=", algorithm or ""):
         inner.set_params(shuffle=False)

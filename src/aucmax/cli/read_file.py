@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 from scipy import sparse
 
+from ..data.validation import TooManyColumnsError
 from ..files import Block, Source
 from ..files.labels import Classes, Labels
 from ..files.libsvm import LibsvmSource
@@ -54,11 +55,12 @@ def describe_width(source: Source) -> str:
 def naming(source: Source) -> Iterator[None]:
     """Put the name of a file before errors about its rows that do not name it, nor one of several files.
 
-    Where there is not enough memory, the error also tells what makes the rows of LIBSVM text so wide.
+    Where there are too many columns or not enough memory, the error also tells what makes the rows of LIBSVM text so
+    wide.
     """
     try:
         yield
-    except MemoryError as error:
+    except (MemoryError, TooManyColumnsError) as error:
         raise ValueError(
             f"{source.name}: {str(error).rstrip('.') or 'there is not enough memory'}.{describe_width(source)}"
         ) from error

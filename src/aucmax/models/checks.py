@@ -19,12 +19,20 @@ Sizes = dict[str, int]
 Check = Callable[[Any, str, Sizes], None]
 MOST_DIMENSIONS, LONGEST_EMPTY = 8, 1_000_000
 ALIKE = {"u": "i", "S": "U"}
-KINDS = {"f": "floats", "d": "doubles", "b": "booleans", "i": "integers", "U": "text", "O": "objects"}
+KINDS = {
+    "f": "floats",
+    "d": "doubles",
+    "e": "half floats",
+    "b": "booleans",
+    "i": "integers",
+    "U": "text",
+    "O": "objects",
+}
 
 
 def refuse(where: str, found: Any, expected: str) -> None:
     """Raise the ValueError about a value."""
-    shown = f"{type(found).__name__} of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
+    shown = f"an array of {found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
     raise ValueError(f"{where} is {shown:.60}, where {expected} is expected")
 
 
@@ -44,7 +52,8 @@ def array(kinds: str, *shape: int | str | None, finite: bool = True) -> Check:
     ----------
     kinds : str
         Letters of the kinds of dtypes that it may have, in the byte order of this machine; u counts as i, and S as U.
-        Floats have 4 or 8 bytes; d stands for those of 8 bytes, one after the other, as compiled loops take them.
+        Floats have 4 or 8 bytes; d stands for those of 8 bytes, one after the other, as compiled loops take them, and e
+        for those of 2 bytes, which nothing computes with.
     *shape : int, str or None
         Its sizes: a number, a letter, or None for any size.
     finite : bool, default=True
@@ -77,6 +86,8 @@ def array(kinds: str, *shape: int | str | None, finite: bool = True) -> Check:
 def is_of_kind(value: np.ndarray, kinds: str) -> bool:
     """Return whether an array has one of these kinds, see `array`."""
     kind = ALIKE.get(value.dtype.kind, value.dtype.kind)
+    if value.dtype == np.float16:
+        return value.dtype.isnative and "e" in kinds
     if not value.dtype.isnative or (kind == "f" and value.itemsize not in (4, 8)):
         return False
     return kind in kinds or ("d" in kinds and value.dtype == np.float64 and value.flags.c_contiguous)

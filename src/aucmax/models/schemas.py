@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .additive_schemas import ADDITIVE, check_additive
-from .checks import Check, Sizes, array, either, fields, instance, items, number, size
+from .checks import Check, Sizes, array, either, fields, instance, is_of_kind, items, number, refuse, size
 from .names import name_of
 from .table_schemas import TABLE_ENCODER, check_names
 
@@ -31,9 +31,14 @@ def anything(value: Any, where: str, sizes: Sizes) -> None:
     """Check nothing."""
 
 
+LABELS = "bifeUO"  # the kinds of arrays that hold labels
+
+
 def classes(value: Any, where: str, sizes: Sizes) -> None:
     """Check two different labels."""
-    array("bifUO", 2)(value, where, sizes)
+    if not isinstance(value, np.ndarray) or not is_of_kind(value, LABELS):
+        refuse(where, value, "an array of two numbers of up to 8 bytes, truth values or texts")
+    array(LABELS, 2)(value, where, sizes)
     if value[0] == value[1]:
         raise ValueError(f"{where} holds the same label twice")
 
