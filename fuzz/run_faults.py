@@ -94,8 +94,8 @@ class Workshop:
         X = rng.standard_normal((len(y), 6)) + 0.5 * y[:, None] * rng.standard_normal(6)
         rows = [" ".join(f"{j + 1}:{v:.5f}" for j, v in enumerate(x)) for x in X]
         lines = [f"{int(c)} {row}\n" for c, row in zip(y, rows, strict=True)]
-        (folder / "train.libsvm").write_text("".join(lines))
-        (folder / "changed.libsvm").write_text("".join(lines[::-1]))
+        (folder / "train.libsvm").write_text("".join(lines), encoding="utf-8")
+        (folder / "changed.libsvm").write_text("".join(lines[::-1]), encoding="utf-8")
         self.kind = ""  # of the fit of this round
         self.whole: dict[str, bytes] = {}
         self.seconds: dict[str, float] = {}
@@ -191,7 +191,7 @@ def fill_disk(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, st
 
 def lock_folder(shop: Workshop, folder: Path, rng: random.Random) -> tuple[int, str]:
     """Name an output in a folder that does not exist, is a file or is read-only; refused before the fit."""
-    (folder / "file").write_text("x")
+    (folder / "file").write_text("x", encoding="utf-8")
     (folder / "locked").mkdir(mode=0o555)
     where = folder / rng.choice(["nowhere", "file", "locked"])
     arguments = shop.fit(shop.kind, where / "model", folder / "checkpoint")
@@ -288,7 +288,7 @@ def run_and_count(shop: Workshop, seed: int, kept: dict[str, Any]) -> None:
     kept["wrong"] += [[seed, name, wrong]] if wrong else []
     kept["next seed"] = max(kept["next seed"], seed + 1)
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     print(seed, name, n_kills, wrong or "right", flush=True)
 
 
@@ -320,7 +320,7 @@ def main() -> None:
     arguments = parser.parse_args()
     kept: dict[str, Any] = {"next seed": 0, "rounds": {}, "kills": {}, "kills of fits": {}, "failures": {}, "wrong": []}
     if RESULTS.exists():
-        kept = json.loads(RESULTS.read_text())
+        kept = json.loads(RESULTS.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(Path(folder))
         until = time.monotonic() + arguments.seconds

@@ -37,7 +37,7 @@ def run_case(seed):
 
 
 def test_a_case_that_dies_hangs_or_takes_too_much_memory_is_found(tmp_path, monkeypatch):
-    (tmp_path / "bad_cases.py").write_text(BAD_CASES)
+    (tmp_path / "bad_cases.py").write_text(BAD_CASES, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(isolation, "PATIENCE", 1)
     found = list(run_cases("bad_cases", 0, seconds=60, most=7))

@@ -46,6 +46,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("how", ["raised", "caught"])
 @pytest.mark.parametrize("name", TOLD)
 def test_a_signal_leaves_no_draft(folder, tmp_path, name, how):
@@ -57,6 +58,7 @@ def test_a_signal_leaves_no_draft(folder, tmp_path, name, how):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.posix
 def test_handlers_are_those_of_before_when_a_command_is_done(run, folder):
     before = {name: signal.getsignal(getattr(signal, name)) for name in TOLD}
     assert run("inspect", folder / "model")[0] == 0
