@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-# Tests that need them have these marks; the folders and files that are ignored without POSIX need it to be imported.
-SYSTEMS = {"posix": find_spec("fcntl") is not None, "linux": find_spec("fcntl") is not None and sys.platform == "linux"}
-collect_ignore = [] if SYSTEMS["posix"] else ["benchmarks", "test_fuzz.py"]
+# Tests have these marks if they need such a system; what the ignored ones test is made for Linux alone.
+POSIX = find_spec("fcntl") is not None
+SYSTEMS = {"posix": POSIX, "linux": POSIX and sys.platform == "linux"}
+collect_ignore = [] if SYSTEMS["linux"] else ["benchmarks", "test_fuzz.py"]
 
 # scikit-learn's check of array API input runs only with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")

@@ -44,6 +44,7 @@ def test_keys_are_words_that_the_guide_lists(run, table, tmp_path):
         ("scorecard", additive),
         ("algorithms",),
         ("reproduce", "--list"),
+        ("demo", "-o", tmp_path / "demo.html"),
     ]
     found = set()
     for command in commands:
