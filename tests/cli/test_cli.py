@@ -633,6 +633,7 @@ def test_minus_is_standard_output(run, folder, tmp_path, monkeypatch):
 def test_an_interrupt_is_one_line(folder, tmp_path):
     script = (
         "import os, signal, sys, aucmax.cli.fit_file as t; from aucmax.cli.app import main; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "  # which a shell in the background has ignored
         "t.fit_in_memory = lambda *arguments: os.kill(os.getpid(), signal.SIGINT); main(sys.argv[1:])"
     )
     arguments = ["fit", str(folder / "train.libsvm"), "-o", str(tmp_path / "m")]

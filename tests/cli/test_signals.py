@@ -17,6 +17,7 @@ import aucmax.cli.commands.predict as predict
 from aucmax.cli.app import main
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # and a shell in the background this one
 lines = predict.prediction_lines
 
 def half(*arguments):
