@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-lowest test-lowest-quick test-wheel test-data lint types check bench defaults variants losses algorithms which stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs constraints clean
+.PHONY: demo test test-lowest test-lowest-quick test-like-windows test-wheel test-data lint types check bench defaults variants losses algorithms which stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -30,6 +30,11 @@ test-lowest-quick: .venv-lowest/.installed
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e '.[dev]'
 	touch $@
+
+# The tests without what only POSIX has, and in a locale that knows only ASCII: what needs them would fail on Windows.
+test-like-windows: $(VENV)/.installed
+	LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 PYTHONPATH=tests $(BIN)/python -m pytest -q -p like_windows \
+		-n auto --dist worksteal $(TESTS)
 
 # Builds the sdist, the wheel from it, and tries the wheel alone in an empty environment.
 test-wheel:

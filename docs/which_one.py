@@ -170,9 +170,9 @@ def main() -> None:
     if arguments.write is None:
         print(block())
         return
-    page = arguments.write.read_text()
+    page = arguments.write.read_text(encoding="utf-8")
     marks = re.compile(rf"(<!-- made by `{COMMAND}` -->\n\n).*?(\n\n<!-- end -->)", re.DOTALL)
-    arguments.write.write_text(marks.sub(lambda found: found[1] + block() + found[2], page))
+    arguments.write.write_text(marks.sub(lambda found: found[1] + block() + found[2], page), encoding="utf-8")
 
 
 if __name__ == "__main__":

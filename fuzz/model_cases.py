@@ -138,7 +138,7 @@ def run_commands(rows: str, seed: int) -> str:
     if seed % 50 == 0:  # a report takes as long as a hundred cases
         commands[1] += ["--report", os.path.join(FOLDER, "report.html"), "--force"]
     for arguments in commands:
-        out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+        out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 main(arguments)

@@ -24,12 +24,8 @@ from scipy import sparse
 NUMBERS = ["0", "1", "-1", "+1", "0.5", ".5", "5.", "1e3", "-2.5E-1", "1e-300", "1e308", "18446744073709551616", "007"]
 ODD = ["", " ", "nan", "inf", "-inf", "NA", "1_0", "0x1", "1e400", "abc", '"', '""', "1,5", "é", "1 2", "\x00", "true"]
 ODD += ["#", '"\n"', '"\r\n"', 'a"b', '"a"b', "\u00a0", "\ufeff", "\u0661"]
-DECIMALS = {
-    pyarrow.decimal32: 9,
-    pyarrow.decimal64: 18,
-    pyarrow.decimal128: 38,
-    pyarrow.decimal256: 76,
-}  # and their most digits
+DIGITS = {"decimal32": 9, "decimal64": 18, "decimal128": 38, "decimal256": 76}  # at most; two are of pyarrow 19
+DECIMALS = {getattr(pyarrow, name): digits for name, digits in DIGITS.items() if hasattr(pyarrow, name)}
 
 
 def number(rng: random.Random) -> str:

@@ -116,7 +116,7 @@ class Workshop:
         X = rng.standard_normal((len(y), 6)) + 0.5 * y[:, None] * rng.standard_normal(6)
         rows = [" ".join(f"{j + 1}:{v:+.5f}" for j, v in enumerate(x)) for x in X]
         self.lines = [f"{int(c)} {row}\n" for c, row in zip(y, rows, strict=True)]  # of one length
-        (folder / "train.libsvm").write_text("".join(self.lines))
+        (folder / "train.libsvm").write_text("".join(self.lines), encoding="utf-8")
         self.kind = ""  # of the fit of this round
         self.whole: dict[str, bytes] = {}
         self.seconds: dict[str, float] = {}
@@ -237,7 +237,7 @@ def fill_disk(shop: Workshop, folder: Path, rng: random.Random) -> Round:
 
 def lock_folder(shop: Workshop, folder: Path, rng: random.Random) -> Round:
     """Name an output in a folder that does not exist, is a file or is read-only; refused before the fit."""
-    (folder / "file").write_text("x")
+    (folder / "file").write_text("x", encoding="utf-8")
     (folder / "locked").mkdir(mode=0o555)
     where = folder / rng.choice(["nowhere", "file", "locked"])
     arguments = shop.fit(shop.kind, where / "model", folder / "checkpoint")
@@ -294,7 +294,7 @@ def exchange_names(first: Path, second: Path) -> None:
 def change_rows(path: Path, with_times: bool) -> None:
     """Write the lines of a file in another order, at a later time or as if at the same."""
     times = path.stat()
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[::-1]))
+    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[::-1]), encoding="utf-8")
     if not with_times:
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
@@ -345,7 +345,7 @@ def load(path: Path = RESULTS) -> dict[str, Any]:
     """Return the counts so far; those of a fault whose name is gone are left out, as it was counted otherwise."""
     kept: dict[str, Any] = {"next seed": 0, **{part: {} for part in COUNTS}, "kills of each fit": {}, "wrong": []}
     if path.exists():
-        found = json.loads(path.read_text())
+        found = json.loads(path.read_text(encoding="utf-8"))
         kept |= {part: found[part] for part in kept if part in found}
     for part in COUNTS:
         kept[part] = {name: n for name, n in kept[part].items() if name in FAULTS}
@@ -379,7 +379,7 @@ def run_and_count(shop: Workshop, seed: int, kept: dict[str, Any], fault: str | 
         kept["wrong"] += [[seed, name, *found]] if found.wrong else []
     kept["next seed"] = max(kept["next seed"], seed + 1)
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     print(seed, name, "did not happen" if found is None else (found.n_kills, found.wrong or "right"), flush=True)
 
 

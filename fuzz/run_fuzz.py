@@ -30,13 +30,13 @@ STEP = 10.0  # seconds after which counts are saved
 def load(path: Path = RESULTS) -> dict[str, Any]:
     """Return the counts so far."""
     empty: dict[str, Any] = {kind: {"next seed": 0, "counts": {}, "wrong": [], "mended": []} for kind in KINDS}
-    return {**empty, **json.loads(path.read_text())} if path.exists() else empty
+    return {**empty, **json.loads(path.read_text(encoding="utf-8"))} if path.exists() else empty
 
 
 def save(kept: dict[str, Any]) -> None:
     """Write the counts so far."""
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 def fuzz(kind: str, kept: dict[str, Any], seconds: float, most: int | None = None) -> Iterator[Outcome]:

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import os
+import sys
 import tempfile
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-# They need modules that Windows has not.
-POSIX_ONLY = ["test_fuzz.py", "test_faults.py", "data/test_machine_memory.py", "files/test_atomic_write.py"]
-collect_ignore = [] if find_spec("fcntl") else POSIX_ONLY
+# Tests have these marks if they need such a system; what the ignored ones test is made for Linux alone.
+POSIX = find_spec("fcntl") is not None
+SYSTEMS = {"posix": POSIX, "linux": POSIX and sys.platform == "linux"}
+collect_ignore = [] if SYSTEMS["linux"] else ["benchmarks", "test_fuzz.py", "test_faults.py"]
 
 # scikit-learn's check of array API input runs only with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -27,6 +29,14 @@ _names = (
 _shared = b"".join((_folder / name).read_bytes() for name in _names)
 _key = hashlib.sha256(_shared + version("numba").encode()).hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"aucmax-kernels-{_key}"))
+
+
+def pytest_collection_modifyitems(items):
+    """Skip tests that need another system than this."""
+    for item in items:
+        for name, is_here in SYSTEMS.items():
+            if not is_here and item.get_closest_marker(name):
+                item.add_marker(pytest.mark.skip(reason=f"needs {name}"))
 
 
 @pytest.fixture

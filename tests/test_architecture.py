@@ -21,7 +21,7 @@ def read_layers(page):
     return [name.removesuffix("/").removesuffix(".py") for name in re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)]
 
 
-LAYERS = read_layers((ROOT / "CONTRIBUTING.md").read_text())
+LAYERS = read_layers((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
 
 
 def layer_of(path):
@@ -72,7 +72,7 @@ def test_every_file_has_a_place_in_the_table():
 
 @pytest.mark.parametrize("path", [path for path in FILES if path not in TOP])
 def test_imports_point_up(path):
-    assert wrong_imports(path, (PACKAGE / path).read_text()) == []
+    assert wrong_imports(path, (PACKAGE / path).read_text(encoding="utf-8")) == []
 
 
 def behind_the_door(path):
@@ -84,7 +84,7 @@ def behind_the_door(path):
 
 @pytest.mark.parametrize("path", [path for path in FILES if path not in TOP and behind_the_door(path)])
 def test_nobody_touches_the_matrix_behind_the_door(path):
-    assert attributes_X((PACKAGE / path).read_text()) == []
+    assert attributes_X((PACKAGE / path).read_text(encoding="utf-8")) == []
 
 
 def test_the_checks_find_what_they_look_for():

@@ -64,7 +64,7 @@ def test_under_joblib(expected, backend):
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", [pytest.param("fork", marks=pytest.mark.linux), "spawn"])
 def test_in_forked_and_spawned_processes(expected, method):
     with multiprocessing.get_context(method).Pool(1) as pool:
         assert pool.map_async(weights, MODELS).get(timeout=300) == list(expected.values())

@@ -83,7 +83,7 @@ def test_a_command_that_was_missed_is_killed_sooner(fault, tmp_path, factors, en
 
 
 def test_a_half_written_file_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(run_faults, "wait", lambda *_: (tmp_path / "output").write_text("al"))
+    monkeypatch.setattr(run_faults, "wait", lambda *_: (tmp_path / "output").write_text("al", encoding="utf-8"))
     found = stop_use(Shop(), tmp_path, random.Random(0))
     assert found.n_kills == 1
     assert "a file that is not whole" in found.wrong
@@ -91,17 +91,17 @@ def test_a_half_written_file_is_found(tmp_path, monkeypatch):
 
 def test_changed_files_keep_what_they_are_said_to_keep(tmp_path):
     first, second = tmp_path / "a", tmp_path / "b"
-    first.write_text("1\n2\n")
-    second.write_text("3\n4\n")
+    first.write_text("1\n2\n", encoding="utf-8")
+    second.write_text("3\n4\n", encoding="utf-8")
     before = first.stat()
     change_rows(first, with_times=False)
     after = first.stat()
-    assert first.read_text() == "2\n1\n"
+    assert first.read_text(encoding="utf-8") == "2\n1\n"
     assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
     change_rows(first, with_times=True)
     assert first.stat().st_mtime_ns != before.st_mtime_ns
     exchange_names(first, second)
-    assert (first.read_text(), second.read_text()) == ("3\n4\n", "1\n2\n")
+    assert (first.read_text(encoding="utf-8"), second.read_text(encoding="utf-8")) == ("3\n4\n", "1\n2\n")
     assert {"names", "rows without times"} <= set(CHANGES)
 
 

@@ -10,7 +10,7 @@ import yaml
 import aucmax
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = [PROJECT["optional-dependencies"][extra] for extra in ("data", "report", "onnx", "dask", "dev")]
 LOWEST = {
     match.group(1): match.group(2)
@@ -21,19 +21,25 @@ TOOLS = {"mypy", "ruff", "codespell"}  # check the source, whatever the versions
 
 
 def test_the_lowest_versions_that_are_tested_are_those_that_are_declared():
-    tested = dict(re.findall(r"^([\w-]+)==([\d.]+)\.\*", (ROOT / "constraints-lowest.txt").read_text(), re.MULTILINE))
+    tested = dict(
+        re.findall(
+            r"^([\w-]+)==([\d.]+)\.\*", (ROOT / "constraints-lowest.txt").read_text(encoding="utf-8"), re.MULTILINE
+        )
+    )
     assert tested == {name: version for name, version in LOWEST.items() if name not in TOOLS}
 
 
 def test_the_pinned_versions_fit_the_declared_ones():
-    pins = dict(re.findall(r"^([\w-]+)==([\d.]+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+    pins = dict(
+        re.findall(r"^([\w-]+)==([\d.]+)", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    )
     pinned = {name.lower(): [int(part) for part in version.split(".")] for name, version in pins.items()}
     for name, version in LOWEST.items():
         assert pinned[name] >= [int(part) for part in version.split(".")], name
 
 
 def test_the_version_is_that_of_the_changelog():
-    first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE).group(1)
+    first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE).group(1)
     assert aucmax.__version__ == first
 
 
@@ -43,11 +49,11 @@ def test_the_version_is_that_of_the_changelog():
     ids=lambda path: path.name,
 )
 def test_files_about_the_project_are_yaml(path):
-    assert isinstance(yaml.safe_load(path.read_text()), dict)
+    assert isinstance(yaml.safe_load(path.read_text(encoding="utf-8")), dict)
 
 
 def test_the_workflow_runs_the_declared_versions_of_python():
-    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text())["jobs"]
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))["jobs"]
     declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert jobs["tests"]["strategy"]["matrix"]["python"] == declared
     assert PROJECT["requires-python"] == f">={declared[0]}"

@@ -25,28 +25,34 @@ def names_of(paths):
 
 
 # The blocks of the other two pages that have some, command_line.md and where.md, run in test_readme.py.
-WITH_CODE = [path for path in [*PAGES, DOCS / "variants.md"] if "```python\n" in path.read_text()]
+WITH_CODE = [path for path in [*PAGES, DOCS / "variants.md"] if "```python\n" in path.read_text(encoding="utf-8")]
 
 
 def test_no_page_with_code_is_left_out():
     elsewhere = {DOCS / "command_line.md", DOCS / "where.md"}
     written = [path for path in DOCS.rglob("*.md") if not {"auto_examples", "generated"} & set(path.parts)]
-    assert {path for path in written if "```py" in path.read_text()} == {*WITH_CODE, *elsewhere}
-    languages = {each for path in written for each in re.findall(r"^ *```(\w+)", path.read_text(), re.MULTILINE)}
+    assert {path for path in written if "```py" in path.read_text(encoding="utf-8")} == {*WITH_CODE, *elsewhere}
+    languages = {
+        each for path in written for each in re.findall(r"^ *```(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
     assert languages == {"python", "sh"}
 
 
 def test_no_page_with_commands_is_left_out():
     """Those of CONTRIBUTING.md are targets of the Makefile; the others run in test_readme.py."""
     written = [path for path in DOCS.rglob("*.md") if not {"auto_examples", "generated"} & set(path.parts)]
-    assert {path.name for path in written if "```sh" in path.read_text()} == {"index.md", "start.md", "command_line.md"}
+    assert {path.name for path in written if "```sh" in path.read_text(encoding="utf-8")} == {
+        "index.md",
+        "start.md",
+        "command_line.md",
+    }
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=names_of(WITH_CODE))
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     """The blocks of a page are one script."""
     monkeypatch.chdir(tmp_path)
-    script = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
+    script = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE))
     try:
         exec(compile(script, page.name, "exec"), {})
     finally:
@@ -57,26 +63,28 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
 
 
 def test_formulas_name_tests_that_are_there():
-    named = re.findall(r"^```\{tested\} (\S+) (\S+)$", "".join(page.read_text() for page in PAGES), re.MULTILINE)
+    named = re.findall(
+        r"^```\{tested\} (\S+) (\S+)$", "".join(page.read_text(encoding="utf-8") for page in PAGES), re.MULTILINE
+    )
     assert len(named) > 25
     for path, name in named:
-        tree = ast.parse((DOCS.parent / path).read_text())
+        tree = ast.parse((DOCS.parent / path).read_text(encoding="utf-8"))
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{path} has no {name}"
 
 
 def test_the_table_of_the_algorithms_is_that_of_the_registry():
-    page = (DOCS / "guide" / "papers.md").read_text()
+    page = (DOCS / "guide" / "papers.md").read_text(encoding="utf-8")
     assert f"<!-- made by `make algorithms` -->\n\n{algorithms.table()}\n\n<!-- end -->" in page
 
 
 def test_every_algorithm_has_its_paragraph():
-    text = (DOCS / "guide" / "papers.md").read_text().partition("## All of them")[0]
+    text = (DOCS / "guide" / "papers.md").read_text(encoding="utf-8").partition("## All of them")[0]
     missing = [name for name, each in algorithms.ALGORITHMS.items() if each.maker == name and f"`{name}`" not in text]
     assert missing == []
 
 
 def test_the_reference_has_every_public_name():
-    listed = re.findall(r"^   ([A-Za-z_]\w*)$", (DOCS / "api.md").read_text(), re.MULTILINE)
+    listed = re.findall(r"^   ([A-Za-z_]\w*)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(listed) == len(set(listed))
     assert set(listed) == set(aucmax.__all__) - {"__version__"}
 
@@ -158,7 +166,7 @@ def test_names_become_links_but_not_in_headings_links_and_blocks():
 
 
 def test_the_flow_chart_is_that_of_the_list():
-    page = (DOCS / "which.md").read_text()
+    page = (DOCS / "which.md").read_text(encoding="utf-8")
     assert f"<!-- made by `make which` -->\n\n{which_one.block()}\n\n<!-- end -->" in page
 
 
@@ -178,12 +186,12 @@ def test_a_choice_names_parameters_that_are_there(choice):
 
 def write_site(folder, **pages):
     for name, text in pages.items():
-        (folder / f"{name}.html").write_text(text)
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return [(problem.file, problem.address, problem.reason) for problem in check_site(folder)]
 
 
 def test_a_site_without_problems(tmp_path):
-    (tmp_path / "style.css").write_text("a { background: url(data:image/png;base64,AA==) }")
+    (tmp_path / "style.css").write_text("a { background: url(data:image/png;base64,AA==) }", encoding="utf-8")
     one = '<link rel="stylesheet" href="style.css?v=1"><h1 id="top">x</h1><a href="two.html#caf%C3%A9">y</a>'
     two = '<p id="café"><a href="#café">z</a><a href="one.html">one</a><a href="https://example.org/">out</a></p>'
     assert write_site(tmp_path, one=one, two=two) == []
@@ -212,7 +220,9 @@ def test_nothing_may_come_from_outside(tmp_path, loaded):
 
 
 def test_style_sheets_are_read_too(tmp_path):
-    (tmp_path / "style.css").write_text('@import "https://example.org/a.css"; b { src: url(font.woff2) }')
+    (tmp_path / "style.css").write_text(
+        '@import "https://example.org/a.css"; b { src: url(font.woff2) }', encoding="utf-8"
+    )
     assert write_site(tmp_path) == [
         ("style.css", "https://example.org/a.css", "it is outside of the site"),
         ("style.css", "font.woff2", "there is no such file"),

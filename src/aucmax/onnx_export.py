@@ -167,7 +167,8 @@ class Graph:
 
         output = output or f"{operator}_{len(self.nodes)}"
         names = [each if isinstance(each, str) else self._constant(np.asarray(each)) for each in inputs]
-        self.nodes.append(helper.make_node(operator, names, [output], **attributes))
+        # onnxruntime 1.20 names nodes that it makes by those that it finds, and refuses two of the same name.
+        self.nodes.append(helper.make_node(operator, names, [output], name=output, **attributes))
         return output
 
     def _constant(self, array: np.ndarray) -> str:

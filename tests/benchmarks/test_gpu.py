@@ -23,10 +23,10 @@ def test_a_tiny_run_measures_everything_and_writes_the_page(tmp_path, monkeypatc
     command = ["--measure", "--library", "array_api_strict", *TINY, "--repeats", "1", "--results", str(results)]
     with sklearn.config_context(array_api_dispatch=True):
         gpu.main(command)
-        first = json.loads(results.read_text())["results"]
+        first = json.loads(results.read_text(encoding="utf-8"))["results"]
         monkeypatch.setattr(gpu, "FOLDS_UP_TO", 45)
         gpu.main([*command[:-2], "--landmarks", "40", "50", "--only", "kernel", *command[-2:]])
-    found = json.loads(results.read_text())["results"]
+    found = json.loads(results.read_text(encoding="utf-8"))["results"]
     assert found[:6] == first[:6]
     assert [result["what"].startswith("kernel") for result in found] == [False] * 6 + [True] * 2
     assert found[6]["alpha"] == found[7]["alpha"]  # given
@@ -37,10 +37,10 @@ def test_a_tiny_run_measures_everything_and_writes_the_page(tmp_path, monkeypatc
     kernel = found[-1]
     assert kernel["auc"] > kernel["linear_auc"] + 0.1
     assert not kernel["landmarks_seconds"] > kernel["seconds"]
-    page.write_text("before\n<!-- gpu -->\nold\n<!-- end gpu -->\nafter\n")
+    page.write_text("before\n<!-- gpu -->\nold\n<!-- end gpu -->\nafter\n", encoding="utf-8")
     for _ in range(2):
         gpu.main(["--results", str(results), "--write", str(page)])
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n<!-- gpu -->\n\n")
     assert text.endswith("<!-- end gpu -->\nafter\n")
     assert "old" not in text

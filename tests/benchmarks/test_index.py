@@ -16,7 +16,11 @@ def test_the_index_lists_every_script_with_its_target():
     index = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert set(re.findall(r"`(\w+\.py)`", index)) == SCRIPTS
     targets = dict(
-        re.findall(r"^(\w+): .*\n\t\$\(BIN\)/python benchmarks/(\w+\.py)", (ROOT / "Makefile").read_text(), re.M)
+        re.findall(
+            r"^(\w+): .*\n\t\$\(BIN\)/python benchmarks/(\w+\.py)",
+            (ROOT / "Makefile").read_text(encoding="utf-8"),
+            re.M,
+        )
     )
     assert len(targets) >= 9
     assert all(f"| `{target}` | `{script}` |" in index for target, script in targets.items())

@@ -241,7 +241,7 @@ def test_a_competitor_that_is_not_installed_is_skipped_and_named(data, tmp_path,
 def test_results_have_date_versions_and_machine(data, tmp_path):
     results = peers.Results(tmp_path / "peers.json")
     peers.run(results, ["x"], [fake("A")], 1)
-    kept = json.loads(results.path.read_text())
+    kept = json.loads(results.path.read_text(encoding="utf-8"))
     (environment,) = kept["environments"]
     assert {"aucmax", "numpy", "scipy", "scikit-learn", "numba"} <= set(environment["versions"])
     assert "cores" in environment["machine"]
@@ -255,10 +255,10 @@ def test_results_have_date_versions_and_machine(data, tmp_path):
 @pytest.mark.parametrize("text", ["", "[1", "[]", "3", '{"cells": []}'])
 def test_a_file_of_something_else_is_refused(tmp_path, text):
     path = tmp_path / "peers.json"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=r"peers\.json is no file of results"):
         peers.Results(path)
-    assert path.read_text() == text
+    assert path.read_text(encoding="utf-8") == text
 
 
 def test_results_of_another_protocol_are_refused(data, tmp_path, monkeypatch):

@@ -209,12 +209,12 @@ def test_an_interval_as_text():
 def test_pages_are_made_from_the_file_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(peers, "find_competitors", lambda: pytest.fail("it must not look for competitors"))
     results, page, readme = tmp_path / "kept.json", tmp_path / "page.md", tmp_path / "README.md"
-    results.write_text(json.dumps(kept_results()))
+    results.write_text(json.dumps(kept_results()), encoding="utf-8")
     for path in (page, readme):
-        path.write_text("before\n<!-- made by `make peers` -->\nstale figures\n<!-- end -->\nafter\n")
+        path.write_text("before\n<!-- made by `make peers` -->\nstale figures\n<!-- end -->\nafter\n", encoding="utf-8")
     arguments = ["--write-only", "--results", str(results), "--write", str(page), "--readme", str(readme)]
     peers.main(arguments)
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "stale figures" not in text
@@ -233,23 +233,23 @@ def test_pages_are_made_from_the_file_alone(tmp_path, monkeypatch):
         "![Ranks, AUC and training time](page.svg)",
     ):
         assert line in text
-    assert "| Trees |  | +0.0950 | 4 |" in readme.read_text()
-    figure = (tmp_path / "page.svg").read_text()
+    assert "| Trees |  | +0.0950 | 4 |" in readme.read_text(encoding="utf-8")
+    figure = (tmp_path / "page.svg").read_text(encoding="utf-8")
     assert all(name in figure for name in FAMILIES)
     peers.main(arguments)
-    assert (page.read_text(), (tmp_path / "page.svg").read_text()) == (text, figure)
+    assert (page.read_text(encoding="utf-8"), (tmp_path / "page.svg").read_text(encoding="utf-8")) == (text, figure)
     peers.main([*arguments, "--competitors", f"{REFERENCE},{BASELINE}"])
-    assert "Trees" not in readme.read_text()
+    assert "Trees" not in readme.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("missing", [REFERENCE, BASELINE])
 def test_a_page_without_results_is_one_sentence(tmp_path, missing):
     results = tmp_path / "kept.json"
-    results.write_text(json.dumps(kept_results() | {"cells": []}))
+    results.write_text(json.dumps(kept_results() | {"cells": []}), encoding="utf-8")
     with pytest.raises(SystemExit, match="There is no data set yet"):
         peers.main(["--write-only", "--results", str(results), "--write", str(tmp_path / "page.md")])
     others = kept_results()
     others["cells"] = [cell for cell in others["cells"] if cell["competitor"] != missing]
-    results.write_text(json.dumps(others))
+    results.write_text(json.dumps(others), encoding="utf-8")
     with pytest.raises(SystemExit, match=f"There are no results of {missing}"):
         peers.main(["--write-only", "--results", str(results), "--readme", str(tmp_path / "page.md")])

@@ -16,9 +16,9 @@ def test_a_tiny_run_measures_everything_and_writes_the_page(tmp_path, monkeypatc
     monkeypatch.setattr(scale, "TINY_PARTITIONS", 10)
     monkeypatch.setattr(scale, "SENT_BYTES", 1 << 20)
     page = tmp_path / "scale.md"
-    page.write_text("before\n<!-- made by `make scale` -->\nold\n<!-- end -->\nafter\n")
+    page.write_text("before\n<!-- made by `make scale` -->\nold\n<!-- end -->\nafter\n", encoding="utf-8")
     scale.main([*TINY, "--write", str(page)])
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "old" not in text

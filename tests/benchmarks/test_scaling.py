@@ -21,7 +21,7 @@ def keep_power_laws(path):
         for method in series.methods
         for size in series.sizes
     ]
-    path.write_text(json.dumps(results.kept))
+    path.write_text(json.dumps(results.kept), encoding="utf-8")
     return Results(path)
 
 
@@ -106,7 +106,7 @@ def test_a_stopped_run_resumes(tmp_path, measured, monkeypatch):
     assert first == len(SERIES["rows"].methods)
     run(Results(path), sizes)
     assert [n_rows for _, n_rows in measured[first:]] == [200] * first
-    assert len(json.loads(path.read_text())["cells"]) == 2 * first
+    assert len(json.loads(path.read_text(encoding="utf-8"))["cells"]) == 2 * first
     run(Results(path), sizes)
     assert len(measured) == 2 * first
     run(Results(path, fresh=True), sizes)
@@ -125,7 +125,10 @@ def test_each_cell_is_kept_before_the_next(tmp_path, measured, monkeypatch):
     monkeypatch.setattr(scaling, "measure_apart", stopped)
     with pytest.raises(KeyboardInterrupt):
         run(Results(path), {"rows": [100]})
-    assert [cell["method"] for cell in json.loads(path.read_text())["cells"]] == ["exact fit", "squared hinge"]
+    assert [cell["method"] for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]] == [
+        "exact fit",
+        "squared hinge",
+    ]
     monkeypatch.setattr(scaling, "measure_apart", measure)
     run(Results(path), {"rows": [100]})
     assert [method for method, _ in measured] == list(SERIES["rows"].methods)
@@ -141,7 +144,11 @@ def test_series_stops_after_a_fit_that_took_too_long(tmp_path, measured):
     run(Results(path), sizes)
     assert measured == []
     write_page(Results(path), tmp_path / "page.md")
-    columns = [row.split(" | ")[4] for row in (tmp_path / "page.md").read_text().splitlines() if row.startswith("| ")]
+    columns = [
+        row.split(" | ")[4]
+        for row in (tmp_path / "page.md").read_text(encoding="utf-8").splitlines()
+        if row.startswith("| ")
+    ]
     assert columns == ["OPAUC", "2.00", "> 60", "", "none", "OPAUC", "5", "", "", "none"]
 
 
@@ -159,10 +166,10 @@ def test_results_of_another_machine_are_not_continued(tmp_path, measured, monkey
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": []}'])
 def test_other_files_are_refused(tmp_path, text):
     path = tmp_path / "other.json"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=r"other\.json holds no results of this benchmark"):
         Results(path)
-    assert path.read_text() == text
+    assert path.read_text(encoding="utf-8") == text
 
 
 def test_two_tiny_cells(tmp_path, monkeypatch):
@@ -204,7 +211,7 @@ def test_memory_is_that_since_the_mark_was_lowered():
 def test_page_from_a_kept_file(tmp_path):
     results = keep_power_laws(tmp_path / "scaling.json")
     write_page(results, tmp_path / "scaling.md")
-    page = (tmp_path / "scaling.md").read_text()
+    page = (tmp_path / "scaling.md").read_text(encoding="utf-8")
     kept = results.kept
     assert f"Measured on {kept['date']}: {kept['machine']}; {kept['versions']}." in page
     slopes = [set(row.split(" | ")[1:]) for row in page.splitlines() if row.startswith("| slope")]
@@ -214,7 +221,7 @@ def test_page_from_a_kept_file(tmp_path):
     figures = re.findall(r"\]\((.*)\)", page)
     assert figures == [f"scaling-{name}.svg" for name in SERIES]
     for figure in figures:
-        svg = (tmp_path / figure).read_text()
+        svg = (tmp_path / figure).read_text(encoding="utf-8")
         assert [svg.count(f">{method}<") for method in SERIES[figure[8:-4]].methods] == [1] * 5
 
 

@@ -15,7 +15,7 @@ from variants_page import Gain, docstring_gains, gain_of, gain_texts, signed
 from aucmax import SHTAUC, SOLAM
 from aucmax.algorithms import ALGORITHMS
 
-FOUND = json.loads(variants.RESULTS.read_text())
+FOUND = json.loads(variants.RESULTS.read_text(encoding="utf-8"))
 PAGE = Path(__file__).parents[2] / "docs" / "variants.md"
 CLASSES = variants_page.classes()
 # Names of `_by_variant` that are not put back: SHT-AUC has no intercept.
@@ -89,7 +89,7 @@ def test_docstrings_have_the_measured_gains(cls):
 
 
 def test_the_page_has_the_measured_gains():
-    page = PAGE.read_text()
+    page = PAGE.read_text(encoding="utf-8")
     assert variants_page.variants_table(FOUND) in page
     assert variants_page.deviations_table(FOUND) in page
 

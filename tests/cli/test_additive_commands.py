@@ -66,7 +66,7 @@ def test_unseen_levels_and_gaps_are_scored_and_said(run, model, tmp_path):
 def test_curves_importance_and_scorecard_are_in_the_report(run, model, folder, tmp_path):
     run("evaluate", model, folder / "train.csv", "--report", tmp_path / "e.html")
     for path in (folder / "r.html", tmp_path / "e.html"):
-        page = path.read_text()
+        page = path.read_text(encoding="utf-8")
         for text in (
             "Curve of income",
             "What each column is worth",
@@ -94,7 +94,7 @@ def test_the_exported_card_scores_as_the_card_does(suffix, run, model, folder, t
     assert (status, err) == (0, "")
     card = Scorecard(load_model(model), 500, 2, -30)
     frame = FRAME.assign(job=["astronaut", *FRAME["job"][1:]])
-    text = (tmp_path / f"card{suffix}").read_text()
+    text = (tmp_path / f"card{suffix}").read_text(encoding="utf-8")
     if suffix == ".csv":
         lines = list(csv.DictReader(text.splitlines()))
         assert int(lines[0]["points"]) == card.base_points

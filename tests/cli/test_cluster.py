@@ -15,7 +15,7 @@ def pattern(tmp_path):
     labels = np.where(y == 1, "yes", "no")
     for number, rows in enumerate(np.split(np.arange(90), [30, 75])):
         lines = [",".join([*map(repr, X[i].tolist()), labels[i], str(i % 3)]) for i in rows]
-        (tmp_path / f"part-{number}.csv").write_text("\n".join(["a,b,c,label,w", *lines]))
+        (tmp_path / f"part-{number}.csv").write_text("\n".join(["a,b,c,label,w", *lines]), encoding="utf-8")
     return tmp_path / "part-*.csv"
 
 
@@ -45,7 +45,7 @@ def test_files_of_different_widths(tmp_path, run, cluster):
 
 def test_a_fault_in_a_file_is_named(pattern, tmp_path, refused, cluster):
     file = tmp_path / "part-1.csv"
-    file.write_text(file.read_text() + "\n1,x,3,yes,1\n")
+    file.write_text(file.read_text(encoding="utf-8") + "\n1,x,3,yes,1\n", encoding="utf-8")
     options = ["--cluster", cluster.scheduler_address, "--quiet", "-o", tmp_path / "model"]
     error = refused("fit", pattern, "--weight", "w", *options)
     assert error.startswith(f"{file}, line 47, column 'b': ")

@@ -1,4 +1,4 @@
-"""What the Tab key offers."""
+"""What the Tab key offers, and the help."""
 
 import os
 import subprocess
@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from aucmax.cli.app import make_group
 from aucmax.cli.completion import FITTED
 from aucmax.compare.methods import METHODS
 
@@ -31,3 +32,11 @@ def test_commands_options_and_values_are_completed(typed, offered):
 def test_the_algorithms_offered_are_those_of_the_registry():
     assert list(FITTED) == [name for name in METHODS if name in FITTED]
     assert len(FITTED) == len(METHODS) - 5  # those of scikit-learn are for comparison
+
+
+@pytest.mark.parametrize("command", ["", *make_group().commands])
+def test_the_help_shows_no_type_for_flags(run, command):
+    status, out, _ = run(*command.split(), "--help")
+    assert status == 0
+    assert "--help" in out
+    assert "bool" not in out.lower()

@@ -24,7 +24,7 @@ def write_table(path, seed, effect):
     employer = np.where(rng.random(1000) < effect * y, rng.integers(0, 20, 1000), rng.integers(0, 250, 1000))
     size = rng.standard_normal(1000)
     rows = zip(employer, size, y, strict=True)
-    path.write_text("employer,size,y\n" + "".join(f"e{e},{s:.4f},{int(c)}\n" for e, s, c in rows))
+    path.write_text("employer,size,y\n" + "".join(f"e{e},{s:.4f},{int(c)}\n" for e, s, c in rows), encoding="utf-8")
     return y
 
 

@@ -93,7 +93,7 @@ def test_what_the_user_wrote_stays():
 )
 def test_errors_of_the_readers_name_flags(refused, tmp_path, content, arguments, told):
     path = tmp_path / "alpha=1.csv"
-    path.write_text(content)
+    path.write_text(content, encoding="utf-8")
     line = refused("fit", path, "-o", tmp_path / "m", *arguments)
     assert line.startswith(str(path))
     assert told in line
@@ -101,7 +101,7 @@ def test_errors_of_the_readers_name_flags(refused, tmp_path, content, arguments,
 
 def test_warnings_name_flags(tmp_path):
     rows = "".join(f"{k},{int(k < 3)}\n" for k in range(30))
-    (tmp_path / "rows.csv").write_text("a,y\n" + rows)
+    (tmp_path / "rows.csv").write_text("a,y\n" + rows, encoding="utf-8")
     arguments = ["fit", tmp_path / "rows.csv", "--cv", "4", "--loss", "squared", "-o", tmp_path / "m", "-q"]
     done = subprocess.run([sys.executable, "-m", "aucmax", *arguments], capture_output=True, text=True)
     assert done.returncode == 0
@@ -112,7 +112,7 @@ def test_warnings_name_flags(tmp_path):
 def test_a_warning_is_said_once(tmp_path):
     rng = np.random.default_rng(0)
     rows = "".join(f"{a:.17g},{b:.17g},{int(a > 0)}\n" for a, b in rng.standard_normal((60, 2)) * 1e-300)
-    (tmp_path / "rows.csv").write_text("a,b,y\n" + rows)
+    (tmp_path / "rows.csv").write_text("a,b,y\n" + rows, encoding="utf-8")
     arguments = ["fit", tmp_path / "rows.csv", "-o", tmp_path / "m", "-q"]
     done = subprocess.run([sys.executable, "-m", "aucmax", *arguments], capture_output=True, text=True)
     assert done.returncode == 0

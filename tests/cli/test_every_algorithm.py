@@ -31,8 +31,10 @@ def folder(tmp_path_factory):
         if shape == "wide":
             X[rng.random(X.shape) < 0.6] = 0
         rows = [" ".join(f"{j + 1}:{v:.4f}" for j, v in enumerate(x) if v) for x in X]
-        (folder / f"{shape}.libsvm").write_text("".join(f"{int(c)} {r}\n" for c, r in zip(y, rows, strict=True)))
-    (folder / "table.csv").write_text("size,colour,since,y\n" + "".join(draw_table(rng)))
+        (folder / f"{shape}.libsvm").write_text(
+            "".join(f"{int(c)} {r}\n" for c, r in zip(y, rows, strict=True)), encoding="utf-8"
+        )
+    (folder / "table.csv").write_text("size,colour,since,y\n" + "".join(draw_table(rng)), encoding="utf-8")
     return folder
 
 
@@ -69,7 +71,7 @@ def use_everywhere(run, model, rows, tmp_path):
         assert (status, err) == (0, ""), command
     check_export(*run("export", model, "--onnx", tmp_path / "m.onnx", "--check", rows, "--force"), rows)
     auc = json.loads(told["evaluate"])["auc"]["auc"]
-    assert f"{auc:.4f}"[:5] in (tmp_path / "report.html").read_text()
+    assert f"{auc:.4f}"[:5] in (tmp_path / "report.html").read_text(encoding="utf-8")
     scores = np.array([float(row["score"]) for row in csv.DictReader(told["predict"].splitlines())])
     y = np.arange(len(scores)) % 3 == 0
     positive, negative = scores[y][:, None], scores[~y]

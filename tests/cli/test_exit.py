@@ -23,7 +23,8 @@ def run_command(before, *arguments):
 def wrong_at_its_end(tmp_path_factory):
     pytest.importorskip("pyarrow")
     path = tmp_path_factory.mktemp("rows") / "rows.csv"
-    path.write_text("a,b,c,y\n" + "".join(f"{k},{k % 7},0.5,{k % 2}\n" for k in range(20_000)) + "1,2,3\n")
+    lines = "".join(f"{k},{k % 7},0.5,{k % 2}\n" for k in range(20_000))
+    path.write_text(f"a,b,c,y\n{lines}1,2,3\n", encoding="utf-8")
     return path
 
 

@@ -26,7 +26,7 @@ def table(tmp_path_factory):
     rng = np.random.default_rng(0)
     lines = [f"{rng.normal() + k % 2:.3f},{'red' if rng.random() < 0.5 else 'blue'},{k % 2}\n" for k in range(60)]
     path = tmp_path_factory.mktemp("rows") / "table.csv"
-    path.write_text("size,colour,y\n" + "".join(lines))
+    path.write_text("size,colour,y\n" + "".join(lines), encoding="utf-8")
     return path
 
 
@@ -44,6 +44,7 @@ def test_keys_are_words_that_the_guide_lists(run, table, tmp_path):
         ("scorecard", additive),
         ("algorithms",),
         ("reproduce", "--list"),
+        ("demo", "-o", tmp_path / "demo.html"),
     ]
     found = set()
     for command in commands:

@@ -12,6 +12,8 @@ import pytest
 
 from aucmax import load_model
 
+pytestmark = pytest.mark.posix
+
 # A process that forks one child for each line: what it has imported and compiled before, no child has to.
 SERVER = """
 import os, signal, sys, time
@@ -69,12 +71,13 @@ def data(tmp_path_factory):
     y = rng.random(12_000) < 0.2
     X = rng.standard_normal((len(y), 8)) + 0.4 * y[:, None] * rng.standard_normal(8)
     lines = [",".join(f"{v:.6f}" for v in x) + f",{int(c)}\n" for x, c in zip(X, y, strict=True)]
-    (folder / "train.csv").write_text(",".join(f"x{j}" for j in range(8)) + ",y\n" + "".join(lines))
+    (folder / "train.csv").write_text(",".join(f"x{j}" for j in range(8)) + ",y\n" + "".join(lines), encoding="utf-8")
     (folder / "train.libsvm").write_text(
         "".join(
             f"{2 * int(c) - 1} " + " ".join(f"{j + 1}:{v:.6f}" for j, v in enumerate(x)) + "\n"
             for x, c in zip(X, y, strict=True)
-        )
+        ),
+        encoding="utf-8",
     )
     return folder
 

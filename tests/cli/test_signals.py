@@ -18,6 +18,7 @@ import aucmax.cli.commands.predict as predict
 from aucmax.cli.app import main
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # and a shell in the background this one
 lines = predict.prediction_lines
 
 def half(*arguments):
@@ -50,6 +51,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("how", ["raised", "caught", "followed"])
 @pytest.mark.parametrize("name", TOLD)
 def test_a_signal_leaves_no_draft(folder, tmp_path, name, how):
@@ -61,6 +63,7 @@ def test_a_signal_leaves_no_draft(folder, tmp_path, name, how):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.posix
 def test_signals_are_ignored_for_a_second_and_at_the_end(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("aucmax.cli.app.time.monotonic", lambda: clock[0])
@@ -77,6 +80,7 @@ def test_signals_are_ignored_for_a_second_and_at_the_end(monkeypatch):
         assert signals.first == signal.SIGTERM
 
 
+@pytest.mark.posix
 def test_handlers_are_those_of_before_when_a_command_is_done(run, folder):
     before = {name: signal.getsignal(getattr(signal, name)) for name in TOLD}
     assert run("inspect", folder / "model")[0] == 0

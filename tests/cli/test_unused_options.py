@@ -19,8 +19,8 @@ def folder(tmp_path_factory):
     y = np.arange(40) % 2
     X = rng.standard_normal((40, 2)) + y[:, None]
     rows = list(zip(X.tolist(), y.tolist(), strict=True))
-    (folder / "rows.csv").write_text("a,b,y\n" + "".join(f"{a},{b},{c}\n" for (a, b), c in rows))
-    (folder / "rows.libsvm").write_text("".join(f"{c} 1:{a} 2:{b}\n" for (a, b), c in rows))
+    (folder / "rows.csv").write_text("a,b,y\n" + "".join(f"{a},{b},{c}\n" for (a, b), c in rows), encoding="utf-8")
+    (folder / "rows.libsvm").write_text("".join(f"{c} 1:{a} 2:{b}\n" for (a, b), c in rows), encoding="utf-8")
     AUCClassifier(alpha=1).fit(X, y).save(folder / "model")
     return folder
 
@@ -127,8 +127,8 @@ def test_the_table_names_options():
 
 
 def test_one_file_of_several_may_use_an_option(run, folder, tmp_path):
-    rows = (folder / "rows.csv").read_text().partition("\n")[2]
-    (tmp_path / "bare.csv").write_text(rows)
+    rows = (folder / "rows.csv").read_text(encoding="utf-8").partition("\n")[2]
+    (tmp_path / "bare.csv").write_text(rows, encoding="utf-8")
     files = [tmp_path / "bare.csv", folder / "rows.libsvm"]
     options = [
         "--methods",
@@ -150,13 +150,15 @@ def test_one_file_of_several_may_use_an_option(run, folder, tmp_path):
 def test_it_is_refused_before_a_pass_over_the_table(name, refused, folder, tmp_path):
     file, options, told = UNUSED[name]
     path = tmp_path / file
-    path.write_text((folder / file).read_text() + "not,a,row,of,it\n")  # which a pass would find
+    path.write_text(
+        (folder / file).read_text(encoding="utf-8") + "not,a,row,of,it\n", encoding="utf-8"
+    )  # which a pass would find
     assert refused("fit", path, "-o", tmp_path / "m", *options) == f"{told}: leave it out."
 
 
 def test_inspect_and_compare_refuse_it_before_a_pass_too(refused, tmp_path):
     path = tmp_path / "rows.csv"
-    path.write_text("a,y\n1,0\n2,1\n3,0,4\n")
+    path.write_text("a,y\n1,0\n2,1\n3,0,4\n", encoding="utf-8")
     assert refused("inspect", path, "--top", "3") == "--top is used only for models: leave it out."
     told = "--zero-based is used only for LIBSVM text: leave it out."
     assert refused("compare", path, "--methods", "GaussianAUC", "--zero-based") == told
@@ -194,16 +196,19 @@ def pipe(folder, tmp_path):
     assert writer.wait(timeout=10) == 0
 
 
+@pytest.mark.posix
 def test_a_pipe_is_read_once(run, pipe, tmp_path):
     status, _, err = run("fit", pipe, "-o", tmp_path / "m", "--zero-based", "--alpha", "1")
     assert (status, err) == (0, "")
 
 
+@pytest.mark.posix
 def test_the_format_of_a_pipe_is_known_when_it_was_read(refused, pipe, tmp_path):
     told = refused("fit", pipe, "-o", tmp_path / "m", "--delimiter", ";")
     assert told == "--delimiter is used only for CSV: leave it out."
 
 
+@pytest.mark.posix
 def test_python_reads_a_pipe_once(pipe):
     with pytest.raises(ValueError, match=r"^delimiter= is used only for CSV: leave it out\.$"):
         open_rows(pipe, delimiter=";")

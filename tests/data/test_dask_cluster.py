@@ -20,7 +20,7 @@ from aucmax.data import dask as dask_rows
 from aucmax.data import dask_buckets, dask_scores, dask_tasks, held_out_exchange
 from aucmax.data.dask import DaskRows
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL.")
+pytestmark = pytest.mark.posix  # workers are killed
 
 N, CHUNKS = 200, (0, 70, 1, 129)
 

@@ -82,7 +82,7 @@ def write(path, X, y, **columns):
         names = [*(f"x{j}" for j in range(X.shape[1])), "y", *columns]
         lines = [",".join(names)]
         lines += [",".join(map(str, [*x.tolist(), *more])) for x, *more in zip(X, y, *columns.values(), strict=True)]
-        path.write_text("\n".join(lines) + "\n")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 

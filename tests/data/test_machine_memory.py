@@ -2,8 +2,8 @@
 
 import importlib
 import json
+import os
 import re
-import resource
 import subprocess
 import sys
 import tracemalloc
@@ -31,6 +31,7 @@ def little(monkeypatch):
     monkeypatch.setattr(machine_memory, "usable_memory", lambda: 10**7)
 
 
+@pytest.mark.linux
 def test_a_lower_limit_of_the_process_counts():
     code = """
 import resource
@@ -40,7 +41,7 @@ print(usable_memory())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) <= 3 << 30
-    assert usable_memory() <= resource.getpagesize() * machine_memory.os.sysconf("SC_PHYS_PAGES")
+    assert usable_memory() <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def test_the_limit_is_that_of_the_vectors(monkeypatch):
@@ -131,6 +132,7 @@ def test_a_blend_and_newtons_method_ask_for_more_than_the_leanest_fit(monkeypatc
         AUCClassifier().fit(X, y)
 
 
+@pytest.mark.linux
 def test_address_space_that_is_taken_counts():
     code = """
 import resource
@@ -145,7 +147,7 @@ print(usable_memory())
 @pytest.mark.parametrize("options", [[], ["--checkpoint", "c"], ["--algorithm", "SOLAM"]], ids=str)
 def test_the_command_names_the_index_and_its_line(refused, little, tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n# 1000000:1\n1 3:1 1000000:1\n0 1000000:1\n")
+    (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n# 1000000:1\n1 3:1 1000000:1\n0 1000000:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", *options)
     expected = TOLD.replace("\\", "")
     assert told == f"rows.libsvm: {expected} The largest index, 1000000, is in line 4 of rows.libsvm."

@@ -1,7 +1,6 @@
 import gc
 import os
 import re
-import sys
 import tracemalloc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -734,7 +733,7 @@ def test_saving_again_replaces_the_file(tmp_path):
     assert os.listdir(tmp_path) == ["moments.npz"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+@pytest.mark.posix
 def test_a_file_has_the_permissions_of_any_other(tmp_path):
     saved(tmp_path / "moments.npz")
     (tmp_path / "other").touch()
@@ -784,7 +783,7 @@ def with_arrays(path, **changed):
 
 
 SPOILED = {
-    "text": lambda path: path.write_text("weight,mean\n1,2\n"),
+    "text": lambda path: path.write_text("weight,mean\n1,2\n", encoding="utf-8"),
     "nothing": lambda path: path.write_bytes(b""),
     "array": lambda path: write(path, np.save, np.zeros(3)),
     "foreign": lambda path: write(path, np.savez, np.zeros(3), x=np.ones(2)),

@@ -71,7 +71,7 @@ def test_any_blocks_have_the_cells_of_the_csv_module(tmp_path, delimiter):
 def test_a_cell_that_is_not_closed_is_refused_with_the_line_where_it_begins(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "rows.csv"
-    path.write_text('a,y\n"1 ""x""",0\n"2\n3,1\n4,0\n')
+    path.write_text('a,y\n"1 ""x""",0\n"2\n3,1\n4,0\n', encoding="utf-8")
     told = f"{path}, line 3: a quote opens a cell that is not closed before the end of the file."
     with pytest.raises(ValueError, match="not closed") as error:
         open_source(path)

@@ -158,20 +158,20 @@ def test_what_is_refused(tmp_path):
         open_source([])
     with pytest.raises(ValueError, match=rf"^No file matches {re.escape(str(tmp_path))}/x-\*\.csv\.$"):
         open_source(tmp_path / "x-*.csv")
-    (tmp_path / "x-1.csv").write_text("a,label\nred,0\nblue,1\n")
-    (tmp_path / "x-2.csv").write_text("a,label\ngreen,0\nblue,1\n")
+    (tmp_path / "x-1.csv").write_text("a,label\nred,0\nblue,1\n", encoding="utf-8")
+    (tmp_path / "x-2.csv").write_text("a,label\ngreen,0\nblue,1\n", encoding="utf-8")
     assert open_source(tmp_path / "x-*.csv").feature_names == ["a=blue", "a=green", "a=red"]
-    (tmp_path / "y-1.csv").write_text("a,label\n1,0\n")
-    (tmp_path / "y-2.csv").write_text("b,label\n1,0\n")
+    (tmp_path / "y-1.csv").write_text("a,label\n1,0\n", encoding="utf-8")
+    (tmp_path / "y-2.csv").write_text("b,label\n1,0\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"y-2\.csv"):
         open_source(tmp_path / "y-*.csv")
     (tmp_path / "y-2.csv").unlink()
-    (tmp_path / "y-2.libsvm").write_text("1 1:1\n")
+    (tmp_path / "y-2.libsvm").write_text("1 1:1\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"y-2\.libsvm is libsvm, but .*y-1\.csv is csv\.$"):
         open_source(tmp_path / "y-*")
 
 
 def test_a_file_whose_name_looks_like_a_pattern(tmp_path):
     path = tmp_path / "rows[1].csv"
-    path.write_text("a,label\n1,0\n2,1\n")
+    path.write_text("a,label\n1,0\n2,1\n", encoding="utf-8")
     assert open_source(path).read().features.shape == (2, 1)

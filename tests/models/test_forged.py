@@ -109,7 +109,7 @@ def test_texts_of_a_file_reach_no_terminal_unescaped(run, tmp_path):
     training = {"file": "train" + forging.ESCAPE, "n_rows": 90, "n_positive": 40}
     save_model(model, tmp_path / "model", training=training)
     np.savez(tmp_path / "rows.npz", X=X, y=np.where(Y, "sick" + forging.ESCAPE, "well" + forging.ESCAPE))
-    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     for arguments in (["inspect"], ["evaluate", tmp_path / "rows.npz"], ["predict", tmp_path / "rows.csv"]):
         command, *data = arguments
         status, out, err = run(command, tmp_path / "model", *data)

@@ -7,6 +7,7 @@ import math
 import os
 import pickle
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -399,7 +400,7 @@ UNREADABLE = {
 def test_a_file_that_is_something_else_is_one_sentence(content, message, tmp_path):
     path = tmp_path / "the file"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=f"^{path}.* {message}.*[.]$") as caught:
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}.* {message}.*[.]$") as caught:
         load_model(path)
     assert "\n" not in str(caught.value)
 
@@ -421,8 +422,8 @@ def test_no_text_of_a_forged_file_controls_a_terminal(content, tmp_path):
     assert "\x1b" not in "".join(traceback.format_exception(caught.value))
 
 
+@pytest.mark.linux
 def test_a_file_that_memory_has_no_room_for_is_one_sentence(tmp_path):
-    pytest.importorskip("resource")
     code = f"""
 import resource
 import numpy as np
@@ -445,11 +446,11 @@ except MemoryError as error:
 def test_errors_of_the_system_are_passed_on(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         load_model(tmp_path / "nowhere")
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises((IsADirectoryError, PermissionError)):  # which is said on Windows
         load_model(tmp_path)
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises((IsADirectoryError, PermissionError)):
         write_values(tmp_path, "model", {})
-    with pytest.raises(FileNotFoundError, match=r"no folder/model'$"):
+    with pytest.raises(FileNotFoundError, match=r"no folder.*model'$"):
         write_values(tmp_path / "no folder" / "model", "model", {})
 
 
@@ -538,6 +539,7 @@ def test_random_bytes_are_not_a_model(content, valid):
 # Whole or not at all
 
 
+@pytest.mark.posix
 def test_a_limit_on_the_size_of_files_leaves_the_old_model(tmp_path):
     path = tmp_path / "model"
     write_values(path, "model", {"array": np.zeros(1000)})
@@ -573,6 +575,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.posix
 def test_no_kill_leaves_half_a_file(tmp_path):
     rng = random.Random(0)
     process = subprocess.Popen(

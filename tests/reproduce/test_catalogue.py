@@ -127,8 +127,10 @@ def test_several_files_are_stacked(tmp_path):
 
 
 def test_sparse_files_are_stacked(tmp_path):
-    (tmp_path / "sector").write_text("".join(f"{label} {label}:1\n" for label in range(50, 80)))
-    (tmp_path / "sector.t").write_text("".join(f"{label} 55197:{label}\n" for label in range(80, 106)))
+    (tmp_path / "sector").write_text("".join(f"{label} {label}:1\n" for label in range(50, 80)), encoding="utf-8")
+    (tmp_path / "sector.t").write_text(
+        "".join(f"{label} 55197:{label}\n" for label in range(80, 106)), encoding="utf-8"
+    )
     data = load("sector", data_dir=tmp_path)
     assert isinstance(data.features, sparse.csr_array)
     assert data.features.shape == (56, 55197)
@@ -154,7 +156,7 @@ def test_a_folder_is_no_file(tmp_path):
 
 
 def test_a_file_of_other_columns(tmp_path):
-    (tmp_path / "fourclass").write_text("1 3:1\n-1 1:1\n")
+    (tmp_path / "fourclass").write_text("1 3:1\n-1 1:1\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"fourclass, line 1: index '3' is beyond the 2 features"):
         load("fourclass", data_dir=tmp_path)
 
@@ -176,7 +178,7 @@ def test_folder_of_the_environment(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("rows", ["1 1:6\n0 1:1\n", "-1 1:6\n+1 1:1\n"])
 def test_the_diabetic_ones_are_positive_in_each_copy(tmp_path, rows):
-    (tmp_path / "diabetes").write_text(rows)
+    (tmp_path / "diabetes").write_text(rows, encoding="utf-8")
     data = load("diabetes", data_dir=tmp_path)
     assert data.y.tolist() == data.labels.tolist() == [1, 0]
     assert load("diabetes", data_dir=tmp_path, positive=[0]).y.tolist() == [0, 1]
@@ -184,24 +186,24 @@ def test_the_diabetic_ones_are_positive_in_each_copy(tmp_path, rows):
 
 @pytest.mark.parametrize("labels", [(0, 1, 2), (0, -1, 1)])
 def test_connect_4_in_each_copy(tmp_path, labels):
-    (tmp_path / "connect-4").write_text("".join(f"{label} 1:1\n" for label in labels))
+    (tmp_path / "connect-4").write_text("".join(f"{label} 1:1\n" for label in labels), encoding="utf-8")
     assert load("connect-4", data_dir=tmp_path).labels.tolist() == [0, 1, 2]
     assert load("connect-4", data_dir=tmp_path, positive=[1]).y.tolist() == [0, 1, 0]
 
 
 def test_labels_that_are_but_some_of_a_spelling_are_left(tmp_path):
-    (tmp_path / "connect-4").write_text("0 1:1\n1 1:1\n")  # draws and losses of a file without wins
+    (tmp_path / "connect-4").write_text("0 1:1\n1 1:1\n", encoding="utf-8")  # draws and losses of a file without wins
     assert load("connect-4", data_dir=tmp_path).labels.tolist() == [0, 1]
 
 
 def test_labels_are_kept_to_the_last_digit(tmp_path):
-    (tmp_path / "fourclass").write_text("1 1:1\n0.1 1:1\n123456789.5 1:1\n")
+    (tmp_path / "fourclass").write_text("1 1:1\n0.1 1:1\n123456789.5 1:1\n", encoding="utf-8")
     assert load("fourclass", data_dir=tmp_path).labels.tolist() == [1, 0.1, 123456789.5]
 
 
 @pytest.mark.parametrize("positive", [[3], [1, 3], [1, -1], []])
 def test_labels_that_are_not_there(tmp_path, positive):
-    (tmp_path / "fourclass").write_text("1 1:1\n-1 1:1\n")
+    (tmp_path / "fourclass").write_text("1 1:1\n-1 1:1\n", encoding="utf-8")
     message = f"fourclass: positive must be some of its labels (-1, 1) and not all; got {positive}."
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         load("fourclass", data_dir=tmp_path, positive=positive)
@@ -211,12 +213,12 @@ def test_labels_that_are_not_there(tmp_path, positive):
 def german(tmp_path):
     """Return a folder with 50 rows, the first column of which counts them."""
     rows = "".join(f"{1 if k % 3 else -1} 1:{k} 2:{k % 7} 24:{-k}\n" for k in range(50))
-    (tmp_path / "german.numer").write_text(rows)
+    (tmp_path / "german.numer").write_text(rows, encoding="utf-8")
     return tmp_path
 
 
 def test_a_part_of_a_file_by_the_value_of_a_column(tmp_path):
-    (tmp_path / "vowel").write_text("6 1:1 4:7\n2 1:0 4:8\n7 1:0 4:9\n1 1:1 4:10\n")
+    (tmp_path / "vowel").write_text("6 1:1 4:7\n2 1:0 4:8\n7 1:0 4:9\n1 1:1 4:10\n", encoding="utf-8")
     assert load("vowel", data_dir=tmp_path, positive=[6, 7]).features[:, 3].tolist() == [7, 8, 9, 10]
     part = load("vowel-train", data_dir=tmp_path, positive=[6], drop_columns=[0, 1, 2])
     assert part.features[:, 0].tolist() == [7, 10]
@@ -234,7 +236,7 @@ def test_dropped_columns(german):
 
 
 def test_dropped_columns_of_sparse_rows(tmp_path):
-    (tmp_path / "a9a").write_text("1 1:1 3:3\n-1 2:2 123:4\n")
+    (tmp_path / "a9a").write_text("1 1:1 3:3\n-1 2:2 123:4\n", encoding="utf-8")
     X = load("a9a", data_dir=tmp_path, drop_columns=[1, 122]).features
     assert isinstance(X, sparse.csr_array)
     assert X.shape == (2, 121)
@@ -376,7 +378,7 @@ def test_nothing_is_downloaded_unasked(libsvmdata):
 def stated():
     """Return what the table of the folder's README says: rows, columns and counts or number of classes of a file."""
     readme = realdata.DATA_DIR / "README.md"
-    lines = readme.read_text().splitlines() if readme.exists() else []
+    lines = readme.read_text(encoding="utf-8").splitlines() if readme.exists() else []
     cells = [[cell.strip() for cell in line.split("|")[1:5]] for line in lines if line.startswith("| ")]
     return {file: (int(n), int(d), classes) for file, n, d, classes in cells if n.isdecimal()}
 

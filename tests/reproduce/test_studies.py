@@ -304,7 +304,7 @@ def test_of_two_results_of_one_cell_the_later_counts(tmp_path):
 
 def test_a_file_of_something_else_is_refused(tmp_path):
     path = tmp_path / "own.jsonl"
-    path.write_text('{"record": {"colour": "red"}}\n')
+    path.write_text('{"record": {"colour": "red"}}\n', encoding="utf-8")
     with pytest.raises(ValueError, match=r"own.jsonl, line 1, is no result of a study\."):
         read_results(path)
 
@@ -544,8 +544,8 @@ def test_failed_fits_are_tried_again(write, cancer, tmp_path, monkeypatch):
     assert {r.failure for r in run_study(study, path, effort="quick").records} == {""}
 
 
+@pytest.mark.posix
 def test_two_processes_do_not_write_one_file(tmp_path):
-    pytest.importorskip("fcntl")
     with Store(tmp_path / "r.jsonl"), pytest.raises(ValueError, match=r"r\.jsonl is being written by another process"):
         Store(tmp_path / "r.jsonl")
     Store(tmp_path / "r.jsonl").__exit__()
@@ -567,7 +567,7 @@ def test_results_of_another_recipe_are_left_out_of_pages(write, cancer, tmp_path
     ],
 )
 def test_results_of_wrong_types_are_refused(tmp_path, line):
-    (tmp_path / "r.jsonl").write_text(line)
+    (tmp_path / "r.jsonl").write_text(line, encoding="utf-8")
     with pytest.raises(ValueError, match=r"r\.jsonl, line 1, is no result of a study"):
         read_results(tmp_path / "r.jsonl")
 
@@ -877,7 +877,7 @@ def test_groupings_span_what_exact_fits_give(write, cancer, tmp_path):
     assert found.lowest <= found.median <= found.highest
     assert found.lowest <= found.here <= found.highest
     run_study(read_study(write(text)), tmp_path / "r.jsonl", effort="full")
-    lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text(encoding="utf-8").splitlines()]
     assert sum("grouping" in line for line in lines) == 1
 
 

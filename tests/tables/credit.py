@@ -71,5 +71,5 @@ def write_credits(path, rows, delimiter=","):
     """Write rows as CSV and return the path."""
     text = io.StringIO()
     csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows([HEADER, *rows])
-    path.write_text(text.getvalue())
+    path.write_text(text.getvalue(), encoding="utf-8")
     return path

@@ -60,7 +60,7 @@ def test_one_command_fits_tests_and_reports(run, folder, tmp_path):
     notes = [line.removeprefix(f"{folder}/new.csv, column ") for line in err.splitlines()]
     assert re.fullmatch(r"'employer': \d+ cells with levels that no training row has, .*", notes[0])
     assert all("with a date after the last one of the training rows" in note for note in notes[1:])
-    page = report.read_text()
+    page = report.read_text(encoding="utf-8")
     assert "Columns of the table" in page
     assert "written as $1,234.5" in page
     # In Python, the model takes the raw frame.
@@ -141,7 +141,7 @@ def test_predict_with_gaps_unseen_levels_and_identifiers(run, folder, tmp_path):
     )
     rows = [["L1", *["?"] * 10], ["L2", *[""] * 5, "Nobody & Sons", *[""] * 4]]
     text = "\n".join([",".join(HEADER[:-1]), *(",".join(row) for row in rows)])
-    (tmp_path / "new.csv").write_text(text + "\n")
+    (tmp_path / "new.csv").write_text(text + "\n", encoding="utf-8")
     status, out, err = run("predict", model, tmp_path / "new.csv", "--keep", "employer")
     assert status == 0
     header, *lines = [line.split(",") for line in out.splitlines()]
@@ -155,12 +155,12 @@ def test_predict_with_gaps_unseen_levels_and_identifiers(run, folder, tmp_path):
 
 def test_all_problems_are_listed_at_once(run, folder, tmp_path, monkeypatch):
     monkeypatch.setattr("aucmax.files.columns.BLOCK_BYTES", 200)  # the two faults of a column are in two blocks
-    lines = (folder / "train.csv").read_text().splitlines()[:60]
+    lines = (folder / "train.csv").read_text(encoding="utf-8").splitlines()[:60]
     for number, cells in ((7, {4: "old", 11: ""}), (9, {4: "very old", 2: "inf", 8: "someday"})):
         row = next(iter(csv.reader([lines[number - 1]])))
         row = [cells.get(j, cell.replace(",", "") if j == 10 else cell) for j, cell in enumerate(row)]
         lines[number - 1] = ",".join(f'"{cell}"' for cell in row)
-    (tmp_path / "bad.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "bad.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     status, _, err = run("fit", tmp_path / "bad.csv", "--target", "bad", "-o", tmp_path / "m")
     assert status == 2
     advice = "correct it, name it in --na-values, or the column in --categorical or --drop"
@@ -183,7 +183,7 @@ def test_a_day_that_its_month_does_not_have_is_a_problem(refused, tmp_path):
     days = [f"2021-{1 + k % 12:02}-{1 + k % 28:02}" for k in range(60)]
     days[5], days[30] = "2021-02-30", "2021-06-31"
     path = tmp_path / "rows.csv"
-    path.write_text("since,y\n" + "".join(f"{day},{k % 2}\n" for k, day in enumerate(days)))
+    path.write_text("since,y\n" + "".join(f"{day},{k % 2}\n" for k, day in enumerate(days)), encoding="utf-8")
     line = refused("fit", path, "-o", tmp_path / "m")
     found = "found the text '2021-02-30' where a date is expected"
     assert line == f"{path}, line 7, column 'since': {found}: {ADVICE} (2 such cells in all)."
@@ -194,7 +194,7 @@ def test_the_problems_of_several_files_are_listed_at_once(run, tmp_path):
         cells = [faults.get(k, f"{20 + k % 9}") for k in range(40)]
         labels = ["" if name == "c" and k == 4 else f"{k % 2}" for k in range(40)]
         rows = "".join(f"{cell},{label}\n" for cell, label in zip(cells, labels, strict=True))
-        (tmp_path / f"{name}.csv").write_text("age,y\n" + rows)
+        (tmp_path / f"{name}.csv").write_text("age,y\n" + rows, encoding="utf-8")
     files = [tmp_path / f"{name}.csv" for name in "abc"]
     status, _, err = run("fit", *files, "-o", tmp_path / "m")
     assert status == 2
@@ -209,7 +209,7 @@ def test_the_problems_of_several_files_are_listed_at_once(run, tmp_path):
 
 def test_names_of_files_cannot_control_a_terminal(run, tmp_path):
     path = tmp_path / "x\x1b]0;owned\x07.csv"
-    path.write_text("age,size,y\n" + "1,2,0\n3,4,1\n" * 30 + "old,big,1\n")
+    path.write_text("age,size,y\n" + "1,2,0\n3,4,1\n" * 30 + "old,big,1\n", encoding="utf-8")
     status, _, err = run("fit", path, "-o", tmp_path / "m")
     assert (status, len(err.splitlines())) == (2, 3)
     assert "\x1b" not in err
@@ -234,7 +234,7 @@ def test_delimiter_encoding_and_thousands(run, tmp_path):
 
 def test_a_column_without_a_name_has_its_number(run, tmp_path):
     path = tmp_path / "rows.csv"
-    path.write_text(",a,y\n" + "".join(f"{k},{k % 7},{k % 2}\n" for k in range(40)))
+    path.write_text(",a,y\n" + "".join(f"{k},{k % 7},{k % 2}\n" for k in range(40)), encoding="utf-8")
     told = json.loads(run("inspect", path, "--json")[1])["table"]
     assert [(each["column"], each["kind"]) for each in told] == [("column 1", "left out"), ("a", "number")]
 

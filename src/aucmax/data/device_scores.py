@@ -59,7 +59,7 @@ class DeviceSpace(MemorySpace):
         """Number of rows of each class with a weight above 0."""
         usable, positive = self.targets.usable, self.targets.positive
         xp = namespace(positive)
-        return np.array([int(xp.count_nonzero(usable & side)) for side in (~positive, positive)])
+        return np.array([int(xp.sum(xp.astype(usable & side, xp.int64))) for side in (~positive, positive)])
 
     def reduce(
         self, function: Callable[..., Any], *vectors: Any, merge: Callable[[Any, Any], Any] = operator.add

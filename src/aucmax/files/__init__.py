@@ -139,11 +139,12 @@ def open_source(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from aucmax.files import open_source
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".libsvm") as file:
-    ...     _ = file.write("+1 1:0.5 3:2\n-1 2:1\n")
-    ...     file.flush()
-    ...     rows = open_source(file.name).read()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.libsvm")
+    ...     _ = path.write_bytes(b"+1 1:0.5 3:2\n-1 2:1\n")
+    ...     rows = open_source(path).read()
     >>> rows.features.toarray(), rows.y
     (array([[0.5, 0. , 2. ],
            [0. , 1. , 0. ]]), array([ 1., -1.]))
@@ -213,11 +214,12 @@ def find_formats(path: Path | Sequence[Path], format: str | None = None) -> list
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from aucmax.files import find_formats
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".tsv") as file:
-    ...     _ = file.write("a")
-    ...     file.flush()
-    ...     find_formats(file.name)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.tsv")
+    ...     _ = path.write_bytes(b"a")
+    ...     find_formats(path)
     ['csv']
     """
     if format is not None:

@@ -8,8 +8,11 @@ import shutil
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import BinaryIO
 
+# Windows has no such locks, and neither moves nor removes a file that is open.
+HAS_LOCKS = find_spec("fcntl") is not None
 # Seconds. Where files cannot be locked, a draft that was not written to for this long was left by a killed process.
 ABANDONED = 3600
 
@@ -19,7 +22,8 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
 
     A draft is written beside the file and replaces it when it is safe on the disk. If anything fails, the draft is
     removed. A killed process leaves it behind, as a hidden file ``.NAME.0123456789abcdef.draft``; the next call for the
-    same file removes it. A process that is still writing holds a lock on its draft.
+    same file removes it. A process that is still writing holds a lock on its draft. Windows has no such locks: there,
+    drafts are removed when they are old, and of two processes that write a file at the same time one may be refused.
 
     Parameters
     ----------
@@ -36,8 +40,8 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
     >>> from aucmax.files.atomic_write import write_atomically
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_atomically(f"{folder}/greeting", lambda file: file.write(b"hello"))
-    ...     [(path.name, path.read_text()) for path in Path(folder).iterdir()]
-    [('greeting', 'hello')]
+    ...     [(path.name, path.read_bytes()) for path in Path(folder).iterdir()]
+    [('greeting', b'hello')]
     """
     target = os.path.realpath(path)
     if os.path.exists(target) and not os.path.isfile(target):
@@ -54,7 +58,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
             os.fsync(file.fileno())
             if os.path.exists(target):
                 shutil.copymode(target, draft)
-            if os.name == "nt":  # which has no such locks, and moves no file that is open
+            if not HAS_LOCKS:
                 file.close()
             os.replace(draft, target)  # while it is locked: unlocked, it would count as abandoned
     except BaseException as error:
@@ -78,11 +82,13 @@ def _create_locked(path: str) -> BinaryIO:
 
 def _lock(file: BinaryIO, wait: bool) -> bool:
     """Lock a file until it is closed, or the process ends; return whether that was possible."""
-    try:
-        import fcntl
+    if not HAS_LOCKS:
+        return False
+    import fcntl
 
+    try:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):  # another process holds it, or the system has no locks
+    except OSError:  # another process holds it, or the file system has no locks
         return False
     return True
 
@@ -95,6 +101,8 @@ def _remove_abandoned(folder: str, name: str, now: float) -> None:
             if is_draft(entry.name):
                 with suppress(OSError), open(entry, "rb") as file:
                     if _lock(file, wait=False) or now - os.fstat(file.fileno()).st_mtime > ABANDONED:
+                        if not HAS_LOCKS:
+                            file.close()
                         os.unlink(entry)
 
 

@@ -45,6 +45,8 @@ def find_file(path: str | os.PathLike[str]) -> File:
         if sys.stdin is None:
             raise ValueError("standard input is closed.")
         return spool(sys.stdin.buffer, "standard input")
+    if os.path.isdir(name):  # Windows would say that permission is denied
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
     with open(name, "rb") as file:
         status = os.fstat(file.fileno())
         if stat.S_ISFIFO(status.st_mode):

@@ -109,11 +109,12 @@ class Source(ABC):
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from aucmax.files import open_source
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".libsvm") as file:
-    ...     _ = file.write("+1 1:5\n-1 1:6\n+1 1:7\n")
-    ...     file.flush()
-    ...     source = open_source(file.name)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.libsvm")
+    ...     _ = path.write_bytes(b"+1 1:5\n-1 1:6\n+1 1:7\n")
+    ...     source = open_source(path)
     ...     first = next(source.blocks(n_bytes=1))
     ...     rest = list(source.blocks(n_bytes=1, start=first.position))
     >>> first.features.toarray(), [block.y for block in rest]

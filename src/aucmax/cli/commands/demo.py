@@ -49,7 +49,7 @@ def demo(
         file, evaluation, scores, comparison = find_eights(n_jobs, on_progress)
     made = fit_report(file, "scikit-learn's digits", evaluation, scores, "test")
     write_report(output, made._replace(title="Which digit is an 8?", comparison=comparison))
-    values = {"report": str(output), "test": headline(evaluation), "comparison": comparison.to_dict()}
+    values = {"report": str(output), "test": headline(evaluation), "comparisons": [comparison.to_dict()]}
     console.summary(values, *show_evaluation(file, evaluation), *show_comparison(comparison), *wrote(output))
 
 
