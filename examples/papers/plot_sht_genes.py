@@ -2,7 +2,7 @@
 SHT-AUC on data like genes
 ==========================
 
-Thousands of columns, a hundred rows, and a handful of columns that matter: SHT-AUC keeps the k largest weights after
+A thousand columns, few rows, and a handful of columns that matter: SHT-AUC keeps the k largest weights after
 every step. Beside it are the search of `AUCClassifier` for the best k columns, and the L1 penalty, which chooses the
 number of columns by alpha.
 """
@@ -57,5 +57,5 @@ for ax, what in ((left, "AUC on new rows"), (right, "F1 of the columns found")):
 left.legend(fontsize="small")
 
 # %%
-# All three lose where there are more weights than columns that matter. The number of weights is best cross-validated:
+# Many more weights than columns that matter cost all three. The number of weights is best cross-validated:
 # ``AUCClassifier(n_nonzero=[5, 10, 20])``.

@@ -141,6 +141,9 @@ def test_p_values_and_verdicts(data):
         assert table.corrected_pvalues[k] == pytest.approx(2 * stats.t.sf(t, df=5))
     assert table.pvalues[:2] == table.corrected_pvalues[:2] == [None, 1.0]
     assert table.verdicts == ["", "tie", "win", "win"]
+    assert [row["verdict"] for row in table.to_dict()["methods"]] == ["", "tie", "worse", "worse"], (
+        "of the method itself"
+    )
     assert compare(X, y, methods[::-1], **FEW).verdicts[1:] == ["win", "loss", "loss"]
     assert table.data == "made up"
 

@@ -28,7 +28,7 @@ from aucmax.reproduce.criterion import (
     find_spread,
     half_width,
     judge,
-    repeat_interval,
+    next_mean,
 )
 from aucmax.reproduce.judging import FITTED, NO_RUNS, NO_STD, ONE_RUN
 from aucmax.reproduce.store import Grouping, Record, Results
@@ -342,37 +342,62 @@ def test_the_same_method_on_other_data_may_be_the_remedy(tmp_path):
         read(tmp_path, STUDY + REASON + 'data = ["a"]\nremedy_data = "{data}, clean"\n')
 
 
-def test_another_repeat_falls_into_the_interval_of_repeats_as_often_as_it_says():
-    draws = np.random.default_rng(0).normal(0.8, 0.02, (4_000, 7))
-    inside = [low <= last <= high for *first, last in draws for low, high in [repeat_interval(first)]]
-    assert np.mean(inside) == pytest.approx(0.99, abs=0.005)
+def test_new_values_fall_into_the_interval_of_their_mean_as_often_as_it_says():
+    draws = np.random.default_rng(0).normal(0.8, 0.02, (4_000, 10))
+    for count in (1, 4):
+        ends = [next_mean(row[:6], count) for row in draws]
+        inside = [low <= row[6 : 6 + count].mean() <= high for row, (low, high) in zip(draws, ends, strict=True)]
+        assert np.mean(inside) == pytest.approx(0.95, abs=0.01)
+
+
+AGAIN = '[data."a, again"]\nname = "a"\nrepeats = 6\n'
+CHANCE = REASON.replace('"data"', '"chance"') + 'data = ["a", "b"]\nrepeated_data = "a, again"\n'
+
+
+def repeats(levels, method="one", n_runs=25):
+    """Return runs of repeats with these means."""
+    return [
+        record._replace(run=n_runs * k + record.run)
+        for k, level in enumerate(levels)
+        for record in runs("a, again", method, level, 0.01)
+    ]
 
 
 def test_chance_is_a_reason_where_another_repeat_of_all_runs_could_have_the_published_value(tmp_path):
-    again = '[data."a, again"]\nname = "a"\nrepeats = 6\n[published]'
-    reason = REASON.replace('"data"', '"chance"') + 'data = ["a"]\nrepeated_data = "{data}, again"\n'
-    study = read(tmp_path, STUDY.replace("[published]", again) + reason)
-    levels = 0.77 + 0.01 * np.array([-1, 1, -1, 1, -1, 1])
+    study = read(tmp_path, STUDY.replace("[published]", AGAIN + "[published]") + CHANCE)
+    levels = 0.78 + 0.01 * np.array([-1, 1, -1, 1, -1, 1])
     own = runs("a", "one", 0.76, 0.01)
-
-    def repeats(levels, method="one"):
-        return [
-            record._replace(run=25 * k + record.run)
-            for k, level in enumerate(levels)
-            for record in runs("a, again", method, level, 0.01)
-        ]
-
     cell = verdict(study, own + repeats(levels))
     assert (cell.verdict, cell.cause) == (WORSE, "chance")
-    assert "6 repeats of all 25 runs, whose means are 0.7600 to 0.7800" in cell.reasons[0].shown_by
+    (reason,) = cell.reasons
+    assert (reason.data, reason.methods) == (("a",), ("one",)), "only what the repeats show"
+    assert "6 repeats of all 25 runs, whose means are 0.7700 to 0.7900" in reason.shown_by
     assert verdict(study, own + repeats(levels - 0.03)).cause == "unexplained", "too far below"
     assert verdict(study, own + repeats(levels + 0.1)).cause == "unexplained", "too far above"
-    assert verdict(study, own + repeats(0.77 + (levels - 0.77) / 4)).cause == "unexplained", "repeats that differ less"
+    assert verdict(study, own + repeats(0.78 + (levels - 0.78) / 4)).cause == "unexplained", "repeats that differ less"
     assert verdict(study, own + repeats(levels[:4])).cause == "unexplained", "too few of them"
+    assert verdict(study, own + repeats(levels)[:-30]).cause == "unexplained", "too few whole ones"
     assert verdict(study, own + repeats(levels, "two")).cause == "unexplained", "of another method"
-    for wrong in (REASON + 'repeated_data = "a"\n', reason.replace("repeated_data", "remedy_data")):
+    for wrong in (REASON + 'repeated_data = "a"\n', CHANCE.replace("repeated_data", "remedy_data")):
         with pytest.raises(ValueError, match="chance needs 'repeated_data'"):
-            read(tmp_path, STUDY.replace("[published]", again) + wrong)
+            read(tmp_path, STUDY.replace("[published]", AGAIN + "[published]") + wrong)
+
+
+def test_draws_are_independent_and_folds_are_not(tmp_path):
+    generated = AGAIN.replace('name = "a"', 'generator = "make_gaussian"') + "[protocol]\nruns = 25\n"
+    for data, cause in ((AGAIN, "chance"), (generated, "unexplained")):
+        study = read(tmp_path, STUDY.replace("[published]", data + "[published]") + CHANCE)
+        records = runs("a", "one", 0.76, 0.01) + repeats(0.78 + 0.01 * np.array([-1, 1, -1, 1, -1, 1]))
+        assert verdict(study, records).cause == cause, "means of 25 draws would differ by a fifth of this"
+
+
+def test_no_difference_is_within_the_noise_that_repeats_show_to_be_none(tmp_path):
+    study = read(tmp_path, STUDY.replace("[published]", AGAIN + "[published]") + CHANCE)
+    hidden = runs("a", "one", 0.78, 0.1)
+    assert verdict(study, hidden).cause == "within the noise"
+    near = repeats(0.76 + 0.005 * np.array([-1, 1, -1, 1, -1, 1]))
+    cell = verdict(study, hidden + near)
+    assert (cell.verdict, cell.no_chance, cell.cause) == (UNDECIDABLE, True, "unexplained")
 
 
 def test_a_shortfall_that_noise_hides_is_found_and_may_have_a_reason(tmp_path):

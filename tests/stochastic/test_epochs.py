@@ -143,7 +143,7 @@ def test_what_cannot_be_fitted_by_blocks_gets_a_sentence(data):
         message = rf"^A file is read in its own order, from the start: set {parameter}=False\.$"
         with pytest.raises(ValueError, match=message):
             SOLAM(**{"shuffle": False, "warm_start": False, parameter: True}).fit_rows(rows)
-    with pytest.raises(ValueError, match=r"^The state of SOLAM takes \d+ bytes: take an algorithm"):
+    with pytest.raises(ValueError, match=r"^The state of SOLAM for \d+ columns takes \d+ bytes: take an algorithm"):
         SOLAM(shuffle=False).fit_rows(BlockRows(X, y, np.array([0, 1]), memory=1))
 
 

@@ -223,8 +223,6 @@ def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
 
 def show_comparison(comparison: Comparison) -> list[Any]:
     """Return the table of a comparison."""
-    from ..report.html import VERDICTS
-
     rows = []
     for k, row in enumerate(comparison.to_dict()["methods"]):
         if row["mean_auc"] is None:
@@ -239,7 +237,7 @@ def show_comparison(comparison: Comparison) -> list[Any]:
                 f"{row['mean_seconds'] + row['mean_tuning_seconds']:.2f} s",
                 "" if row["pvalue"] is None else f"{row['pvalue']:.4f}",
                 "" if row["corrected_pvalue"] is None else f"{row['corrected_pvalue']:.4f}",
-                VERDICTS[row["verdict"]] if k else "",
+                row["verdict"],
             )
         )
     n_fits = comparison.auc.shape[1]

@@ -71,6 +71,10 @@ class SplitResult(NamedTuple):
     failure: str = ""
 
 
+# How a method fares beside the first, by the verdict of the first against it.
+VERDICTS = {"win": "worse", "tie": "tie", "loss": "better", "": ""}
+
+
 class Comparison(NamedTuple):
     """Methods on the same splits of one data set.
 
@@ -128,7 +132,7 @@ class Comparison(NamedTuple):
                     "mean_tuning_seconds": _or_none(self.tuning_seconds[k].mean()),
                     "pvalue": self.pvalues[k],
                     "corrected_pvalue": self.corrected_pvalues[k],
-                    "verdict": self.verdicts[k],
+                    "verdict": VERDICTS[self.verdicts[k]],
                     "failure": self.failures.get(name),
                     "auc": [_or_none(value) for value in self.auc[k]],
                     "seconds": [_or_none(value) for value in self.seconds[k]],

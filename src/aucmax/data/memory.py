@@ -13,6 +13,7 @@ from sklearn.utils import assert_all_finite
 
 from .block_moments import BLOCK, class_columns, shift_full_columns, subtract
 from .folds import SAMPLE, deal_folds, in_parts, preimages
+from .machine_memory import SURE, usable_memory
 from .moments import DENSE_FROM, ClassMoments, check_no_overflow, grouped_moments, warn_of_underflow
 from .protocol import FoldModels, Round, Targets
 from .ranking import areas
@@ -60,7 +61,11 @@ class MemorySpace:
         return self.targets.totals
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
-        """Do nothing: the memory of the machine is the limit."""
+        """Raise a MemoryError if something would take more memory than this process may use."""
+        if n_bytes > SURE and n_bytes > (usable := usable_memory()):
+            raise MemoryError(
+                f"{what} takes {n_bytes / 1e9:,.1f} GB, but this process may use {usable / 1e9:,.1f} GB: {advice}."
+            )
 
     def reduce(
         self, function: Callable[..., Any], *vectors: np.ndarray, merge: Callable[[Any, Any], Any] = operator.add

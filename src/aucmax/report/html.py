@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from .curves import AdditiveParts
 
 NONE = "\N{EN DASH}"
-# How a method fares beside the first, by the verdict of the first against it.
-VERDICTS = {"win": "worse", "tie": "tie", "loss": "better", "": ""}
 
 
 class Report(NamedTuple):
@@ -213,6 +211,8 @@ class TableLine(NamedTuple):
 
 
 def _table_lines(comparison: Comparison) -> list[TableLine]:
+    from ..compare.comparison import VERDICTS
+
     def text(value: float | None, form: str) -> str:
         return format(value, form) if value is not None and np.isfinite(value) else NONE
 

@@ -45,6 +45,8 @@ class Cell(NamedTuple):
         which this can be decided.
     reasons : tuple of Reason
         Why the value is better or worse, as far as runs show it.
+    no_chance : bool
+        Whether repeats of all runs show that the difference is not due to chance.
     """
 
     data: str
@@ -62,6 +64,7 @@ class Cell(NamedTuple):
     unjudged: str = ""
     substituted: float | None = None
     reasons: tuple[Reason, ...] = ()
+    no_chance: bool = False
 
     @property
     def difference(self) -> float | None:
@@ -89,8 +92,9 @@ class Cell(NamedTuple):
 
     @property
     def within_noise(self) -> bool:
-        """Whether zero is in the interval of the difference: the luck of the draws or splits could make it."""
-        return self.judgement is not None and abs(self.judgement.difference) <= self.judgement.margin
+        """Whether zero is in the interval of the difference, and no repeats show that it is not due to chance."""
+        inside = self.judgement is not None and abs(self.judgement.difference) <= self.judgement.margin
+        return inside and not self.no_chance
 
     @property
     def cause(self) -> str:

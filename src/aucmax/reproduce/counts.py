@@ -180,6 +180,8 @@ def count_wins(table: Table) -> list[WinTieLoss]:
             continue
         pairs = [(table.cells[data, first, metric], table.cells[data, method, metric]) for data in study.subjects]
         pairs = [pair for pair in pairs if pair[0].measured and pair[1].measured]
+        if study.published.get(metric):  # data that were measured in another way, too, count once
+            pairs = [pair for pair in pairs if pair[0].published]
         published = _tally(cell.published for rival, cell in pairs if rival.published)
         measured = _tally(cell.measured for _, cell in pairs)
         printed = study.win_tie_loss.get(method, "")

@@ -35,8 +35,6 @@ import numpy as np
 from scipy import stats
 
 CONFIDENCE = 0.95
-# Of the interval of a repeat, which decides whether a figure can be due to chance: a study asks that of its worst ones.
-CHANCE = 0.99
 FEWEST_REPEATS = 5
 # Published values have four decimals; a difference of exactly the tolerance must not depend on the last bit.
 ROUNDING = 1e-9
@@ -150,28 +148,31 @@ def half_width(first: Estimate, second: Estimate) -> float:
     return float(quantile * math.hypot(first.error, second.error))
 
 
-def repeat_interval(means: Sequence[float]) -> tuple[float, float]:
-    """Return the interval that the mean of another repeat of all runs falls into with a probability of 99%.
+def next_mean(values: Sequence[float], count: int) -> tuple[float, float]:
+    """Return the interval that the mean of new values falls into with a probability of 95%.
 
     Parameters
     ----------
-    means : sequence of float
-        The means of some repeats.
+    values : sequence of float
+        Independent values, at least 2; they are taken as Gaussian.
+    count : int
+        How many new ones there are.
 
     Returns
     -------
     low, high : float
-        The ends of the interval, all numbers if the repeats are too few: means are taken as Gaussian.
+        The ends of the interval.
 
     Examples
     --------
-    >>> from aucmax.reproduce.criterion import repeat_interval
-    >>> low, high = repeat_interval([0.80, 0.82, 0.84, 0.86, 0.88])
+    >>> from aucmax.reproduce.criterion import next_mean
+    >>> low, high = next_mean([0.80, 0.82, 0.84, 0.86, 0.88], 1)
     >>> round(low, 3), round(high, 3)
-    (0.68, 1.0)
+    (0.744, 0.936)
     """
-    middle, n = float(np.mean(means)), len(means)
-    width = float(stats.t.ppf(0.5 + CHANCE / 2, n - 1) * np.std(means, ddof=1) * math.sqrt(1 + 1 / n))
+    middle, n = float(np.mean(values)), len(values)
+    quantile = stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1)
+    width = float(quantile * np.std(values, ddof=1) * math.sqrt(1 / count + 1 / n))
     return middle - width, middle + width
 
 

@@ -23,7 +23,7 @@ from .criterion import (
     estimate,
     find_spread,
     judge,
-    repeat_interval,
+    next_mean,
 )
 from .store import Grouping, Results
 from .study import Reason, Study
@@ -135,36 +135,62 @@ def find_reasons(
 
 
 def _if_holds(reason: Reason, cell: Cell, cells: Mapping[tuple[str, str, str], Cell]) -> Reason | None:
-    """Return the reason if runs show it: its witness differs by as much as the cell, or its remedy does not differ."""
+    """Return the reason if runs show it: its witness differs by as much as the cell or more, or its remedy does not."""
     data = reason.remedy_data.format(data=cell.data) or cell.data
     other = cells.get((data, reason.witness or reason.remedy or cell.method, cell.metric))
     own = cell.judgement
     if own is None or other is None or other is cell:
         return None
     if reason.witness:
-        return reason if other.judgement is not None and _differ_alike(own, other.judgement) else None
+        return reason if _differs_as_much(cell, own, other) else None
     return reason if _is_mended(cell, own, other) else None
 
 
 def _chance(study: Study, results: Results, cell: Cell, reason: Reason) -> Reason | None:
     """Return the reason, with what shows it, if another repeat of all runs could have the published value."""
-    runs, data = study.published_runs, reason.repeated_data.format(data=cell.data)
+    found = _repeat_interval(study, results, cell, reason)
+    if found is None or cell.published is None:
+        return None
+    (low, high), text = found
+    if not low <= cell.published.mean <= high:
+        return None
+    shown = f"{text} lies between {low:.4f} and {high:.4f} with a probability of 95%, as the published "
+    return reason._replace(
+        data=(cell.data,), methods=(cell.method,), shown_by=f"{shown}{cell.published.mean:.4f} does."
+    )
+
+
+def is_no_chance(study: Study, results: Results, cell: Cell) -> bool:
+    """Return whether all runs of a cell were repeated, and the repeats show that its difference is not chance."""
+    if not (cell.differs or cell.lags):
+        return False
+    given = [reason for reason in study.reasons_for(cell.data, cell.method) if reason.repeated_data]
+    tested = [reason for reason in given if _repeat_interval(study, results, cell, reason)]
+    return bool(tested) and not any(_chance(study, results, cell, reason) for reason in tested)
+
+
+def _repeat_interval(
+    study: Study, results: Results, cell: Cell, reason: Reason
+) -> tuple[tuple[float, float], str] | None:
+    """Return the interval of the mean of another repeat, and what it is made of; None if the repeats are too few.
+
+    Draws of generated data are independent, and the interval is that of the mean of as many. Folds are not: only the
+    means of whole repeats are.
+    """
+    n_runs, data = study.published_runs, reason.repeated_data.format(data=cell.data)
     by_repeat: dict[int, list[float]] = {}
     for record in results.records:
         if (record.data, record.method) == (data, cell.method) and not record.failure:
-            by_repeat.setdefault(record.run // runs, []).append(record.metrics[cell.metric])
-    means = [float(np.mean(values)) for values in by_repeat.values()]
-    if len(means) < FEWEST_REPEATS or cell.published is None:
+            by_repeat.setdefault(record.run // n_runs, []).append(record.metrics[cell.metric])
+    whole = [values for values in by_repeat.values() if len(values) == n_runs]
+    if len(whole) < FEWEST_REPEATS:
         return None
-    low, high = repeat_interval(means)
-    if not low <= cell.published.mean <= high:
-        return None
-    text = (
-        f"{len(means)} repeats of all {runs} runs, whose means are {min(means):.4f} to {max(means):.4f}: "
-        f"that of another lies between {low:.4f} and {high:.4f} with a probability of 99%, as the published "
-        f"{cell.published.mean:.4f} does."
-    )
-    return reason._replace(shown_by=text)
+    if study.subjects[data].generator:
+        draws = [value for values in whole for value in values]
+        return next_mean(draws, n_runs), f"{len(draws)} draws: the mean of another {n_runs}"
+    means = [float(np.mean(values)) for values in whole]
+    text = f"{len(means)} repeats of all {n_runs} runs, whose means are {min(means):.4f} to {max(means):.4f}"
+    return next_mean(means, 1), f"{text}: that of another"
 
 
 def _is_mended(cell: Cell, own: Judgement, remedy: Cell) -> bool:
@@ -174,9 +200,19 @@ def _is_mended(cell: Cell, own: Judgement, remedy: Cell) -> bool:
     return abs(remedy.measured.mean - cell.published.mean) <= abs(own.difference) / 4 + ROUNDING
 
 
-def _differ_alike(first: Judgement, second: Judgement) -> bool:
-    tolerance = math.hypot(first.tolerance, second.tolerance)
-    return abs(first.difference - second.difference) <= tolerance + ROUNDING
+def _differs_as_much(cell: Cell, own: Judgement, witness: Cell) -> bool:
+    """Return whether the value of a witness differs by as much or more, in the same direction.
+
+    A witness that the paper has no figure of is compared with that of the cell.
+    """
+    if witness.measured is None or cell.published is None:
+        return False
+    difference, tolerance = witness.measured.mean - cell.published.mean, own.tolerance
+    if witness.published is not None:
+        if witness.judgement is None:
+            return False
+        difference, tolerance = witness.judgement.difference, math.hypot(witness.judgement.tolerance, own.tolerance)
+    return difference * math.copysign(1, own.difference) >= abs(own.difference) - tolerance - ROUNDING
 
 
 def _choice_of_classes(study: Study, results: Results, cell: Cell) -> Iterator[Reason]:

@@ -19,7 +19,7 @@ from .plots import draw
 from .sections import quick_warning, write_section
 from .store import Record, Session, gather_results
 from .study import CAUSES, Study
-from .tables import Table, tabulate
+from .tables import Table, contrast, count_signs, tabulate
 
 COMMAND = "aucmax reproduce"
 WORDS = """<a id="words"></a>
@@ -110,6 +110,7 @@ def _index(tables: Sequence[Table]) -> str:
             "Counts of published figures, without times; a figure that two tables have is counted once.",
             WORDS,
             *_own_methods(tables),
+            *_differences(tables),
             *_power(tables),
             *_causes(tables),
             *_undecidable(tables),
@@ -156,6 +157,20 @@ def _own_methods(tables: Sequence[Table]) -> Iterator[str]:
         yield markdown_table(heads, rows)
 
 
+def _differences(tables: Sequence[Table]) -> Iterator[str]:
+    """Yield a table of the differences between two methods that papers are about: how often they have these signs."""
+    rows = [
+        [_link(table), f"{escape(first)} minus {escape(second)}", *map(str, count_signs(found))]
+        for table in tables
+        for first, second in table.study.contrasts
+        if (found := contrast(table, first, second))
+    ]
+    if rows:
+        yield "## Differences that a paper is about"
+        yield "On how many data sets a difference of two methods has the published sign, by a paired t-test at 95%."
+        yield markdown_table(["study", "difference", "the published sign", "the opposite one", "not shown"], rows)
+
+
 def _tally(cells: Sequence[Cell]) -> list[int]:
     verdicts = Counter(cell.verdict for cell in cells)
     return [verdicts[outcome] for outcome in OUTCOMES]
@@ -193,7 +208,7 @@ def _causes(tables: Sequence[Table]) -> Iterator[str]:
             "A cause counts only if a run or a table shows it, which the pages name; anything else is unexplained. "
             "*grouping*: the paper does not say which classes are positive, and exact fits of other choices differ by "
             "as much. *chance*: all runs were repeated many times with other splits or draws, and the published figure "
-            "lies where another repeat would, with a probability of 99%."
+            "lies where another repeat would, with a probability of 95%."
         )
         yield markdown_table(["cause", BETTER, WORSE], rows)
 

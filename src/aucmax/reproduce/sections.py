@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,7 +28,7 @@ from .markdown import (
 from .plots import METRIC_NAMES
 from .store import Session, Setting
 from .study import SCALINGS, Curve, Reason, Study, StudyMethod, Value
-from .tables import LOSES, WINS, CurvePoint, Table, contrast
+from .tables import LOSES, WINS, CurvePoint, Table, contrast, count_signs
 
 SIGNS = {AGREES: "✓", BETTER: "▲", WORSE: "▼", UNDECIDABLE: "?", "": "□"}  # "": not published
 QUICK = "A quick run, with few rows and few candidates: do not compare its figures."
@@ -207,7 +206,7 @@ def _explanation(reason: Reason) -> str:
     if reason.shown_by:
         shown = reason.shown_by
     elif reason.witness:
-        shown = f"{escape(reason.witness)}, which differs by as much on the same data."
+        shown = f"{escape(reason.witness)}, which differs by as much or more on the same data."
     elif reason.remedy:
         shown = f"{escape(reason.remedy)} on the same data, {mended}."
     else:
@@ -302,18 +301,18 @@ def _wins(table: Table) -> Iterator[str]:
 def _contrasts(table: Table) -> Iterator[str]:
     """Yield the differences between two methods that a paper is about, as published and as measured."""
     for first, second in table.study.contrasts:
-        rows = []
-        for found in contrast(table, first, second):
+        rows, contrasts = [], contrast(table, first, second)
+        for found in contrasts:
             published = NONE if found.published is None else _signed(found.published)
             interval = f"{_signed(found.measured)} ± {found.margin:.4f}"
             rows.append([escape(found.data), published, interval, found.verdict])
         if rows:
             yield f"{escape(first)} minus {escape(second)}, with the paired interval at 95%:"
             yield markdown_table(["data", "published", "measured", "sign"], rows)
-            signs = Counter(row[-1] for row in rows)
+            same, opposite, neither = count_signs(contrasts)
             yield (
-                f"The published sign in {signs['same']} of {len(rows)} rows, the opposite one in "
-                f"{signs['opposite']}; in {signs['not shown']} the interval has both."
+                f"The published sign on {same} of {same + opposite + neither} data sets, the opposite one on "
+                f"{opposite}; on {neither} the interval has both."
             )
 
 

@@ -207,7 +207,7 @@ class Reason(NamedTuple):
         The labels it holds for; empty for all.
     witness : str
         Another method of the study, usually an exact minimiser. The reason holds for a value only if that of the
-        witness on the same data differs from what is published by as much.
+        witness on the same data differs from what is published by as much or more, in the same direction.
     remedy : str
         Another method of the study, which lacks the cause. The reason holds for a value only if that of the remedy on
         the same data differs from what is published by a quarter as much at most.
@@ -216,7 +216,7 @@ class Reason(NamedTuple):
         the label of the data.
     repeated_data : str
         The same data with all runs repeated (see `Subject`). The reason, chance, holds for a value only if what is
-        published lies in the interval that another repeat falls into with a probability of 99%.
+        published lies in the interval that another repeat falls into with a probability of 95%.
     shown_by : str
         What shows the reasons that are found without a study file: the choice of the classes.
     """

@@ -19,7 +19,7 @@ from scipy import stats
 from ..compare.comparison import SIGNIFICANCE, paired_t_test
 from .cells import Cell
 from .criterion import CONFIDENCE
-from .judging import find_reasons, judge_row
+from .judging import find_reasons, is_no_chance, judge_row
 from .store import Record, Results
 from .study import Study, StudyMethod, Value
 
@@ -163,7 +163,8 @@ def tabulate(study: Study, results: Results) -> Table:
         cells.update({(cell.data, cell.method, cell.metric): cell for cell in judge_row(study, row)})
     judged = dict(cells)
     for key, cell in judged.items():
-        cells[key] = cell._replace(reasons=tuple(find_reasons(study, results, cell, judged)))
+        reasons = tuple(find_reasons(study, results, cell, judged))
+        cells[key] = cell._replace(reasons=reasons, no_chance=is_no_chance(study, results, cell))
     return Table(study, results, cells, curves)
 
 
@@ -304,6 +305,30 @@ def contrast(table: Table, first: str, second: str) -> list[Contrast]:
             known = printed[0].mean - printed[1].mean if printed[0] and printed[1] else None
             found.append(Contrast(data, known, float(differences.mean()), margin))
     return found
+
+
+def count_signs(contrasts: Sequence[Contrast]) -> tuple[int, int, int]:
+    """Return on how many data sets a difference has the published sign, the opposite one, and neither.
+
+    Parameters
+    ----------
+    contrasts : sequence of Contrast
+        The differences. Those on data that were measured in another way, such as "news20, small penalties", do not
+        count: their data set is there already.
+
+    Returns
+    -------
+    counts : tuple of int
+        The three numbers.
+
+    Examples
+    --------
+    >>> from aucmax.reproduce.tables import Contrast, count_signs
+    >>> count_signs([Contrast("a", 0.1, 0.2, 0.1), Contrast("a, scaled", 0.1, -0.2, 0.1), Contrast("b", 0.1, 0.0, 0.1)])
+    (1, 0, 1)
+    """
+    verdicts = [found.verdict for found in contrasts if found.data == _plain(found.data)]
+    return verdicts.count("same"), verdicts.count("opposite"), verdicts.count("not shown")
 
 
 def _plain(label: str) -> str:

@@ -311,17 +311,14 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         self._check_rows(rows)
         self._check_total_weight(rows)
         self._check_parameters(int(rows.counts.sum()), rows.n_features)
+        state = self._first_state(rows)  # before any pass: it may not fit into memory
         means, variances = rows.column_statistics()
         if self._is_resumed():
-            stream, state = copy.deepcopy(self._stream), copy.deepcopy(self.state_)
+            stream = copy.deepcopy(self._stream)
         else:
             scaling = self._scaling(rows.totals, means, variances)
             stream = Stream.begin(scaling, check_random_state(self.random_state))
-            state = self._start(rows.n_features, int(rows.counts.sum()))
             self.n_iter_, self.convergence_ = 0, np.empty(0)
-        # The state itself, and two copies while a checkpoint is written.
-        advice = "take an algorithm whose state is linear in the columns, such as SOLAM"
-        rows.check_memory(f"The state of {type(self).__name__}", 3 * n_bytes_in(state), advice)
         context = self._init_callback_context(max_subtasks=self.max_iter)
         context.call_on_fit_task_begin(estimator=self, **told)
         loop = EpochLoop(self, rows, stream.scaling, means, context, told)
@@ -343,6 +340,22 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         self.state_ = progress["state"]
         self._stream = stream._replace(rng=progress["rng"], carry=progress["carry"]).watch(history)
         context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
+
+    def _first_state(self, rows: Rows) -> Any:
+        """Return the state that the passes start from."""
+        what = f"The state of {type(self).__name__} for {rows.n_features:,} columns"
+        advice = "take an algorithm whose state has fewer numbers for each column, such as SOLAM"
+        try:
+            state = (
+                copy.deepcopy(self.state_)
+                if self._is_resumed()
+                else self._start(rows.n_features, int(rows.counts.sum()))
+            )
+        except MemoryError:
+            raise MemoryError(f"{what} does not fit into memory: {advice}.") from None
+        # The state itself, and two copies while a checkpoint is written.
+        rows.check_memory(what, 3 * n_bytes_in(state), advice)
+        return state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
