@@ -324,7 +324,7 @@ def model_of(item):
 
 
 SAVED = forge({"dict": {"model": estimator(), "notes": {"dict": {}}}})
-NESTED = json.loads("[" * 500 + "]" * 500)
+NESTED = json.loads('{"tuple": [' * 350 + "]}" * 350)  # JSON goes that deep, Python's calls do not
 STATE = {
     "bit_generator": "MT19937",
     "state": {"dict": {"key": {"array": "0"}, "pos": 10**9}},

@@ -532,7 +532,11 @@ def browse(folder, page, scheme):
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
     options += [f"--blink-settings=preferredColorScheme={scheme}", "--enable-logging=stderr", "--window-size=1400,2000"]
     run = subprocess.run(
-        [CHROMIUM, *options, "--dump-dom", harness.as_uri()], capture_output=True, text=True, timeout=60, check=True
+        [CHROMIUM, *options, "--dump-dom", harness.as_uri()],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
     )
     assert "CONSOLE" not in run.stderr, run.stderr
     return json.loads(re.search('<pre id="found">(.*?)</pre>', run.stdout, flags=re.DOTALL)[1])
