@@ -224,7 +224,7 @@ def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
 def show_comparison(comparison: Comparison) -> list[Any]:
     """Return the table of a comparison."""
     rows = []
-    for k, row in enumerate(comparison.to_dict()["methods"]):
+    for row in comparison.to_dict()["methods"]:
         if row["mean_auc"] is None:
             rows.append((row["method"], "failed", *[""] * 6))
             continue
