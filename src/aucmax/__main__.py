@@ -1,5 +1,5 @@
 """``python -m aucmax`` is the command line."""
 
-from .cli.app import run
+from .cli.process import run
 
 run()

@@ -289,21 +289,40 @@ def test_one_of_many_labels_against_the_others(run, tmp_path):
 
 
 @pytest.mark.parametrize("label", ["9007199254740993", "18446744073709551615", "18446744073709551616", "1e300"])
-@pytest.mark.parametrize("name", ["rows.libsvm", "rows.csv"])
-def test_labels_may_be_numbers_of_any_size(run, tmp_path, name, label):
-    cells = [(label if k % 3 else "-1", f"{k % 3}.5", f"{k * k % 7}") for k in range(30)]
-    rows = {
-        "rows.libsvm": "".join(f"{y} 1:{a} 2:{b}\n" for y, a, b in cells),
-        "rows.csv": "y,a,b\n" + "".join(f"{y},{a},{b}\n" for y, a, b in cells),
-    }
-    path, model = tmp_path / name, tmp_path / "model"
-    path.write_text(rows[name], encoding="utf-8")
+def test_labels_of_libsvm_text_may_be_numbers_of_any_size(run, tmp_path, label):
+    path, model = tmp_path / "rows.libsvm", tmp_path / "model"
+    lines = [f"{label if k % 3 else -1} 1:{k % 3}.5 2:{k * k % 7}\n" for k in range(30)]
+    path.write_text("".join(lines), encoding="utf-8")
     for options in ([], ["--positive", label]):
         assert run("fit", path, "-o", model, "--alpha", "1", "--force", *options)[0] == 0
         assert load_model(model).classes_.tolist() == [-1, float(label)]
         status, out, _ = run("predict", model, path, "--labels")
         assert status == 0
         assert {float(line.split(",")[-1]) for line in out.splitlines()[1:]} == {-1, float(label)}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
+@pytest.mark.parametrize("label", [2**53, 2**53 + 1, 2**63 - 1])
+def test_labels_that_would_be_rounded_are_refused(refused, run, tmp_path, kind, label):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    y, x = np.array([label, 0, 1] * 10), np.arange(30.0)  # with an own rounding, three labels might be two
+    path, model = tmp_path / f"rows.{kind}", tmp_path / "model"
+
+    def write(y):
+        if kind == "csv":
+            path.write_text("x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(x, y, strict=True)), encoding="utf-8")
+        elif kind == "npz":
+            np.savez(path, X=x[:, None], y=y)
+        else:
+            pq.write_table(pa.table({"x": x, "y": y}), path)
+
+    write(y)
+    message = refused("fit", path, "-o", model, "--alpha", "1", *([] if kind == "npz" else ["--target", "y"]))
+    assert "2^53 or more, and would be rounded: make" in message
+    write(np.where(y == label, 2**53 - 1, 0))
+    assert run("fit", path, "-o", model, "--alpha", "1", *([] if kind == "npz" else ["--target", "y"]))[0] == 0
 
 
 def test_columns_are_found_again_by_name(run, tmp_path):

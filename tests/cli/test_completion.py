@@ -24,7 +24,7 @@ from aucmax.compare.methods import METHODS
 def test_commands_options_and_values_are_completed(typed, offered):
     words = f"aucmax {typed}"
     asked = {"_AUCMAX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    command = [sys.executable, "-c", "from aucmax.cli.app import run; run()"]
+    command = [sys.executable, "-c", "from aucmax.cli.process import run; run()"]
     done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=False)
     assert done.stdout.split() == offered
 

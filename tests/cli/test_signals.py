@@ -64,6 +64,23 @@ def test_a_signal_leaves_no_draft(folder, tmp_path, name, how):
 
 
 @pytest.mark.posix
+def test_an_interrupt_while_modules_are_imported_is_one_line():
+    code = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background has it ignored
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from aucmax.cli.process import run
+run()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8")
+    assert (done.returncode, done.stderr) == (130, "aucmax: interrupted.\n")
+
+
+@pytest.mark.posix
 def test_signals_are_ignored_for_a_second_and_at_the_end(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("aucmax.cli.app.time.monotonic", lambda: clock[0])

@@ -18,9 +18,8 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +37,7 @@ from .commands.reproduce import reproduce
 from .commands.scorecard import scorecard
 from .errors import describe_error, name_flags
 from .help_text import Command, Commands
+from .process import INTERRUPTED
 
 app = typer.Typer(
     name="aucmax",
@@ -57,7 +57,6 @@ EXAMPLES = {
 for command in (fit, predict, evaluate, compare, reproduce, algorithms, inspect, export, scorecard, demo):
     app.command(cls=Command, epilog=f"Example: {EXAMPLES[command]}" if command in EXAMPLES else None)(command)
 
-INTERRUPTED = 130
 PATIENCE = 1.0  # seconds after a signal in which others are ignored
 # Signals that end a process, besides SIGINT, and what a command says about them.
 ENDING = {
@@ -69,25 +68,6 @@ ENDING = {
 
 class Signalled(BaseException):
     """A signal that ends the command; its number is the argument."""
-
-
-def run() -> NoReturn:
-    """Run the command line as a process of its own.
-
-    The process ends without taking the interpreter apart. After an error, threads of pyarrow may still hold Python
-    objects; one that waits for the interpreter while it is taken apart aborts the process: status 134 instead of 2.
-    """
-    status: Any = 1
-    try:
-        main()
-    except SystemExit as leaving:
-        status = leaving.code
-    except KeyboardInterrupt:  # before the command has begun, or after its end
-        status = INTERRUPTED
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, KeyboardInterrupt):
-            stream.flush()
-    os._exit(status)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ..csr_indices import check_csr
 from .paths import File, is_of_the_disk
-from .roles import check_role, check_width, listed
+from .roles import ROUNDED, check_role, check_width, listed
 from .source import BLOCK_BYTES, Block, Options, Source
 
 NAMES = (("X", "y"), ("X_train", "y_train"))
@@ -117,6 +117,8 @@ class NpzSource(Source):
             fault = "is empty or not finite: fill or drop it"
             if role == "weight":
                 good, fault = good & (values >= 0), "is negative or not finite: weights must be 0 or more"
+            if role == "target" and values.dtype.kind == "f" and good.all():
+                good, fault = np.abs(values) < ROUNDED, "is 2^53 or more, and would be rounded: make the labels text"
             if not good.all():
                 self._refuse(f"row {first + int(np.argmin(good)) + 1} of {self._columns[role]} {fault}")
 

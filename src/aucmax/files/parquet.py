@@ -52,20 +52,8 @@ class ParquetSource(TableSource):
                     first, stop = stop + skipped, stop + batch.num_rows
                     table = pa.Table.from_batches([batch.slice(skipped)])
                     self._check_cells(table)
-                    self._check_labels(table)
                     if table.num_rows:
                         yield TableBlock(table, first, stop, self.size * stop // self._n_rows, _placing(first))
-
-    def _check_labels(self, table: Any) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if self.target in table.column_names and pa.types.is_integer(table.schema.field(self.target).type):
-            extremes = pc.min_max(table.column(self.target)).as_py().values()
-            if any(value is not None and abs(value) > 2**53 for value in extremes):
-                raise ValueError(
-                    f"{self.name}, column {self.target!r}: labels beyond 2^53 are rounded: make them text."
-                )
 
     def _check_cells(self, table: Any) -> None:
         """Raise a ValueError if cells are not what their column says: text that is not UTF-8, codes out of range."""

@@ -14,6 +14,7 @@ from .source import Options
 
 TARGETS = ("target", "label", "class", "y")
 TRUTH = ("true", "false")
+ROUNDED = 2.0**53  # from here on, doubles are not all integers, and two labels may become one
 # Fewer than in columns of features: "-" and "none" may be labels.
 GAPS = ("", "na", "n/a", "#n/a", "<na>", "nan", "null")
 
@@ -94,12 +95,12 @@ def read_labels(column: Any, kind: str) -> tuple[np.ndarray, Fault | None]:
     if find_type(column.type) == "number":
         if kind != "number":
             return read_texts(column)
-        return _check(native_numbers(column), column, "text")
+        return _check(native_numbers(column), column, "label")
     if kind == "text":
         return read_texts(column)
     text = trim(column)
     if kind == "number":
-        return _check(np.where(find_gaps(text), np.nan, read_numbers(text, "1234.5")), column, "text")
+        return _check(np.where(find_gaps(text), np.nan, read_numbers(text, "1234.5")), column, "label")
     words = np.array([str(word).lower() for word in text.to_pylist()])
     values = np.select([words == word for word in TRUTH], [1.0, 0.0], np.nan)
     _, fault = _check(values, column, "truth")
@@ -129,10 +130,12 @@ def read_weights(column: Any) -> tuple[np.ndarray, Fault | None]:
 
 
 def _check(values: np.ndarray, cells: Any, what: str) -> tuple[np.ndarray, Fault | None]:
-    """Return values, and the first that is not finite, or negative if it is a weight."""
+    """Return values, and the first that is not finite, a negative weight, or a label that may be rounded."""
     bad = ~np.isfinite(values)
     if what == "weight":
         bad |= values < 0
+    if what == "label":
+        bad |= np.abs(values) >= ROUNDED
     if not bad.any():
         return values, None
     row = int(bad.argmax())
@@ -143,6 +146,8 @@ def _describe(cell: Any, value: float, what: str) -> str:
     shown = "" if cell is None else str(cell).strip()
     if value < 0 and what == "weight" and np.isfinite(value):
         return f"{shown} is a negative weight: weights must be 0 or more"
+    if np.isfinite(value) and what == "label":
+        return f"the label {shown[:40]} is 2^53 or more, and would be rounded: make it text"
     if shown == "":
         return EMPTY
     if shown.lower() in GAPS and shown.lower() != "nan":
