@@ -548,7 +548,7 @@ def test_what_online_algorithms_cannot_do_with_a_file_is_refused(tmp_path):
         clf = ALGORITHMS["SOLAM"](**{"shuffle": False, parameter: True})
         unchanged_by_refusal(clf, tiny(path), f"set {parameter}=False")
     opauc = ALGORITHMS["OPAUC"](shuffle=False)
-    unchanged_by_refusal(opauc, tiny(path, memory=1000), r"The state of OPAUC takes .* raise memory=, or .* SOLAM")
+    unchanged_by_refusal(opauc, tiny(path, memory=1000), r"The state of OPAUC for 5 columns takes .* or .* SOLAM")
 
 
 def test_epochs_that_do_not_converge_warn_as_in_memory(tmp_path):

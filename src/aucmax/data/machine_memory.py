@@ -32,14 +32,14 @@ def usable_memory() -> int:
         soft, _ = resource.getrlimit(resource.RLIMIT_AS)
         limits += [] if soft == resource.RLIM_INFINITY else [max(soft - address_space(), 0)]
     for path in CGROUP_LIMITS:
-        with suppress(OSError, ValueError), open(path, encoding="ascii") as file:  # "max" is no number
+        with suppress(OSError, ValueError), open(path, encoding="utf-8") as file:  # "max" is no number
             limits.append(int(file.read()))
     return min(limits, default=UNKNOWN)
 
 
 def address_space() -> int:
     """Return the bytes of address space that this process has taken already; 0 where the system does not tell."""
-    with suppress(OSError, ValueError), open("/proc/self/statm", encoding="ascii") as file:
+    with suppress(OSError, ValueError), open("/proc/self/statm", encoding="utf-8") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     return 0
 
