@@ -77,6 +77,14 @@ def test_rows_have_the_moments_that_are_given_with_them():
     assert np.abs(exact.scatter[0] - np.diag(np.diag(exact.scatter[0]))).max() > 0.05 * exact.weight[0]
 
 
+@pytest.mark.parametrize("spread", [0.25, 3.0])
+def test_the_spread_is_the_ratio_of_the_variances(spread):
+    moments = small(spread=spread, n_features=200)[2]
+    negative, positive = (np.trace(moments.scatter[c]) / moments.weight[c] for c in range(2))
+    assert positive / negative == pytest.approx(spread, rel=0.1)
+    assert GaussianAUC().fit_moments(moments).expected_auc_ == pytest.approx(0.9965, abs=1e-9)
+
+
 @pytest.mark.parametrize("n_features", [1, 2, 50])
 @pytest.mark.parametrize("auc", [0.5, 0.8, 0.9965])
 def test_the_best_auc_is_as_asked(auc, n_features):

@@ -45,8 +45,6 @@ GAUSSIAN_SETS = {
     "data8": GaussianSet(2500, 5000, 0.35, 0.05),
     "data9": GaussianSet(2500, 5000, 0.5, 0.1),
 }
-# The mean eigenvalue of the covariance of the positives, divided by that of the negatives.
-POSITIVE_SPREAD = 2.0
 # Exact moments count as those of this many rows, so that shrinkage does not change them.
 EXACT_WEIGHT = 1e12
 
@@ -133,6 +131,7 @@ def make_sparse_shift(
         "ratio": [Interval(Real, 0, 1, closed="neither"), None],
         "outliers": [Interval(Real, 0, 1, closed="both"), None],
         "auc": [Interval(Real, 0.5, 1, closed="left")],
+        "spread": [Interval(Real, 0, None, closed="neither")],
         "train_size": [Interval(Real, 0, 1, closed="both")],
         "moments": [ClassMoments, None],
         "random_state": ["random_state"],
@@ -147,6 +146,7 @@ def make_gaussian(
     ratio: float | None = None,
     outliers: float | None = None,
     auc: float = 0.9965,
+    spread: float = 2.0,
     train_size: float = 0.8,
     moments: ClassMoments | None = None,
     random_state: Any = None,
@@ -168,11 +168,13 @@ def make_gaussian(
         Share of the training rows of each class that get the label of the other; None uses that of the set.
     auc : float in [0.5, 1), default=0.9965
         The largest AUC of a linear classifier on the distribution without outliers.
+    spread : float, default=2.0
+        The mean variance of the positives, divided by that of the negatives.
     train_size : float in [0, 1], default=0.8
         Share of the rows that are for training; these are the first rows.
     moments : ClassMoments, default=None
-        Moments that an earlier call returned. If given, new rows are drawn with these moments, and `auc` and
-        `n_features` are not used.
+        Moments that an earlier call returned. If given, new rows are drawn with these moments, and `auc`, `spread`
+        and `n_features` are not used.
     random_state : int, RandomState instance or None, default=None
         Pass an int for the same data each time.
 
@@ -189,9 +191,9 @@ def make_gaussian(
     Notes
     -----
     The paper says only that there are "random first and second moments". Here each class has a covariance of its own.
-    Its eigenvectors are drawn uniformly from all rotations, and its eigenvalues uniformly from [0.5, 1.5], times 2 for
-    the positives. The means are normal and independent, at the scale that the AUC requires. The published figures
-    suggest covariances that are nearly spherical, and a little larger for the positives: see
+    Its eigenvectors are drawn uniformly from all rotations, and its eigenvalues uniformly from [0.5, 1.5], times
+    `spread` for the positives. The means are normal and independent, at the scale that the AUC requires. The published
+    figures suggest covariances that are nearly spherical, and a little larger for the positives: see
     ``docs/papers/gaussian.md``.
 
     The paper reports test accuracies of 0.99 with 10% of outliers, so its test rows have none.
@@ -215,7 +217,7 @@ def make_gaussian(
     if moments is not None:
         moments.check_both_classes()
     else:
-        moments = random_moments(setting.n_features, setting.ratio, auc, rng)
+        moments = random_moments(setting.n_features, setting.ratio, auc, spread, rng)
     y = labels(setting.n_samples, setting.ratio, rng)
     X = rng.standard_normal((setting.n_samples, moments.n_features))
     for c in range(2):
@@ -240,15 +242,17 @@ def root(moments: ClassMoments, c: int) -> np.ndarray:
         raise ValueError("moments must have covariances of full rank: rows cannot be drawn from these.") from None
 
 
-def random_moments(n_features: int, ratio: float, auc: float, rng: np.random.RandomState) -> ClassMoments:
+def random_moments(
+    n_features: int, ratio: float, auc: float, spread: float, rng: np.random.RandomState
+) -> ClassMoments:
     """Return the moments of two random Gaussian classes whose best linear AUC is `auc`."""
     moments = ClassMoments(n_features)
     moments.weight = EXACT_WEIGHT * np.array([1 - ratio, ratio])
     moments.mean[:] = rng.standard_normal((2, n_features))
     covariance = np.zeros((n_features, n_features))
-    for c, spread in enumerate((1.0, POSITIVE_SPREAD)):
+    for c, scale in enumerate((1.0, spread)):
         U = ortho_group.rvs(n_features, random_state=rng) if n_features > 1 else np.ones((1, 1))
-        S = spread * (U * rng.uniform(0.5, 1.5, n_features)) @ U.T
+        S = scale * (U * rng.uniform(0.5, 1.5, n_features)) @ U.T
         covariance += S
         moments.scatter[c] = moments.weight[c] * S
     shift = moments.mean[1] - moments.mean[0]

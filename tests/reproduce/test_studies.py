@@ -136,7 +136,15 @@ def test_figures_of_times_are_those_of_the_fits_of_a_table(figure, table):
     published = {method for _, method in fits.published["auc"]}
     assert set(times.methods) == published
     assert times.protocol == fits.protocol
-    assert times.subjects == {label: subject._replace(grouping="") for label, subject in fits.subjects.items()}
+    whole = {label: subject for label, subject in fits.subjects.items() if not subject.methods}
+    assert times.subjects == {label: subject._replace(grouping="") for label, subject in whole.items()}
+
+
+def test_the_own_methods_of_a_study_are_those_that_its_paper_has_published():
+    assert read_study("spdam-table-3").own_methods == ["SPDAM", "regSOLAM"]
+    own = read_study("psam-table-3").own_methods
+    assert {"NPSAM", "NSOLAM"} <= set(own)
+    assert "NBAM" not in own
 
 
 def test_as_many_weights_are_kept_as_there_are_true_features_for_every_share_of_positives():

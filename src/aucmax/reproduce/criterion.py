@@ -28,7 +28,7 @@ only differ or be undecidable, and would lower it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -146,6 +146,35 @@ def half_width(first: Estimate, second: Estimate) -> float:
     """
     quantile = stats.t.ppf(0.5 + CONFIDENCE / 2, min(first.runs, second.runs) - 1)
     return float(quantile * math.hypot(first.error, second.error))
+
+
+def paired_change(before: Mapping[int, float], after: Mapping[int, float]) -> tuple[float, float] | None:
+    """Return the mean difference on the runs that both have, and half the width of its interval.
+
+    Parameters
+    ----------
+    before, after : mapping of int to float
+        Values by the number of the run.
+
+    Returns
+    -------
+    change, margin : float
+        Mean of after minus before, and half the width of the 95% interval of a paired t-test; None if fewer than two
+        runs are in both.
+
+    Examples
+    --------
+    >>> from aucmax.reproduce.criterion import paired_change
+    >>> change, margin = paired_change({0: 0.70, 1: 0.80, 2: 0.90}, {0: 0.71, 1: 0.81, 2: 0.93})
+    >>> round(change, 4), round(margin, 4)
+    (0.0167, 0.0287)
+    """
+    differences = [after[run] - before[run] for run in before.keys() & after.keys()]
+    n = len(differences)
+    if n < 2:
+        return None
+    quantile = stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1)
+    return float(np.mean(differences)), float(quantile * np.std(differences, ddof=1) / math.sqrt(n))
 
 
 def next_mean(values: Sequence[float], count: int) -> tuple[float, float]:

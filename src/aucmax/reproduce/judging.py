@@ -24,6 +24,7 @@ from .criterion import (
     find_spread,
     judge,
     next_mean,
+    paired_change,
 )
 from .store import Grouping, Results
 from .study import Reason, Study
@@ -33,6 +34,7 @@ NO_RUNS = "the paper does not say of how many runs its deviation is"
 NO_STD = "the paper gives no standard deviation"
 ONE_RUN = "there is one run here"
 ONE_SPLIT = "the paper's methods differ by less than the luck of its one split"
+MOST = 0.75  # the share of a difference that a witness must have, and a remedy must take away
 
 
 def judge_row(study: Study, row: Sequence[Cell]) -> list[Cell]:
@@ -127,14 +129,18 @@ def find_reasons(
     if cell.differs or cell.lags:
         given = study.reasons_for(cell.data, cell.method)
         shown = (
-            _chance(study, results, cell, reason) if reason.repeated_data else _if_holds(reason, cell, cells)
+            _chance(study, results, cell, reason)
+            if reason.repeated_data
+            else _if_holds(study, results, reason, cell, cells)
             for reason in given
         )
         yield from itertools.islice(filter(None, shown), 1)
         yield from _choice_of_classes(study, results, cell)
 
 
-def _if_holds(reason: Reason, cell: Cell, cells: Mapping[tuple[str, str, str], Cell]) -> Reason | None:
+def _if_holds(
+    study: Study, results: Results, reason: Reason, cell: Cell, cells: Mapping[tuple[str, str, str], Cell]
+) -> Reason | None:
     """Return the reason if runs show it: its witness differs by as much as the cell or more, or its remedy does not."""
     data = reason.remedy_data.format(data=cell.data) or cell.data
     other = cells.get((data, reason.witness or reason.remedy or cell.method, cell.metric))
@@ -143,6 +149,10 @@ def _if_holds(reason: Reason, cell: Cell, cells: Mapping[tuple[str, str, str], C
         return None
     if reason.witness:
         return reason if _differs_as_much(cell, own, other) else None
+    if not _is_shown_to_change(results, cell, other):
+        return None
+    if study.subjects[other.data].positive != study.subjects[cell.data].positive:
+        return _between_choices(reason, cell, other)
     return reason if _is_mended(cell, own, other) else None
 
 
@@ -193,17 +203,36 @@ def _repeat_interval(
     return next_mean(means, 1), f"{text}: that of another"
 
 
+def _is_shown_to_change(results: Results, cell: Cell, remedy: Cell) -> bool:
+    """Return whether a paired t-test shows that a remedy changes the value."""
+    before, after = (results.values(one.data, one.method, cell.metric) for one in (cell, remedy))
+    found = paired_change(before, after)
+    return found is not None and abs(found[0]) > found[1]
+
+
 def _is_mended(cell: Cell, own: Judgement, remedy: Cell) -> bool:
-    """Return whether the value of the remedy differs from the cell's published one by a quarter as much at most."""
+    """Return whether a remedy makes up for most of the difference."""
     if cell.published is None or remedy.measured is None:
         return False
-    return abs(remedy.measured.mean - cell.published.mean) <= abs(own.difference) / 4 + ROUNDING
+    return abs(remedy.measured.mean - cell.published.mean) <= (1 - MOST) * abs(own.difference) + ROUNDING
+
+
+def _between_choices(reason: Reason, cell: Cell, other: Cell) -> Reason | None:
+    """Return the reason, with what shows it, if the published value lies between those of two choices of classes."""
+    if cell.published is None or cell.measured is None or other.measured is None:
+        return None
+    low, high = sorted((cell.measured.mean, other.measured.mean))
+    if not low <= cell.published.mean <= high:
+        return None
+    shown = f"the same method on *{other.data}*, {other.measured.mean:.4f}: the published value lies between the two."
+    return reason._replace(shown_by=shown)
 
 
 def _differs_as_much(cell: Cell, own: Judgement, witness: Cell) -> bool:
-    """Return whether the value of a witness differs by as much or more, in the same direction.
+    """Return whether the value of a witness differs by as much or more in the same direction, within the tolerance.
 
-    A witness that the paper has no figure of is compared with that of the cell.
+    However large the tolerance is, it must differ by most of it. A witness that the paper has no figure of is compared
+    with that of the cell.
     """
     if witness.measured is None or cell.published is None:
         return False
@@ -212,7 +241,8 @@ def _differs_as_much(cell: Cell, own: Judgement, witness: Cell) -> bool:
         if witness.judgement is None:
             return False
         difference, tolerance = witness.judgement.difference, math.hypot(witness.judgement.tolerance, own.tolerance)
-    return difference * math.copysign(1, own.difference) >= abs(own.difference) - tolerance - ROUNDING
+    needed = max(abs(own.difference) - tolerance, MOST * abs(own.difference))
+    return difference * math.copysign(1, own.difference) >= needed - ROUNDING
 
 
 def _choice_of_classes(study: Study, results: Results, cell: Cell) -> Iterator[Reason]:

@@ -135,20 +135,21 @@ def _numbers(counts: Sequence[int]) -> list[str]:
 
 
 def _own_methods(tables: Sequence[Table]) -> Iterator[str]:
-    """Yield a table of the papers' own methods, each the first of its study: how far below the print they are."""
+    """Yield a table of the methods that a paper has published, in its own studies: how far below the print they are."""
     rows = []
     for table in tables:
-        first = next(iter(table.study.methods))
-        cells = [cell for cell in counted_cells([table]) if cell.method == first and cell.measured]
-        if cells:
-            low = [cell for cell in cells if (cell.difference or 0.0) < -LAG]
-            shown = sum(bool(cell.reasons) for cell in low)
-            noise = sum(cell.within_noise for cell in low if not cell.reasons)
-            counts = [len(cells), *_tally(cells), len(low), shown, noise, len(low) - shown - noise]
-            rows.append([_link(table), escape(first), *_numbers(counts)])
+        for method in table.study.own_methods:
+            cells = [cell for cell in counted_cells([table]) if cell.method == method and cell.measured]
+            if cells:
+                low = [cell for cell in cells if (cell.difference or 0.0) < -LAG]
+                shown = sum(bool(cell.reasons) for cell in low)
+                noise = sum(cell.within_noise for cell in low if not cell.reasons)
+                counts = [len(cells), *_tally(cells), len(low), shown, noise, len(low) - shown - noise]
+                rows.append([_link(table), escape(method), *_numbers(counts)])
     if rows:
         yield "## The papers' own methods"
         yield (
+            "Those that a paper publishes itself, with rivals that it alone has. "
             f"How often each is lower than published by more than {LAG:g}, decidable or not, and for how many of these "
             "a run shows why. *Within the noise*: none does, but the interval of the difference contains zero, so that "
             "the luck of draws or splits is enough."

@@ -149,7 +149,7 @@ def _differences(table: Table, setting: Setting) -> str:
     study, parts = table.study, []
     if setting.rows < setting.all_rows:
         parts.append(f"{setting.rows:,} of {setting.all_rows:,} rows")
-    parts += _fewer_runs(study, setting)
+    parts += _fewer_runs(table, setting)
     if study.curve:
         measured = {record.x for record in table.results.records if record.data == setting.data} - {None}
         if 0 < len(measured) < len(study.curve.values):
@@ -166,16 +166,21 @@ def _differences(table: Table, setting: Setting) -> str:
     return ", ".join(parts)
 
 
-def _fewer_runs(study: Study, setting: Setting) -> Iterator[str]:
-    protocol = study.protocol
-    if study.subjects[setting.data].generator:
-        whole, what, repeats, rest = protocol.runs, "draws", 0, 0
+def _fewer_runs(table: Table, setting: Setting) -> Iterator[str]:
+    """Yield how many runs there are, if not as many as in the paper: the fewest and the most of all methods."""
+    protocol = table.study.protocol
+    if table.study.subjects[setting.data].generator:
+        whole, what = protocol.runs, "draws"
     else:
         whole, what = protocol.folds * protocol.repeats, "splits"
-        repeats, rest = divmod(setting.runs, protocol.folds)
-    if setting.runs != whole:
-        of_folds = repeats and not rest
-        yield f"{repeats} x {protocol.folds} folds" if of_folds else f"{setting.runs} of {whole} {what}"
+    counts = {cell.runs for cell in table.cells.values() if cell.data == setting.data and cell.runs}
+    fewest, most = min(counts, default=setting.runs), max(counts, default=setting.runs)
+    if (fewest, most) != (whole, whole):
+        repeats, rest = divmod(fewest, protocol.folds or 1)
+        if fewest == most and what == "splits" and repeats and not rest:
+            yield f"{repeats} x {protocol.folds} folds"
+        else:
+            yield f"{fewest if fewest == most else f'{fewest} to {most}'} of {whole} {what}"
 
 
 def _candidates(entry: StudyMethod, curve: Curve | None, most: int | None) -> list[dict[str, Any]]:
@@ -202,7 +207,7 @@ def _tables(table: Table) -> Iterator[str]:
 
 def _explanation(reason: Reason) -> str:
     scope = ", ".join(map(escape, (*reason.data, *reason.methods)))
-    mended = "which makes up for three quarters of the difference or more"
+    mended = "which makes up for three quarters of the difference or more, and by a paired t-test not by luck"
     if reason.shown_by:
         shown = reason.shown_by
     elif reason.witness:

@@ -173,6 +173,14 @@ class Results(NamedTuple):
     sessions: list[Session]
     recipes: dict[tuple[str, str], str] = {}  # noqa: RUF012
 
+    def values(self, data: str, method: str, metric: str) -> dict[int, float]:
+        """Return what was measured by the number of the run; curves have none."""
+        return {
+            record.run: record.metrics[metric]
+            for record in self.records
+            if (record.data, record.method, record.x) == (data, method, None) and metric in record.metrics
+        }
+
 
 _KINDS = {kind.__name__.lower(): kind for kind in (Record, Setting, Grouping, Recipe, Session)}
 

@@ -318,6 +318,11 @@ class Study(NamedTuple):
     reasons: Sequence[Reason]
     unjudged: str = ""
 
+    @property
+    def own_methods(self) -> list[str]:
+        """The labels of the methods that the paper itself has published."""
+        return [label for label, entry in self.methods.items() if entry.method.paper == self.paper]
+
     def recipes(self) -> dict[tuple[str, str], str]:
         """Return what the results depend on, as text, for each data set ("NAME", "") and each method ("", "NAME")."""
         of_data = f"{self.protocol!r}, {self.curve!r}, {self.metrics!r}"

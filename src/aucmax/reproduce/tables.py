@@ -14,11 +14,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from ..compare.comparison import SIGNIFICANCE, paired_t_test
 from .cells import Cell
-from .criterion import CONFIDENCE
+from .criterion import paired_change
 from .judging import find_reasons, is_no_chance, judge_row
 from .store import Record, Results
 from .study import Study, StudyMethod, Value
@@ -289,21 +288,14 @@ def contrast(table: Table, first: str, second: str) -> list[Contrast]:
         In the order of the data sets. The interval is that of a paired t-test.
     """
     metric = table.study.metrics[0]
-    runs: dict[tuple[str, str], dict[int, float]] = {}
-    for record in table.results.records:
-        if metric in record.metrics and record.x is None:
-            runs.setdefault((record.data, record.method), {})[record.run] = record.metrics[metric]
     published = table.study.published.get(metric, {})
     found = []
     for data in table.study.subjects:
-        ours, theirs = (runs.get((data, method), {}) for method in (first, second))
-        differences = np.array([ours[run] - theirs[run] for run in sorted(ours.keys() & theirs.keys())])
-        if len(differences) > 1:
+        ours, theirs = (table.results.values(data, method, metric) for method in (first, second))
+        if measured := paired_change(theirs, ours):
             printed = [published.get((_plain(data), _plain(method))) for method in (first, second)]
-            error = differences.std(ddof=1) / math.sqrt(len(differences))
-            margin = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(differences) - 1) * error)
             known = printed[0].mean - printed[1].mean if printed[0] and printed[1] else None
-            found.append(Contrast(data, known, float(differences.mean()), margin))
+            found.append(Contrast(data, known, *measured))
     return found
 
 
