@@ -118,6 +118,13 @@ def test_the_reference_has_every_attribute_of_a_fitted_estimator(name):
     assert attributes - set(re.findall(r"\b[a-z]\w*_\b", section)) == set()
 
 
+@pytest.mark.parametrize("name", [name for name in aucmax.__all__ if inspect.isclass(getattr(aucmax, name))])
+def test_attributes_and_parameters_are_described_where_they_are(name):
+    """A reader of the reference is not sent to another class for what an attribute or a parameter is."""
+    text = inspect.getdoc(getattr(aucmax, name)).partition("\nSee Also\n---")[0].partition("\nNotes\n---")[0]
+    assert re.findall(r"^\s*as in\b.*|.* : as in .*|^\s*See :class:.*", text, re.MULTILINE | re.IGNORECASE) == []
+
+
 # Links to the reference
 
 KNOWN = {"aucmax.AUCClassifier", "aucmax.AUCClassifier.partial_fit", "aucmax.roc_auc_ci", "aucmax.OPAUC"}
