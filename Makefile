@@ -160,7 +160,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 constraints:
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'
-	echo "# The exact versions that the Makefile installs; 'make constraints' writes them anew." > constraints.txt
+	echo "# The exact versions that CI and the Makefile install, with the extras dev and docs; 'make constraints' writes the newest." > constraints.txt
 	$(BIN)/python -m pip freeze --exclude-editable >> constraints.txt
 	touch $(VENV)/.installed
 
