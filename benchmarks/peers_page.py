@@ -124,15 +124,16 @@ def place(summary: Summary) -> str:
     else:
         head += f"place {number} of {len(linear)} linear classifiers; the best is {next_one.name} with "
         head += f"{interval(next_one.rank)}."
-    return f"{head} {clearness(own, baseline)}"
+    return f"{head} {clearness(own, baseline, told=next_one is baseline)}"
 
 
-def clearness(own: Standing, baseline: Standing) -> str:
-    """Return whether the intervals overlap, and the interval of the difference."""
+def clearness(own: Standing, baseline: Standing, told: bool = False) -> str:
+    """Return whether the intervals overlap, and that of the difference; `told`: the last sentence was on both."""
     overlap = own.rank.low <= baseline.rank.high and baseline.rank.low <= own.rank.high
     verb = "overlaps with" if overlap else "is clear of"
+    other = "that one" if told else f"that of {BASELINE}, {interval(baseline.rank)}"
     return (
-        f"Its interval {verb} that of {BASELINE}, {interval(baseline.rank)}; "
+        f"Its interval {verb} {other}; "
         f"the paired difference of their ranks is {interval(baseline.rank_difference, sign='+')}."
     )
 
