@@ -62,6 +62,28 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
             plt.close("all")
 
 
+def test_options_are_written_as_code():
+    """Else two hyphens become a dash on the site, and nobody can copy the option."""
+    pages = [
+        *DOCS.glob("*.md"),
+        *(DOCS / "guide").glob("*.md"),
+        *(DOCS / "papers").glob("*.md"),
+        *DOCS.parent.glob("*.md"),
+    ]
+    assert len(pages) > 40
+    plain = {}
+    for page in pages:
+        text = re.sub(
+            r"^ *```.*?^ *```|<!--.*?-->|``.*?``|`[^`]*`",
+            "",
+            page.read_text(encoding="utf-8"),
+            flags=re.DOTALL | re.MULTILINE,
+        )
+        if found := re.findall(r"(?<![\w-])--[a-z][\w-]*", text):
+            plain[page.name] = found
+    assert plain == {}
+
+
 def test_formulas_name_tests_that_are_there():
     named = re.findall(
         r"^```\{tested\} (\S+) (\S+)$", "".join(page.read_text(encoding="utf-8") for page in PAGES), re.MULTILINE
