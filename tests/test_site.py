@@ -13,6 +13,7 @@ import pytest
 import which_one
 from _ext.names import add_links, find_name
 from check_links import check_site
+from printed import run_blocks
 
 import aucmax
 
@@ -35,7 +36,7 @@ def test_no_page_with_code_is_left_out():
     languages = {
         each for path in written for each in re.findall(r"^ *```(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    assert languages == {"python", "sh"}
+    assert languages == {"python", "sh", "text"}
 
 
 def test_no_page_with_commands_is_left_out():
@@ -49,14 +50,17 @@ def test_no_page_with_commands_is_left_out():
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=names_of(WITH_CODE))
-def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
-    """The blocks of a page are one script."""
+def test_the_code_of_a_page_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
+    """The blocks of a page are one script, and the page shows what they print."""
     monkeypatch.chdir(tmp_path)
-    script = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE))
+    text = page.read_text(encoding="utf-8")
     try:
-        exec(compile(script, page.name, "exec"), {})
+        blocks = run_blocks(text, page.name)
+        assert len(blocks) == text.count("```python\n")
+        assert sum(bool(block.shown) for block in blocks) == text.count("```text\n")
+        assert [block.printed for block in blocks] == [block.shown for block in blocks]
     finally:
-        if "matplotlib" in script:
+        if "matplotlib" in text:
             from matplotlib import pyplot as plt
 
             plt.close("all")
