@@ -51,8 +51,9 @@ def write_page(path: Path, kept: dict[str, Any]) -> None:
         "## The verdict",
         findings(summary),
         f"Linear classifiers ranked on {len(summary.data)} data sets, with 95% bootstrap intervals over these. One "
-        "without a figure comes last on that data set, and trees are not ranked. The second column is the difference "
-        f"of mean ranks, paired over the data sets. {nemenyi(summary)} Times are geometric means.",
+        "without a figure comes last on that data set, and trees are not ranked. Differences and the ratio of times "
+        f"are to {REFERENCE}; those of ranks are paired over the data sets. {nemenyi(summary)} "
+        "Times are geometric means.",
         standing_table(standings(summary)),
         f"![Ranks, AUC and training time]({figure.name})",
         "## The two halves",
@@ -264,16 +265,17 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def standing_table(shown: Sequence[Standing], short: bool = False) -> str:
-    """Return the table of ranks, differences and ratios; a short one has fewer columns."""
+    """Return the table of ranks, differences and ratios; a short one has fewer columns, whose titles say to whom."""
     rows = []
     for row in shown:
         rank = interval(row.rank) if row.rank else ""
         apart = interval(row.rank_difference, sign="+") if row.rank_difference else ""
         figures = [_or_dash(f"{row.difference:+.4f}", row.difference), _or_dash(f"{row.ratio:.3g}", row.ratio)]
         rows.append([row.name, rank, *([] if short else [apart]), *figures, *([] if short else [str(row.n_data)])])
-    header = ["", "mean rank", *(f"{what} {REFERENCE}" for what in ("rank minus that of", "AUC minus that of"))]
-    header.append(f"time relative to {REFERENCE}")
-    return table([*header[:2], *header[3:]] if short else [*header, "data sets"], rows)
+    header = [f"AUC minus that of {REFERENCE}", f"time relative to {REFERENCE}"]
+    if not short:
+        header = ["rank difference", "AUC difference", "time ratio", "data sets"]
+    return table(["", "mean rank", *header], rows)
 
 
 def halves_table(summary: Summary) -> str:
@@ -285,9 +287,7 @@ def halves_table(summary: Summary) -> str:
         for row in standings(summary)
         if row.rank
     ]
-    header = [
-        f"{half}: {title}" for half in parts for title in ("mean rank", f"minus that of {REFERENCE}", "AUC difference")
-    ]
+    header = [f"{half}: {title}" for half in parts for title in ("mean rank", "rank difference", "AUC difference")]
     return table(["", *header], rows)
 
 
