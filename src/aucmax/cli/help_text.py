@@ -25,7 +25,9 @@ def _show_name(argument: Any) -> None:
     """Let the help show an argument by its name alone."""
     name = argument.metavar if argument.required else f"[{argument.metavar}]"
     argument.get_usage_pieces = lambda ctx: [name]
-    argument.display_type_rich = lambda ctx: None  # for newer releases of Typer; 0.19 does not ask
+    argument.display_type_rich = lambda ctx: None
+    if hasattr(argument, "type"):  # older releases of Typer show the name of the type
+        argument.type.name = argument.metavar
 
 
 class Command(_InWords, TyperCommand):
