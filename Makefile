@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-lowest test-lowest-quick test-like-windows test-wheel test-data lint types check bench defaults variants losses algorithms which stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs constraints clean
+.PHONY: demo test test-lowest test-lowest-quick test-like-windows test-wheel test-data lint types check bench defaults variants losses algorithms which stochastic beside-c margin nystroem io papers peers tables scale scaling gpu fuzz faults docs printed constraints clean
 
 demo: $(VENV)/.installed
 	$(BIN)/aucmax demo --force
@@ -151,6 +151,10 @@ docs: $(VENV)/.installed
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -j auto docs build/site
 	$(BIN)/python docs/check_links.py build/site
 
+# Writes below the code of the pages what it prints; the tests compare it.
+printed: $(VENV)/.installed
+	$(BIN)/python docs/printed.py docs/index.md docs/start.md docs/variants.md docs/guide/*.md
+
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
@@ -160,7 +164,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 constraints:
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'
-	echo "# The exact versions that the Makefile installs; 'make constraints' writes them anew." > constraints.txt
+	echo "# The exact versions that CI and the Makefile install, with the extras dev and docs; 'make constraints' writes the newest." > constraints.txt
 	$(BIN)/python -m pip freeze --exclude-editable >> constraints.txt
 	touch $(VENV)/.installed
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markdown import replace_block
 
-from aucmax.algorithms import ALGORITHMS, PAPERS
+from aucmax.algorithms import ALGORITHMS, PAPERS, short_paper
 from aucmax.algorithms.method import Method
 
 
@@ -22,7 +22,7 @@ def row(algorithm: Method) -> str:
         name = f"`{algorithm.maker}({parameters})` ({algorithm.name})"
     documentation = inspect.getdoc(algorithm.make) or ""
     summary = "as above" if is_variant else documentation.splitlines()[0].rstrip(".")
-    authors = PAPERS[algorithm.paper].partition("), ")[0] + ")"
+    authors = short_paper(PAPERS[algorithm.paper])
     return f"| {name} | {summary} | {'yes' if algorithm.online else ''} | {authors} |"
 
 

@@ -187,7 +187,7 @@ def measure_newton(table: Table, folder: Path, n_rows: int) -> None:
                 "  peak memory, against an eighth of the rows", value, "1, within a tenth", peak < 1.1 * before
             )
             bar = f"<= {memory / 1e6:.0f} MB"
-            table.report("  within --memory, interpreter included", f"{peak / 1e6:.0f} MB", bar, peak <= memory)
+            table.report("  within `--memory`, interpreter included", f"{peak / 1e6:.0f} MB", bar, peak <= memory)
 
 
 def newton(warm_up: Path, path: Path, memory: int, loss: str) -> tuple[list[float], int, float, float, int]:
@@ -228,7 +228,7 @@ def measure_memory(table: Table, folder: Path, n_small: int, growth: int) -> Non
             table.report(
                 f"peak memory, {suffix} of {sizes}, {name}", value, "1, within a tenth", peaks[1] < 1.1 * peaks[0]
             )
-            table.report("  within --memory 1GiB", f"{max(peaks) / 1e6:.0f} MB", "<= 1074 MB", max(peaks) <= MEMORY)
+            table.report("  within `--memory 1GiB`", f"{max(peaks) / 1e6:.0f} MB", "<= 1074 MB", max(peaks) <= MEMORY)
         for path in paths:
             path.unlink()
 

@@ -256,7 +256,7 @@ def page(saved: dict[str, Any]) -> str:
 def write(path: Path, saved: dict[str, Any]) -> None:
     """Write the table between the marks of a page, which is made if it is not there."""
     if not path.exists():
-        path.write_text("<!-- gpu -->\n<!-- end gpu -->\n")
+        path.write_text("<!-- gpu -->\n<!-- end gpu -->\n", encoding="utf-8")
     replace_between(path, "<!-- gpu -->", "<!-- end gpu -->", page(saved))
 
 

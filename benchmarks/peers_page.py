@@ -51,8 +51,9 @@ def write_page(path: Path, kept: dict[str, Any]) -> None:
         "## The verdict",
         findings(summary),
         f"Linear classifiers ranked on {len(summary.data)} data sets, with 95% bootstrap intervals over these. One "
-        "without a figure comes last on that data set, and trees are not ranked. The second column is the difference "
-        f"of mean ranks, paired over the data sets. {nemenyi(summary)} Times are geometric means.",
+        "without a figure comes last on that data set, and trees are not ranked. Differences and the ratio of times "
+        f"are to {REFERENCE}; those of ranks are paired over the data sets. {nemenyi(summary)} "
+        "Times are geometric means.",
         standing_table(standings(summary)),
         f"![Ranks, AUC and training time]({figure.name})",
         "## The two halves",
@@ -124,15 +125,16 @@ def place(summary: Summary) -> str:
     else:
         head += f"place {number} of {len(linear)} linear classifiers; the best is {next_one.name} with "
         head += f"{interval(next_one.rank)}."
-    return f"{head} {clearness(own, baseline)}"
+    return f"{head} {clearness(own, baseline, told=next_one is baseline)}"
 
 
-def clearness(own: Standing, baseline: Standing) -> str:
-    """Return whether the intervals overlap, and the interval of the difference."""
+def clearness(own: Standing, baseline: Standing, told: bool = False) -> str:
+    """Return whether the intervals overlap, and that of the difference; `told`: the last sentence was on both."""
     overlap = own.rank.low <= baseline.rank.high and baseline.rank.low <= own.rank.high
     verb = "overlaps with" if overlap else "is clear of"
+    other = "that one" if told else f"that of {BASELINE}, {interval(baseline.rank)}"
     return (
-        f"Its interval {verb} that of {BASELINE}, {interval(baseline.rank)}; "
+        f"Its interval {verb} {other}; "
         f"the paired difference of their ranks is {interval(baseline.rank_difference, sign='+')}."
     )
 
@@ -263,16 +265,17 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def standing_table(shown: Sequence[Standing], short: bool = False) -> str:
-    """Return the table of ranks, differences and ratios; a short one has fewer columns."""
+    """Return the table of ranks, differences and ratios; a short one has fewer columns, whose titles say to whom."""
     rows = []
     for row in shown:
         rank = interval(row.rank) if row.rank else ""
         apart = interval(row.rank_difference, sign="+") if row.rank_difference else ""
         figures = [_or_dash(f"{row.difference:+.4f}", row.difference), _or_dash(f"{row.ratio:.3g}", row.ratio)]
         rows.append([row.name, rank, *([] if short else [apart]), *figures, *([] if short else [str(row.n_data)])])
-    header = ["", "mean rank", *(f"{what} {REFERENCE}" for what in ("rank minus that of", "AUC minus that of"))]
-    header.append(f"time relative to {REFERENCE}")
-    return table([*header[:2], *header[3:]] if short else [*header, "data sets"], rows)
+    header = [f"AUC minus that of {REFERENCE}", f"time relative to {REFERENCE}"]
+    if not short:
+        header = ["rank difference", "AUC difference", "time ratio", "data sets"]
+    return table(["", "mean rank", *header], rows)
 
 
 def halves_table(summary: Summary) -> str:
@@ -284,9 +287,7 @@ def halves_table(summary: Summary) -> str:
         for row in standings(summary)
         if row.rank
     ]
-    header = [
-        f"{half}: {title}" for half in parts for title in ("mean rank", f"minus that of {REFERENCE}", "AUC difference")
-    ]
+    header = [f"{half}: {title}" for half in parts for title in ("mean rank", "rank difference", "AUC difference")]
     return table(["", *header], rows)
 
 

@@ -17,8 +17,9 @@ factors), and the classes are Gaussian with a best AUC of 0.86. Sparse rows are 
 frequencies decrease as 1/rank, weighted like words (tf-idf) and scaled to length 1. LogisticRegression uses the columns
 unscaled; the other methods scale them, and their times include that. OPAUCr is OPAUC with sketches of 50 columns.
 
-Results are saved after each fit, and a stopped run can be resumed; --fresh measures everything again. --quick measures
-small sizes only and saves no results, unless --results names a file. --write writes the page and its figures.
+Results are saved after each fit, and a stopped run can be resumed; `--fresh` measures everything again. `--quick`
+measures small sizes only and saves no results, unless `--results` names a file. `--write` writes the page and its
+figures.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ def make(method: str) -> Any:
 def high_water() -> int:
     """Return the most bytes that this process has held since `lower_water`, or ever."""
     with suppress(OSError):
-        status = Path("/proc/self/status").read_text()
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
         return 1024 * int(status.partition("VmHWM:")[2].split()[0])
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
@@ -207,7 +208,7 @@ def lower_water() -> None:
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)  # a fit could use such memory without raising the mark
     with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
 
 
 def measure(folder: Path, method: str, limit: float) -> Cell:

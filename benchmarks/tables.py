@@ -10,7 +10,7 @@ linear model has the same table, with categories one-hot and the mean for missin
 split, with one thread; its time is that of the processor, after a fit to a few rows that imports and compiles
 everything. EBM takes minutes: it runs on at most two splits of the tables and one of each other set. Each cell is saved
 to benchmarks/results/tables.json as soon as it ends: a stopped run resumes there, and the page is made from that file.
-With --untimed, for a busy machine, a cell has the AUC alone, and the time that it had before.
+With `--untimed`, for a busy machine, a cell has the AUC alone, and the time that it had before.
 
 Defaults (numbers of bins and groups, the ridges, the test for pairs) were chosen on the sets marked with a star, by the
 test AUC of these same splits, so their figures flatter; the others judge. The test for pairs was replaced once after a

@@ -181,7 +181,7 @@ def write_docstrings(found: Mapping[str, Any]) -> None:
     """Put the gains into the docstrings of the classes."""
     for cls, names in classes().items():
         path, texts = Path(inspect.getfile(cls)), gain_texts(found, names)
-        source = path.read_text()
+        source = path.read_text(encoding="utf-8")
         old = class_docstring(source, cls.__name__)
         items = [item[0] for item in ITEM.finditer(old)]
         if len(items) != len(texts):
@@ -189,7 +189,7 @@ def write_docstrings(found: Mapping[str, Any]) -> None:
         new = old
         for item, text in zip(items, texts, strict=True):
             new = new.replace(item, refill(item, text))
-        path.write_text(source.replace(old, new))
+        path.write_text(source.replace(old, new), encoding="utf-8")
 
 
 def class_docstring(source: str, name: str) -> str:

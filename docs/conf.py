@@ -34,6 +34,7 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/*.py", "auto_examples/**/*.zip"]
 default_role = "py:obj"
+smartquotes_action = "qe"  # quotes and ellipses; two hyphens begin an option and are no dash
 suppress_warnings = ["config.cache"]  # the classes of sphinx-gallery's configuration cannot be pickled
 
 # Markdown
@@ -84,6 +85,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "aucmax"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False

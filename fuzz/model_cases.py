@@ -75,7 +75,7 @@ def original(name: str) -> bytes:
             chosen = {key: value for key, value in small.items() if key in known}
             model = ALGORITHMS[name](**chosen | ({"rank": None} if name == "OPAUC" else {}))
     model.fit(FRAME if name in OF_TABLES else X, Y)
-    training = {"file": "train.csv", "format": "csv", "n_rows": 40, "n_positive": 20}
+    training = {"data": "train.csv", "format": "csv", "n_samples": 40, "n_positive": 20}
     spreads = np.ones(model[-1].n_features_in_) if name == "table" else X.std(axis=0)
     notes = {"training": training, "target": "y", "spreads": spreads}
     path = os.path.join(FOLDER, "original")

@@ -65,7 +65,9 @@ def test_shell_commands(page, tmp_path, monkeypatch):
                 main(shlex.split(command, comments=True)[1:])
             assert leaving.value.code == 0, command
     assert Path("report.html").exists()
-    assert "predict" not in page or Path("scores.csv").read_text(encoding="utf-8").startswith("score,probability")
+    assert "predict" not in page or Path("scores.csv").read_text(encoding="utf-8").startswith(
+        "score_malignant,probability_malignant"
+    )
 
 
 def test_the_commands_are_targets_of_the_makefile():

@@ -13,6 +13,7 @@ import pytest
 import which_one
 from _ext.names import add_links, find_name
 from check_links import check_site
+from printed import run_blocks
 
 import aucmax
 
@@ -35,7 +36,7 @@ def test_no_page_with_code_is_left_out():
     languages = {
         each for path in written for each in re.findall(r"^ *```(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    assert languages == {"python", "sh"}
+    assert languages == {"python", "sh", "text"}
 
 
 def test_no_page_with_commands_is_left_out():
@@ -49,17 +50,42 @@ def test_no_page_with_commands_is_left_out():
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=names_of(WITH_CODE))
-def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
-    """The blocks of a page are one script."""
+def test_the_code_of_a_page_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
+    """The blocks of a page are one script, and the page shows what they print."""
     monkeypatch.chdir(tmp_path)
-    script = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE))
+    text = page.read_text(encoding="utf-8")
     try:
-        exec(compile(script, page.name, "exec"), {})
+        blocks = run_blocks(text, page.name)
+        assert len(blocks) == text.count("```python\n")
+        assert sum(bool(block.shown) for block in blocks) == text.count("```text\n")
+        assert [block.printed for block in blocks] == [block.shown for block in blocks]
     finally:
-        if "matplotlib" in script:
+        if "matplotlib" in text:
             from matplotlib import pyplot as plt
 
             plt.close("all")
+
+
+def test_options_are_written_as_code():
+    """Else two hyphens become a dash on the site, and nobody can copy the option."""
+    pages = [
+        *DOCS.glob("*.md"),
+        *(DOCS / "guide").glob("*.md"),
+        *(DOCS / "papers").glob("*.md"),
+        *DOCS.parent.glob("*.md"),
+    ]
+    assert len(pages) > 40
+    plain = {}
+    for page in pages:
+        text = re.sub(
+            r"^ *```.*?^ *```|<!--.*?-->|``.*?``|`[^`]*`",
+            "",
+            page.read_text(encoding="utf-8"),
+            flags=re.DOTALL | re.MULTILINE,
+        )
+        if found := re.findall(r"(?<![\w-])--[a-z][\w-]*", text):
+            plain[page.name] = found
+    assert plain == {}
 
 
 def test_formulas_name_tests_that_are_there():
@@ -116,6 +142,13 @@ def test_the_reference_has_every_attribute_of_a_fitted_estimator(name):
     attributes = {each for each in dir(fitted) if each.endswith("_") and not each.startswith("_")}
     assert len(attributes) > 1
     assert attributes - set(re.findall(r"\b[a-z]\w*_\b", section)) == set()
+
+
+@pytest.mark.parametrize("name", [name for name in aucmax.__all__ if inspect.isclass(getattr(aucmax, name))])
+def test_attributes_and_parameters_are_described_where_they_are(name):
+    """A reader of the reference is not sent to another class for what an attribute or a parameter is."""
+    text = inspect.getdoc(getattr(aucmax, name)).partition("\nSee Also\n---")[0].partition("\nNotes\n---")[0]
+    assert re.findall(r"^\s*as in\b.*|.* : as in .*|^\s*See :class:.*", text, re.MULTILINE | re.IGNORECASE) == []
 
 
 # Links to the reference

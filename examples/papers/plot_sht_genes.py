@@ -43,12 +43,20 @@ fits = {
     'AUCClassifier(penalty="l1")': [AUCClassifier(penalty="l1", alpha=alpha).fit(X, y) for alpha in alphas],
 }
 
+# SHT-AUC often keeps the same columns as the search: its wide line and open squares stay visible around the other's.
+styles = {
+    "SHTAUC": {"marker": "s", "markersize": 11, "markerfacecolor": "none", "linewidth": 6, "alpha": 0.55},
+    "AUCClassifier(n_nonzero=k)": {"marker": "o", "markersize": 4},
+    'AUCClassifier(penalty="l1")': {"marker": "^", "linestyle": "--"},
+}
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", sharex=True)
 for name, models in fits.items():
     kept = [model for model in models if 2 <= np.count_nonzero(model.coef_) <= 100]
     n_weights = [np.count_nonzero(model.coef_) for model in kept]
-    left.plot(n_weights, [roc_auc(y_test, model.decision_function(X_test)) for model in kept], "o-", label=name)
-    right.plot(n_weights, [support_f1(model, support) for model in kept], "o-", label=name)
+    left.plot(
+        n_weights, [roc_auc(y_test, model.decision_function(X_test)) for model in kept], label=name, **styles[name]
+    )
+    right.plot(n_weights, [support_f1(model, support) for model in kept], label=name, **styles[name])
 for ax, what in ((left, "AUC on new rows"), (right, "F1 of the columns found")):
     ax.axvline(len(support), color="0.6", linestyle=":")
     ax.set(xscale="log", xlabel="nonzero weights", ylabel=what)

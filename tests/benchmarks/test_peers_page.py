@@ -170,9 +170,12 @@ def test_the_place_is_computed():
     assert f"place 2 of 2 linear classifiers; the best is {BASELINE} with 1.0 (1.0 to 1.0)." in lost
     won = peers_page.place(summary_of({"two": AUCS["two"]}))
     assert f"the best of 2 linear classifiers; next is {BASELINE} with 2.0 (2.0 to 2.0)." in won
-    assert f"is clear of that of {BASELINE}" in won
+    assert "Its interval is clear of that one; " in won
     both = peers_page.place(summary_of(AUCS))
-    assert f"overlaps with that of {BASELINE}, 1.5 (1.0 to 2.0)" in both
+    assert "Its interval overlaps with that one; " in both
+    assert both.count("1.5 (1.0 to 2.0)") == 2, "once for each of the two"
+    own, other = (row for row in peers_summary.standings(summary_of(AUCS)) if row.rank)
+    assert f"overlaps with that of {BASELINE}, 1.5 (1.0 to 2.0); " in peers_page.clearness(own, other)
     assert "is +0.0 (-1.0 to +1.0)." in both
 
 

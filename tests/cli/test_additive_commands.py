@@ -49,7 +49,7 @@ def test_the_model_reads_the_original_frame(run, model, folder):
     assert (np.diff(curve) >= 0).all()
     status, out, _ = run("predict", model, folder / "train.csv", "--proba")
     assert status == 0
-    found = [float(row["score"]) for row in csv.DictReader(out.splitlines())]
+    found = [float(row["score_1"]) for row in csv.DictReader(out.splitlines())]
     np.testing.assert_allclose(found, pipeline.decision_function(FRAME), rtol=1e-12)
 
 

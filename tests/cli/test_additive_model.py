@@ -12,7 +12,7 @@ RNG = np.random.default_rng(0)
 Y = np.arange(80) % 2
 FRAME = pandas.DataFrame({"age": RNG.integers(20, 60, 80) + 9 * Y, "dose": RNG.random(80)})
 AS_MANY = pandas.DataFrame({"same": np.ones(80), "also": np.ones(80)})  # a constant column has one cell
-NOTES = {"training": {"file": "t.csv", "n_rows": 80, "n_positive": 40}, "spreads": np.ones(2)}
+NOTES = {"training": {"data": "t.csv", "n_samples": 80, "n_positive": 40}, "spreads": np.ones(2)}
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_rows_are_scored_by_name(run, model, tmp_path):
     options = ["--json", "--report", tmp_path / "report.html"]
     status, out, err = run("evaluate", tmp_path / "model", tmp_path / "rows.csv", *options)
     assert (status, err) == (0, "")
-    assert json.loads(out)["auc"]["auc"] == pytest.approx(model.score(FRAME, Y))
+    assert json.loads(out)["auc"] == pytest.approx(model.score(FRAME, Y))
 
 
 def test_a_gap_is_a_gap(run, model, tmp_path):

@@ -115,15 +115,15 @@ def test_the_default_fit_is_that_of_the_classifier(run, folder, tmp_path):
     status, out, err = run("fit", folder / "train.libsvm", "-o", tmp_path / "model.safetensors", *arguments)
     assert (status, err) == (0, "")
     told, clf = json.loads(out), AUCClassifier().fit(X[TRAIN], Y[TRAIN])
-    assert told["algorithm"] == "AUCClassifier"
+    assert told["method"] == "AUCClassifier"
     assert told["fitted"]["loss"] == clf.loss_
     assert told["fitted"]["cross_validated_auc"] == pytest.approx(clf.blend_auc_)
     names = {"loss": "loss", "standardize": "standardize", "alpha": "alpha", "share": "share", "auc": HELD_OUT}
     for name, key in names.items():
         values = [member[key] for member in told["blend"]]
         assert values == (pytest.approx(clf.blend_[name]) if name != "loss" else clf.blend_[name].tolist())
-    assert told["test"]["auc"]["auc"] == pytest.approx(clf.score(X[TEST], Y[TEST]))
-    assert told["test"]["n_rows"] == 169
+    assert told["test"]["auc"] == pytest.approx(clf.score(X[TEST], Y[TEST]))
+    assert told["test"]["n_samples"] == 169
     assert told["training"]["by_blocks"] is False
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"{clf.score(X[TEST], Y[TEST]):.4f}"[:5] in page
@@ -242,7 +242,7 @@ def test_a_kernel_pipeline_is_fitted_kept_and_used(run, folder, tmp_path):
     assert run("fit", folder / "train.csv", "--target", "diagnosis", "--algorithm", "NPSAM", "-o", model, "-q")[0] == 0
     status, out, _ = run("evaluate", model, folder / "test.csv", "--json")
     assert status == 0
-    assert json.loads(out)["auc"]["auc"] > 0.9
+    assert json.loads(out)["auc"] > 0.9
     assert "KMeansNystroem + PSAM" in run("inspect", model)[1]
 
 
@@ -284,7 +284,7 @@ def test_one_of_many_labels_against_the_others(run, tmp_path):
     expected = AUCClassifier(alpha=1.0).fit(digits, y == 8).score(digits, y == 8)
     status, out, _ = run("evaluate", model, tmp_path / "digits.npz", "--json")
     assert status == 0
-    assert json.loads(out)["auc"]["auc"] == pytest.approx(expected)
+    assert json.loads(out)["auc"] == pytest.approx(expected)
     assert load_model(model).classes_.tolist() == ["other", "8"]
 
 
@@ -392,7 +392,7 @@ def test_a_row_of_weight_two_is_two_rows(run, weighted, tmp_path):
     # A file that has weights and groups is scored without them.
     scores = X[TRAIN] @ clf.coef_[0] + clf.intercept_[0]
     told = json.loads(run("evaluate", tmp_path / "csv", path, "--json")[1])
-    assert told["auc"]["auc"] == pytest.approx(roc_auc(1 - Y[TRAIN], scores))
+    assert told["auc"] == pytest.approx(roc_auc(1 - Y[TRAIN], scores))
     told = [float(line) for line in run("predict", tmp_path / "csv", path)[1].splitlines()[1:]]
     np.testing.assert_allclose(told, scores, rtol=1e-9)
 
@@ -458,12 +458,14 @@ def test_predict_writes_scores_probabilities_and_labels(run, folder, tmp_path):
     status, out, err = run("predict", folder / "csv.safetensors", folder / "test.csv", "--proba", "--labels")
     assert (status, err) == (0, "")
     header, *lines = out.splitlines()
-    assert header == "score,probability,label"
+    assert header == "score_malignant,probability_malignant,label"
     with pytest.warns(UserWarning, match="feature names"):
         scores = model.decision_function(X[TEST])
     told = [line.split(",") for line in lines]
     np.testing.assert_allclose([float(line[0]) for line in told], scores, rtol=1e-12)
     assert [line[2] for line in told] == np.where(scores > 0, "malignant", "benign").tolist()
+    is_malignant = Y[TEST] == 0
+    assert roc_auc(is_malignant, [float(line[1]) for line in told]) > 0.9, "larger for the class that the header names"
     run(
         "predict", folder / "csv.safetensors", folder / "test.csv", "--proba", "--labels", "-o", tmp_path / "scores.csv"
     )
@@ -491,8 +493,8 @@ def test_inspect_shows_what_the_file_holds(run, folder):
     assert sorted(sum(line.startswith(name + " ") for line in out.splitlines()) for name in NAMES) == [1] * 27 + [2] * 3
     values = json.loads(run("inspect", folder / "csv.safetensors", "--json")[1])
     assert values["classes"] == {"negative": "benign", "positive": "malignant"}
-    assert values["training"]["n_rows"] == 400
-    assert values["n_columns"] == 30
+    assert values["training"]["n_samples"] == 400
+    assert values["n_features"] == 30
     model = load_model(folder / "csv.safetensors")
     largest = NAMES[int(np.argmax(np.abs(model[-1].coef_[0] * X[TRAIN].std(axis=0))))]
     assert next(iter(values["weights"])) == largest
@@ -521,7 +523,8 @@ def test_compare_tells_what_the_engine_finds(run, folder, tmp_path):
     (told,) = json.loads(out)["comparisons"]
     expected = compare(X[TRAIN], Y[TRAIN], split_names(methods), n_splits=3, n_repeats=2).to_dict()
     for row, known in zip(told["methods"], expected["methods"], strict=True):
-        assert (row["method"], row["auc"], row["pvalue"]) == (known["method"], known["auc"], known["pvalue"])
+        assert (row["method"], row["pvalue"]) == (known["method"], known["pvalue"])
+        assert [split["auc"] for split in row["splits"]] == [split["auc"] for split in known["splits"]]
     assert (tmp_path / "report.html").exists()
     status, out, _ = run("compare", folder / "train.libsvm", folder / "test.libsvm", *arguments[:-2])
     assert status == 0
@@ -534,7 +537,7 @@ def test_algorithms_lists_the_registry(run):
 
     status, out, _ = run("algorithms")
     assert status == 0
-    told = {row["name"] for row in json.loads(run("algorithms", "--json")[1])["methods"]}
+    told = {row["method"] for row in json.loads(run("algorithms", "--json")[1])["methods"]}
     for name in ALGORITHMS:
         assert name in out
         assert name in told
@@ -662,7 +665,7 @@ def test_minus_is_standard_output(run, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     status, out, _ = run("predict", folder / "libsvm.safetensors", folder / "test.libsvm", "-o", "-")
     assert status == 0
-    assert out.startswith("score\n")
+    assert out.startswith("score_1\n")
     assert os.listdir() == []
 
 
@@ -855,7 +858,7 @@ def test_a_full_disk_leaves_the_old_file_whole(folder, tmp_path):
 def test_the_installed_command_and_a_reader_that_leaves(folder):
     command = f"{sys.executable} -m aucmax predict {folder}/libsvm.safetensors {folder}/train.libsvm | head -n 1"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True)
-    assert done.stdout == "score\n"
+    assert done.stdout == "score_1\n"
     assert done.stderr == ""
 
 

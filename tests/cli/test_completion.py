@@ -1,6 +1,7 @@
 """What the Tab key offers, and the help."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -35,8 +36,18 @@ def test_the_algorithms_offered_are_those_of_the_registry():
 
 
 @pytest.mark.parametrize("command", ["", *make_group().commands])
-def test_the_help_shows_no_type_for_flags(run, command):
+def test_the_help_names_values_in_words_and_shows_no_types(run, command):
     status, out, _ = run(*command.split(), "--help")
     assert status == 0
     assert "--help" in out
-    assert "bool" not in out.lower()
+    assert re.findall(r"<[a-z]\w*|\w+\[\w+\]|\b(?:TEXT|INTEGER|FLOAT|PATH|BOOLEAN)\b|\{[A-Z]", out) == []
+
+
+def test_every_option_that_takes_a_value_names_it():
+    unnamed = {
+        (name, option.name)
+        for name, command in make_group().commands.items()
+        for option in command.params
+        if not (getattr(option, "is_flag", False) or option.metavar)
+    }
+    assert unnamed == set()

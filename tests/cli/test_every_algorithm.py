@@ -52,7 +52,7 @@ def fit(run, folder, tmp_path):
         status, out, err = run("fit", folder / file, "-o", tmp_path / "m", "--force", "--json", *options)
         assert status == 0, err
         assert [line for line in err.splitlines() if "read by blocks" not in line] == []
-        assert json.loads(out)["n_columns"] == (N_CODES if name == ADDITIVE else N_FEATURES)[file]
+        assert json.loads(out)["n_features"] == (N_CODES if name == ADDITIVE else N_FEATURES)[file]
         return tmp_path / "m"
 
     return fit
@@ -70,9 +70,9 @@ def use_everywhere(run, model, rows, tmp_path):
         status, told[command], err = run(*arguments)
         assert (status, err) == (0, ""), command
     check_export(*run("export", model, "--onnx", tmp_path / "m.onnx", "--check", rows, "--force"), rows)
-    auc = json.loads(told["evaluate"])["auc"]["auc"]
+    auc = json.loads(told["evaluate"])["auc"]
     assert f"{auc:.4f}"[:5] in (tmp_path / "report.html").read_text(encoding="utf-8")
-    scores = np.array([float(row["score"]) for row in csv.DictReader(told["predict"].splitlines())])
+    scores = np.array([float(row["score_1"]) for row in csv.DictReader(told["predict"].splitlines())])
     y = np.arange(len(scores)) % 3 == 0
     positive, negative = scores[y][:, None], scores[~y]
     assert auc == pytest.approx(((positive > negative) + 0.5 * (positive == negative)).mean())

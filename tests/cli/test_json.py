@@ -1,4 +1,4 @@
-"""The keys of `--json` are words of one kind, the same in all commands, and the guide lists them."""
+"""A key of `--json` has one meaning and one type in all commands, and the guide lists it with that type."""
 
 import json
 import re
@@ -6,50 +6,114 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import dump_svmlight_file
+
+from aucmax import AUCClassifier
+from aucmax.cli.app import make_group
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
-LISTED = set(re.findall(r"`(\w+)`", GUIDE.partition("## JSON")[2].partition("\n## ")[0]))
-NAMES = {"parameters", "versions", "weights", "win_tie_loss"}  # their keys are names: of columns, say
+ROWS = re.findall(r"^\| (`.*?) \| ([a-z ]+) \|", GUIDE.partition("## JSON")[2].partition("\n## ")[0], re.MULTILINE)
+LISTED = [(key, set(types.split(" or "))) for keys, types in ROWS for key in re.findall(r"`(\w+)`", keys)]
+NAMES = {"parameters", "versions", "weights", "counts"}  # their keys are names: of columns, say
+TYPES = {str: "string", bool: "boolean", int: "number", float: "number", list: "list", dict: "object"}
+# What a stranger might call what has a name already.
+SYNONYMS = {
+    *("n_rows", "rows", "n_columns", "columns", "features", "samples", "missing", "folds", "repeats"),
+    *("name", "algorithm", "estimator", "file", "path", "dataset", "low", "high", "standard_error", "time", "times"),
+}
+STUDY = """
+paper = "OPAUC"
+label = "Table 9"
+title = "A study"
+claim = "One is better."
+[protocol]
+folds = 2
+[methods.ours]
+method = "GaussianAUC"
+[data.diabetes]
+[published]
+runs = 2
+auc = '''
+data     | ours
+diabetes | .99±.05
+'''
+"""
 
 
-def keys(value, parent=""):
-    """Yield the keys of objects, also of those inside; not those that name things of the user."""
+def gather(value, parent="", found=None):
+    """Return the types of all keys, also of objects inside; not those that name things of the user."""
+    found = {} if found is None else found
     if isinstance(value, dict) and parent not in NAMES:
-        yield from value
+        for key, inner in value.items():
+            found.setdefault(key, set()).add("null" if inner is None else TYPES[type(inner)])
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else ((parent, each) for each in value):
-            yield from keys(inner, key)
+            gather(inner, key, found)
+    return found
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
+def folder(tmp_path_factory):
+    """Return a folder with two tables, a study with its data, and a model that was saved in Python."""
+    folder = tmp_path_factory.mktemp("json")
     rng = np.random.default_rng(0)
-    lines = [f"{rng.normal() + k % 2:.3f},{'red' if rng.random() < 0.5 else 'blue'},{k % 2}\n" for k in range(60)]
-    path = tmp_path_factory.mktemp("rows") / "table.csv"
-    path.write_text("size,colour,y\n" + "".join(lines), encoding="utf-8")
-    return path
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 2)) + y[:, None]
+    for name in ("table", "other"):
+        lines = [f"{x:.3f},{'red' if rng.random() < 0.5 else 'blue'},{k}\n" for x, k in zip(X[:, 0], y, strict=True)]
+        (folder / f"{name}.csv").write_text("size,colour,y\n" + "".join(lines), encoding="utf-8")
+    dump_svmlight_file(X, y, str(folder / "diabetes"), zero_based=False)
+    (folder / "own.toml").write_text(STUDY, encoding="utf-8")
+    AUCClassifier(alpha=0.1).fit(X, y).save(folder / "python")
+    return folder
 
 
-def test_keys_are_words_that_the_guide_lists(run, table, tmp_path):
-    linear, additive = tmp_path / "linear", tmp_path / "additive"
+@pytest.fixture
+def commands(folder):
+    """Return commands that together print every key."""
+    table, other, linear, additive = (folder / name for name in ("table.csv", "other.csv", "linear", "additive"))
     of_target = ("--target", "y", "--positive", "1")
-    commands = [
-        ("fit", table, *of_target, "--test", table, "-o", linear),
+    methods = ("--methods", "GaussianAUC, GaussianError", "--folds", "2", "--repeats", "1")
+    return [
+        ("fit", table, *of_target, "--test", table, "-o", linear, "--report", folder / "fit.html"),
         ("fit", table, *of_target, "--algorithm", "AdditiveAUCClassifier", "-o", additive),
+        ("fit", table, *of_target, "--algorithm", "OPAUCrp", "-o", folder / "pipeline"),
         ("evaluate", linear, table),
         ("inspect", linear),
         ("inspect", additive),
+        ("inspect", folder / "pipeline"),
+        ("inspect", folder / "python"),
         ("inspect", table, "--target", "y"),
-        ("compare", table, *of_target, "--methods", "GaussianAUC, GaussianError", "--folds", "2", "--repeats", "1"),
-        ("scorecard", additive),
+        ("compare", table, other, *of_target, *methods),
+        ("scorecard", additive, "--test", table),
         ("algorithms",),
         ("reproduce", "--list"),
-        ("demo", "-o", tmp_path / "demo.html"),
+        ("reproduce", folder / "own.toml", "--data-dir", folder, "--no-download", "-o", folder / "kept"),
+        ("demo", "-o", folder / "demo.html"),
     ]
-    found = set()
+
+
+def test_the_guide_lists_each_key_once():
+    keys = [key for key, _ in LISTED]
+    assert len(keys) > 60
+    assert {key for key in keys if keys.count(key) > 1} == set()
+
+
+def test_every_command_with_json_has_keys_of_one_type_that_the_guide_lists(run, commands):
+    with_json = {
+        name
+        for name, command in make_group().commands.items()
+        if any("--json" in parameter.opts for parameter in command.params)
+    }
+    assert with_json == {command[0] for command in commands}
+    found, kinds = {}, dict(LISTED)
     for command in commands:
         status, out, err = run(*command, "--json")
         assert status == 0, err
-        found |= set(keys(json.loads(out)))
+        for key, types in gather(json.loads(out)).items():
+            assert types <= kinds.get(key, set()), f"{key} of aucmax {command[0]} is {types}"
+            found.setdefault(key, set()).update(types)
+    assert {key: types for key, types in found.items() if len(types - {"null"}) > 1} == {}
     assert {key for key in found if not re.fullmatch(r"[a-z][a-z0-9_]*", key)} == set()
-    assert found - LISTED == set()
+    assert set(found) & SYNONYMS == set()
+    assert set(kinds) - set(found) == set(), "the guide lists keys that no command prints"

@@ -141,7 +141,7 @@ def test_p_values_and_verdicts(data):
         assert table.corrected_pvalues[k] == pytest.approx(2 * stats.t.sf(t, df=5))
     assert table.pvalues[:2] == table.corrected_pvalues[:2] == [None, 1.0]
     assert table.verdicts == ["", "tie", "win", "win"]
-    assert [row["verdict"] for row in table.to_dict()["methods"]] == ["", "tie", "worse", "worse"], (
+    assert [row["verdict"] for row in table.to_dict()["methods"]] == [None, "tie", "worse", "worse"], (
         "of the method itself"
     )
     assert compare(X, y, methods[::-1], **FEW).verdicts[1:] == ["win", "loss", "loss"]
@@ -217,11 +217,11 @@ def test_as_json(data):
     table = compare(spied(X), y, methods, data="d", **FEW)
     (a, b) = json.loads(json.dumps(table.to_dict(), allow_nan=False))["methods"]
     assert (a["method"], b["method"]) == ("a", "b")
-    assert a["auc"] == table.auc[0].tolist()
+    assert [split["auc"] for split in a["splits"]] == table.auc[0].tolist()
     assert a["mean_auc"] == pytest.approx(table.auc[0].mean())
-    assert a["parameters"] == table.parameters[0]
+    assert [split["parameters"] for split in a["splits"]] == table.parameters[0]
     assert a["failure"] is None
-    assert b["auc"] == [None] * 6
+    assert [split["auc"] for split in b["splits"]] == [None] * 6
     assert b["mean_auc"] is b["pvalue"] is b["mean_seconds"] is None
     assert b["failure"] == table.failures["b"]
 
@@ -381,7 +381,7 @@ def test_win_tie_loss():
 
 
 def test_descriptions_are_those_of_the_documentation():
-    listed = {each.name: each for each in describe_methods()}
+    listed = {each.method: each for each in describe_methods()}
     assert list(listed) == list(METHODS)
     for name, algorithm in ALGORITHMS.items():
         if algorithm.maker == name:

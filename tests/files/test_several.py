@@ -143,11 +143,11 @@ def test_commands_take_several_files(tmp_path, run, refused):
     values = json.loads(run("evaluate", models[0], parts[0], parts[2], "--json")[1])
     rows = np.r_[0:30, 75:90]
     scores = np.array(one.splitlines()[1:], float)[rows]
-    assert values["auc"]["auc"] == pytest.approx(roc_auc(y[rows], scores))
+    assert values["auc"] == pytest.approx(roc_auc(y[rows], scores))
     assert values["data"] == f"{parts[0]} and 1 more"
     assert read_model(models[0]).notes["test"]["auc"] == values["auc"]
     found, expected = (json.loads(run("inspect", *files, "--json")[1]) for files in (parts, [tmp_path / "all.csv"]))
-    assert found == expected | {"file": f"{parts[0]} and 2 more"}
+    assert found == expected | {"data": f"{parts[0]} and 2 more"}
     assert "is a model, which is shown by itself" in refused("inspect", *parts, models[0])
     assert "part-1.csv is read by this command" in refused("fit", tmp_path / "part-*.csv", "-o", parts[1], "--force")
     assert "cannot be one of several" in refused("predict", models[0], parts[0], "-")

@@ -106,7 +106,7 @@ def test_the_state_of_other_parameters_is_refused(saved, tmp_path):
 def test_texts_of_a_file_reach_no_terminal_unescaped(run, tmp_path):
     model = AUCClassifier(alpha=1).fit(X, np.where(Y, "sick" + forging.ESCAPE, "well" + forging.ESCAPE))
     model.feature_names_in_ = np.array([f"x{j}{forging.ESCAPE}" for j in range(D)], dtype=object)
-    training = {"file": "train" + forging.ESCAPE, "n_rows": 90, "n_positive": 40}
+    training = {"data": "train" + forging.ESCAPE, "n_samples": 90, "n_positive": 40}
     save_model(model, tmp_path / "model", training=training)
     np.savez(tmp_path / "rows.npz", X=X, y=np.where(Y, "sick" + forging.ESCAPE, "well" + forging.ESCAPE))
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n", encoding="utf-8")
@@ -119,8 +119,8 @@ def test_texts_of_a_file_reach_no_terminal_unescaped(run, tmp_path):
 
 
 NOTES = {
-    "training": {"n_rows": "many", "n_positive": 1},
-    "test": {"file": "a", "n_rows": 1, "n_positive": 1, "auc": {"auc": 0.5}},
+    "training": {"n_samples": "many", "n_positive": 1},
+    "test": {"data": "a", "n_samples": 1, "n_positive": 1, "auc": 0.5},
     "classes": {"negative": [1], "positive": 2},
     "spreads": np.ones(D + 1),
     "target": 5,

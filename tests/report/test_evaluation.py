@@ -57,7 +57,7 @@ def test_thresholds_against_brute_force(rows):
 def test_measures_are_those_of_scikit_learn(rng):
     positive, scores = binormal(rng, 300, 80, 1.0, decimals=1)
     found = evaluate(positive, scores, max_fpr=0.2, confidence_level=0.9)
-    assert (found.n_rows, found.n_positive, found.max_fpr, found.confidence_level) == (380, 80, 0.2, 0.9)
+    assert (found.n_samples, found.n_positive, found.max_fpr, found.confidence_level) == (380, 80, 0.2, 0.9)
     assert found.auc == pytest.approx(roc_auc_ci(positive, scores, confidence_level=0.9))
     assert found.auc.auc == pytest.approx(roc_auc_score(positive, scores))
     assert found.partial_auc == pytest.approx(roc_auc_score(positive, scores, max_fpr=0.2))
@@ -182,7 +182,7 @@ def test_to_dict_is_json_and_leaves_the_curve_out(rng):
     table = found.to_dict()
     assert json.loads(json.dumps(table, allow_nan=False)) == table
     assert "roc" not in table
-    assert table["auc"]["low"] == found.auc.low
+    assert table["auc_low"] == found.auc.low
     assert table["best"]["tp"] == found.best.tp
     assert table["at_zero"]["recall"] == found.at_zero.recall
 

@@ -54,7 +54,7 @@ def test_it_lists_every_study(run):
     assert status == 0
     assert [line.split()[0] for line in out.splitlines()[1:]] == list_studies()
     status, out, _ = run("reproduce", "--list", "--json")
-    assert [row["name"] for row in json.loads(out)["studies"]] == list_studies()
+    assert [row["study"] for row in json.loads(out)["studies"]] == list_studies()
 
 
 def test_it_measures_saves_writes_pages_and_does_nothing_twice(run, study, tmp_path):
@@ -75,7 +75,7 @@ def test_it_measures_saves_writes_pages_and_does_nothing_twice(run, study, tmp_p
     status, again, _ = run(*arguments, "--json")
     own, whole = json.loads(again)["studies"]
     assert own["counts"] == {"agrees": 1, "better": 1, "no_data": 2}
-    assert (whole["name"], whole["agreement"]) == ("all", {"decidable": 2, "true": 0.5, "substituted": 0.5})
+    assert (whole["study"], whole["agreement"]) == ("all", {"decidable": 2, "true": 0.5, "substituted": 0.5})
     assert (tmp_path / "kept" / "own.jsonl").read_bytes() == kept, "there was nothing left to do"
 
 

@@ -123,9 +123,37 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     categories_ : list
         The levels of each category column of a dataframe; None for other columns.
 
-    intercept_, classes_, calibration_ : ndarray
-        As in :class:`AUCClassifier`; as are `loss_`, `alpha_`, `alphas_`, `cv_results_`, `blend_`, `blend_auc_` and
-        `n_iter_`, in the coordinates of the penalty.
+    intercept_ : ndarray of shape (1,)
+        The intercept. A score of zero has the base rate of the training data as its probability.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    blend_ : dict of arrays
+        The members of the blend, the largest share first: "loss", "standardize", "alpha", "share", held-out "auc",
+        "spread" and "coef", the last in the coordinates of the penalty. Only with loss="auto".
+
+    blend_auc_ : float
+        The held-out AUC of the blend. Only with loss="auto".
+
+    loss_ : str
+        The loss that was fitted; "blend" if there are several.
+
+    alpha_ : float
+        The alpha that was fitted. Not for a blend of several candidates.
+
+    alphas_ : ndarray of shape (n_alphas,)
+        The candidates for alpha, decreasing. Only after cross-validation.
+
+    cv_results_ : dict of arrays
+        AUC of each candidate on each held-out fold, with the names of :class:`sklearn.model_selection.GridSearchCV`.
+        Only after cross-validation.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` as a function of `decision_function`.
+
+    n_iter_ : int
+        Number of iterations of the solver; 1 for a direct one.
 
     n_features_in_ : int
         Number of features seen in fit.

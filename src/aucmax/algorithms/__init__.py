@@ -27,6 +27,11 @@ PAPERS = {
 }
 
 
+def short_paper(paper: str) -> str:
+    """Return the authors and the year of a paper, without its title."""
+    return paper.partition("),")[0] + ")"
+
+
 _OPAUC = {"eta0": powers(2, -12, 10), "alpha": powers(2, -10, 2)}
 _PIPELINE = of_step("opauc", _OPAUC)
 _SADDLE_STEPS = [float(zeta) for zeta in range(1, 101, 9)]

@@ -104,13 +104,59 @@ class FSAUC(StochasticClassifier):
         Number of passes that the stages are laid out for; None is `max_iter`. With `warm_start`, several fits of fewer
         passes make up one of `horizon` passes.
 
-    variant, standardize, max_iter, tol, shuffle, warm_start, random_state : as in SOLAM
-        See :class:`aucmax.SOLAM`.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
+        changed, and `coef_` is for the columns as they are.
+
+    max_iter : int, default=15
+        Number of passes of `fit` over the rows.
+
+    tol : float, default=None
+        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
+        `max_iter` passes.
+
+    shuffle : bool, default=True
+        Whether the rows are put into a new random order before each pass of `fit`.
+
+    warm_start : bool, default=False
+        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
+        same as one of 10.
+
+    random_state : int, RandomState instance or None, default=None
+        The source of the random row orders.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
-        As in :class:`aucmax.SOLAM`.
+    coef_ : ndarray of shape (1, n_features)
+        The weights.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    state_ : Stage
+        The state of the algorithm; `warm_start` continues from it.
+
+    n_iter_ : int
+        Passes made.
+
+    convergence_ : ndarray of shape (`n_iter_`,)
+        The number that `tol` is compared with, after each pass.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where X had them.
 
     See Also
     --------

@@ -159,16 +159,48 @@ class OPAUC(OnlineClassifier):
     max_iter : int, default=1
         Number of passes of `fit` over the rows.
 
-    tol, shuffle, warm_start, random_state : as in SOLAM
-        See :class:`aucmax.SOLAM`. The sketches are drawn from `random_state` too.
+    tol : float, default=None
+        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
+        `max_iter` passes.
+
+    shuffle : bool, default=True
+        Whether the rows are put into a new random order before each pass of `fit`.
+
+    warm_start : bool, default=False
+        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
+        same as one of 10.
+
+    random_state : int, RandomState instance or None, default=None
+        The source of the random row orders. The sketches are drawn from it too.
 
     Attributes
     ----------
     state_ : CovarianceState or SketchState
         The state of the algorithm; `warm_start` continues from it.
 
-    coef_, intercept_, classes_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
-        As in :class:`aucmax.SOLAM`.
+    coef_ : ndarray of shape (1, n_features)
+        The weights.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    n_iter_ : int
+        Passes made.
+
+    convergence_ : ndarray of shape (`n_iter_`,)
+        The number that `tol` is compared with, after each pass.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where X had them.
 
     See Also
     --------

@@ -29,13 +29,67 @@ class PSAM(PairSamplingClassifier):
     alpha : float, default=1e-3
         Regularisation strength, above 0: the penalty ``alpha/2 |w|^2`` to the mean loss of a pair. The paper's gamma.
 
-    eta0, regularize_every, average_every, variant, standardize, max_iter, tol, warm_start, random_state : as in ASAM
-        See :class:`aucmax.ASAM`.
+    eta0 : float, default=None
+        The step is 1 / (alpha t + 1 / eta0) after t steps; the papers' t0 is 1 / (alpha eta0). None takes 1 over the
+        mean squared distance of the pairs, and alpha^(-1/4) with variant="paper": Bottou's rule, since the papers leave
+        t0 open.
+
+    regularize_every : int, default=16
+        Number of steps between two steps of the penalty, each of which makes up for all of them: the papers' rskip.
+
+    average_every : int, default=16
+        Number of steps between two weights that are counted in the average: the papers' askip.
+
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
+        changed, and `coef_` is for the columns as they are.
+
+    max_iter : int, default=5
+        Number of passes; each takes as many steps as there are rows.
+
+    tol : float, default=None
+        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
+        `max_iter` passes.
+
+    warm_start : bool, default=False
+        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
+        same as one of 10.
+
+    random_state : int, RandomState instance or None, default=None
+        The source of the random pairs.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
-        As in :class:`aucmax.SOLAM`.
+    coef_ : ndarray of shape (1, n_features)
+        The weights.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    state_ : PairState
+        The state of the algorithm; `warm_start` continues from it.
+
+    n_iter_ : int
+        Passes made.
+
+    convergence_ : ndarray of shape (`n_iter_`,)
+        The number that `tol` is compared with, after each pass.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where X had them.
 
     See Also
     --------

@@ -167,13 +167,14 @@ class SVMPerf(RankSVM):
         Weight of the slack, above 0; that of the authors' program, `-c` with `-l 10`.
 
     standardize : bool, default=True
-        As in :class:`aucmax.BAM`.
+        Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied,
+        sparse ones stay sparse, and `coef_` is for the columns as they are.
 
     tol : float, default=1e-6
         Where Newton's method stops: the duality gap over the objective.
 
     max_iter : int, default=1000
-        As in :class:`aucmax.BAM`.
+        Limit of Newton steps.
 
     Attributes
     ----------
@@ -183,8 +184,26 @@ class SVMPerf(RankSVM):
     dual_gap_ : float
         The objective less a lower bound of its minimum.
 
-    coef_, intercept_, classes_, calibration_, n_iter_, n_features_in_, feature_names_in_
-        As in :class:`aucmax.BAM`.
+    coef_ : ndarray of shape (1, n_features)
+        The weights.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data; AUC does not depend on it.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`, fitted to the training scores.
+
+    n_iter_ : int
+        Newton steps; 1 where none was needed.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where X had them.
 
     See Also
     --------
@@ -234,8 +253,15 @@ class SVMOR(RankSVM):
     C : float, default=10.0
         Weight of the loss, above 0.
 
-    standardize, tol, max_iter : bool, float, int
-        As in :class:`aucmax.SVMPerf`.
+    standardize : bool, default=True
+        Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied,
+        sparse ones stay sparse, and `coef_` is for the columns as they are.
+
+    tol : float, default=1e-6
+        Where Newton's method stops: the duality gap over the objective.
+
+    max_iter : int, default=1000
+        Limit of Newton steps.
 
     Attributes
     ----------
@@ -245,8 +271,26 @@ class SVMOR(RankSVM):
     dual_gap_ : float
         The objective less a lower bound of its minimum.
 
-    coef_, intercept_, classes_, calibration_, n_iter_, n_features_in_, feature_names_in_
-        As in :class:`aucmax.BAM`.
+    coef_ : ndarray of shape (1, n_features)
+        The weights.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data; AUC does not depend on it.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`, fitted to the training scores.
+
+    n_iter_ : int
+        Newton steps; 1 where none was needed.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where X had them.
 
     See Also
     --------

@@ -227,8 +227,29 @@ class SPDAM(StochasticClassifier):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, state_, n_iter_, calibration_, n_features_in_, feature_names_in_
-        As in :class:`aucmax.SOLAM`.
+    coef_ : ndarray of shape (1, n_features)
+        The weights.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    state_ : PrimalDualState
+        The state of the algorithm; `warm_start` continues from it.
+
+    n_iter_ : int
+        Passes made.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where X had them.
 
     convergence_ : ndarray of shape (`n_iter_`,)
         The relative duality gap after each pass.

@@ -39,20 +39,65 @@ class StoIHT(BlockThresholdingClassifier):
         uses the same share of the curvature as :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
 
     n_blocks : int, default=None
-        As in :class:`aucmax.SHTAUC`.
+        Number of blocks that the rows are cut into, at most one a row; a pass makes one step for each. The paper's
+        values are 1 to 10. None takes as many, up to 10, as leave each block ten rows of the rarer class for each
+        column: blocks that are smaller disagree on which columns matter. With variant="paper" it is 1.
 
     eta0 : float, default=None
         The step; None takes one over the restricted smoothness, which is found on the way, and 1 with variant="paper":
         the papers give no number.
 
-    variant, standardize, max_iter, tol, warm_start, random_state : as in SHTAUC
-        See :class:`aucmax.SHTAUC`.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
+        changed, and `coef_` is for the columns as they are.
+
+    max_iter : int, default=20
+        Number of passes of `fit` over the rows.
+
+    tol : float, default=None
+        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
+        `max_iter` passes.
+
+    warm_start : bool, default=False
+        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
+        same as one of 10.
+
+    random_state : int, RandomState instance or None, default=None
+        The source of the random blocks; with one block, nothing is random.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
-        As in :class:`aucmax.SHTAUC`. The intercept of the logistic loss is in `state_`; `intercept_` is the threshold
-        of all classifiers here.
+    coef_ : ndarray of shape (1, n_features)
+        The weights, `n_nonzero` of which are not zero.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data. The intercept of the logistic
+        loss is in `state_`.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    state_ : ThresholdState
+        The state of the algorithm; `warm_start` continues from it.
+
+    n_iter_ : int
+        Passes made.
+
+    convergence_ : ndarray of shape (`n_iter_`,)
+        The number that `tol` is compared with, after each pass.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where X had them.
 
     See Also
     --------

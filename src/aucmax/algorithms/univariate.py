@@ -276,8 +276,26 @@ class UniSqu(UnivariateClassifier):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, state_, calibration_, n_features_in_, feature_names_in_
-        As in :class:`aucmax.SOLAM`.
+    coef_ : ndarray of shape (1, n_features)
+        The weights.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    state_ : UnivariateState
+        The state of the algorithm; `warm_start` continues from it.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where X had them.
 
     n_iter_ : int
         Passes made, or iterations of the exact solver.
@@ -337,13 +355,77 @@ class UniExp(UnivariateClassifier):
 
     Parameters
     ----------
-    alpha, solver, eta0, average, variant, standardize, max_iter, tol, shuffle, warm_start, random_state : as in UniSqu
-        See :class:`aucmax.UniSqu`.
+    alpha : float, default=None
+        Regularisation strength, above 0. None is 1e-2, and no penalty with variant="paper" and "sgd".
+
+    solver : {"sgd", "exact"}, default="sgd"
+        "sgd" passes over single rows and has `partial_fit`. "exact" goes to the minimiser, from the moments of the
+        classes or, for Uni-Exp and Uni-Log, by Newton's method; it uses none of the parameters below but
+        `standardize`.
+
+    eta0 : float, default=None
+        The step on row t is eta0 / sqrt(t); None takes steps from the data. Rows that are longer or rarer than others
+        never overshoot, whatever it is. With variant="paper" the step is eta0 itself, the paper's eta, and a plain
+        gradient step; None is 2^-9 then, and the paper's values are 2^-12 to 2^10.
+
+    average : bool, default=None
+        Whether the result is the average of the weights over all steps, in which step t weighs t, or the last ones.
+        None is True, and False with variant="paper".
+
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
+        changed, and `coef_` is for the columns as they are.
+
+    max_iter : int, default=15
+        Number of passes of `fit` over the rows.
+
+    tol : float, default=None
+        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
+        `max_iter` passes.
+
+    shuffle : bool, default=True
+        Whether the rows are put into a new random order before each pass of `fit`.
+
+    warm_start : bool, default=False
+        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
+        same as one of 10.
+
+    random_state : int, RandomState instance or None, default=None
+        The source of the random row orders.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
-        As in :class:`aucmax.UniSqu`.
+    coef_ : ndarray of shape (1, n_features)
+        The weights.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    state_ : UnivariateState
+        The state of the algorithm; `warm_start` continues from it.
+
+    n_iter_ : int
+        Passes made, or iterations of the exact solver.
+
+    convergence_ : ndarray of shape (`n_iter_`,)
+        The number that `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that
+        at 0.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where X had them.
 
     See Also
     --------
@@ -380,13 +462,77 @@ class UniLog(UnivariateClassifier):
 
     Parameters
     ----------
-    alpha, solver, eta0, average, variant, standardize, max_iter, tol, shuffle, warm_start, random_state : as in UniSqu
-        See :class:`aucmax.UniSqu`.
+    alpha : float, default=None
+        Regularisation strength, above 0. None is 1e-2, and no penalty with variant="paper" and "sgd".
+
+    solver : {"sgd", "exact"}, default="sgd"
+        "sgd" passes over single rows and has `partial_fit`. "exact" goes to the minimiser, from the moments of the
+        classes or, for Uni-Exp and Uni-Log, by Newton's method; it uses none of the parameters below but
+        `standardize`.
+
+    eta0 : float, default=None
+        The step on row t is eta0 / sqrt(t); None takes steps from the data. Rows that are longer or rarer than others
+        never overshoot, whatever it is. With variant="paper" the step is eta0 itself, the paper's eta, and a plain
+        gradient step; None is 2^-9 then, and the paper's values are 2^-12 to 2^10.
+
+    average : bool, default=None
+        Whether the result is the average of the weights over all steps, in which step t weighs t, or the last ones.
+        None is True, and False with variant="paper".
+
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
+        changed, and `coef_` is for the columns as they are.
+
+    max_iter : int, default=15
+        Number of passes of `fit` over the rows.
+
+    tol : float, default=None
+        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
+        `max_iter` passes.
+
+    shuffle : bool, default=True
+        Whether the rows are put into a new random order before each pass of `fit`.
+
+    warm_start : bool, default=False
+        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
+        same as one of 10.
+
+    random_state : int, RandomState instance or None, default=None
+        The source of the random row orders.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, state_, n_iter_, convergence_, calibration_, n_features_in_, feature_names_in_
-        As in :class:`aucmax.UniSqu`.
+    coef_ : ndarray of shape (1, n_features)
+        The weights.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    state_ : UnivariateState
+        The state of the algorithm; `warm_start` continues from it.
+
+    n_iter_ : int
+        Passes made, or iterations of the exact solver.
+
+    convergence_ : ndarray of shape (`n_iter_`,)
+        The number that `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that
+        at 0.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where X had them.
 
     See Also
     --------

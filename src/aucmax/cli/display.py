@@ -11,6 +11,7 @@ from .console import make_table
 
 TOP, SHOWN = 20, 5  # weights that a report shows; columns that are left out, of a fit
 HELD_OUT = "cross_validated_auc"
+HEADLINE = ("n_samples", "n_positive", "auc", "auc_low", "auc_high", "auc_standard_error")
 TEXTS = {HELD_OUT: "cross-validated AUC", "n_nonzero": "weights not 0"}  # of keys, for people
 
 if TYPE_CHECKING:
@@ -25,11 +26,8 @@ if TYPE_CHECKING:
 
 def headline(evaluation: Evaluation) -> dict[str, Any]:
     """Return the numbers of rows, the AUC and its interval, as JSON has them."""
-    return {
-        "n_rows": evaluation.n_rows,
-        "n_positive": evaluation.n_positive,
-        "auc": evaluation.auc._asdict(),
-    }
+    values = evaluation.to_dict()
+    return {name: values[name] for name in HEADLINE}
 
 
 def describe_model(file: ModelFile) -> dict[str, Any]:
@@ -43,15 +41,15 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
     (_, model), classes = split_model(file.model), classes_of(file)
     steps = list(model) if isinstance(model, Pipeline) else [model]
     return {
-        "algorithm": " + ".join(type(step).__name__ for step in steps),
-        "parameters": repr(model) if len(steps) > 1 else json_parameters(model),
+        "method": " + ".join(type(step).__name__ for step in steps),
+        "parameters": json_parameters(model),
         "fitted": describe_fitted(model),
         "blend": describe_members(model),
         "classes": {"negative": classes.names[0], "positive": classes.names[1]},
-        "n_columns": int(model.n_features_in_),
+        "n_features": int(model.n_features_in_),
         "table": [] if reading is None else describe_columns(reading),
-        "training": file.notes.get("training") or {},
-        "test": file.notes.get("test") or {},
+        "training": file.notes.get("training") or None,
+        "test": file.notes.get("test") or None,
         "versions": file.versions,
     }
 
@@ -89,7 +87,12 @@ def describe_members(model: Any) -> list[dict[str, Any]]:
 
 
 def json_parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator; those that JSON cannot hold as text."""
+    """Return the parameters of an estimator, or of the steps of a pipeline; those that JSON cannot hold as text."""
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(model, Pipeline):
+        steps = {name: json_parameters(step) for name, step in model.steps}
+        return {f"{name}__{key}": value for name, step in steps.items() for key, value in step.items()}
     return {
         name: value if value is None or isinstance(value, bool | int | float | str | list) else repr(value)
         for name, value in model.get_params(deep=False).items()
@@ -100,24 +103,23 @@ def list_entries(file: ModelFile) -> list[tuple[str, str]]:
     """Return the description of a model, as pairs of a name and a text."""
     about = describe_model(file)
     training, test = about["training"], about["test"]
-    entries = [("model", about["algorithm"])]
+    entries = [("model", about["method"])]
     entries += list_fitted(about)
     entries.append(("classes", "{positive} (positive) against {negative}".format(**about["classes"])))
     if training:
         blocks = ", read by blocks" if training.get("by_blocks") else ""
-        rows = (
-            f"{training['n_rows']:,} rows, {training['n_positive']:,} positive, {about['n_columns']:,} columns{blocks}"
-        )
-        entries.append(("trained on", f"{training['file']}: {rows}" if "file" in training else rows))
+        rows = f"{training['n_samples']:,} rows, {training['n_positive']:,} positive"
+        rows += f", {about['n_features']:,} columns{blocks}"
+        entries.append(("trained on", f"{training['data']}: {rows}" if "data" in training else rows))
     if test:
-        entries.append(("tested on", f"{test['file']}: {test['n_rows']:,} rows, {headline_text(test)}"))
+        entries.append(("tested on", f"{test['data']}: {test['n_samples']:,} rows, {headline_text(test)}"))
     entries.append(("written by", ", ".join(f"{library} {version}" for library, version in about["versions"].items())))
     return entries
 
 
 def show_table(columns: list[dict[str, Any]]) -> list[Table]:
     """Return the table of how columns are read, as `describe_columns` lists them; nothing if there are none."""
-    rows = [(each["column"], each["kind"], f"{each['missing']:,}", each["found"]) for each in columns]
+    rows = [(each["column"], each["kind"], f"{each['n_missing']:,}", each["found"]) for each in columns]
     return [make_table("", ("column", "read as", "missing", "found"), rows, right=(2,))] if rows else []
 
 
@@ -163,7 +165,7 @@ def as_text(value: Any) -> str:
 
 def headline_text(test: dict[str, Any]) -> str:
     """Return the AUC and its interval as text."""
-    return "AUC {auc:.4f} [{low:.4f}, {high:.4f}]".format(**test["auc"])
+    return "AUC {auc:.4f} [{auc_low:.4f}, {auc_high:.4f}]".format(**test)
 
 
 def describe_fit(file: ModelFile, seconds: float, output: Path, report: Path | None) -> dict[str, Any]:
@@ -178,19 +180,19 @@ def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None
     """
     about = describe_model(file)
     training, test = about["training"], about["test"]
-    lines = [about["algorithm"] + "".join(f", {name} {text}" for name, text in list_fitted(about))]
-    share = training["n_positive"] / training["n_rows"]
+    lines = [about["method"] + "".join(f", {name} {text}" for name, text in list_fitted(about))]
+    share = training["n_positive"] / training["n_samples"]
     larger = ", the larger class: --positive names another" if share > 0.5 and not is_named else ""
     lines.append(
-        f"{training['n_rows']:,} rows, {training['n_positive']:,} of class {about['classes']['positive']} "
-        f"({share:.2%}{larger}), {about['n_columns']:,} columns; {seconds:.1f} s"
+        f"{training['n_samples']:,} rows, {training['n_positive']:,} of class {about['classes']['positive']} "
+        f"({share:.2%}{larger}), {about['n_features']:,} columns; {seconds:.1f} s"
     )
     left_out = [each["column"] for each in about["table"] if each["kind"] == "left out" and each["found"] != "as asked"]
     if left_out:
         more = f" and {len(left_out) - SHOWN:,} more" if len(left_out) > SHOWN else ""
         lines.append(f"left out: {', '.join(left_out[:SHOWN])}{more} (aucmax inspect tells why)")
     if test:
-        lines.append(f"test {headline_text(test)} on {test['n_rows']:,} rows")
+        lines.append(f"test {headline_text(test)} on {test['n_samples']:,} rows")
     return [*lines, *show_blend(about), *wrote(output, report)]
 
 
@@ -211,7 +213,7 @@ def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
         f"AUC                {auc.auc:.4f}  {level} [{auc.low:.4f}, {auc.high:.4f}] (DeLong)",
         f"partial AUC        {evaluation.partial_auc:.4f}  up to a false positive rate of {evaluation.max_fpr:g}",
         f"average precision  {evaluation.average_precision:.4f}  "
-        f"({evaluation.n_positive / evaluation.n_rows:.4f} by chance)",
+        f"({evaluation.n_positive / evaluation.n_samples:.4f} by chance)",
         f"balanced accuracy  {best.balanced_accuracy:.4f}  at best, with scores above {best.threshold:.6g} positive",
     ]
     rows = [
@@ -237,7 +239,7 @@ def show_comparison(comparison: Comparison) -> list[Any]:
                 f"{row['mean_seconds'] + row['mean_tuning_seconds']:.2f} s",
                 "" if row["pvalue"] is None else f"{row['pvalue']:.4f}",
                 "" if row["corrected_pvalue"] is None else f"{row['corrected_pvalue']:.4f}",
-                row["verdict"],
+                row["verdict"] or "",
             )
         )
     n_fits = comparison.auc.shape[1]
@@ -283,7 +285,7 @@ def fit_report(
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
     return Report(
-        title=f"{describe_model(file)['algorithm']} on {Path(data).name}",
+        title=f"{describe_model(file)['method']} on {Path(data).name}",
         note=NOTES[which] if evaluation is not None else UNSEEN,
         summary=summary,
         evaluation=evaluation,

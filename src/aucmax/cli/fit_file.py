@@ -191,9 +191,9 @@ def describe_training(
     negative, positive = counts.tolist()
     return {
         "training": {
-            "file": source.name,
+            "data": source.name,
             "format": source.format,
-            "n_rows": negative + positive,
+            "n_samples": negative + positive,
             "n_positive": positive,
             "by_blocks": by_blocks,
         },

@@ -15,18 +15,18 @@ from ..models.schemas import TOGETHER, anything, count, plain, real
 from .table_model import split_model
 
 text, absent = instance(str), instance(type(None))
-TRAINING = ("n_rows", "n_positive")
-TEST = ("file", "n_rows", "n_positive", "auc")
-AUC = ("auc", "low", "high", "standard_error")
+TRAINING = ("n_samples", "n_positive")
+AUC = ("auc", "auc_low", "auc_high", "auc_standard_error")
+TEST = ("data", "n_samples", "n_positive", *AUC)
 NOTES = fields(
     {
         "training": either(
             fields({}),
             fields(
                 {
-                    "file": text,
+                    "data": text,
                     "format": text,
-                    "n_rows": number(int, low=1),
+                    "n_samples": number(int, low=1),
                     "n_positive": count,
                     "by_blocks": instance(bool),
                 },
@@ -36,12 +36,7 @@ NOTES = fields(
         "test": either(
             fields({}),
             fields(
-                {
-                    "file": text,
-                    "n_rows": count,
-                    "n_positive": count,
-                    "auc": fields(dict.fromkeys(AUC, real), required=AUC),
-                },
+                {"data": text, "n_samples": count, "n_positive": count, **dict.fromkeys(AUC, real)},
                 required=TEST,
             ),
         ),

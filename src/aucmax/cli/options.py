@@ -12,7 +12,12 @@ Data = Annotated[
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `aucmax fit` wrote.")]
 Format = Annotated[
     Literal["libsvm", "csv", "parquet", "npz"] | None,
-    typer.Option("--format", help="By default, found from the name and the first bytes.", rich_help_panel=DATA),
+    typer.Option(
+        "--format",
+        metavar="libsvm|csv|parquet|npz",
+        help="By default, found from the name and the first bytes.",
+        rich_help_panel=DATA,
+    ),
 ]
 Target = Annotated[
     str | None,
@@ -50,7 +55,7 @@ Date = Annotated[
 ]
 NaValues = Annotated[
     list[str] | None,
-    typer.Option(metavar="TEXT", help="A further spelling of missing values.", rich_help_panel=COLUMNS),
+    typer.Option(metavar="VALUE", help="A further spelling of missing values.", rich_help_panel=COLUMNS),
 ]
 Thousands = Annotated[
     str | None,
@@ -93,7 +98,10 @@ Quiet = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.", rich_help_panel=OUTPUT)]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT)]
 Seed = Annotated[
-    int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of the random numbers.", rich_help_panel=MODEL)
+    int,
+    typer.Option(
+        "--seed", min=0, max=2**32 - 1, metavar="NUMBER", help="Seed of the random numbers.", rich_help_panel=MODEL
+    ),
 ]
 # The options about columns of tables, by the names of their arguments in `open_source`.
 OF_COLUMNS = ("drop", "identifiers", "categorical", "numeric", "date", "na_values", "thousands")
@@ -107,5 +115,11 @@ def said_of_columns(context: typer.Context) -> dict[str, Any]:
 
 Jobs = Annotated[
     int,
-    typer.Option("--jobs", min=1, help="Number of processes; times are comparable with 1 only.", rich_help_panel=MODEL),
+    typer.Option(
+        "--jobs",
+        min=1,
+        metavar="NUMBER",
+        help="Number of processes; times are comparable with 1 only.",
+        rich_help_panel=MODEL,
+    ),
 ]

@@ -114,7 +114,7 @@ class Surprises:
 def describe_columns(reading: Reading) -> list[dict[str, Any]]:
     """Return how each column is read, as JSON has it."""
     return [
-        {"column": column.name, "kind": column.kind, "missing": column.n_missing, "found": column.reason}
+        {"column": column.name, "kind": column.kind, "n_missing": column.n_missing, "found": column.reason}
         for column in reading.columns
     ]
 

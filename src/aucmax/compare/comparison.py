@@ -72,7 +72,7 @@ class SplitResult(NamedTuple):
 
 
 # How a method fares beside the first, by the verdict of the first against it.
-VERDICTS = {"win": "worse", "tie": "tie", "loss": "better", "": ""}
+VERDICTS = {"win": "worse", "tie": "tie", "loss": "better", "": None}
 
 
 class Comparison(NamedTuple):
@@ -134,13 +134,18 @@ class Comparison(NamedTuple):
                     "corrected_pvalue": self.corrected_pvalues[k],
                     "verdict": VERDICTS[self.verdicts[k]],
                     "failure": self.failures.get(name),
-                    "auc": [_or_none(value) for value in self.auc[k]],
-                    "seconds": [_or_none(value) for value in self.seconds[k]],
-                    "tuning_seconds": [_or_none(value) for value in self.tuning_seconds[k]],
-                    "parameters": self.parameters[k],
+                    "splits": self._splits(k),
                 }
             )
         return {"data": self.data, "methods": methods}
+
+    def _splits(self, k: int) -> list[dict[str, Any]]:
+        """Return what method k reached on each split, for JSON."""
+        numbers = {"auc": self.auc[k], "seconds": self.seconds[k], "tuning_seconds": self.tuning_seconds[k]}
+        return [
+            {name: _or_none(values[split]) for name, values in numbers.items()} | {"parameters": parameters}
+            for split, parameters in enumerate(self.parameters[k])
+        ]
 
 
 def compare(

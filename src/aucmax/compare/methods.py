@@ -20,10 +20,10 @@ class Description(NamedTuple):
 
     Attributes
     ----------
-    name, family : str
-        Those of the method.
-    paper : str
-        Authors, year and title of its paper; "" if it has none.
+    method, family : str
+        Its name and its family.
+    paper : str or None
+        Authors, year and title of its paper.
     online : bool
         Whether it learns from a stream.
     grid : str
@@ -32,9 +32,9 @@ class Description(NamedTuple):
         What it is, in one line.
     """
 
-    name: str
+    method: str
     family: str
-    paper: str
+    paper: str | None
     online: bool
     grid: str
     summary: str
@@ -163,8 +163,8 @@ def describe_methods() -> list[Description]:
     Examples
     --------
     >>> from aucmax.compare.methods import describe_methods
-    >>> description = next(each for each in describe_methods() if each.name == "OPAUC")
-    >>> description.name, description.family, description.online
+    >>> description = next(each for each in describe_methods() if each.method == "OPAUC")
+    >>> description.method, description.family, description.online
     ('OPAUC', 'pairwise square', True)
     >>> description.grid
     'eta0: 2^-12 to 1024 (23), alpha: 2^-10 to 4 (13)'
@@ -180,7 +180,7 @@ def _describe(method: Method) -> Description:
         summary = f"{method.maker}({', '.join(f'{name}={value!r}' for name, value in method.parameters.items())})"
     else:
         summary = _first_line(method)
-    return Description(method.name, method.family, PAPERS.get(method.paper, ""), method.online, grid, summary)
+    return Description(method.name, method.family, PAPERS.get(method.paper), method.online, grid, summary)
 
 
 def _values_as_text(values: Sequence[Any]) -> str:

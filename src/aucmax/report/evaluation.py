@@ -98,7 +98,7 @@ class Evaluation(NamedTuple):
 
     Attributes
     ----------
-    n_rows, n_positive : int
+    n_samples, n_positive : int
         Number of rows, and of positive ones.
     auc : AUCInterval
         Area under the ROC curve with DeLong's interval.
@@ -118,7 +118,7 @@ class Evaluation(NamedTuple):
         The level of the interval and of the band.
     """
 
-    n_rows: int
+    n_samples: int
     n_positive: int
     auc: AUCInterval
     partial_auc: float
@@ -137,8 +137,20 @@ class Evaluation(NamedTuple):
         content : dict
             Numbers, and dicts of them.
         """
-        parts = {"auc": self.auc._asdict(), "best": self.best.to_dict(), "at_zero": self.at_zero.to_dict()}
-        return {name: parts.get(name, value) for name, value in self._asdict().items() if name != "roc"}
+        return {
+            "n_samples": self.n_samples,
+            "n_positive": self.n_positive,
+            "auc": self.auc.auc,
+            "auc_low": self.auc.low,
+            "auc_high": self.auc.high,
+            "auc_standard_error": self.auc.standard_error,
+            "confidence_level": self.confidence_level,
+            "partial_auc": self.partial_auc,
+            "max_fpr": self.max_fpr,
+            "average_precision": self.average_precision,
+            "best": self.best.to_dict(),
+            "at_zero": self.at_zero.to_dict(),
+        }
 
 
 def evaluate(
@@ -148,9 +160,9 @@ def evaluate(
 
     Parameters
     ----------
-    positive : array-like of bool, shape (n_rows,)
+    positive : array-like of bool, shape (n_samples,)
         Which rows are positive; at least two of each class.
-    scores : array-like of shape (n_rows,)
+    scores : array-like of shape (n_samples,)
         Scores of rows that were not used in training: higher means more likely positive, above zero is called so.
     max_fpr : float in (0, 1], default=0.1
         False positive rate up to which the partial area is taken.
@@ -185,7 +197,7 @@ def evaluate(
     mask, values = mask[order], values[order]  # all measures are fastest on sorted rows
     cuts = _Cuts.of(mask[::-1], values[::-1])
     return Evaluation(
-        n_rows=len(values),
+        n_samples=len(values),
         n_positive=int(cuts.tp[-1]),
         auc=roc_auc_ci(mask, values, confidence_level=confidence_level),
         partial_auc=float(roc_auc(mask, values, max_fpr=max_fpr)),

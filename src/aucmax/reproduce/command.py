@@ -21,7 +21,7 @@ from .tables import tabulate
 
 
 def describe_studies() -> list[dict[str, str]]:
-    """Return name, paper, label and title of the studies that come with the package.
+    """Return study, paper, label and title of the studies that come with the package.
 
     Returns
     -------
@@ -37,8 +37,8 @@ def describe_studies() -> list[dict[str, str]]:
     studies = [read_study(name) for name in list_studies()]
     return [
         {
-            "name": study.name,
-            "paper": PAPERS[study.paper].partition("),")[0] + ")",
+            "study": study.name,
+            "paper": PAPERS[study.paper],
             "label": study.label,
             "title": study.title,
         }
@@ -103,7 +103,7 @@ def reproduce_studies(
     values = {
         "studies": [
             {
-                "name": name,
+                "study": name,
                 "counts": {verdict.replace(" ", "_"): n for verdict, n in counts[name].items()},
                 "agreement": agreements[name]._asdict(),
             }

@@ -6,15 +6,16 @@ from ..options import Debug, Json
 
 def algorithms(as_json: Json = False, debug: Debug = False) -> None:
     """List what can be fitted and compared."""
+    from ...algorithms import short_paper
     from ...compare.methods import describe_methods
 
     rows = describe_methods()
-    authors = [f"{head})" if end else head for head, end, _ in (r.paper.partition("),") for r in rows)]
+    authors = ["" if row.paper is None else short_paper(row.paper) for row in rows]
     table = make_table(
         "",
         ("name", "optimises", "stream", "tuned by compare", "what it is", "paper"),
         [
-            (r.name, r.family, "yes" if r.online else "", r.grid, r.summary, paper)
+            (r.method, r.family, "yes" if r.online else "", r.grid, r.summary, paper)
             for r, paper in zip(rows, authors, strict=True)
         ],
     )

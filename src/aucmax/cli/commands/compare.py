@@ -19,19 +19,27 @@ def compare(
     methods: Annotated[
         str,
         typer.Option(
-            help="Names, or 'NAME(parameter=value)', separated by commas; the first is tested against the others."
+            metavar="NAMES",
+            help="Names, or 'NAME(parameter=value)', separated by commas; the first is tested against the others.",
         ),
     ] = DEFAULT_METHODS,
     n_splits: Annotated[
-        int, typer.Option("--folds", min=2, help="Number of folds.", rich_help_panel=options.MODEL)
+        int, typer.Option("--folds", min=2, metavar="NUMBER", help="Number of folds.", rich_help_panel=options.MODEL)
     ] = 5,
     n_repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="How often the folds are drawn.", rich_help_panel=options.MODEL)
+        int,
+        typer.Option(
+            "--repeats", min=1, metavar="NUMBER", help="How often the folds are drawn.", rich_help_panel=options.MODEL
+        ),
     ] = 5,
     inner_splits: Annotated[
         int,
         typer.Option(
-            "--inner-folds", min=2, help="Number of folds that tune parameters.", rich_help_panel=options.MODEL
+            "--inner-folds",
+            min=2,
+            metavar="NUMBER",
+            help="Number of folds that tune parameters.",
+            rich_help_panel=options.MODEL,
         ),
     ] = 5,
     max_candidates: Annotated[
@@ -39,6 +47,7 @@ def compare(
         typer.Option(
             "--candidates",
             min=1,
+            metavar="NUMBER",
             help="Try at most this many candidates of a grid, evenly spaced.",
             rich_help_panel=options.MODEL,
         ),
@@ -126,10 +135,14 @@ def compare(
         write_report(report, comparison_report(found, n_splits, n_repeats))
     counts = win_tie_loss(found)
     values = {
-        "folds": n_splits,
-        "repeats": n_repeats,
+        "report": report and str(report),
+        "n_splits": n_splits,
+        "n_repeats": n_repeats,
         "comparisons": [comparison.to_dict() for comparison in found],
-        "win_tie_loss": {name: list(count) for name, count in counts.items()},
+        "win_tie_loss": [
+            {"method": name, **dict(zip(("wins", "ties", "losses"), count, strict=True))}
+            for name, count in counts.items()
+        ],
     }
     shown = [item for comparison in found for item in show_comparison(comparison)]
     if len(found) > 1:

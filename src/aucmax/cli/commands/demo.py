@@ -26,13 +26,14 @@ METHODS = (
     "LinearDiscriminantAnalysis",
     "GaussianAUC",
 )
+DATA = "scikit-learn's digits"
 N_SPLITS, N_REPEATS = 5, 2
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The report to write.", rich_help_panel=OUTPUT)] = Path(
-        "aucmax-demo.html"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The report to write.", rich_help_panel=OUTPUT)
+    ] = Path("aucmax-demo.html"),
     n_jobs: Jobs = 1,
     force: Force = False,
     quiet: Quiet = False,
@@ -47,9 +48,13 @@ def demo(
     with console.progress() as bar:
         on_progress = on_fit(bar, len(METHODS) * N_SPLITS * N_REPEATS)
         file, evaluation, scores, comparison = find_eights(n_jobs, on_progress)
-    made = fit_report(file, "scikit-learn's digits", evaluation, scores, "test")
+    made = fit_report(file, DATA, evaluation, scores, "test")
     write_report(output, made._replace(title="Which digit is an 8?", comparison=comparison))
-    values = {"report": str(output), "test": headline(evaluation), "comparisons": [comparison.to_dict()]}
+    values = {
+        "report": str(output),
+        "test": {"data": DATA, **headline(evaluation)},
+        "comparisons": [comparison.to_dict()],
+    }
     console.summary(values, *show_evaluation(file, evaluation), *show_comparison(comparison), *wrote(output))
 
 
@@ -83,14 +88,14 @@ def find_eights(
     X_train, X_test, y_train, y_test = train_test_split(digits.data, y, test_size=0.5, stratify=y, random_state=0)
     clf = AUCClassifier().fit(X_train, y_train)
     clf.feature_names_in_ = digits.feature_names
-    training = {"n_rows": len(y_train), "n_positive": int(y_train.sum())}
+    training = {"n_samples": len(y_train), "n_positive": int(y_train.sum())}
     notes = {"training": training, "classes": Classes("other", "8")._asdict(), "spreads": X_train.std(axis=0)}
     scores = X_test @ clf.coef_[0] + clf.intercept_[0]
     comparison = compare(
         digits.data,
         y,
         METHODS,
-        data="digits",
+        data=DATA,
         n_splits=N_SPLITS,
         n_repeats=N_REPEATS,
         n_jobs=n_jobs,

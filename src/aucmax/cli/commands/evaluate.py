@@ -29,7 +29,7 @@ def evaluate(
     model: ModelPath,
     data: Data,
     max_fpr: Annotated[
-        float, typer.Option(min=1e-9, max=1.0, help="Largest false positive rate of the partial AUC.")
+        float, typer.Option(min=1e-9, max=1.0, metavar="RATE", help="Largest false positive rate of the partial AUC.")
     ] = 0.1,
     format: Format = None,
     target: Target = None,
@@ -59,5 +59,6 @@ def evaluate(
     )
     if report is not None:
         write_report(report, fit_report(file, describe_paths(data), evaluation, scores, "", rows))
-    values = {"model": str(model), "data": describe_paths(data), **evaluation.to_dict()}
+    values = {"model": str(model), "data": describe_paths(data), "report": report and str(report)}
+    values |= evaluation.to_dict()
     console.result(values, *show_evaluation(file, evaluation), *wrote(report))

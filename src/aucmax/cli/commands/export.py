@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def export(
     model: ModelPath,
-    onnx: Annotated[Path, typer.Option(help="The ONNX file to write.")],
+    onnx: Annotated[Path, typer.Option(metavar="FILE", help="The ONNX file to write.")],
     check: Annotated[
         list[str] | None,
         typer.Option(metavar="DATA", help="Rows to tell on how far scores of ONNX are from ours."),

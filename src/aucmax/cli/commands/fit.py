@@ -32,7 +32,8 @@ def fit(
         typer.Argument(metavar="TRAIN...", help="Training rows, in one file or in several; - is standard input."),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The model file to write.", rich_help_panel=options.OUTPUT)
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="The model file to write.", rich_help_panel=options.OUTPUT),
     ] = Path("model.safetensors"),
     test: Annotated[
         list[str] | None,
@@ -45,6 +46,7 @@ def fit(
     algorithm: Annotated[
         str | None,
         typer.Option(
+            metavar="NAME",
             help="A published algorithm, as NAME or 'NAME(parameter=value)'; `aucmax algorithms` lists them.",
             rich_help_panel=options.MODEL,
             autocompletion=algorithm_names,
@@ -52,24 +54,34 @@ def fit(
     ] = None,
     loss: Annotated[
         LossName | None,
-        typer.Option(help="The loss; by default, auto: several are tried and blended.", rich_help_panel=options.MODEL),
+        typer.Option(
+            metavar="|".join(("auto", *FITTED)),
+            help="The loss; by default, auto: several are tried and blended.",
+            rich_help_panel=options.MODEL,
+        ),
     ] = None,
     selection: Annotated[
         Literal["blend", "best"] | None,
         typer.Option(
+            metavar="blend|best",
             help="What auto does with its candidates: blend them, or take the best; by default, blend.",
             rich_help_panel=options.MODEL,
         ),
     ] = None,
     penalty: Annotated[
-        Literal["l2", "l1", "elasticnet"] | None, typer.Option(help="By default, l2.", rich_help_panel=options.MODEL)
+        Literal["l2", "l1", "elasticnet"] | None,
+        typer.Option(metavar="l2|l1|elasticnet", help="By default, l2.", rich_help_panel=options.MODEL),
     ] = None,
     l1_ratio: Annotated[
-        float | None, typer.Option(help="Share of L1 in elasticnet.", rich_help_panel=options.MODEL)
+        float | None, typer.Option(metavar="NUMBER", help="Share of L1 in elasticnet.", rich_help_panel=options.MODEL)
     ] = None,
     alpha: Annotated[
         float | None,
-        typer.Option(help="Regularisation strength; by default, cross-validated.", rich_help_panel=options.MODEL),
+        typer.Option(
+            metavar="NUMBER",
+            help="Regularisation strength; by default, cross-validated.",
+            rich_help_panel=options.MODEL,
+        ),
     ] = None,
     n_nonzero: Annotated[
         list[int] | None,
@@ -81,7 +93,8 @@ def fit(
         ),
     ] = None,
     cv: Annotated[
-        int | None, typer.Option(min=2, help="Number of folds; by default, 5.", rich_help_panel=options.MODEL)
+        int | None,
+        typer.Option(min=2, metavar="NUMBER", help="Number of folds; by default, 5.", rich_help_panel=options.MODEL),
     ] = None,
     standardize: Annotated[
         bool | None,
@@ -147,6 +160,7 @@ def fit(
     checkpoint: Annotated[
         Path | None,
         typer.Option(
+            metavar="FILE",
             help="Read by blocks, and resume from this file after an interruption.",
             rich_help_panel=options.DATA,
         ),
@@ -267,7 +281,7 @@ def fit(
             evaluation, scores, measured = evaluate_file(
                 console, file, test, with_rows=report is not None, target=target, **layout
             )
-            file.notes["test"] = {"file": describe_paths(test), **headline(evaluation)}
+            file.notes["test"] = {"data": describe_paths(test), **headline(evaluation)}
             save_model(file.model, output, moments=moments, **file.notes)
         elif report is not None and trained.scores is not None and trained.rows is not None:
             evaluation, scores = evaluate_scores(trained.scores, trained.rows[1])

@@ -20,7 +20,9 @@ def inspect(
             help="A file that `aucmax fit` wrote, or a table: CSV or Parquet, in one file or in several.",
         ),
     ],
-    top: Annotated[int, typer.Option(min=0, help="How many weights or curves of a model to show.")] = 20,
+    top: Annotated[
+        int, typer.Option(min=0, metavar="NUMBER", help="How many weights or curves of a model to show.")
+    ] = 20,
     format: options.Format = None,
     target: options.Target = None,
     drop: options.Drop = None,
@@ -59,7 +61,7 @@ def inspect_model(path: Path, top: int, as_json: bool) -> None:
     file, size = read_model_file(path), path.stat().st_size
     weights, curves = largest_weights(file, top), list_curves(file.model)
     about = describe_model(file)
-    values = about | {"size": size, "weights": weights and dict(weights), "curves": curves}
+    values = {"model": str(path), "size": size} | about | {"weights": weights and dict(weights), "curves": curves}
     _, model = split_model(file.model)
     parameters = ", ".join(f"{name}={value!r}" for name, value in model.get_params(deep=False).items())
     entries = [("file", f"{path}, {format_bytes(size)}"), *list_entries(file), ("parameters", parameters)]
@@ -89,7 +91,7 @@ def inspect_table(context: typer.Context, paths: list[str], as_json: bool, **cho
         raise ValueError(f"{name} is {source.format}, which has no columns to show: inspect takes a model or a table.")
     check_used(context, [source.format])  # again: that of standard input is known only now
     columns = describe_columns(source.reading)
-    values = {"file": name, "target": source.target, "n_features": source.n_features, "table": columns}
+    values = {"data": name, "target": source.target, "n_features": source.n_features, "table": columns}
     labels = "no target" if source.target is None else f"target {source.target}"
     line = f"{name}: {labels}, {len(columns):,} other columns, {source.n_features:,} features"
     Console(as_json=as_json).result(values, line, *show_table(columns))

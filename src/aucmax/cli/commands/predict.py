@@ -39,7 +39,8 @@ def predict(
     model: ModelPath,
     data: Data,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="By default, standard output.", rich_help_panel=OUTPUT)
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="By default, standard output.", rich_help_panel=OUTPUT),
     ] = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Also the probability of the positive class.", rich_help_panel=OUTPUT)
@@ -61,7 +62,7 @@ def predict(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the scores of the rows of a file, as CSV: the larger, the more likely positive."""
+    """Write the scores of the rows of a file, as CSV: the larger, the likelier is the class in the header."""
     console = Console(quiet)
     output = None if output == Path("-") else output
     check_inputs([model, *data])
@@ -101,11 +102,12 @@ def prediction_lines(
 ) -> Iterator[str]:
     """Yield the lines of the output, those of one block at a time."""
     from ..read_file import naming
-    from ..score_file import without_names
+    from ..score_file import classes_of, without_names
     from ..table_model import split_model
 
     _, inner = split_model(file.model)
-    yield csv_text([[*source.kept, "score", *["probability"] * proba, *["label"] * labels]])
+    _, positive = classes_of(file).names
+    yield csv_text([[*source.kept, f"score_{positive}", *[f"probability_{positive}"] * proba, *["label"] * labels]])
     with without_names(), naming(source):
         for block in source.blocks():
             scores = inner.decision_function(block.features)

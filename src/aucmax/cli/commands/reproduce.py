@@ -29,7 +29,9 @@ def reproduce(
     data_dir: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the data sets; by default, AUCMAX_DATA. Others are downloaded.", rich_help_panel=DATA
+            metavar="FOLDER",
+            help="Folder of the data sets; by default, AUCMAX_DATA. Others are downloaded.",
+            rich_help_panel=DATA,
         ),
     ] = None,
     download: Annotated[
@@ -77,6 +79,7 @@ def reproduce(
     debug: Debug = False,
 ) -> None:
     """Measure the papers' tables and figures again, and set published and measured figures side by side."""
+    from ...algorithms import short_paper
     from ...reproduce.command import describe_studies, reproduce_studies
     from ...reproduce.store import gather_results
     from ...reproduce.study_file import list_studies, read_study
@@ -84,7 +87,8 @@ def reproduce(
     console = Console(quiet, as_json)
     if listing:
         found = describe_studies()
-        table = make_table("", ("name", "paper", "", "what it shows"), [[*row.values()] for row in found])
+        lines = [[*(row | {"paper": short_paper(row["paper"])}).values()] for row in found]
+        table = make_table("", ("name", "paper", "", "what it shows"), lines)
         console.result({"studies": found}, table)
         return
     if bool(names) == everything:

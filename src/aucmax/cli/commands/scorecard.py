@@ -1,7 +1,9 @@
 """``aucmax scorecard``: an additive model as whole numbers of points."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +11,9 @@ from ..console import Console, make_table
 from ..display import wrote
 from ..options import DATA, OUTPUT, Debug, Force, Json, ModelPath
 from ..outputs import check_inputs, check_outputs
+
+if TYPE_CHECKING:
+    from ...additive.scorecard import Entry
 
 
 def scorecard(
@@ -18,14 +23,20 @@ def scorecard(
         typer.Option(
             "--output",
             "-o",
+            metavar="FILE",
             help="Write the card as a table (.csv), SQL (.sql) or Python (.py).",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    base_score: Annotated[float, typer.Option(help="The score of a row with the base odds.")] = 600,
-    base_odds: Annotated[float, typer.Option(help="The odds of the positive class that have the base score.")] = 1,
+    base_score: Annotated[float, typer.Option(metavar="NUMBER", help="The score of a row with the base odds.")] = 600,
+    base_odds: Annotated[
+        float, typer.Option(metavar="NUMBER", help="The odds of the positive class that have the base score.")
+    ] = 1,
     points_to_double: Annotated[
-        float, typer.Option(help="The points that double these odds; below 0, higher scores mean lower odds.")
+        float,
+        typer.Option(
+            metavar="NUMBER", help="The points that double these odds; below 0, higher scores mean lower odds."
+        ),
     ] = 20,
     test: Annotated[
         list[str] | None,
@@ -56,9 +67,10 @@ def scorecard(
         raise ValueError(f"--output {output} ends with none of {', '.join(writers)}, which say what to write.")
     check_outputs({"--output": output}, force, [model, *(test or [])])
     values: dict[str, Any] = {
-        "base_points": card.base_points,
-        "points": [entry._asdict() for entry in card.table()],
+        "model": str(model),
         "output": output and str(output),
+        "base_points": card.base_points,
+        "lines": [describe_line(entry) for entry in card.table()],
     }
     shown: list[Any] = [f"{card.base_points} base points"]
     if test:
@@ -73,3 +85,8 @@ def scorecard(
         text = writers[output.suffix]()
         write_atomically(output, lambda out: out.write(text.encode()))
     console.result(values, *shown, *wrote(output))
+
+
+def describe_line(entry: Entry) -> dict[str, Any]:
+    """Return a line of a card, as JSON has it: a share of the rows is not called as that of a member of a blend."""
+    return {"column": entry.column, "values": entry.values, "points": entry.points, "sample_share": entry.share}
