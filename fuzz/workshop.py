@@ -39,8 +39,8 @@ SHORTER = {
     "OPAUC": "OPAUC(max_iter=6)",
     "SVMPerf": "SVMPerf(C=0.001, tol=0.1)",
     "SVMOR": "SVMOR(C=0.01, tol=0.1)",
-    "PairwiseDescent": "PairwiseDescent(max_iter=5)",
-    "PairwiseDescentLog": "PairwiseDescentLog(max_iter=5)",
+    "PairwiseDescent": "PairwiseDescent(tol=0.5)",
+    "PairwiseDescentLog": "PairwiseDescentLog(tol=0.5)",
 }  # than by default, where a fit reads a file hundreds of times
 # Every kind of fit that can be checkpointed.
 FITS = {
