@@ -159,6 +159,7 @@ SCHEMAS: dict[str, dict[str, Check]] = {
     **dict.fromkeys(("SelectKBest", "LimitedSelection"), SELECTION),
     **dict.fromkeys(("StandardScaler", "CheckedScaler"), SCALER),
     "Pipeline": {},
+    "CheckedPipeline": {},
 }
 # What predictions need; a stream of one class has none of these yet.
 TOGETHER = ("coef_", "intercept_", "calibration_", "classes_", "n_features_in_")
@@ -203,7 +204,7 @@ def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
     name = type(estimator).__name__
     estimator._validate_params()
     check_dicts(estimator)
-    if name == "Pipeline":
+    if hasattr(estimator, "steps"):
         check_steps(estimator.steps)
     schema = SCHEMAS[name_of(type(estimator), "estimator") or name]
     sizes: Sizes = {}
