@@ -3,22 +3,20 @@
 python fuzz/run_faults.py [--kills 200] [--rounds 20] [--write docs/reliability.md]
 
 Each round draws a fault from its seed. After it, every file must be whole, the model bitwise that of an undisturbed
-run, and no draft left. A round counts if its fault happened: a signal that came when a command had ended is no kill.
-Counts are kept in fuzz/results/faults.json: a run goes on with the next seed, after those that found something. It ends
-when there were enough kills in all, enough rounds of every fault, and a kill of every kind of fit.
+run, and no draft left; what commands say is judged by `judge` in workshop.py. A round counts if its fault happened: a
+signal that came when a command had ended is no kill. Counts are kept in fuzz/results/faults.json: a run goes on with
+the next seed, after those that found something. It ends when there were enough kills in all, enough rounds of every
+fault, and a kill of every kind of fit.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import itertools
 import json
 import os
 import random
-import resource
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,130 +25,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from aucmax import ALGORITHMS
-from aucmax.cli.fit_file import can_read_blocks
+from workshop import FITS, USES, Workshop, after_signal, begin, end, judge
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "faults.json"
-PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1  # of Linux: without it, modes of folders hold for root, too
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 MOST_LIVES = 300  # of one command that is killed again and again
 MOST_TRIES = 20  # to hit a command before it ends
 SOONER = 0.8  # so many times as long a command is left alone after it was missed
 LATER = 1.05  # and after it was killed, since the machine may have become slower
-# A script that saves a model again and again. SIGINT waits for what is imported, which would make another error of it.
-SAVE = """
-import signal, sys
-signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-import aucmax
-model = aucmax.load_model(sys.argv[1])
-signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-for _ in range(200):
-    model.save(sys.argv[2])
-"""
-SHORTER = {
-    "OPAUC": "OPAUC(max_iter=6)",
-    "SVMPerf": "SVMPerf(C=0.001, tol=0.1)",
-    "SVMOR": "SVMOR(C=0.01, tol=0.1)",
-    "PairwiseDescent": "PairwiseDescent(max_iter=5)",
-    "PairwiseDescentLog": "PairwiseDescentLog(max_iter=5)",
-}  # than by default, where a fit reads a file hundreds of times
-# Every kind of fit that can be checkpointed.
-FITS = {
-    "square loss, cross-validated": ["--loss", "squared", "--cv", "2"],
-    "logistic loss": ["--loss", "logistic", "--alpha", "0.1"],
-    "blend": ["--cv", "2"],
-    "hinge": ["--loss", "hinge", "--alpha", "0.1"],
-    "additive": ["--algorithm", "AdditiveAUCClassifier(max_bins=8)", "--loss", "squared", "--alpha", "0.1"],
-    **{name: ["--algorithm", SHORTER.get(name, name)] for name in ALGORITHMS if can_read_blocks(ALGORITHMS[name]())},
-}
-
-
-# What writes a file with a model, and the option that names the file; "save" is Python's own.
-USES = {"predict": "-o", "evaluate": "--report", "export": "--onnx", "save": ""}
-
-
-class Ended(NamedTuple):
-    """How a command ended: its status, minus the signal if one killed it, and what it said."""
-
-    status: int
-    said: str
-
-
-def begin(
-    arguments: Sequence[Any], largest_file: int | None = None, is_plain_user: bool = False
-) -> subprocess.Popen[str]:
-    """Start Python with these arguments, with a limit on the size of files or on what root may do."""
-
-    def limit() -> None:
-        for number in (signal.SIGINT, signal.SIGHUP):  # which may be ignored in the background
-            signal.signal(number, signal.SIG_DFL)
-        if is_plain_user:
-            ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)  # does nothing for other users
-        if largest_file is not None:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
-
-    command = [sys.executable, *map(str, arguments)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=limit, env=environment
-    )
-
-
-def end(process: subprocess.Popen[str]) -> Ended:
-    """Wait for a command."""
-    _, said = process.communicate(timeout=300)
-    return Ended(process.returncode, said.strip())
-
-
-class Workshop:
-    """Files to work on, and what undisturbed commands make of them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        rng = np.random.default_rng(0)
-        y = rng.random(4000) < 0.3
-        X = rng.standard_normal((len(y), 6)) + 0.5 * y[:, None] * rng.standard_normal(6)
-        rows = [" ".join(f"{j + 1}:{v:+.5f}" for j, v in enumerate(x)) for x in X]
-        self.lines = [f"{int(c)} {row}\n" for c, row in zip(y, rows, strict=True)]  # of one length
-        (folder / "train.libsvm").write_text("".join(self.lines), encoding="utf-8")
-        self.kind = ""  # of the fit of this round
-        self.whole: dict[str, bytes] = {}
-        self.seconds: dict[str, float] = {}
-
-    def fit(self, name: str, output: Path, checkpoint: Path, *data: Path) -> list[Any]:
-        """Return the arguments of a fit by blocks with a checkpoint at every block."""
-        options = ["--memory", "4MB", "--checkpoint", checkpoint, "--checkpoint-every", "0", "-q"]
-        rows = data or [self.folder / "train.libsvm"]
-        return ["-m", "aucmax", "fit", *rows, "-o", output, *options, *FITS[name]]
-
-    def prepare(self, kind: str) -> None:
-        """Run the commands of a round, undisturbed, unless that was done before.
-
-        Each runs twice, since the first run may compile kernels: kills by its time would come when a command has ended.
-        """
-        self.kind, self.model = kind, self.folder / "logistic loss.model"
-        for name in dict.fromkeys(["logistic loss", kind, *USES]):
-            if name in self.whole:
-                continue
-            output = self.folder / f"{name}.model"
-            fit = [*self.fit(name, output, self.folder / "checkpoint"), "--force"] if name in FITS else None
-            for _ in range(2):
-                begun = time.monotonic()
-                ended = end(begin(fit or self.use(name, output)))
-                assert ended.status == 0, ended
-                assert self.whole.setdefault(name, output.read_bytes()) == output.read_bytes(), f"{name}: not the same"
-                self.seconds[name] = time.monotonic() - begun
-
-    def use(self, name: str, output: Path) -> list[Any]:
-        """Return the arguments of a command that writes a file with a model, or of a script that saves the model."""
-        if name == "save":
-            return ["-c", SAVE, self.model, output]
-        rows = [] if name == "export" else [self.folder / "train.libsvm"]
-        return ["-m", "aucmax", name, self.model, *rows, USES[name], output, "--force"]
 
 
 def wait(shop: Workshop, name: str, rng: random.Random, factor: float) -> None:
@@ -182,15 +65,15 @@ def kill_fit(
         wait(shop, name, rng, SOONER**n_missed * LATER**n_kills)
         process.send_signal(number)
         ended = end(process)
+        n_kills += ended.status != 0
+        if wrong := judge(ended, 0, *after_signal(number)):
+            return Round(n_kills, f"{name}: {wrong}")
         if ended.status == 0 and n_kills:
             break
         if ended.status == 0:
             model.unlink()
             n_missed += 1
             continue
-        n_kills += 1
-        if ended.status not in (-number, 128 + number):
-            return Round(n_kills, f"{name}: ended with {ended}")
         if model.exists() and model.read_bytes() != shop.whole[name]:
             return Round(n_kills, f"{name}: a model that is not whole")
     else:
@@ -213,14 +96,14 @@ def stop_use(shop: Workshop, folder: Path, rng: random.Random) -> Round | None:
             break
     else:
         return None
-    if ended.status not in (-number, 128 + number):
-        return Round(1, f"{name}: ended with {ended} after signal {number}")
+    if wrong := judge(ended, *after_signal(number)):
+        return Round(1, f"{name}: after signal {number} {wrong}")
     if output.exists() and output.read_bytes() != shop.whole[name]:
         return Round(1, f"{name}: a file that is not whole")
     if ended.status > 0 and (left := set(os.listdir(folder)) - {output.name}):
         return Round(1, f"{name}: signal {number} left {sorted(left)}")
-    ended = end(begin(shop.use(name, output)))
-    return Round(1, f"{name}: then {ended}" if ended.status else check(folder, output, shop.whole[name]))
+    wrong = judge(end(begin(shop.use(name, output))), 0)
+    return Round(1, f"{name}: then {wrong}" if wrong else check(folder, output, shop.whole[name]))
 
 
 def fill_disk(shop: Workshop, folder: Path, rng: random.Random) -> Round:
@@ -230,8 +113,8 @@ def fill_disk(shop: Workshop, folder: Path, rng: random.Random) -> Round:
     model.write_bytes(shop.whole[name])
     arguments = [*shop.fit(name, model, folder / "checkpoint"), "--force"]
     ended = end(begin(arguments, largest_file=rng.choice([100, 1000])))
-    if ended.status != 2 or "\n" in ended.said:
-        return Round(0, f"{name}: on a full disk ended with {ended}")
+    if wrong := judge(ended, 2):
+        return Round(0, f"{name}: on a full disk {wrong}")
     return Round(0, check(folder, model, shop.whole[name]))
 
 
@@ -244,8 +127,7 @@ def lock_folder(shop: Workshop, folder: Path, rng: random.Random) -> Round:
     ended = end(begin(arguments, is_plain_user=True))
     (folder / "file").unlink()
     (folder / "locked").rmdir()  # fails if something was left there
-    wrong = "" if ended.status == 2 and "\n" not in ended.said else f"ended with {ended}"
-    return Round(0, wrong or ("" if not os.listdir(folder) else f"left {os.listdir(folder)}"))
+    return Round(0, judge(ended, 2) or ("" if not os.listdir(folder) else f"left {os.listdir(folder)}"))
 
 
 def change_between(shop: Workshop, folder: Path, rng: random.Random) -> Round | None:
@@ -263,7 +145,10 @@ def change_between(shop: Workshop, folder: Path, rng: random.Random) -> Round | 
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.1))
         process.kill()
-        if end(process).status and checkpoint.exists():
+        ended = end(process)
+        if wrong := judge(ended, 0, -signal.SIGKILL):
+            return Round(1, f"{name}: {wrong}")
+        if ended.status and checkpoint.exists():
             break
     else:
         return None
@@ -275,8 +160,8 @@ def change_between(shop: Workshop, folder: Path, rng: random.Random) -> Round | 
     else:
         change_rows(rng.choice(list(parts)), with_times=how == "rows")
     ended = end(begin(changed))
-    is_refused = ended.status == 2 and "\n" not in ended.said and checkpoint.read_bytes() == before
-    return Round(1, "" if is_refused else f"{name}: changed {how}, and it ended with {ended}")
+    wrong = judge(ended, 2) or ("" if checkpoint.read_bytes() == before else "the checkpoint was written")
+    return Round(1, f"{name}: changed {how}, and {wrong}" if wrong else "")
 
 
 # What is different when a fit is resumed; "rows without times" keep the size and the times of their file.
@@ -307,9 +192,9 @@ def run_twice(shop: Workshop, folder: Path, rng: random.Random) -> Round:
     for _ in range(2):
         processes.append(begin(shop.fit(name, model, checkpoint)))
         time.sleep(rng.uniform(0, 0.2))
-    for ended in map(end, processes):
-        if ended.status not in (0, 2) or "\n" in ended.said:
-            return Round(0, f"{name}: two processes, one ended with {ended}")
+    for ended in [end(process) for process in processes]:
+        if wrong := judge(ended, 0, 2):
+            return Round(0, f"{name}: two processes, one {wrong}")
     return Round(0, check(folder, model, shop.whole[name]))
 
 

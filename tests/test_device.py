@@ -207,7 +207,7 @@ def test_moments_that_a_device_has_no_room_for(put, data, monkeypatch):
     for error in (MemoryError("as CuPy has it"), OutOfMemoryError):
         monkeypatch.setattr("aucmax.data.device.ProductSums", lambda *_, error=error: raises(error))
         message = (
-            r"^Class moments of 4 features take 0 GB, and the products .* use solver='cg', or leave out columns\.$"
+            r"^Class moments for 4 columns take 0 GB, and the products .* use solver='cg', or leave out columns\.$"
         )
         with pytest.raises(MemoryError, match=message):
             AUCClassifier("squared", alpha=0.1).fit(*map(put, data))

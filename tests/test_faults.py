@@ -5,6 +5,7 @@ import itertools
 import json
 import random
 import signal
+import time
 
 import pytest
 import run_faults
@@ -20,9 +21,20 @@ from run_faults import (
     load,
     stop_use,
 )
+from workshop import SAVE, Ended, after_signal, begin, end, judge
 
+from aucmax import AUCClassifier
 from aucmax.cli.app import ENDING
 
+# Says something like a traceback, makes a file, and ends with an error.
+NOISY = """
+import sys, time
+print("Traceback (most recent call last):", file=sys.stderr, flush=True)
+print("ValueError: no.", file=sys.stderr, flush=True)
+open(sys.argv[2], "w").close()
+time.sleep(float(sys.argv[1]))
+sys.exit(2)
+"""
 SCRIPT = "import sys, time; time.sleep(float(sys.argv[1])); open(sys.argv[2], 'w').write('all')"
 
 
@@ -38,6 +50,59 @@ class Shop:
 
     def fit(self, name, output, checkpoint, *data):
         return self.use(name, output)
+
+
+class NoisyShop(Shop):
+    """A workshop whose only command says more than one sentence."""
+
+    def __init__(self, seconds):
+        super().__init__()
+        self.seconds = seconds
+
+    def use(self, name, output):
+        self.file = output
+        return ["-c", NOISY, self.seconds, output]
+
+    def fit(self, name, output, checkpoint, *data):
+        return self.use(name, checkpoint)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_fault_hears_a_traceback(fault, tmp_path, monkeypatch):
+    def wait(shop, *_):
+        while not shop.file.exists():
+            time.sleep(0.01)
+
+    monkeypatch.setattr(run_faults, "wait", wait)
+    is_killed = "kill" in fault or "stopped" in fault or "resuming" in fault
+    found = FAULTS[fault](NoisyShop(60 if is_killed else 0), tmp_path, random.Random(0))
+    assert "said something else than it should: Ended(status=" in found.wrong
+    assert "Traceback" in found.wrong
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(-9, ""), (0, ""), (130, "aucmax: interrupted."), (143, "aucmax: terminated."), (2, "aucmax: a: No space left.")],
+)
+def test_a_command_says_one_sentence_or_nothing(status, said):
+    assert judge(Ended(status, said), status) == ""
+    for other in ("aucmax: unexpected OSError: x (--debug shows where).", f"{said}\n{said}", "No space.", "Traceback"):
+        assert "something else" in judge(Ended(status, other), status)
+    assert "not with (1,)" in judge(Ended(status, said), 1)
+
+
+def test_the_script_that_saves_says_that_it_was_interrupted(tmp_path):
+    AUCClassifier(alpha=1).fit([[0.0], [1], [2], [3]], [0, 1, 0, 1]).save(tmp_path / "model")
+    process = begin(["-c", SAVE.replace("range(200)", "iter(int, 1)"), tmp_path / "model", tmp_path / "output"])
+    while not (tmp_path / "output").exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert judge(end(process), 130) == ""
+
+
+def test_a_signal_that_cannot_be_handled_has_one_status():
+    assert after_signal(signal.SIGKILL) == (-9,)
+    assert after_signal(signal.SIGHUP) == (-1, 129)
 
 
 @pytest.fixture

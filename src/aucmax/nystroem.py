@@ -178,11 +178,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         beside = X if on_device(X) else None
         X = self._validate_rows(X, reset=True)
         n_components = min(self.n_components, X.shape[0])
-        what, advice = (
-            f"KMeansNystroem with {n_components:,} landmarks on",
-            "take fewer landmarks, or leave out columns",
-        )
-        check_columns(X.shape[1], LANDMARK_COPIES * n_components, what, advice)
+        self.check_width(*X.shape)
         # Always computed, since it raises an error if squares overflow.
         gamma = default_gamma(in_memory(X[: min(BANDWIDTH_ROWS, X.shape[0]), :]))
         self.gamma_ = gamma if self.gamma is None else float(self.gamma)
@@ -192,6 +188,18 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         else:
             self.normalization_ = normalize_on_device(self.components_, self.gamma_, beside)
         return self
+
+    def check_width(self, n_rows: int, n_features: int) -> None:
+        """Raise a MemoryError if the landmarks of so many rows and columns would not fit into memory.
+
+        Parameters
+        ----------
+        n_rows, n_features : int
+            The sizes of X.
+        """
+        n_landmarks = min(self.n_components, n_rows)
+        what, advice = f"KMeansNystroem with {n_landmarks:,} landmarks on", "take fewer landmarks, or leave out columns"
+        check_columns(n_features, LANDMARK_COPIES * n_landmarks, what, advice)
 
     def transform(self, X: Any) -> Any:
         """Return the features of rows.

@@ -650,7 +650,7 @@ def test_a_checkpoint_is_no_licence_to_replace_another_file(run, folder, tmp_pat
     (tmp_path / "precious").write_text("precious", encoding="utf-8")
     status, _, err = run(*arguments, "-o", tmp_path / "precious")
     assert status == 2
-    assert "is the checkpoint of another fit: output was" in err
+    assert "is the checkpoint of another fit: its options differ: output " in err
     assert (tmp_path / "precious").read_text(encoding="utf-8") == "precious"
     assert run(*arguments, "-o", tmp_path / "m")[0] == 0  # the same command goes on, and replaces its own
 

@@ -134,3 +134,21 @@ def test_a_flag_is_seen():
     for text in ("raise --memory", "--na-values", "(--list)", "`aucmax reproduce --list`"):
         assert re.search(FLAG, text)
     assert not re.search(FLAG, "a -- b, ---, x--y, -q")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "text", "told"),
+    [
+        ("OPAUCr", "The state of OPAUC for 9 columns: take OPAUC.", "The state of OPAUCr for 9 columns: take OPAUCr."),
+        ("opaucr(rank=9)", "OPAUC diverged in OPAUC.csv", "OPAUCr diverged in OPAUC.csv"),
+        ("OPAUC", "The state of OPAUC, or OPAUC(rank=50)", "The state of OPAUC, or OPAUC(rank=50)"),
+        ("SPAMl1", "SPAM stopped at --max-iter", "SPAMl1 stopped at --max-iter"),
+        ("NPSAM", "KMeansNystroem with 9 landmarks", "KMeansNystroem of NPSAM with 9 landmarks"),
+        ("CBR", "Class moments for 9 columns", "Class moments of CBR for 9 columns"),
+        ("unknown", "A fit to 9 columns", "A fit to 9 columns"),
+    ],
+)
+def test_an_algorithm_is_named_as_the_user_wrote_it(algorithm, text, told):
+    assert name_flags(text, None, ["fit", "rows", "--algorithm", algorithm]) == told
+    assert name_flags(text, None, ["fit", f"--algorithm={algorithm}", "rows"]) == told
+    assert name_flags(text, None, ["fit", "rows"]) == text

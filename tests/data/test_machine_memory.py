@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from aucmax import SOLAM, AUCClassifier, KMeansNystroem, OPAUCf, nystroem
+from aucmax import NASAM, NBAM, NPSAM, NSOLAM, SOLAM, AUCClassifier, KMeansNystroem, OPAUCf, nystroem
 from aucmax.algorithms import checked_scaler, reduction
 from aucmax.algorithms.checked_scaler import CheckedScaler
 from aucmax.algorithms.reduction import LimitedPCA, LimitedProjection, LimitedSVD
@@ -149,7 +149,7 @@ def test_the_command_names_the_index_and_its_line(refused, little, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n# 1000000:1\n1 3:1 1000000:1\n0 1000000:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", *options)
-    expected = TOLD.replace("\\", "")
+    expected = TOLD.replace("\\", "").replace("A fit", "A fit of SOLAM" if "SOLAM" in options else "A fit")
     assert told == f"rows.libsvm: {expected} The largest index, 1000000, is in line 4 of rows.libsvm."
 
 
@@ -170,10 +170,11 @@ from aucmax.data.machine_memory import address_space
 
 for name in FITTED:
     make_estimator(name, 0, by_blocks=False)  # imports its module
-limit = address_space() + (1 << 29)
+names, paths, more = json.loads(sys.argv[1])
+limit = address_space() + more
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-for path in sys.argv[1:]:
-    for name in FITTED:
+for path in paths:
+    for name in names:
         said = io.StringIO()
         try:
             with contextlib.redirect_stderr(said):
@@ -183,14 +184,42 @@ for path in sys.argv[1:]:
 """
 
 
-def test_every_algorithm_refuses_an_enormous_index_in_a_sentence_that_names_it(tmp_path):
-    for index in (3 * 10**7, 10**8):
-        (tmp_path / str(index)).write_text(f"1 1:1 3:2\n0 2:1 {index}:1\n1 1:2 2:1\n0 3:1\n")
-    command = [sys.executable, "-c", LITTLE_ADDRESS_SPACE, "30000000", "100000000"]
+# Algorithms that hold no more for each column than the leanest fit: only the widest rows are refused.
+LEAN = {
+    *("AUCClassifier", "OPAUCf", "SOLAM", "RegSOLAM", "SPAM", "SPAMl1", "SPAMl1l2", "FSAUC", "SPDAM", "SHTAUC"),
+    *("StoIHT", "HSGHT", "ASAM", "PSAM", "UniSqu", "UniExp", "UniLog", "OAM", "OAMgra", "CBRdiag", "BAM", "SVMPerf"),
+    *("SVMOR", "PairwiseDescent", "PairwiseDescentLog"),
+}
+
+
+@pytest.mark.parametrize(
+    ("names", "indices", "memory"),
+    [
+        (list(FITTED), [3 * 10**7, 10**8], 1 << 29),
+        ([name for name in FITTED if name not in LEAN], [10**6], 2 << 30),  # where only their own state is too large
+    ],
+    ids=["all", "own state"],
+)
+def test_every_algorithm_refuses_an_enormous_index_in_a_sentence_that_names_it(tmp_path, names, indices, memory):
+    for index in indices:
+        others = "".join(f"{i % 2} 1:1 {i + 2}:1\n" for i in range(500))  # more than there are landmarks
+        (tmp_path / str(index)).write_text(f"1 1:1 3:2\n0 2:1 {index}:1\n{others}")
+    asked = json.dumps([names, [str(index) for index in indices], memory])
+    command = [sys.executable, "-c", LITTLE_ADDRESS_SPACE, asked]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=900)
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [name for _, name, _, _ in found] == 2 * list(FITTED)
+    assert [name for _, name, _, _ in found] == len(indices) * names
     for index, name, status, said in found:
         assert status == 2, (index, name, said)
         assert "Unable to allocate" not in said
+        assert f" of {name} " in said or name in ("AUCClassifier", "AdditiveAUCClassifier"), said
         assert said.endswith(f" The largest index, {index}, is in line 2 of {index}.\n"), (name, said)
+
+
+@pytest.mark.parametrize("make", [NSOLAM, NASAM, NPSAM, NBAM])
+def test_kernel_pipelines_refuse_wide_rows_before_they_scale_them(make, little, monkeypatch):
+    monkeypatch.setattr(CheckedScaler, "fit", None)
+    X = sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 1, 2, 10**6 - 1])), shape=(4, 10**6))
+    told = "KMeansNystroem with 3 landmarks on 1,000,000 columns takes 0.1 GB or more"
+    with pytest.raises(MemoryError, match=f"^{told}"):
+        make(3).fit(X, [0, 1, 0, 1])

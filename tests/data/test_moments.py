@@ -867,7 +867,7 @@ def test_classes_are_two_different_labels(classes):
 
 @pytest.mark.skipif(not hasattr(os, "sysconf"), reason="the size of the memory is not known")
 def test_moments_larger_than_the_memory_are_refused():
-    with pytest.raises(MemoryError, match=r"Class moments of 100,000,000 features take 160,000,000 GB, more than .*\."):
+    with pytest.raises(MemoryError, match=r"Class moments for 100,000,000 columns take 160,000,000 GB, more than .*\."):
         ClassMoments(10**8)
 
 

@@ -689,6 +689,6 @@ def test_partial_fit_messages():
         wide.partial_fit(X, Y)
     assert not hasattr(AUCClassifier(solver="cg"), "partial_fit")
     with pytest.raises(
-        MemoryError, match=r"^Class moments of 1,000,000 features take 16,000 GB, more than this machine"
+        MemoryError, match=r"^Class moments for 1,000,000 columns take 16,000 GB, more than this machine"
     ):
         AUCClassifier().partial_fit(sparse.csr_array((2, 1_000_000)), [0, 1])

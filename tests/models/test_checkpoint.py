@@ -14,7 +14,7 @@ from small_models import assert_same
 
 from aucmax.models import checkpoint as checkpoint_module
 from aucmax.models.checkpoint import Checkpoint
-from aucmax.models.model_file import write_values
+from aucmax.models.model_file import versions, write_values
 from aucmax.stochastic.epochs import Scaling, Stream
 
 COMMAND = {"alpha": 1.0, "the file": "rows.csv", "n_nonzero": None, "columns": ["a", "b"]}
@@ -48,11 +48,22 @@ def test_a_removed_checkpoint_is_none(saved):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ({**COMMAND, "alpha": 2.0}, "alpha was 1.0 there and is 2.0 here"),
-        ({**COMMAND, "columns": ["a"]}, r"columns was \['a', 'b'\] there and is \['a'\] here"),
-        ({**COMMAND, "seed": 3}, "seed was None there and is 3 here"),
-        ({"the file": "rows.csv", "columns": ["a", "b"]}, "alpha was 1.0 there and is None here"),
-        ({**COMMAND, "the file": "x" * 1000}, "the file was rows.csv there and is x{60} here"),
+        ({**COMMAND, "alpha": 2.0}, "its options differ: alpha 1.0, now 2.0"),
+        ({**COMMAND, "columns": ["a"]}, r"its options differ: columns \['a', 'b'\], now \['a'\]"),
+        ({**COMMAND, "seed": 3}, "its options differ: seed None, now 3"),
+        ({"the file": "rows.csv", "columns": ["a", "b"]}, "its options differ: alpha 1.0, now None"),
+        ({**COMMAND, "the file": "x" * 1000}, "its options differ: the file rows.csv, now x{60}"),
+        ({**COMMAND, "the digest of the file": "a1"}, "its rows differ"),
+        (
+            {**COMMAND, "the size of the file": 9, "alpha": 2.0, "seed": 3},
+            "its rows differ, and its options differ: alpha 1.0, now 2.0; seed None, now 3",
+        ),
+        ({**COMMAND, "a\x1b": 1}, r"its options differ: a\\x1b None, now 1"),
+        ({**COMMAND, "the memory": 1, "the size of a block": 1}, "its options differ: the memory None, now 1"),
+        (
+            {**COMMAND, **dict.fromkeys("pqrst", 1)},
+            "its options differ: p None, now 1; q .*; r None, now 1; and 2 more",
+        ),
     ],
 )
 def test_the_checkpoint_of_another_fit_is_refused_and_kept(command, message, saved):
@@ -61,6 +72,12 @@ def test_the_checkpoint_of_another_fit_is_refused_and_kept(command, message, sav
     with pytest.raises(ValueError, match=f"^{begin}{message}{end}"):
         Checkpoint(saved.path).load(command)
     assert saved.path.read_bytes() == before
+
+
+def test_other_versions_are_told(saved, monkeypatch):
+    monkeypatch.setattr("aucmax.models.checkpoint.versions", lambda: {**versions(), "numpy": "9"})
+    with pytest.raises(ValueError, match=r"another fit: its versions differ: numpy [\d.]+, now 9; remove"):
+        Checkpoint(saved.path).load(COMMAND)
 
 
 def test_a_damaged_file_is_refused_in_one_sentence(saved):

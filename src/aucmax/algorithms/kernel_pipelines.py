@@ -25,6 +25,7 @@ from sklearn.pipeline import Pipeline
 from ..classifier import AUCClassifier
 from ..nystroem import KMeansNystroem
 from .asam import ASAM
+from .checked_pipeline import CheckedPipeline
 from .checked_scaler import CheckedScaler
 from .psam import PSAM
 from .solam import SOLAM
@@ -162,4 +163,4 @@ def _kernel_pipeline(n_components: int, gamma: float | None, random_state: Any, 
     nystroem = KMeansNystroem(n_components, gamma=gamma, random_state=random_state)
     as_distributed = getattr(classifier, "variant", "") == "paper"
     scale = "passthrough" if as_distributed else CheckedScaler(with_mean=False)
-    return Pipeline([("scale", scale), ("nystroem", nystroem), (name, classifier)])
+    return CheckedPipeline([("scale", scale), ("nystroem", nystroem), (name, classifier)])

@@ -224,10 +224,11 @@ def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **paramete
     if not isinstance(inner, LinearAUCClassifier):
         fitted = ", ".join(FITTED)
         raise ValueError(f"{algorithm} can be compared with, not fitted here: algorithm= takes one of {fitted}.")
+    called = "AUCClassifier" if algorithm is None else algorithm.partition("(")[0].strip()
     wanted = {name: value for name, value in parameters.items() if value is not None}
     for name in wanted:
         if name not in inner.get_params():
-            raise ValueError(f"{type(inner).__name__} has no parameter for {name}=.")
+            raise ValueError(f"{called} has no parameter for {name}=.")
         if re.search(rf"\b{name}\s*=", algorithm or ""):
             raise ValueError(f"{name} is given twice, by algorithm= and by {name}=.")
     inner.set_params(**wanted)

@@ -112,7 +112,7 @@ def room_for_moments(n_columns: int) -> Iterator[None]:
         if not isinstance(error, MemoryError) and "OutOfMemory" not in type(error).__name__:
             raise
         raise MemoryError(
-            f"Class moments of {n_columns:,} features take {8e-9 * n_columns**2:,.0f} GB, and the products they are "
+            f"Class moments for {n_columns:,} columns take {8e-9 * n_columns**2:,.0f} GB, and the products they are "
             f"summed from as much again, more than the device has room for: use solver='cg', or leave out columns."
         ) from error
 

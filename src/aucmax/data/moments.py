@@ -469,7 +469,7 @@ def check_memory(n_features: int, advice: str = "fit all rows at once with AUCCl
     needed = 2 * 8 * n_features**2
     if needed > usable_memory():
         raise MemoryError(
-            f"Class moments of {n_features:,} features take {needed / 1e9:,.0f} GB, more than this machine has: "
+            f"Class moments for {n_features:,} columns take {needed / 1e9:,.0f} GB, more than this machine has: "
             f"{advice}."
         )
 

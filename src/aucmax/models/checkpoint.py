@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..printable import printable
 from .model_file import read_values, versions, write_values
+
+# What a command says of its rows; numbers that tell a user nothing.
+ROWS = ("the digest of the file", "the size of the file")
+# What follows from something else that is told: blocks are as large as memory allows.
+FOLLOWING = {"the size of a block": "the memory"}
+VERSION = "the version of "
+MOST_TOLD = 3  # differences of one kind
 
 
 class Checkpoint:
@@ -55,7 +63,7 @@ class Checkpoint:
         state : dict or None
             Equal to what was saved, to the last bit.
         """
-        self._command = {**command, **{f"the version of {library}": version for library, version in versions().items()}}
+        self._command = {**command, **{f"{VERSION}{library}": version for library, version in versions().items()}}
         try:
             saved = read_values(self.path, "checkpoint")
         except FileNotFoundError:
@@ -63,13 +71,8 @@ class Checkpoint:
         there = saved.get("command")
         if not (isinstance(there, dict) and isinstance(saved.get("state"), dict)):
             raise ValueError(f"{self.path} holds no state of a fit.")
-        for key in {**self._command, **there}:
-            was, is_now = there.get(key), self._command.get(key)
-            if was != is_now:
-                raise ValueError(
-                    f"{self.path} is the checkpoint of another fit: {key} was {was!s:.60} there and is "
-                    f"{is_now!s:.60} here; remove the file to start anew."
-                )
+        if told := describe_differences(there, self._command):
+            raise ValueError(f"{self.path} is the checkpoint of another fit: {told}; remove the file to start anew.")
         return saved["state"]
 
     def due(self) -> bool:
@@ -92,3 +95,28 @@ class Checkpoint:
     def remove(self) -> None:
         """Remove the file, if there is one."""
         self.path.unlink(missing_ok=True)
+
+
+def describe_differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return in words how the command of a checkpoint differs from that of this fit; an empty text if it does not.
+
+    Examples
+    --------
+    >>> from aucmax.models.checkpoint import describe_differences
+    >>> was, now = {"the size of the file": 100, "alpha": 0.1}, {"the size of the file": 90, "alpha": 0.2}
+    >>> describe_differences(was, now)
+    'its rows differ, and its options differ: alpha 0.1, now 0.2'
+    """
+    keys = [key for key in {**now, **was} if was.get(key) != now.get(key)]
+    keys = [key for key in keys if FOLLOWING.get(key) not in keys]
+    pairs = {key: f"{printable(str(was.get(key))):.60}, now {printable(str(now.get(key))):.60}" for key in keys}
+    kinds = {
+        "options": [f"{printable(key):.60} {pairs[key]}" for key in keys if key not in ROWS and VERSION not in key],
+        "versions": [f"{printable(key.removeprefix(VERSION)):.60} {pairs[key]}" for key in keys if VERSION in key],
+    }
+    told = ["its rows differ"] if {*ROWS} & {*keys} else []
+    for kind, differences in kinds.items():
+        if differences:
+            others = [f"and {len(differences) - MOST_TOLD} more"] if len(differences) > MOST_TOLD else []
+            told.append(f"its {kind} differ: {'; '.join([*differences[:MOST_TOLD], *others])}")
+    return ", and ".join(told)

@@ -27,6 +27,8 @@ KINDS = {
     "i": "integers",
     "U": "text",
     "O": "objects",
+    "M": "dates",
+    "m": "times",
 }
 
 

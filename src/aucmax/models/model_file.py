@@ -27,12 +27,11 @@ import os
 from importlib.metadata import version
 from typing import Any, BinaryIO, NamedTuple
 
-import numpy as np
-
 from .. import __version__
 from ..files.atomic_write import write_atomically as write_atomically
 from ..printable import printable
 from .encoding import decode, encode
+from .tensor_file import tensor_bytes
 
 FORMAT = 1
 BEGINNING = b'{"__metadata__":{"aucmax":"{\\"sha256\\":\\"'
@@ -203,20 +202,22 @@ def write_values(path: str | os.PathLike[str], kind: str, values: dict[str, Any]
     ...     read_values(f"{folder}/here", "checkpoint")
     {'rows': 10, 'mean': array([0.5, inf])}
     """
-    from safetensors.numpy import save
-
     description, tensors = encode(values)
     about = {"sha256": NO_DIGEST.decode(), "format": FORMAT, "kind": kind, **versions(), "values": description}
     text = json.dumps(about, allow_nan=False, separators=(",", ":"))
-    check_room(os.fspath(path), sum(tensor.nbytes for tensor in tensors.values()))
-    content = memoryview(save(tensors, metadata={"aucmax": text}))
-    if int.from_bytes(content[:8], "little") > LONGEST_HEADER:
+    head, *parts = tensor_bytes(tensors, {"aucmax": text})
+    if len(head) - 8 > LONGEST_HEADER:
         raise ValueError(f"{os.fspath(path)} was not written: its lists are too long, use arrays instead.")
+    digest = hashlib.sha256(head)
+    for part in parts:
+        digest.update(part)
 
     def write(file: BinaryIO) -> None:
-        file.write(content[: DIGEST.start])
-        file.write(hashlib.sha256(content).hexdigest().encode())
-        file.write(content[DIGEST.stop :])
+        file.write(head[: DIGEST.start])
+        file.write(digest.hexdigest().encode())
+        file.write(head[DIGEST.stop :])
+        for part in parts:
+            file.write(part)
 
     write_atomically(path, write)
 
@@ -276,14 +277,6 @@ def _read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict
         # Texts of the file, which could control a terminal, are escaped; the error itself would be printed with them.
         told = printable(reason.rstrip("."))
         raise ValueError(f"{name} cannot be read by aucmax {__version__}: {told}.") from None
-
-
-def check_room(name: str, n_bytes: int) -> None:
-    """Raise a MemoryError if there is no room for the two copies that safetensors makes of a file; it would panic."""
-    try:
-        np.empty(2 * n_bytes, dtype=np.uint8)  # nothing is written to it, so it takes no more than addresses
-    except MemoryError:
-        raise MemoryError(f"{name} was not written: there is no room in memory for its {n_bytes:,} bytes.") from None
 
 
 def _describe(name: str, content: bytes) -> dict[str, Any]:

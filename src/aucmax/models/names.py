@@ -45,6 +45,7 @@ NAMES = {
         "LimitedSVD": "aucmax.algorithms.reduction:LimitedSVD",
         "LimitedSelection": "aucmax.algorithms.reduction:LimitedSelection",
         "PCA": "sklearn.decomposition:PCA",
+        "CheckedPipeline": "aucmax.algorithms.checked_pipeline:CheckedPipeline",
         "Pipeline": "sklearn.pipeline:Pipeline",
         "SelectKBest": "sklearn.feature_selection:SelectKBest",
         "StandardScaler": "sklearn.preprocessing:StandardScaler",

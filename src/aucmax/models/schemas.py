@@ -31,14 +31,17 @@ def anything(value: Any, where: str, sizes: Sizes) -> None:
     """Check nothing."""
 
 
-LABELS = "bifeUO"  # the kinds of arrays that hold labels
+LABELS = "bifeUOMm"  # the kinds of arrays that hold labels
 
 
 def classes(value: Any, where: str, sizes: Sizes) -> None:
     """Check two different labels."""
-    if not isinstance(value, np.ndarray) or not is_of_kind(value, LABELS):
-        refuse(where, value, "an array of two numbers of up to 8 bytes, truth values or texts")
-    array(LABELS, 2)(value, where, sizes)
+    is_long = isinstance(value, np.ndarray) and value.dtype == np.longdouble
+    if not is_long and not (isinstance(value, np.ndarray) and is_of_kind(value, LABELS)):
+        refuse(where, value, "an array of two numbers, truth values, texts, dates or times")
+    array(LABELS, 2)(value.astype(float) if is_long else value, where, sizes)
+    if value.dtype.kind in "Mm" and np.isnat(value).any():
+        raise ValueError(f"{where} holds a date or time that is missing")
     if value[0] == value[1]:
         raise ValueError(f"{where} holds the same label twice")
 
@@ -159,6 +162,7 @@ SCHEMAS: dict[str, dict[str, Check]] = {
     **dict.fromkeys(("SelectKBest", "LimitedSelection"), SELECTION),
     **dict.fromkeys(("StandardScaler", "CheckedScaler"), SCALER),
     "Pipeline": {},
+    "CheckedPipeline": {},
 }
 # What predictions need; a stream of one class has none of these yet.
 TOGETHER = ("coef_", "intercept_", "calibration_", "classes_", "n_features_in_")
@@ -203,7 +207,7 @@ def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
     name = type(estimator).__name__
     estimator._validate_params()
     check_dicts(estimator)
-    if name == "Pipeline":
+    if hasattr(estimator, "steps"):
         check_steps(estimator.steps)
     schema = SCHEMAS[name_of(type(estimator), "estimator") or name]
     sizes: Sizes = {}
