@@ -36,7 +36,7 @@ def test_the_parts_are_those_of_the_model(fitted):
 def test_the_page_shows_curves_importance_and_scorecard_and_escapes_names(fitted):
     parts = describe_additive(*fitted)
     page = render_page(Report("An additive model", additive=parts))
-    assert len(re.findall("<figure>", page)) == 3
+    assert len(re.findall("<figure>", page)) == len(parts.curves) + 1, "and that of the importance"
     assert "What each column is worth" in page
     assert len(re.findall("%</td></tr>", page)) == len(parts.scorecard)
     assert f"Every row has {parts.base_points} points" in page

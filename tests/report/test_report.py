@@ -205,7 +205,7 @@ def test_nothing_comes_from_outside(page):
 
 
 def test_accessible(report, page):
-    found, n_figures = Page(page), 6 if report.blend is None else 7
+    found, n_figures = Page(page), 7 if report.blend is None else 8
     assert ("lang", "en") in found.attributes
     assert found.tags["svg"] == found.attributes.count(("role", "img")) == found.tags["title"] - 1 == n_figures
     assert found.tags["table"] == found.tags["caption"] == 5
@@ -420,11 +420,14 @@ def test_convergence_leaves_out_what_has_no_logarithm(axes):
     assert "<figure>" not in render_page(Report("", convergence=np.empty(0)))
 
 
-def test_bars_share_their_zero():
-    bars = module._bars([("a", 3.0), ("b", -1.0), ("c", 1.0)])
-    assert [(bar.left, bar.length) for bar in bars] == [(25, 75), (0, 25), (25, 25)]
-    assert [bar.left for bar in module._bars([("a", -2.0), ("b", -1.0)])] == [0, 50]
-    assert [bar.length for bar in module._bars([("a", 0.0)])] == [0]
+def test_weights_are_drawn_by_their_display_and_listed(axes):
+    found = Page(render_page(Report("", weights=[("a", 3.0), ("b", -1.0)], class_names=("ham", "spam"))))
+    bars = axes["weights"].patches
+    assert [bar.get_width() for bar in bars] == [3.0, -1.0]
+    assert [to_hex(bar.get_facecolor()) for bar in bars] == [COLOURS[role] for role in ("accent", "other")]
+    assert [text.get_text() for text in axes["weights"].get_yticklabels()] == ["a", "b"]
+    assert "speaks for spam speaks for ham" in found.text
+    assert "a +3.00 b \N{MINUS SIGN}1.00" in found.text
 
 
 def test_comparison_as_a_table_and_box_plots(axes):
@@ -517,7 +520,6 @@ window.onload = () => {{
         const {{a, b}} = text.getScreenCTM();
         return Math.hypot(a, b) * parseFloat(view.getComputedStyle(text).fontSize);
       }}),
-      bars: [...page.querySelectorAll(".bar span")].map(box),
     }};
   }};
   found.textContent = JSON.stringify([...document.querySelectorAll("iframe")].map(measure));
@@ -549,14 +551,12 @@ def test_in_a_browser(tmp_path):
     for view, width in zip(light, (360, 1280), strict=True):
         assert view["width"] == width
         assert view["scroll"][0] <= view["scroll"][1]
-        assert len(view["figures"]) == 7
+        assert len(view["figures"]) == 8
         for box in view["figures"] + view["texts"]:
             assert box["left"] >= 0
             assert box["right"] <= width
         assert min(min(box["width"], box["height"]) for box in view["figures"]) > 100
         assert min(view["sizes"]) >= 7
-        assert min(bar["height"] for bar in view["bars"]) > 0
-        assert view["bars"][0]["width"] > 50
     assert [view["dark"] for view in light + dark] == [False] * 2 + [True] * 2
     for what in ("background", "curve"):
         assert light[0][what] != dark[0][what]

@@ -353,18 +353,6 @@ def test_the_same_method_on_other_data_may_be_the_remedy(tmp_path):
         read(tmp_path, STUDY + REASON + 'data = ["a"]\nremedy_data = "{data}, clean"\n')
 
 
-def test_the_published_value_lies_between_those_of_two_choices_of_the_classes(tmp_path):
-    classes = STUDY.replace("[data.b]", "[data.b]\npositive = [1]")
-    study = read(tmp_path, classes + REASON + 'data = ["a"]\nremedy_data = "b"\n')
-    for mean, cause in ((0.80, "data"), (0.87, "data"), (0.795, "unexplained")):
-        cell = verdict(study, runs("a", "one", 0.76, 0.01) + runs("b", "one", mean, 0.01))
-        assert (cell.verdict, cell.cause) == (WORSE, cause)
-    assert (
-        "between the two"
-        in verdict(study, runs("a", "one", 0.76, 0.01) + runs("b", "one", 0.87, 0.01)).reasons[0].shown_by
-    )
-
-
 def test_new_values_fall_into_the_interval_of_their_mean_as_often_as_it_says():
     draws = np.random.default_rng(0).normal(0.8, 0.02, (4_000, 10))
     for count in (1, 4):

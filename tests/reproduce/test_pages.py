@@ -386,7 +386,7 @@ def test_cells_show_their_verdicts_and_refer_to_reasons_with_what_shows_them(pag
     assert re.search(r"^1\. \*grouping\* \(usps\): .* Shown by exact fits: .*0\.8800 to 0\.9600", page[1], re.MULTILINE)
     mended = "which makes up for three quarters of the difference or more, and by a paired t-test not by luck"
     shown = rf"Shown by the same method on \*diabetes\*, {mended}\."
-    assert re.search(rf"^2\. \*typo\* \(german, .*otherwise\. {shown}$", page[1], re.MULTILINE)
+    assert re.search(rf"^2\. \*typo\* \(.* on german\): .*otherwise\. {shown}$", page[1], re.MULTILINE)
     assert re.search(r"^\| usps \| \*\*0\.9\d{3}\*\* ▲ \| \*\*0\.\d{4}\*\*• ▼ \|", page[0], re.MULTILINE)
     assert re.search(r"^\| diabetes \| 0\.8\d{3} ✓ \|", page[0], re.MULTILINE)
     assert re.search(r"^\| diabetes \| .* \? \|", page[1], re.MULTILINE), "not decidable"

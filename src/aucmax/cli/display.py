@@ -259,7 +259,7 @@ NOTES = {
     "test": "Measured on rows that the model has not seen.",
     "training": "Measured on the training rows, on which every model looks better than it is.",
     "held out": "The AUC above is of rows that were held out in turn. All figures below it are of the training rows, "
-    "on which every model looks better than it is; `--test` measures other rows.",
+    "on which every model looks better than it is; --test measures other rows.",
 }
 UNSEEN = "The training rows were read by blocks and not kept: `aucmax evaluate` measures the model on a file of rows."
 

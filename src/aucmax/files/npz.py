@@ -6,6 +6,7 @@ import math
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -152,7 +153,8 @@ class DenseRows:
     """An array in an archive, read a few rows at a time; all axes but the first count as columns."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
-        self._stream = archive.open(f"{name}.npy")
+        self._open = partial(archive.open, f"{name}.npy")
+        self._stream = self._open()
         version = npy.read_magic(self._stream)
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         self.shape, in_columns, self.dtype = read_header(self._stream)
@@ -170,9 +172,17 @@ class DenseRows:
         if self._whole is not None:
             return self._whole[first:stop]
         row_bytes = self.width * self.dtype.itemsize
-        self._stream.seek(self._first_byte + first * row_bytes)
+        self._go_to(self._first_byte + first * row_bytes)
         data = self._stream.read((stop - first) * row_bytes)
         return np.frombuffer(data, dtype=self.dtype).reshape(stop - first, self.width)
+
+    def _go_to(self, position: int) -> None:
+        """Go to a byte of the array by reading: in Python 3.13.0, `seek` goes astray where several arrays are open."""
+        if position < self._stream.tell():
+            self._stream = self._open()
+        while (left := position - self._stream.tell()) > 0:
+            if not self._stream.read(min(left, BLOCK_BYTES)):
+                return  # the file ends here, which the next `read` will tell
 
 
 class CSRRows:

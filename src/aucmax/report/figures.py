@@ -18,10 +18,12 @@ import numpy as np
 from .blend_displays import BlendDisplay, CandidatesDisplay
 from .display import Key
 from .evaluation import Evaluation
+from .importance_display import ImportanceDisplay
 from .path_display import PathDisplay
 from .roc_display import ROCDisplay
 from .scores_display import ScoresDisplay
 from .texts import shorten
+from .weights_display import WeightsDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,6 +135,22 @@ def draw_candidates(results: Mapping[str, Any], blend: Mapping[str, Any], auc: f
     description = f"Cross-validated AUC of {len(display.x)} candidates along alpha: {display.choice}"
     svg = draw_svg("candidates", description, partial(display.paint, colours=COLOURS))
     return Drawing(display.title, svg, display.keys, display.note)
+
+
+def draw_weights(weights: Sequence[tuple[str, float]], classes: tuple[str, str]) -> Drawing:
+    """Draw the largest weights as bars."""
+    display = WeightsDisplay(*zip(*weights, strict=True), classes=classes)
+    svg = draw_svg("weights", "The largest weights as bars", partial(display.paint, colours=COLOURS), display.size[1])
+    return Drawing(display.title, svg, display.keys)
+
+
+def draw_importance(importance: Sequence[tuple[str, float]]) -> Drawing:
+    """Draw the AUC that is lost without each column as bars."""
+    names, lost = zip(*importance, strict=True)
+    display = ImportanceDisplay(names, np.array(lost))
+    description = "The AUC lost without each column as bars"
+    svg = draw_svg("importance", description, partial(display.paint, colours=COLOURS), display.size[1])
+    return Drawing(display.title, svg, display.keys)
 
 
 def draw_convergence(measures: np.ndarray) -> Drawing:

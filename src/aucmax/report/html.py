@@ -20,8 +20,10 @@ from .figures import (
     draw_candidates,
     draw_convergence,
     draw_distributions,
+    draw_importance,
     draw_path,
     draw_roc,
+    draw_weights,
 )
 from .texts import number_text, shorten
 
@@ -154,27 +156,12 @@ def render_page(report: Report) -> str:
     return environment.get_template("report.html").render(
         report=report,
         drawings=list(_drawings(report)),
-        bars=_bars(report.weights or ()),
-        worth=_bars(report.additive.importance if report.additive else ()),
+        weights=draw_weights(report.weights, report.class_names) if report.weights else None,
+        importance=draw_importance(report.additive.importance) if report.additive else None,
         comparisons=[
             (each, _table_lines(each), draw_boxes(k, each)) for k, each in enumerate(_listed(report.comparison))
         ],
     )
-
-
-class Bar(NamedTuple):
-    """A weight as a bar; its left end and its length are percentages of the width of the column."""
-
-    name: str
-    weight: float
-    left: float
-    length: float
-
-
-def _bars(weights: Sequence[tuple[str, float]]) -> list[Bar]:
-    values = [0.0, *(float(weight) for _, weight in weights)]
-    scale = 100 / (max(values) - min(values) or 1)
-    return [Bar(n, w, scale * (min(w, 0.0) - min(values)), scale * abs(w)) for n, w in weights]
 
 
 def _listed(comparison: Comparison | Sequence[Comparison] | None) -> Sequence[Any]:

@@ -116,7 +116,7 @@ class WeightsDisplay(Display):
         fills = [(colours["accent" if weight > 0 else "other"], 0.4) for weight in self.weights]
         axes.barh(places, self.weights, height=0.7, color=fills)
         axes.axvline(0, color=colours["muted"], linewidth=0.8)
-        axes.set_yticks(places, [shorten(name) for name in self.names])
+        axes.set_yticks(places, [shorten(name) for name in self.names], parse_math=False)
         axes.set(xlabel="weight", ylim=(len(self.names) - 0.5, -0.5))
 
 

@@ -129,9 +129,7 @@ def find_reasons(
     if cell.differs or cell.lags:
         given = study.reasons_for(cell.data, cell.method)
         shown = (
-            _chance(study, results, cell, reason)
-            if reason.repeated_data
-            else _if_holds(study, results, reason, cell, cells)
+            _chance(study, results, cell, reason) if reason.repeated_data else _if_holds(results, reason, cell, cells)
             for reason in given
         )
         yield from itertools.islice(filter(None, shown), 1)
@@ -139,7 +137,7 @@ def find_reasons(
 
 
 def _if_holds(
-    study: Study, results: Results, reason: Reason, cell: Cell, cells: Mapping[tuple[str, str, str], Cell]
+    results: Results, reason: Reason, cell: Cell, cells: Mapping[tuple[str, str, str], Cell]
 ) -> Reason | None:
     """Return the reason if runs show it: its witness differs by as much as the cell or more, or its remedy does not."""
     data = reason.remedy_data.format(data=cell.data) or cell.data
@@ -151,8 +149,6 @@ def _if_holds(
         return reason if _differs_as_much(cell, own, other) else None
     if not _is_shown_to_change(results, cell, other):
         return None
-    if study.subjects[other.data].positive != study.subjects[cell.data].positive:
-        return _between_choices(reason, cell, other)
     return reason if _is_mended(cell, own, other) else None
 
 
@@ -215,17 +211,6 @@ def _is_mended(cell: Cell, own: Judgement, remedy: Cell) -> bool:
     if cell.published is None or remedy.measured is None:
         return False
     return abs(remedy.measured.mean - cell.published.mean) <= (1 - MOST) * abs(own.difference) + ROUNDING
-
-
-def _between_choices(reason: Reason, cell: Cell, other: Cell) -> Reason | None:
-    """Return the reason, with what shows it, if the published value lies between those of two choices of classes."""
-    if cell.published is None or cell.measured is None or other.measured is None:
-        return None
-    low, high = sorted((cell.measured.mean, other.measured.mean))
-    if not low <= cell.published.mean <= high:
-        return None
-    shown = f"the same method on *{other.data}*, {other.measured.mean:.4f}: the published value lies between the two."
-    return reason._replace(shown_by=shown)
 
 
 def _differs_as_much(cell: Cell, own: Judgement, witness: Cell) -> bool:

@@ -179,6 +179,8 @@ def _fewer_runs(table: Table, setting: Setting) -> Iterator[str]:
         repeats, rest = divmod(fewest, protocol.folds or 1)
         if fewest == most and what == "splits" and repeats and not rest:
             yield f"{repeats} x {protocol.folds} folds"
+        elif fewest > whole:
+            yield f"{fewest} {what}"
         else:
             yield f"{fewest if fewest == most else f'{fewest} to {most}'} of {whole} {what}"
 
@@ -200,13 +202,30 @@ def _tables(table: Table) -> Iterator[str]:
         yield fold("All figures, published and measured", *_all_figures(table, metric, notes))
     if notes:
         yield "Why figures are better or worse, and what shows it:"
-        yield "\n".join(f"{n}. {_explanation(reason)}" for reason, n in notes.items())
+        yield "\n".join(f"{n}. {_explanation(reason, _scope(table, reason))}" for reason, n in notes.items())
     yield from _wins(table)
     yield from _contrasts(table)
 
 
-def _explanation(reason: Reason) -> str:
-    scope = ", ".join(map(escape, (*reason.data, *reason.methods)))
+def _keys(cell: Cell) -> list[Reason]:
+    """Return the reasons of a cell as keys of a dict."""
+    return [reason._replace(data=tuple(reason.data), methods=tuple(reason.methods)) for reason in cell.reasons]
+
+
+def _scope(table: Table, reason: Reason) -> str:
+    """Return for which figures a reason was shown: the data sets, by method if it is of some methods only."""
+    shown = [cell for cell in table.cells.values() if reason in _keys(cell)]
+    by_method = {method: [cell.data for cell in shown if cell.method == method] for method in reason.methods}
+    if not by_method:
+        return ", ".join(escape(data) for data in dict.fromkeys(cell.data for cell in shown))
+    return "; ".join(
+        f"{escape(method)} on {', '.join(map(escape, dict.fromkeys(data)))}"
+        for method, data in by_method.items()
+        if data
+    )
+
+
+def _explanation(reason: Reason, scope: str) -> str:
     mended = "which makes up for three quarters of the difference or more, and by a paired t-test not by luck"
     if reason.shown_by:
         shown = reason.shown_by
@@ -216,7 +235,7 @@ def _explanation(reason: Reason) -> str:
         shown = f"{escape(reason.remedy)} on the same data, {mended}."
     else:
         shown = f"the same method on *{escape(reason.remedy_data.format(data='data'))}*, {mended}."
-    return f"*{reason.cause}*{f' ({scope})' if scope else ''}: {one_line(reason.text)} Shown by {one_line(shown)}"
+    return f"*{reason.cause}* ({scope}): {one_line(reason.text)} Shown by {one_line(shown)}"
 
 
 def _overview(table: Table, metric: str) -> str:
@@ -274,8 +293,7 @@ def _machines(sessions: Sequence[Session]) -> str:
 def _note(study: Study, cell: Cell, notes: dict[Reason, int]) -> str:
     """Return the verdict on a cell and why; a reason is given by its number in the list below."""
     parts = []
-    keys = [reason._replace(data=tuple(reason.data), methods=tuple(reason.methods)) for reason in cell.reasons]
-    causes = [f"{key.cause} ({notes.setdefault(key, len(notes) + 1)})" for key in keys]
+    causes = [f"{key.cause} ({notes.setdefault(key, len(notes) + 1)})" for key in _keys(cell)]
     if cell.differs:
         parts.append(f"**{cell.verdict}**, {', '.join(causes) or 'unexplained'}")
     elif cell.verdict == AGREES:
