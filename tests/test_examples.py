@@ -6,12 +6,21 @@ from pathlib import Path
 import matplotlib
 import pytest
 
+import aucmax
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("*/plot_*.py"))
 
 
 def test_there_are_eighteen():
     assert len(SCRIPTS) == 18
+
+
+def test_every_display_is_in_the_gallery():
+    text = "".join((EXAMPLES / script).read_text(encoding="utf-8") for script in SCRIPTS)
+    displays = [name for name in aucmax.__all__ if name.endswith("Display")]
+    assert displays
+    assert [name for name in displays if f"{name}(" not in text and f"{name}.from_" not in text] == []
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

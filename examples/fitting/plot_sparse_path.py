@@ -12,7 +12,7 @@ number is given, and the best columns are searched for.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from aucmax import AUCClassifier, PathDisplay
+from aucmax import AUCClassifier, PathDisplay, WeightsDisplay
 from aucmax.datasets import make_sparse_shift
 
 X, y, support = make_sparse_shift(1500, 60, n_informative=6, ratio=0.2, shift=0.4, random_state=0)
@@ -37,3 +37,8 @@ lower.invert_xaxis()
 
 best = AUCClassifier(n_nonzero=6).fit(X, y)
 print("found", np.flatnonzero(best.coef_), "of", support)
+
+# %%
+# Their weights, times the standard deviations of the columns, so that units do not matter.
+
+WeightsDisplay.from_estimator(best, X)

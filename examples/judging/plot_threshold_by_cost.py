@@ -20,7 +20,7 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV, train_test_split
 
-from aucmax import AUCClassifier
+from aucmax import AUCClassifier, ScoresDisplay
 
 ALARM, MISS = 1.0, 20.0
 
@@ -35,6 +35,11 @@ X, y = make_classification(
 )
 X_train, X_test, y_train, y_test = train_test_split(X, y == 1, train_size=6_000, random_state=0, stratify=y)
 clf = AUCClassifier().fit(X_train, y_train)
+
+# %%
+# The scores of the two classes on new rows. The dotted line is the threshold of `predict`.
+
+ScoresDisplay.from_estimator(clf, X_test, y_test)
 
 # %%
 # Three thresholds: that of `predict`, that of the formula, and the one that scikit-learn finds by cross-validation.

@@ -19,6 +19,7 @@ PALETTE = {"ink": "black", "muted": "0.5", "line": "0.8", "accent": "C0", "other
 MARKS: dict[str, Any] = {"line": "-", "dash": "--", "dots": ":"}
 AREA_ALPHA = 0.18
 LABEL_INCHES = 0.5  # below the axes, for the ticks and the label of the horizontal axis
+POWERS = (-2, 4)  # an axis of smaller or larger numbers has their power of ten at its end
 TWO_COLUMNS = 4.0  # inches: axes that are wider have legends of two columns below them
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..metrics import _check_labels, _check_scores
-from .display import MARKS, Display, Key, scores_of
+from .display import MARKS, POWERS, Display, Key, scores_of
 from .evaluation import evaluate
 from .texts import number_text, shorten
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 N_BINS = 60
 OUTER = 0.001  # share of the scores of a class that may lie outside the histogram on each side
-POWERS = (-2, 4)  # an axis of smaller or larger numbers has their power of ten at its end
 
 
 class ScoresDisplay(Display):

@@ -10,11 +10,13 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..data.validation import check_indices
-from .display import Display, Key
+from .display import POWERS, Display, Key
 from .texts import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+N_TICKS = 5  # at most; their labels stand side by side
 
 
 class WeightsDisplay(Display):
@@ -53,6 +55,7 @@ class WeightsDisplay(Display):
     """
 
     title = "Largest weights"
+    legend_below = True  # bars may be anywhere
 
     def __init__(
         self, names: Sequence[str], weights: Sequence[float], *, classes: tuple[str, str] = ("negative", "positive")
@@ -118,6 +121,8 @@ class WeightsDisplay(Display):
         axes.axvline(0, color=colours["muted"], linewidth=0.8)
         axes.set_yticks(places, [shorten(name) for name in self.names], parse_math=False)
         axes.set(xlabel="weight", ylim=(len(self.names) - 0.5, -0.5))
+        axes.locator_params(axis="x", nbins=N_TICKS)
+        axes.ticklabel_format(axis="x", scilimits=POWERS)
 
 
 def largest_weights(
