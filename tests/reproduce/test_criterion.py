@@ -353,6 +353,17 @@ def test_the_same_method_on_other_data_may_be_the_remedy(tmp_path):
         read(tmp_path, STUDY + REASON + 'data = ["a"]\nremedy_data = "{data}, clean"\n')
 
 
+def test_the_published_value_lies_between_two_choices_that_the_paper_leaves_open(tmp_path):
+    study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nalternative = "ours"\n')
+    for mean, cause in ((0.80, "data"), (0.87, "data"), (0.795, "unexplained"), (0.70, "unexplained")):
+        cell = verdict(study, runs("a", "one", 0.76, 0.01) + runs("a", "ours", mean, 0.01))
+        assert (cell.verdict, cell.cause) == (WORSE, cause)
+    hidden = runs("a", "one", 0.78, 0.1)
+    assert verdict(study, hidden + runs("a", "ours", 0.81, 0.1)).cause == "within the noise", "this may be luck"
+    with pytest.raises(ValueError, match="names 'nine', which is neither"):
+        read(tmp_path, STUDY + REASON + 'alternative = "nine"\n')
+
+
 def test_new_values_fall_into_the_interval_of_their_mean_as_often_as_it_says():
     draws = np.random.default_rng(0).normal(0.8, 0.02, (4_000, 10))
     for count in (1, 4):

@@ -141,7 +141,8 @@ def _if_holds(
 ) -> Reason | None:
     """Return the reason if runs show it: its witness differs by as much as the cell or more, or its remedy does not."""
     data = reason.remedy_data.format(data=cell.data) or cell.data
-    other = cells.get((data, reason.witness or reason.remedy or cell.method, cell.metric))
+    named = reason.witness or reason.remedy or reason.alternative or cell.method
+    other = cells.get((data, named, cell.metric))
     own = cell.judgement
     if own is None or other is None or other is cell:
         return None
@@ -149,7 +150,8 @@ def _if_holds(
         return reason if _differs_as_much(cell, own, other) else None
     if not _is_shown_to_change(results, cell, other):
         return None
-    return reason if _is_mended(cell, own, other) else None
+    holds = _encloses(cell, other) if reason.alternative else _is_mended(cell, own, other)
+    return reason if holds else None
 
 
 def _chance(study: Study, results: Results, cell: Cell, reason: Reason) -> Reason | None:
@@ -211,6 +213,14 @@ def _is_mended(cell: Cell, own: Judgement, remedy: Cell) -> bool:
     if cell.published is None or remedy.measured is None:
         return False
     return abs(remedy.measured.mean - cell.published.mean) <= (1 - MOST) * abs(own.difference) + ROUNDING
+
+
+def _encloses(cell: Cell, alternative: Cell) -> bool:
+    """Return whether what is published lies between the two values."""
+    if cell.published is None or cell.measured is None or alternative.measured is None:
+        return False
+    low, high = sorted((cell.measured.mean, alternative.measured.mean))
+    return low <= cell.published.mean <= high
 
 
 def _differs_as_much(cell: Cell, own: Judgement, witness: Cell) -> bool:

@@ -233,6 +233,9 @@ def _explanation(reason: Reason, scope: str) -> str:
         shown = f"{escape(reason.witness)}, which differs by as much or more on the same data."
     elif reason.remedy:
         shown = f"{escape(reason.remedy)} on the same data, {mended}."
+    elif reason.alternative:
+        other_side = "which lies on the other side of the published figure, and by a paired t-test not by luck"
+        shown = f"{escape(reason.alternative)} on the same data, {other_side}."
     else:
         shown = f"the same method on *{escape(reason.remedy_data.format(data='data'))}*, {mended}."
     return f"*{reason.cause}* ({scope}): {one_line(reason.text)} Shown by {one_line(shown)}"

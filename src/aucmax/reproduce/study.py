@@ -211,6 +211,9 @@ class Reason(NamedTuple):
     remedy : str
         Another method of the study, which lacks the cause. The reason holds for a value only if that of the remedy on
         the same data differs from what is published by a quarter as much at most.
+    alternative : str
+        The same method with another choice of something that the paper does not say. The reason holds for a value only
+        if what is published lies between it and that of the alternative on the same data.
     remedy_data : str
         Other data of the study that lack the cause: the same method on them is the remedy. "{data}" in it stands for
         the label of the data.
@@ -227,6 +230,7 @@ class Reason(NamedTuple):
     methods: Sequence[str] = ()
     witness: str = ""
     remedy: str = ""
+    alternative: str = ""
     remedy_data: str = ""
     repeated_data: str = ""
     shown_by: str = ""

@@ -25,6 +25,8 @@ _TYPES: dict[str, Any] = {
 }
 _GIVEN_CAUSES = tuple(cause for cause in CAUSES if cause != "grouping")
 _RANGE = re.compile(r"(?:(\d+)\^)?\[(-?\d+):(?:(\d+):)?(-?\d+)\]")
+# What names the run that shows a reason.
+_SHOWN_BY = ("witness", "remedy", "alternative", "remedy_data", "repeated_data")
 _ABOUT_RUNS: tuple[tuple[str, Any], ...] = (  # keys and defaults
     ("runs", 0),
     ("one_split", False),
@@ -293,17 +295,15 @@ def _check(study: Study) -> None:
         if strange:
             raise ValueError(f"{subject.label} names {min(strange)!r}, which is no method.")
     for reason in study.reasons:
-        named = {*reason.methods, *filter(None, (reason.witness, reason.remedy))}
+        named = {*reason.methods, *filter(None, (reason.witness, reason.remedy, reason.alternative))}
         other = reason.remedy_data or reason.repeated_data
         of_data = {other.format(data=data) for data in reason.data or study.subjects} - {""}
         strangers = ((set(reason.data) | of_data) - set(study.subjects)) | (named - set(study.methods))
         if strangers:
             raise ValueError(f"a reason names {min(strangers)!r}, which is neither data nor method.")
-        runs = [name for name in ("witness", "remedy", "remedy_data", "repeated_data") if getattr(reason, name)]
-        if reason.shown_by or len(runs) != 1:
-            raise ValueError(
-                "a reason needs one of 'witness', 'remedy', 'remedy_data' and 'repeated_data': the run that shows it."
-            )
+        if reason.shown_by or sum(bool(getattr(reason, name)) for name in _SHOWN_BY) != 1:
+            names = ", ".join(map(repr, _SHOWN_BY))
+            raise ValueError(f"a reason needs one of {names}: the run that shows it.")
         if (reason.cause == "chance") != bool(reason.repeated_data):
             raise ValueError("chance needs 'repeated_data', and no other cause can have it.")
     if type(study.published_runs) is not int or study.published_runs == 1 or study.published_runs < 0:
