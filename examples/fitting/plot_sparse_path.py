@@ -11,11 +11,13 @@ number is given, and the best columns are searched for.
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 from aucmax import AUCClassifier, PathDisplay, WeightsDisplay
 from aucmax.datasets import make_sparse_shift
 
 X, y, support = make_sparse_shift(1500, 60, n_informative=6, ratio=0.2, shift=0.4, random_state=0)
+X = pd.DataFrame(X).add_prefix("x")
 clf = AUCClassifier(penalty="l1").fit(X, y)
 print(f"alpha {clf.alpha_:.3g}, {np.count_nonzero(clf.coef_)} weights, cross-validated among {len(clf.alphas_)} alphas")
 
@@ -36,7 +38,7 @@ lower.invert_xaxis()
 # The AUC alone lets a few columns in that do not matter: they hardly change the order. Six columns, searched for:
 
 best = AUCClassifier(n_nonzero=6).fit(X, y)
-print("found", np.flatnonzero(best.coef_), "of", support)
+print("found", *X.columns[np.flatnonzero(best.coef_)], "of", *X.columns[support])
 
 # %%
 # Their weights, times the standard deviations of the columns, so that units do not matter.

@@ -44,5 +44,14 @@ def test_the_page_shows_curves_importance_and_scorecard_and_escapes_names(fitted
     assert "<script" not in page
 
 
+def test_without_rows_the_page_has_curves_and_scorecard_alone(fitted):
+    parts = describe_additive(fitted[0])
+    assert not parts.importance
+    page = render_page(Report("Of a file by blocks", additive=parts))
+    assert "Scorecard" in page
+    assert "What each column is worth" not in page
+    assert len(re.findall("<figure>", page)) == len(parts.curves)
+
+
 def test_a_page_without_an_additive_model_has_no_trace_of_it():
     assert "Scorecard" not in render_page(Report("Nothing"))

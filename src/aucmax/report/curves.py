@@ -19,6 +19,8 @@ from .texts import shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_IMPORTANT = 20  # columns that are shown
+
 
 class AdditiveParts(NamedTuple):
     """What a report says about an additive model.
@@ -68,7 +70,8 @@ def describe_additive(model: Any, X: Any = None, y: Any = None, sample_weight: A
     if X is None:
         return AdditiveParts(curves, [], card.base_points, card.table(), None)
     lost = auc_lost_without(model, X, y, sample_weight)
-    importance = [(column_name(model, int(j)), float(lost[j])) for j in np.argsort(-lost, kind="stable")]
+    order = np.argsort(-lost, kind="stable")[:MOST_IMPORTANT]
+    importance = [(column_name(model, int(j)), float(lost[j])) for j in order]
     return AdditiveParts(curves, importance, card.base_points, card.table(), card.auc_lost(X, y, sample_weight))
 
 

@@ -157,7 +157,9 @@ def render_page(report: Report) -> str:
         report=report,
         drawings=list(_drawings(report)),
         weights=draw_weights(report.weights, report.class_names) if report.weights else None,
-        importance=draw_importance(report.additive.importance) if report.additive else None,
+        importance=draw_importance(report.additive.importance)
+        if report.additive and report.additive.importance
+        else None,
         comparisons=[
             (each, _table_lines(each), draw_boxes(k, each)) for k, each in enumerate(_listed(report.comparison))
         ],
