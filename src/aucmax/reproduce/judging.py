@@ -150,7 +150,7 @@ def _if_holds(
         return reason if _differs_as_much(cell, own, other) else None
     if not _is_shown_to_change(results, cell, other):
         return None
-    holds = _encloses(cell, other) if reason.alternative else _is_mended(cell, own, other)
+    holds = _encloses(own, cell, other) if reason.alternative else _is_mended(cell, own, other)
     return reason if holds else None
 
 
@@ -215,12 +215,12 @@ def _is_mended(cell: Cell, own: Judgement, remedy: Cell) -> bool:
     return abs(remedy.measured.mean - cell.published.mean) <= (1 - MOST) * abs(own.difference) + ROUNDING
 
 
-def _encloses(cell: Cell, alternative: Cell) -> bool:
-    """Return whether what is published lies between the two values."""
-    if cell.published is None or cell.measured is None or alternative.measured is None:
+def _encloses(own: Judgement, cell: Cell, alternative: Cell) -> bool:
+    """Return whether an alternative lies on the other side of what is published, and no further from it."""
+    if cell.published is None or alternative.measured is None:
         return False
-    low, high = sorted((cell.measured.mean, alternative.measured.mean))
-    return low <= cell.published.mean <= high
+    beyond = (cell.published.mean - alternative.measured.mean) * math.copysign(1, own.difference)
+    return 0 <= beyond <= abs(own.difference)
 
 
 def _differs_as_much(cell: Cell, own: Judgement, witness: Cell) -> bool:

@@ -210,10 +210,11 @@ class Reason(NamedTuple):
         witness on the same data differs from what is published by as much or more, in the same direction.
     remedy : str
         Another method of the study, which lacks the cause. The reason holds for a value only if that of the remedy on
-        the same data differs from what is published by a quarter as much at most.
+        the same data differs from what is published by a quarter as much at most, and a paired t-test shows a change.
     alternative : str
         The same method with another choice of something that the paper does not say. The reason holds for a value only
-        if what is published lies between it and that of the alternative on the same data.
+        if what is published lies between it and that of the alternative on the same data, which is no further from it,
+        and a paired t-test shows that the two differ.
     remedy_data : str
         Other data of the study that lack the cause: the same method on them is the remedy. "{data}" in it stands for
         the label of the data.
