@@ -55,7 +55,7 @@ def open_rows(
 def classes_of(file: ModelFile) -> Classes:
     """Return the classes of a model."""
     known = file.notes.get("classes")
-    return Classes(**known) if known else Classes(*file.model.classes_.tolist())
+    return Classes(**known) if known else Classes(*file.model.classes_)
 
 
 @contextmanager
