@@ -556,6 +556,32 @@ def test_demo_writes_its_report_and_tells_where(run, tmp_path, monkeypatch):
 # What users can fix
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["fit", "train.csv", "--target", "zz", "-o"],
+        ["fit", "train.csv", "--target", "zz", "-o", "fresh.safetensors", "--report"],
+        ["fit", "train.csv", "--target", "diagnosis", "--test", "train.parquet", "-o"],
+        ["evaluate", "csv.safetensors", "test.csv", "--target", "zz", "--report"],
+        ["predict", "csv.safetensors", "test.csv", "--keep", "zz", "-o"],
+        ["export", "csv.safetensors", "--check", "other.csv", "--onnx"],
+        ["scorecard", "additive.safetensors", "--test", "other.csv", "-o"],
+        ["compare", "train.csv", "--target", "zz", "--report"],
+    ],
+    ids=" ".join,
+)
+def test_every_command_reads_its_input_before_it_looks_at_its_outputs(refused, run, folder, tmp_path, command):
+    taken, additive = tmp_path / "taken.csv", folder / "additive.safetensors"
+    taken.write_text("precious", encoding="utf-8")
+    if "additive.safetensors" in command and not additive.exists():
+        options = ["--algorithm", "AdditiveAUCClassifier(loss='squared', alpha=1)", "--target", "diagnosis", "-q"]
+        assert run("fit", folder / "train.csv", "-o", additive, *options)[0] == 0
+    write_csv(folder / "other.csv", TEST, columns=[f"c{j}" for j in range(len(NAMES))])
+    told = refused(*(folder / word if "." in word else word for word in command), taken)
+    assert "taken" not in told
+    assert "has no column" in told
+
+
 def test_what_is_wrong_with_the_input_is_said_before_a_name_that_is_taken(refused, folder, tmp_path):
     taken = tmp_path / "taken"
     taken.write_text("precious", encoding="utf-8")

@@ -211,7 +211,7 @@ def fit(
         must_read_by_blocks,
         open_blocks,
     )
-    from ..score_file import evaluate_file, evaluate_scores
+    from ..score_file import evaluate_file, evaluate_scores, open_rows
     from ..table_model import output_of
     from ..unused_options import check_used
 
@@ -278,9 +278,8 @@ def fit(
     save_model(file.model, output, moments=moments, **file.notes)
     with after_writing(output):
         if test:
-            evaluation, scores, measured = evaluate_file(
-                console, file, test, with_rows=report is not None, target=target, **layout
-            )
+            tested = open_rows(console, file, test, with_target=True, target=target, **layout)
+            evaluation, scores, measured = evaluate_file(console, file, tested, with_rows=report is not None)
             file.notes["test"] = {"data": describe_paths(test), **headline(evaluation)}
             save_model(file.model, output, moments=moments, **file.notes)
         elif report is not None and trained.scores is not None and trained.rows is not None:
