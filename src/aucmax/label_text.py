@@ -19,7 +19,7 @@ DAYS = re.compile(r"(-?[0-9]{1,20}) days?(?: \+?([0-9]{2}):([0-9]{2}):([0-9]{2}(
 
 
 def label_text(label: Any) -> str:
-    """Return the text of a label: dates in the form of ISO 8601, times in seconds, numbers with as few digits as needed.
+    """Return the text of a label: dates as in ISO 8601, times in seconds, numbers with as few digits as they need.
 
     Examples
     --------

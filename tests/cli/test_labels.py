@@ -59,7 +59,9 @@ def test_rows_with_other_labels_are_refused_in_a_sentence(refused, case, tmp_pat
     np.savez(tmp_path / "rows.npz", X=X, y=Y + 7)
     told = refused("evaluate", model, tmp_path / "rows.npz")
     quote = "" if name in ("half", "single", "long", "truth") else "'"
-    expected = f"the label 7 is neither {quote}{texts[0]}{quote} nor {quote}{texts[1]}{quote}, the classes of the model."
+    expected = (
+        f"the label 7 is neither {quote}{texts[0]}{quote} nor {quote}{texts[1]}{quote}, the classes of the model."
+    )
     assert told.endswith(expected)
 
 
@@ -105,3 +107,18 @@ def test_classes_in_notes_that_are_no_numbers_end_in_a_sentence(refused, tmp_pat
     np.savez(tmp_path / "rows.npz", X=X, y=Y)
     told = refused("evaluate", tmp_path / "m", tmp_path / "rows.npz")
     assert "the label 1 is neither 0 nor" in told or "cannot be used here" in told
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "inspect"])
+@pytest.mark.parametrize("where", ["classes_", "notes"])
+def test_labels_that_cannot_be_written_are_refused_with_the_name_of_the_model(refused, tmp_path, command, where):
+    odd = np.array(["no", "yes\udc80"], object)
+    notes = {"classes": {"negative": "no", "positive": odd[1]}} if where == "notes" else {}
+    model = AUCClassifier("squared", alpha=1).fit(X, (odd if where == "classes_" else np.array(["no", "yes"]))[Y])
+    save_model(model, tmp_path / "m", **notes)
+    np.savez(tmp_path / "rows.npz", X=X, y=Y)
+    arguments = [] if command == "inspect" else [tmp_path / "rows.npz"]
+    arguments += ["--labels", "-o", tmp_path / "out"] if command == "predict" else []
+    told = refused(command, tmp_path / "m", *arguments)
+    assert told == f"{tmp_path / 'm'} cannot be used here: the label 'yes\\udc80' is no text that can be written."
+    assert not (tmp_path / "out").exists()

@@ -96,7 +96,7 @@ def read_labelled(console: Console, file: ModelFile, source: Source) -> tuple[An
 def evaluate_file(
     console: Console, file: ModelFile, source: Source, max_fpr: float = 0.1, *, with_rows: bool = False
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray], tuple[Any, np.ndarray] | None]:
-    """Return the evaluation of a model on a file that `open_rows` opened, and the scores of its negatives and of its positives.
+    """Return the evaluation of a model on a file that is open, and the scores of its negatives and positives.
 
     The rows and the mask of the positives come last. They are kept only if they are asked for, and for an additive
     model, of which a report tells more.

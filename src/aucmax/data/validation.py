@@ -31,7 +31,7 @@ INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and a
 
 
 class TooManyColumnsError(ValueError):
-    """Rows that are too wide for an estimator, whatever memory there is."""
+    """Rows that are too wide for an estimator, or for the memory that the user names."""
 
 
 def is_dask(values: Any) -> bool:

@@ -70,9 +70,8 @@ class ParquetSource(TableSource):
                 if name in [*self._roles, *self.kept] and find_type(column.type) not in ("number", "date", "text"):
                     trim(column)
             except NotImplementedError:
-                raise ValueError(
-                    f"{self.name}, column {name!r}: its type {str(column.type)[:60]} has no text: make it numbers or text."
-                ) from None
+                what = f"its type {str(column.type)[:60]} has no text: make it numbers or text"
+                raise ValueError(f"{self.name}, column {name!r}: {what}.") from None
             except pa.ArrowException as error:
                 raise ValueError(f"{self.name}, column {name!r}: {_describe(error)}.") from None
 

@@ -204,6 +204,7 @@ def fit(
     from ..additive_options import name_columns, parse_pairs, parse_shapes
     from ..fit_file import (
         BlockReading,
+        check_blocks,
         default_memory,
         fit_by_blocks,
         fit_in_memory,
@@ -225,6 +226,7 @@ def fit(
         default_memory() if memory is None else parse_bytes(memory),
         checkpoint,
         30.0 if checkpoint_every is None else checkpoint_every,
+        memory is not None,
     )
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "positive": positive}
@@ -255,6 +257,8 @@ def fit(
         formats.append(tested.format)
     by_blocks = cluster is not None or must_read_by_blocks(source, how)
     estimator = make(by_blocks=by_blocks)
+    if by_blocks:
+        check_blocks(estimator, algorithm, source, how, cluster is not None)
     name_columns(estimator, source)
     check_used(context, formats, estimator)  # again, since the format of standard input is known only now
     check_outputs({"the model": output, "--report": report}, force or resumed, [*train, *(test or [])], checkpoint)
