@@ -51,7 +51,10 @@ def test_a_removed_checkpoint_is_none(saved):
         ({**COMMAND, "alpha": 2.0}, "its options differ: alpha 1.0, now 2.0"),
         ({**COMMAND, "columns": ["a"]}, r"its options differ: columns \['a', 'b'\], now \['a'\]"),
         ({**COMMAND, "seed": 3}, "its options differ: seed not given, now 3"),
-        ({"the file": "rows.csv", "columns": ["a", "b"]}, "its options differ: alpha 1.0, now not given; n_nonzero None, now not given"),
+        (
+            {"the file": "rows.csv", "columns": ["a", "b"]},
+            "its options differ: alpha 1.0, now not given; n_nonzero None, now not given",
+        ),
         ({**COMMAND, "the file": "x" * 1000}, "its options differ: the file rows.csv, now x{60}"),
         ({**COMMAND, "the digest of the file": "a1"}, "its rows differ"),
         (
