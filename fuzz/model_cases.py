@@ -51,7 +51,17 @@ OTHERS = {
     "KMeansNystroem": lambda: KMeansNystroem(4, random_state=0),
     "OPAUCpca without centring": lambda: OPAUCpca(3, center=False, random_state=0),
 }
-NAMES = [*OTHERS, *ALGORITHMS]
+LABELS = {
+    "days": np.array(["2020-01-01", "2021-01-01"], "M8[D]"),
+    "nanoseconds": np.array(["2020-01-01", "2021-01-01"], "M8[ns]"),
+    "years": np.array(["2020", "2021"], "M8[Y]"),
+    "times": np.array([0, 90], "m8[s]"),
+    "half floats": np.array([0, 1], np.float16),
+    "long doubles": np.array([0, 1], np.longdouble),
+    "truth values": np.array([False, True]),
+    "text": np.array(["no", "yes"], object),
+}
+NAMES = [*OTHERS, *ALGORITHMS, *LABELS]
 FOLDER = make_folder("models")
 PATH = os.path.join(FOLDER, "forged")
 ROWS = os.path.join(FOLDER, "rows.npz")
@@ -64,7 +74,9 @@ SOUND = ("ValueError", "NotFittedError", "MemoryError")  # that a user of Python
 @functools.cache
 def original(name: str) -> bytes:
     """Return the file of a fitted model."""
-    if name in OTHERS:
+    if name in LABELS:
+        model = AUCClassifier("squared", alpha=1)
+    elif name in OTHERS:
         model = OTHERS[name]()
     else:
         known = ALGORITHMS[name]().get_params()
@@ -74,7 +86,7 @@ def original(name: str) -> bytes:
         else:
             chosen = {key: value for key, value in small.items() if key in known}
             model = ALGORITHMS[name](**chosen | ({"rank": None} if name == "OPAUC" else {}))
-    model.fit(FRAME if name in OF_TABLES else X, Y)
+    model.fit(FRAME if name in OF_TABLES else X, LABELS.get(name, np.arange(2))[Y])
     training = {"data": "train.csv", "format": "csv", "n_samples": 40, "n_positive": 20}
     spreads = np.ones(model[-1].n_features_in_) if name == "table" else X.std(axis=0)
     notes = {"training": training, "target": "y", "spreads": spreads}

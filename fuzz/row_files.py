@@ -44,6 +44,11 @@ def word(rng: random.Random) -> str:
     return rng.choice(["red", "blue", "yes", "no", "$1,200", "3.5%", "n/a", "?"])
 
 
+def binary(rng: random.Random) -> bytes:
+    """Return two bytes, most often of text."""
+    return rng.choice([b"no", b"ye", b"01", b"10", "é".encode(), b"\xff\x00"])
+
+
 def date(rng: random.Random) -> str:
     """Return a date or a time."""
     day, month = rng.randrange(1, 29), rng.randrange(1, 13)
@@ -123,10 +128,14 @@ def make_parquet(rng: random.Random) -> bytes:
         lambda: [word(rng) for _ in range(n)],
         lambda: pyarrow.array([word(rng) for _ in range(n)]).dictionary_encode(),
         lambda: pyarrow.array([rng.choice([None, 1.5, 2.5]) for _ in range(n)], pyarrow.float64()),
+        lambda: pyarrow.array([binary(rng) for _ in range(n)], rng.choice([pyarrow.binary(), pyarrow.large_binary()])),
+        lambda: pyarrow.array([binary(rng) for _ in range(n)], pyarrow.binary(2)),
         lambda: np.array([f"2021-01-{rng.randrange(1, 29):02}" for _ in range(n)], "datetime64[s]"),
     ]
     table = {name: rng.choice(kinds)() for name in ("a", "b", "c")[: rng.randrange(1, 4)]}
     table["y"] = np.array([k % 2 for k in range(n)])
+    if rng.random() < 0.2:
+        table["y"] = rng.choice(kinds)()
     file = io.BytesIO()
     pyarrow.parquet.write_table(
         pyarrow.table(table), file, row_group_size=rng.choice([1, 3, 100]), compression=rng.choice(["none", "snappy"])

@@ -27,6 +27,7 @@ import numpy as np
 
 from . import __version__
 from .files.atomic_write import write_atomically
+from .label_text import label_text
 
 # The operators and the file format of ONNX 1.13, of December 2022.
 OPSET, FILE_FORMAT = 18, 8
@@ -320,9 +321,9 @@ def _code(graph: Graph, column: Any, x: str) -> str:
 
 def _labels(classes: np.ndarray) -> np.ndarray:
     """Return the classes as int64 if they are whole numbers, as double if other numbers, and otherwise as strings."""
+    if classes.dtype.kind not in "biuf":
+        return np.array([label_text(label) for label in classes], dtype=object)
     labels = np.array(classes.tolist())
-    if labels.dtype.kind not in "biuf":
-        return np.array([str(label) for label in labels.tolist()], dtype=object)
     as_integers = [int(label) for label in labels]
     if as_integers == labels.tolist() and max(map(abs, as_integers)) < 2**63:
         return np.array(as_integers, dtype=np.int64)

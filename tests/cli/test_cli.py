@@ -556,6 +556,32 @@ def test_demo_writes_its_report_and_tells_where(run, tmp_path, monkeypatch):
 # What users can fix
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["fit", "train.csv", "--target", "zz", "-o"],
+        ["fit", "train.csv", "--target", "zz", "-o", "fresh.safetensors", "--report"],
+        ["fit", "train.csv", "--target", "diagnosis", "--test", "train.parquet", "-o"],
+        ["evaluate", "csv.safetensors", "test.csv", "--target", "zz", "--report"],
+        ["predict", "csv.safetensors", "test.csv", "--keep", "zz", "-o"],
+        ["export", "csv.safetensors", "--check", "other.csv", "--onnx"],
+        ["scorecard", "additive.safetensors", "--test", "other.csv", "-o"],
+        ["compare", "train.csv", "--target", "zz", "--report"],
+    ],
+    ids=" ".join,
+)
+def test_every_command_reads_its_input_before_it_looks_at_its_outputs(refused, run, folder, tmp_path, command):
+    taken, additive = tmp_path / "taken.csv", folder / "additive.safetensors"
+    taken.write_text("precious", encoding="utf-8")
+    if "additive.safetensors" in command and not additive.exists():
+        options = ["--algorithm", "AdditiveAUCClassifier(loss='squared', alpha=1)", "--target", "diagnosis", "-q"]
+        assert run("fit", folder / "train.csv", "-o", additive, *options)[0] == 0
+    write_csv(folder / "other.csv", TEST, columns=[f"c{j}" for j in range(len(NAMES))])
+    told = refused(*(folder / word if "." in word else word for word in command), taken)
+    assert "taken" not in told
+    assert "has no column" in told
+
+
 def test_what_is_wrong_with_the_input_is_said_before_a_name_that_is_taken(refused, folder, tmp_path):
     taken = tmp_path / "taken"
     taken.write_text("precious", encoding="utf-8")
@@ -790,8 +816,8 @@ def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder,
         (["--algorithm", "SPAM(alpha=1)", "--alpha", "1"], "alpha is given twice, by --algorithm and by --alpha."),
         (["--memory", "lots"], "--memory takes a size such as 2GB"),
         (["--memory", "100kB", "--loss", "hinge", "-q"], "that --memory leaves for them: raise --memory, "),
-        (["--memory", "10MB", "--algorithm", "PSAM"], "PSAM needs all rows in memory, but the file is larger than --m"),
-        (["--checkpoint", "c", "--algorithm", "OPAUCf"], "OPAUCf needs all rows in memory, but the file is larger"),
+        (["--memory", "10MB", "--algorithm", "PSAM"], "PSAM needs all rows in memory, about 3"),
+        (["--checkpoint", "c", "--algorithm", "OPAUCf"], "OPAUCf needs all rows in memory, but with --checkpoint they"),
         (
             ["--checkpoint", "c", "--algorithm", "AUCClassifier(solver='dual')"],
             "(solver='dual') needs all rows in memory",

@@ -328,6 +328,8 @@ def test_hostile_parameters_get_one_sentence(text):
         ("LogisticRegresion(C=1)", r"\(closest: LogisticRegression"),
         ("OPAUC(alhpa=1)", "OPAUC cannot be given alhpa here; its parameters are alpha, average"),
         ("OPAUC(random_state=1)", "OPAUC cannot be given random_state here"),
+        ("SOLAM(max_iter=2, random_state=3)", "SOLAM cannot be given random_state here; its parameters are"),
+        ("NSOLAM(n_components=2, max_itr=3)", "NSOLAM cannot be given max_itr here; its parameters are"),
         ("LinearSVC(module='os')", "LinearSVC cannot be given module here"),
         ("AUCClassifier(loss='cubic')", "The 'loss' parameter of AUCClassifier must be"),
         ("LinearSVC(C=-1)", "The 'C' parameter of LinearSVC must be"),

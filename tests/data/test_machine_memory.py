@@ -153,6 +153,36 @@ def test_the_command_names_the_index_and_its_line(refused, little, tmp_path, mon
     assert told == f"rows.libsvm: {expected} The largest index, 1000000, is in line 4 of rows.libsvm."
 
 
+@pytest.mark.parametrize("name", ["NSOLAM", "NBAM", "OPAUCf", "OPAUCrp", "OPAUCpca"])
+def test_few_rows_are_read_at_once_however_little_memory_is_left(refused, little, tmp_path, monkeypatch, name):
+    """The interpreter is there already: the rows are not too many, but too wide."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("aucmax.cli.fit_file.default_memory", lambda: 10**8)
+    (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1 30000000:1\n0 1:1\n", encoding="utf-8")
+    told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--algorithm", name)
+    assert f" of {name} " in told
+    assert " 30,000,000 columns " in told
+    assert told.endswith("The largest index, 30000000, is in line 3 of rows.libsvm.")
+
+
+def test_a_state_that_is_too_wide_for_the_memory_that_is_named_names_the_index(refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1 100000:1\n0 1:1\n", encoding="utf-8")
+    told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--memory", "300MB", "--algorithm", "OPAUCr")
+    assert "100,000 columns" in told
+    assert "raise --memory" in told
+    assert told.endswith("The largest index, 100000, is in line 3 of rows.libsvm.")
+
+
+def test_rows_that_do_not_fit_into_the_default_memory_tell_what_they_take(refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("aucmax.cli.fit_file.default_memory", lambda: 10**3)
+    (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1\n0 1:1\n", encoding="utf-8")
+    told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--algorithm", "NSOLAM")
+    assert told.startswith("rows.libsvm: NSOLAM needs all rows in memory, about ")
+    assert "but by default a fit takes no more than 1 kB: take AUCClassifier or an online algorithm, or raise" in told
+
+
 def test_an_additive_model_names_the_index_and_its_line(refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1 2000:1\n0 1:1\n")

@@ -60,6 +60,29 @@ def test_text_that_is_not_utf8_is_refused_with_file_and_column(tmp_path, options
     assert str(error.value) == told
 
 
+@pytest.mark.parametrize("type", [pa.binary(), pa.large_binary(), pa.binary(2)], ids=str)
+@pytest.mark.parametrize("options", [{"target": "x"}, {"weight": "x"}, {"group": "x"}, {"keep": ["x"]}], ids=str)
+def test_bytes_that_are_not_utf8_are_refused_with_file_and_column(tmp_path, type, options):
+    path = write(tmp_path / "rows.parquet", n=np.arange(N), x=pa.array([b"aa", b"b\xff", b"cc"] * (N // 3), type))
+    with pytest.raises(ValueError, match="UTF-8") as error:
+        open_source(path, **options).read()
+    assert str(error.value).startswith(f"{path}, column 'x': some of its text is not UTF-8")
+
+
+@pytest.mark.parametrize("cells", [[[1]] * N, [{"a": 1}] * N], ids=["lists", "structs"])
+def test_labels_of_a_type_without_text_are_refused_with_file_and_column(tmp_path, cells):
+    path = write(tmp_path / "rows.parquet", n=np.arange(N), x=pa.array(cells))
+    with pytest.raises(ValueError, match=r"rows.parquet, column 'x': its type .+ has no text"):
+        open_source(path, target="x").read()
+
+
+def test_labels_may_be_bytes_and_times(tmp_path):
+    path = write(tmp_path / "rows.parquet", n=np.arange(N), x=pa.array([b"aa", b"bb"] * (N // 2), pa.binary(2)))
+    assert open_source(path, target="x").read().y[:2].tolist() == ["aa", "bb"]
+    path = write(tmp_path / "rows.parquet", n=np.arange(N), x=np.array([90, 1500] * (N // 2), "m8[ms]"))
+    assert open_source(path, target="x").read().y[:2].tolist() == [0.09, 1.5]
+
+
 def test_levels_and_names_that_are_not_utf8_are_refused(tmp_path):
     coded = pa.DictionaryArray.from_arrays(np.arange(N) % 3, text_of([b"a", b"b\xff", b"c"]))
     path = write(tmp_path / "rows.parquet", n=np.arange(N), x=coded)

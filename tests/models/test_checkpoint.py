@@ -13,7 +13,7 @@ import pytest
 from small_models import assert_same
 
 from aucmax.models import checkpoint as checkpoint_module
-from aucmax.models.checkpoint import Checkpoint
+from aucmax.models.checkpoint import Checkpoint, describe_differences
 from aucmax.models.model_file import versions, write_values
 from aucmax.stochastic.epochs import Scaling, Stream
 
@@ -50,19 +50,22 @@ def test_a_removed_checkpoint_is_none(saved):
     [
         ({**COMMAND, "alpha": 2.0}, "its options differ: alpha 1.0, now 2.0"),
         ({**COMMAND, "columns": ["a"]}, r"its options differ: columns \['a', 'b'\], now \['a'\]"),
-        ({**COMMAND, "seed": 3}, "its options differ: seed None, now 3"),
-        ({"the file": "rows.csv", "columns": ["a", "b"]}, "its options differ: alpha 1.0, now None"),
+        ({**COMMAND, "seed": 3}, "its options differ: seed not given, now 3"),
+        (
+            {"the file": "rows.csv", "columns": ["a", "b"]},
+            "its options differ: alpha 1.0, now not given; n_nonzero None, now not given",
+        ),
         ({**COMMAND, "the file": "x" * 1000}, "its options differ: the file rows.csv, now x{60}"),
         ({**COMMAND, "the digest of the file": "a1"}, "its rows differ"),
         (
             {**COMMAND, "the size of the file": 9, "alpha": 2.0, "seed": 3},
-            "its rows differ, and its options differ: alpha 1.0, now 2.0; seed None, now 3",
+            "its rows differ, and its options differ: alpha 1.0, now 2.0; seed not given, now 3",
         ),
-        ({**COMMAND, "a\x1b": 1}, r"its options differ: a\\x1b None, now 1"),
-        ({**COMMAND, "the memory": 1, "the size of a block": 1}, "its options differ: the memory None, now 1"),
+        ({**COMMAND, "a\x1b": 1}, r"its options differ: a\\x1b not given, now 1"),
+        ({**COMMAND, "the memory": 1, "the size of a block": 1}, "its options differ: the memory not given, now 1"),
         (
             {**COMMAND, **dict.fromkeys("pqrst", 1)},
-            "its options differ: p None, now 1; q .*; r None, now 1; and 2 more",
+            "its options differ: p not given, now 1; q .*; r not given, now 1; and 2 more",
         ),
     ],
 )
@@ -193,3 +196,34 @@ def test_kill_leaves_the_last_whole_state(tmp_path):
             assert (state["weights"] == state["epoch"]).all()
             last = state["epoch"]
         process.stdin.close()
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "told"),
+    [
+        ({"a": None}, {}, "a None, now not given"),
+        ({}, {"a": None}, "a not given, now None"),
+        ({"a": True}, {"a": 1}, "a True, now 1"),
+        ({"a": 1}, {"a": "1"}, "a 1 (int), now 1 (str)"),
+        ({"a": [1, 0]}, {"a": [1, False]}, "a [1, 0], now [1, False]"),
+        ({"a": np.arange(2)}, {"a": [0, 1]}, "a [0 1], now [0, 1]"),
+        ({"a": np.arange(2)}, {"a": np.array([0, 2])}, "a [0 1], now [0 2]"),
+        ({"a": np.zeros((2, 1))}, {"a": 0}, "a [[0.] [0.]], now 0"),
+    ],
+)
+def test_values_of_other_types_differ_and_are_told_apart(was, now, told):
+    assert describe_differences(was, now) == f"its options differ: {told}"
+
+
+def test_the_same_command_does_not_differ():
+    command = {"a": float("nan"), "b": (1, [None, True]), "c": {"d": np.array([1.0, np.nan])}}
+    assert describe_differences(command, {**command, "c": {"d": np.array([1.0, np.nan])}}) == ""
+
+
+def test_a_checkpoint_whose_command_holds_an_array_is_refused_with_its_name(tmp_path):
+    path = tmp_path / "checkpoint"
+    write_values(path, "checkpoint", {"command": {"alpha": np.arange(3)}, "state": {}})
+    with pytest.raises(
+        ValueError, match=rf"^{re.escape(str(path))} is the checkpoint of another fit: its options diff"
+    ):
+        Checkpoint(path).load({"alpha": 0.1})

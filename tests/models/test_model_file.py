@@ -117,6 +117,43 @@ def test_any_nested_value_comes_back_as_it_was(value, tmp_path_factory):
     assert repr(loaded) == repr(value)  # as text, nan equals nan
 
 
+@st.composite
+def any_array(draw):
+    """Return an array of any type and shape, some of which are too much for a file, in any order in memory."""
+    dtype = draw(
+        st.sampled_from([*"?bhilefdgFDO", "U3", "U0", "S2", "V2", ">f4", ">U2", "M8[ns]", "m8[D]", "M8", "i4,f8"])
+    )
+    n_dimensions = draw(st.integers(0, 10))
+    shape = draw(st.lists(st.sampled_from([0, 1, 1, 2]), min_size=n_dimensions, max_size=n_dimensions))
+    if 0 in shape[:-1]:
+        shape[-1] = draw(st.sampled_from([2, 1_000_000, 1_000_001]))
+    array = np.zeros(shape, dtype, order=draw(st.sampled_from("CF")))
+    return np.flip(array) if shape and draw(st.booleans()) else array
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(array=any_array())
+def test_an_array_that_is_written_can_be_read(array, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "array"
+    try:
+        write_values(path, "checkpoint", {"value": array})
+    except ValueError:
+        return
+    loaded = read_values(path, "checkpoint")["value"]
+    assert (loaded.dtype, loaded.shape, loaded.tolist()) == (array.dtype, array.shape, array.tolist())
+
+
+@pytest.mark.parametrize("shape", [(1,) * 9, (0, 2_000_000)])
+@pytest.mark.parametrize("dtype", [float, str, object])
+def test_a_note_of_a_shape_that_no_file_holds_is_refused_when_it_is_saved(shape, dtype, tmp_path):
+    model = AUCClassifier("squared", alpha=1).fit(X, Y)
+    with pytest.raises(
+        ValueError, match=r"The entry 'note' cannot be stored in a file: \(.*\) is no shape of an array"
+    ):
+        save_model(model, tmp_path / "m", note=np.zeros(shape, dtype))
+    assert os.listdir(tmp_path) == []
+
+
 def nest(depth):
     return functools.reduce(lambda inner, _: (inner,), range(depth), {"bottom": np.zeros(2)})
 
@@ -211,6 +248,7 @@ LABELS = {
     "long": np.array([0, 2**60 + 1], np.longdouble),  # which a double would round
     "half": np.array([0, 1], np.float16),
     "objects": np.array(["n", "positive"], object),
+    "NumPy's text": np.array([np.str_("n"), "positive"], object),
 }
 
 
@@ -222,6 +260,13 @@ def test_labels_that_fit_accepts_are_saved_exactly(labels, model, tmp_path):
     loaded = load_model(tmp_path / "m")
     np.testing.assert_array_equal(loaded.classes_, labels, strict=True)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X), strict=True)
+
+
+@pytest.mark.parametrize("labels", [np.array([b"n", b"p"], "V1"), np.array([(0,), (1,)], "i4,")], ids=str)
+@pytest.mark.parametrize("model", [AUCClassifier("squared", alpha=1), aucmax.SOLAM(random_state=0)], ids=str)
+def test_labels_that_cannot_be_saved_are_refused_before_the_fit(labels, model):
+    with pytest.raises(ValueError, match=r"^y holds labels of the type .*: make them numbers or text\.$"):
+        model.fit(X, labels[Y])
 
 
 @pytest.mark.parametrize("labels", [np.array(["2020", "NaT"], "M8[D]"), np.array([1, np.inf], np.longdouble)], ids=str)

@@ -19,6 +19,7 @@ from ..files.labels import Classes
 from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
 from ..stochastic.epochs import OnlineClassifier, StochasticClassifier
+from .byte_sizes import format_bytes
 from .completion import FITTED
 from .display import is_linear
 from .encoding_optimism import correct_held_out
@@ -40,11 +41,14 @@ class BlockReading(NamedTuple):
         The file to resume from after an interruption.
     every : float
         Seconds between two checkpoints.
+    is_given : bool
+        Whether the user named the memory. Else it is a share of what this process may still take.
     """
 
     memory: int
     checkpoint: Path | None = None
     every: float = 30.0
+    is_given: bool = True
 
 
 class TrainedModel(NamedTuple):
@@ -72,7 +76,31 @@ def default_memory() -> int:
 
 def must_read_by_blocks(source: Source, how: BlockReading) -> bool:
     """Return whether a file must be read by blocks: it is too large for memory, or a checkpoint is asked for."""
-    return how.checkpoint is not None or FIT_SHARE * source.memory() + INTERPRETER > how.memory
+    return how.checkpoint is not None or find_need(source, how) > how.memory
+
+
+def find_need(source: Source, how: BlockReading) -> float:
+    """Return the bytes of a fit in memory to compare with those that may be used.
+
+    The interpreter counts where the user names the memory of the whole process.
+    """
+    return FIT_SHARE * source.memory() + (INTERPRETER if how.is_given else 0)
+
+
+def check_blocks(estimator: Any, called: str | None, source: Source, how: BlockReading, on_cluster: bool) -> None:
+    """Raise a ValueError that says why a file is read by blocks, if an estimator cannot be fitted so."""
+    if can_read_blocks(estimator):
+        return
+    others = "take AUCClassifier or an online algorithm"
+    if on_cluster:
+        why = f"but with cluster= they are in several processes: {others}"
+    elif how.checkpoint is not None:
+        why = f"but with checkpoint= they are read by blocks: leave it out, or {others}"
+    else:
+        allowed = "memory= is" if how.is_given else "by default a fit takes no more than"
+        why = f"about {format_bytes(find_need(source, how))}, but {allowed} {format_bytes(how.memory)}: {others}, or "
+        why += "raise memory="
+    raise ValueError(f"{source.name}: {called} needs all rows in memory, {why}.")
 
 
 def fit_in_memory(
@@ -232,11 +260,6 @@ def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **paramete
         if re.search(rf"\b{name}\s*=", algorithm or ""):
             raise ValueError(f"{name} is given twice, by algorithm= and by {name}=.")
     inner.set_params(**wanted)
-    if by_blocks and not can_read_blocks(estimator):
-        raise ValueError(
-            f"{algorithm} needs all rows in memory, but the file is larger than memory= allows or checkpoint= was "
-            "given: take AUCClassifier or an online algorithm, or raise memory=."
-        )
     if by_blocks and "shuffle" in inner.get_params() and not re.search(r"\bshuffle\s*=", algorithm or ""):
         inner.set_params(shuffle=False)
     return estimator

@@ -6,9 +6,12 @@ A model that was saved in Python has no notes, or others. Notes of these names m
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from ..label_text import label_text, show_label
 from ..models.checks import array, either, fields, instance, number
 from ..models.model_file import ModelFile, read_model
 from ..models.schemas import TOGETHER, anything, count, plain, real
@@ -50,10 +53,20 @@ NOTES = fields(
 )
 
 
+def check_texts(labels: Iterable[Any]) -> None:
+    """Raise a ValueError if a label is text that cannot be written, such as half of a pair of surrogates."""
+    for label in labels:
+        try:
+            label_text(label).encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"the label {show_label(label)[:60]} is no text that can be written") from None
+
+
 def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
     """Return the model in a file, its notes and its versions.
 
-    A model that cannot predict, since it has seen rows of one class only, and notes that no command writes are refused.
+    A model that cannot predict, since it has seen rows of one class only, labels that no file of text can hold, and
+    notes that no command writes are refused.
 
     Parameters
     ----------
@@ -73,6 +86,8 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
         last = inner[-1] if isinstance(inner, Pipeline) else inner
         fields({}, TOGETHER, others=anything)(vars(last), type(last).__name__, {})
         NOTES(file.notes, "the notes", {"d": int(inner.n_features_in_), "two": 2})
+        check_texts(last.classes_)
+        check_texts(file.notes.get("classes", {}).values())
     except (ValueError, AttributeError) as error:
         raise ValueError(f"{os.fspath(path)} cannot be used here: {error}.") from error
     return file

@@ -55,7 +55,7 @@ def open_rows(
 def classes_of(file: ModelFile) -> Classes:
     """Return the classes of a model."""
     known = file.notes.get("classes")
-    return Classes(**known) if known else Classes(*file.model.classes_.tolist())
+    return Classes(**known) if known else Classes(*file.model.classes_)
 
 
 @contextmanager
@@ -86,30 +86,22 @@ def score_rows(
     return np.concatenate(scores), positive, stack(kept) if keep else None
 
 
-def read_labelled(console: Console, file: ModelFile, path: Sequence[str]) -> tuple[Any, np.ndarray]:
+def read_labelled(console: Console, file: ModelFile, source: Source) -> tuple[Any, np.ndarray]:
     """Return all rows of labelled files as a model takes them, and the mask of the positives."""
-    source = open_rows(console, file, path, with_target=True)
     with console.progress() as bar, naming(source):
         _, positive, rows = score_rows(file, source, Surprises(), on_block(bar, source), keep=True)
     return rows, positive
 
 
 def evaluate_file(
-    console: Console,
-    file: ModelFile,
-    path: Sequence[str],
-    max_fpr: float = 0.1,
-    *,
-    with_rows: bool = False,
-    **options: Any,
+    console: Console, file: ModelFile, source: Source, max_fpr: float = 0.1, *, with_rows: bool = False
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray], tuple[Any, np.ndarray] | None]:
-    """Return the evaluation of a model on a file, and the scores of its negatives and of its positives.
+    """Return the evaluation of a model on a file that is open, and the scores of its negatives and positives.
 
     The rows and the mask of the positives come last. They are kept only if they are asked for, and for an additive
     model, of which a report tells more.
     """
     keep = with_rows and is_additive(file.model)
-    source = open_rows(console, file, path, with_target=True, **options)
     with console.progress() as bar, naming(source):
         surprises = Surprises()
         scores, positive, rows = score_rows(file, source, surprises, on_block(bar, source), keep)

@@ -134,6 +134,15 @@ def _read_parameters(text: str) -> dict[str, Any]:
     )
 
 
+def _takes(method: Method, name: str, value: Any) -> bool:
+    """Return whether a method has a parameter."""
+    try:
+        method(**{name: value})
+    except TypeError:
+        return False
+    return True
+
+
 def _check_parameters(method: Method, parameters: Mapping[str, Any]) -> None:
     """Raise a ValueError for parameters that the method does not have, or not with these values."""
     try:
@@ -141,9 +150,11 @@ def _check_parameters(method: Method, parameters: Mapping[str, Any]) -> None:
     except TypeError:
         estimator = None
     if estimator is None or "random_state" in parameters:
+        strange = [name for name in parameters if name == "random_state" or not _takes(method, name, parameters[name])]
         known = sorted({*_classifier(method()).get_params(deep=False)} - {"random_state"})
         raise ValueError(
-            f"{method.name} cannot be given {', '.join(parameters)} here; its parameters are {', '.join(known)}."
+            f"{method.name} cannot be given {', '.join(strange or parameters)} here; its parameters are "
+            f"{', '.join(known)}."
         )
     _classifier(estimator)._validate_params()
 

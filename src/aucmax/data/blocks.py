@@ -40,7 +40,7 @@ from .row_block import (
     rows_before,
 )
 from .scores import ScoreHistogram, ScoreMoments
-from .validation import ONE_AFTER_THE_OTHER
+from .validation import ONE_AFTER_THE_OTHER, TooManyColumnsError
 
 MEMORY = 2 << 30
 SLICE = 8192  # rows in a block of rows in memory
@@ -275,7 +275,7 @@ class BlockedRows(ABC):
         needed = moments_memory(self.n_features, n_parts)
         if needed > self.memory / 2:
             more = moments_memory(self.n_features, 1) <= self.memory / 2
-            raise ValueError(
+            raise TooManyColumnsError(
                 f"The class moments of {self.n_features:,} columns in {n_parts} part{'s' if n_parts > 1 else ''} take "
                 f"{needed / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that memory= leaves for "
                 f"them: raise memory=, {'give alpha=, ' if more else ''}or take an online algorithm such as SOLAM."
@@ -284,7 +284,7 @@ class BlockedRows(ABC):
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
         """Raise a ValueError if something would take more than half of the memory."""
         if n_bytes > self.memory / 2:
-            raise ValueError(
+            raise TooManyColumnsError(
                 f"{what} takes {n_bytes / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that memory= "
                 f"leaves for it: raise memory=, or {advice}."
             )

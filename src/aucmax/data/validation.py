@@ -31,7 +31,7 @@ INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and a
 
 
 class TooManyColumnsError(ValueError):
-    """Rows that are too wide for an estimator, whatever memory there is."""
+    """Rows that are too wide for an estimator, or for the memory that the user names."""
 
 
 def is_dask(values: Any) -> bool:
@@ -93,11 +93,15 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
     Their byte order is that of this machine, as in model files. ``np.unique`` would sort a copy, which takes a tenth of
     the time of an exact fit at half a million rows.
 
+    Texts of any kind, such as ``np.str_``, become ``str``. So all labels that are accepted can be saved.
+
     Raises
     ------
     ValueError
-        If `y` holds one class, more than two, or continuous values.
+        If `y` holds one class, more than two, continuous values, or records or bytes without a type.
     """
+    if y.dtype.kind == "V":
+        raise ValueError(f"{name} holds labels of the type {str(y.dtype)[:60]}: make them numbers or text.")
     if y.ndim != 1:
         y = column_or_1d(y, warn=True)
     if y.dtype.kind not in INTEGERS:
@@ -125,6 +129,8 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
         ) from None
     if y.dtype.kind not in INTEGERS:
         check_classification_targets(classes)
+    if y.dtype.kind == "O":
+        classes[:] = [str.__str__(label) for label in classes]
     return classes
 
 

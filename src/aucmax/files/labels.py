@@ -6,9 +6,12 @@ first row of the file. Only the end of the file tells whether that first label i
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+
+from ..label_text import label_text, same_time, show_label
 
 REST = ("other", "rest")  # names of all other labels together; the second if the positive label is called "other"
 
@@ -18,7 +21,7 @@ class Classes(NamedTuple):
 
     Attributes
     ----------
-    negative, positive : bool, int, float or str
+    negative, positive : bool, int, float, str or NumPy scalar
         The labels.
     rest : bool
         Whether every label other than the positive one is negative; `negative` is then only a name.
@@ -32,12 +35,14 @@ class Classes(NamedTuple):
         """Return which labels are positive; an error about an unknown label begins with `name`, that of the file."""
         positive = is_label(y, self.positive)
         if not self.rest:
-            unknown = ~(positive | is_label(y, self.negative))
-            if unknown.any():
-                raise ValueError(
-                    f"{name}: the label {label_value(y[unknown.argmax()])!r} is neither {self.negative!r} nor "
-                    f"{self.positive!r}, the classes of the model."
-                )
+            negative = is_label(y, self.negative)
+            told, classes = "is neither {} nor {}", (show_label(self.negative), show_label(self.positive))
+            wrong = ~(positive | negative)
+            if not wrong.any():  # as doubles, two long numbers may be one
+                told, wrong = "may be {} or {}", positive & negative
+            if wrong.any():
+                label = show_label(label_value(y[wrong.argmax()]))
+                raise ValueError(f"{name}: the label {label} {told.format(*classes)}, the classes of the model.")
         return positive
 
     def array(self) -> np.ndarray:
@@ -47,7 +52,7 @@ class Classes(NamedTuple):
     @property
     def names(self) -> tuple[str, str]:
         """The two labels as text."""
-        return str(self.negative), str(self.positive)
+        return label_text(self.negative), label_text(self.positive)
 
 
 class Labels:
@@ -139,16 +144,27 @@ def label_value(value: Any) -> Any:
 
 
 def is_label(y: np.ndarray, label: Any) -> np.ndarray:
-    """Return which entries of y are this label; the text of a number or truth value is equal to it."""
+    """Return which entries of y are this label; the text of a number, truth value, date or time is equal to it."""
+    text = label_text(label)
+    if isinstance(label, (np.datetime64, np.timedelta64)):
+        cells = y.tolist()
+        same = {cell: same_time(label_text(label_value(cell)), label) for cell in set(cells)}
+        return np.array([same[cell] for cell in cells], dtype=bool)
     if y.dtype == bool:
-        truth = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(str(label).lower())
+        truth = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(text.lower())
         return np.zeros(len(y), dtype=bool) if truth is None else y == truth
     if y.dtype.kind in "iuf":
-        try:
-            return y == float(label)
-        except ValueError:
-            return np.zeros(len(y), dtype=bool)
-    return y == str(label)
+        return np.isin(y, _numbers(label, text))
+    return y == text
+
+
+def _numbers(label: Any, text: str) -> list[float]:
+    """Return a label as a double: its own value, and that of its text, which is another one for a half float of 0.1."""
+    found = []
+    for spelling in (label, text):
+        with suppress(TypeError, ValueError, OverflowError):
+            found.append(float(spelling))
+    return found
 
 
 def _few(y: np.ndarray) -> np.ndarray:

@@ -87,7 +87,7 @@ class LibsvmSource(Source):
         token = _token(chunk, position)
         what = "label" if is_label else "value"
         try:
-            value = float(token) if b"_" not in token else math.nan
+            value = float(token.replace(b"_", b"?"))  # Python would take 1_000
         except ValueError:
             self._lines.refuse(f"the {what} {_show(token)} is not a number.", chunk.start, chunk.text[:position])
         if not math.isfinite(value):

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..tables.cells import trim
+from ..tables.summary import find_type
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
 from .paths import File, is_of_the_disk
 from .problems import NoRowsError
@@ -56,13 +58,21 @@ class ParquetSource(TableSource):
                         yield TableBlock(table, first, stop, self.size * stop // self._n_rows, _placing(first))
 
     def _check_cells(self, table: Any) -> None:
-        """Raise a ValueError if cells are not what their column says: text that is not UTF-8, codes out of range."""
+        """Raise a ValueError if cells are not what their column says: text that is not UTF-8, codes out of range.
+
+        Labels, weights, groups and columns to be kept may be of any type that has a text, such as bytes.
+        """
         import pyarrow as pa
 
         for name, column in zip(table.column_names, table.columns, strict=True):
             try:
                 column.validate(full=True)
-            except pa.ArrowInvalid as error:
+                if name in [*self._roles, *self.kept] and find_type(column.type) not in ("number", "date", "text"):
+                    trim(column)
+            except NotImplementedError:
+                what = f"its type {str(column.type)[:60]} has no text: make it numbers or text"
+                raise ValueError(f"{self.name}, column {name!r}: {what}.") from None
+            except pa.ArrowException as error:
                 raise ValueError(f"{self.name}, column {name!r}: {_describe(error)}.") from None
 
     @contextmanager

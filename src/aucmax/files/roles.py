@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..tables.cells import read_numbers, trim
-from ..tables.summary import find_type, native_numbers
+from ..tables.summary import UNITS, find_type, native_numbers
 from .problems import EMPTY
 from .source import Options
 
@@ -78,9 +78,8 @@ def find_label_kind(column: Any) -> str:
     """Return what labels are: "number", "bool" or "text"."""
     import pyarrow as pa
 
-    kind = find_type(column.type)
-    if kind == "number":
-        return kind
+    if find_type(column.type) == "number" or pa.types.is_duration(column.type):
+        return "number"
     text = trim(column).unique()
     present = text.filter(pa.array(~find_gaps(text)))
     if not len(present):
@@ -91,7 +90,11 @@ def find_label_kind(column: Any) -> str:
 
 
 def read_labels(column: Any, kind: str) -> tuple[np.ndarray, Fault | None]:
-    """Return labels as float64, bool or str, and the first fault among them."""
+    """Return labels as float64, bool or str, and the first fault among them; times are seconds."""
+    import pyarrow as pa
+
+    if pa.types.is_duration(column.type):
+        column = pa.array(native_numbers(column.cast(pa.int64())) / UNITS[column.type.unit], from_pandas=True)
     if find_type(column.type) == "number":
         if kind != "number":
             return read_texts(column)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..printable import printable
 from .model_file import read_values, versions, write_values
 
@@ -17,6 +19,17 @@ ROWS = ("the digest of the file", "the size of the file")
 FOLLOWING = {"the size of a block": "the memory"}
 VERSION = "the version of "
 MOST_TOLD = 3  # differences of one kind
+
+
+class Absent:
+    """What a command does not say."""
+
+    def __str__(self) -> str:
+        """Return what messages call it."""
+        return "not given"
+
+
+ABSENT = Absent()
 
 
 class Checkpoint:
@@ -97,6 +110,34 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
+def is_same(a: Any, b: Any) -> bool:
+    """Return whether two values of a command are the same, in their types too: True is not 1, but NaN is NaN.
+
+    Examples
+    --------
+    >>> from aucmax.models.checkpoint import ABSENT, is_same
+    >>> is_same({"a": [1, float("nan")]}, {"a": [1, float("nan")]}), is_same(True, 1), is_same(None, ABSENT)
+    (True, False, False)
+    """
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(is_same(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(is_same, a, b))
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and is_same(a.tolist(), b.tolist())
+    return bool(a == b or (a != a and b != b))
+
+
+def _tell(was: Any, now: Any) -> str:
+    """Return two values in words, with their types if they look the same."""
+    before, after = (" ".join(printable(str(value)).split())[:60] for value in (was, now))
+    if before == after:
+        before, after = f"{before} ({type(was).__name__})", f"{after} ({type(now).__name__})"
+    return f"{before}, now {after}"
+
+
 def describe_differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Return in words how the command of a checkpoint differs from that of this fit; an empty text if it does not.
 
@@ -107,9 +148,9 @@ def describe_differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     >>> describe_differences(was, now)
     'its rows differ, and its options differ: alpha 0.1, now 0.2'
     """
-    keys = [key for key in {**now, **was} if was.get(key) != now.get(key)]
+    keys = [key for key in {**now, **was} if not is_same(was.get(key, ABSENT), now.get(key, ABSENT))]
     keys = [key for key in keys if FOLLOWING.get(key) not in keys]
-    pairs = {key: f"{printable(str(was.get(key))):.60}, now {printable(str(now.get(key))):.60}" for key in keys}
+    pairs = {key: _tell(was.get(key, ABSENT), now.get(key, ABSENT)) for key in keys}
     kinds = {
         "options": [f"{printable(key):.60} {pairs[key]}" for key in keys if key not in ROWS and VERSION not in key],
         "versions": [f"{printable(key.removeprefix(VERSION)):.60} {pairs[key]}" for key in keys if VERSION in key],

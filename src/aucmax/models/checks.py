@@ -43,7 +43,7 @@ def check_shape(shape: Any) -> tuple[int, ...]:
     numbers = tuple(shape)
     is_plain = all(type(n) is int and n >= 0 for n in numbers) and len(numbers) <= MOST_DIMENSIONS
     if not is_plain or (0 in numbers and max(numbers) > LONGEST_EMPTY):
-        raise ValueError(f"{numbers!r:.60} is no shape of an array")
+        raise ValueError(f"{numbers!r:.60} is no shape of an array that files hold")
     return numbers
 
 

@@ -41,6 +41,7 @@ from .schemas import check_estimator, check_moments
 TRANSIENT = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_metadata_request"}
 # The types that safetensors can hold, in the byte order of this machine; complex ones only from 0.6 on.
 TENSOR_TYPES = {np.dtype(code) for code in "?bBhHiIlLqQefd"}
+KINDS = "biufcSUMmO"  # of arrays that are written and read
 PLAIN_INTEGERS = 1 << 63  # smaller ones are JSON numbers; Python reads no decimal integer of more than 4,300 digits
 DEEPEST = 50  # levels of nesting; decoding takes several stack frames for each
 
@@ -118,9 +119,9 @@ class _Encoder:
             return {"tuple": [self.encode(item, where) for item in value]}
         if kind is dict and all(type(key) is str for key in value):
             return {"dict": {key: self.encode(item, f"The entry {key!r}") for key, item in value.items()}}
-        if kind is np.ndarray and value.dtype.kind != "V":
+        if kind is np.ndarray and value.dtype.kind in KINDS:
             return self._array(value, where)
-        if isinstance(value, np.generic) and value.dtype.kind != "V":
+        if isinstance(value, np.generic) and value.dtype.kind in KINDS:
             return {"scalar": self._array(np.asarray(value), where)}
         return self._object(value, where)
 
@@ -133,7 +134,10 @@ class _Encoder:
         return name
 
     def _array(self, array: np.ndarray, where: str) -> dict[str, Any]:
-        shape = list(array.shape)
+        try:
+            shape = list(check_shape(array.shape))
+        except ValueError as error:
+            raise ValueError(f"{where} cannot be stored in a file: {error}.") from None
         if array.dtype.kind == "O":
             text = json.dumps(self.encode(array.ravel().tolist(), where), allow_nan=False)
             return {"objects": self._tensor(np.frombuffer(text.encode(), np.uint8)), "shape": shape}
@@ -190,7 +194,7 @@ def _decode_array(description: Any, tensors: Tensors) -> np.ndarray:
 
 def _decode_bytes(description: Any, tensors: Tensors) -> np.ndarray:
     dtype = np.dtype(description["dtype"])
-    if dtype.kind not in "fcSUMmiu":
+    if dtype.kind not in KINDS or dtype.kind in "bO":  # bytes would be neither pointers nor truth values
         raise ValueError(f"{description['dtype']!r} is not an array type that files hold")
     return np.ndarray(check_shape(description["shape"]), dtype, buffer=tensors.pop(description["bytes"])).copy()
 

@@ -42,6 +42,8 @@ def classes(value: Any, where: str, sizes: Sizes) -> None:
     array(LABELS, 2)(value.astype(float) if is_long else value, where, sizes)
     if value.dtype.kind in "Mm" and np.isnat(value).any():
         raise ValueError(f"{where} holds a date or time that is missing")
+    if value.dtype.kind in "Mm" and np.datetime_data(value.dtype)[0] == "generic":
+        raise ValueError(f"{where} holds dates or times without a unit")
     if value[0] == value[1]:
         raise ValueError(f"{where} holds the same label twice")
 

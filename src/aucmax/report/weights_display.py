@@ -10,6 +10,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..data.validation import check_indices
+from ..label_text import label_text
 from .display import POWERS, Display, Key
 from .texts import shorten
 
@@ -91,7 +92,7 @@ class WeightsDisplay(Display):
         )
         names, weights = [name for name, _ in chosen], [weight for _, weight in chosen]
         negative, positive = estimator.classes_
-        display = cls(names, weights, classes=(str(negative), str(positive))).plot(ax)
+        display = cls(names, weights, classes=(label_text(negative), label_text(positive))).plot(ax)
         display.ax_.set_xlabel("weight" if X is None else "weight times the standard deviation of the column")
         return display
 

@@ -8,7 +8,7 @@ import typer
 from .. import options
 from ..console import Console, make_table, on_block, on_fit
 from ..display import comparison_report, show_comparison, wrote
-from ..outputs import check_outputs
+from ..outputs import check_inputs, check_outputs
 
 DEFAULT_METHODS = "AUCClassifier, LogisticRegression, LinearSVC, RidgeClassifier, GaussianAUC"
 
@@ -76,7 +76,7 @@ def compare(
 ) -> None:
     """Compare methods as the papers do: repeated stratified folds, each method tuned on the training part, t-tests."""
     console = Console(quiet, as_json)
-    check_outputs({"--report": report}, force, data)
+    check_inputs(data)
     from ...compare.comparison import compare as compare_methods
     from ...compare.comparison import win_tie_loss
     from ...compare.methods import find_method
@@ -100,6 +100,7 @@ def compare(
     check_used(context, [each for path in data for each in find_formats(path, format)])  # before a pass over tables
     sources = [open_source(path, target=target, positive=positive, with_target=True, **said, **layout) for path in data]
     check_used(context, [source.format for source in sources])  # again: that of standard input is known only now
+    check_outputs({"--report": report}, force, data)
     for path, source in zip(data, sources, strict=True):
         if encoded := list_encoded(source.reading):
             console.note(

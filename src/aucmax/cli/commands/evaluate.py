@@ -21,7 +21,7 @@ from ..options import (
     TextEncoding,
     ZeroBased,
 )
-from ..outputs import check_outputs
+from ..outputs import check_inputs, check_outputs
 
 
 def evaluate(
@@ -45,18 +45,18 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold."""
     console = Console(quiet, as_json)
-    check_outputs({"--report": report}, force, [model, *data])
+    check_inputs([model, *data])
     from ...files import describe_paths
     from ...report.html import write_report
     from ..model_notes import read_model_file
-    from ..score_file import evaluate_file
+    from ..score_file import evaluate_file, open_rows
 
     file = read_model_file(model)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     layout |= {"format": format, "target": target}
-    evaluation, scores, rows = evaluate_file(
-        console, file, data, max_fpr, with_rows=report is not None, context=context, **layout
-    )
+    source = open_rows(console, file, data, context=context, with_target=True, **layout)
+    check_outputs({"--report": report}, force, [model, *data])
+    evaluation, scores, rows = evaluate_file(console, file, source, max_fpr, with_rows=report is not None)
     if report is not None:
         write_report(report, fit_report(file, describe_paths(data), evaluation, scores, "", rows))
     values = {"model": str(model), "data": describe_paths(data), "report": report and str(report)}

@@ -204,6 +204,7 @@ def fit(
     from ..additive_options import name_columns, parse_pairs, parse_shapes
     from ..fit_file import (
         BlockReading,
+        check_blocks,
         default_memory,
         fit_by_blocks,
         fit_in_memory,
@@ -211,7 +212,7 @@ def fit(
         must_read_by_blocks,
         open_blocks,
     )
-    from ..score_file import evaluate_file, evaluate_scores
+    from ..score_file import evaluate_file, evaluate_scores, open_rows
     from ..table_model import output_of
     from ..unused_options import check_used
 
@@ -225,6 +226,7 @@ def fit(
         default_memory() if memory is None else parse_bytes(memory),
         checkpoint,
         30.0 if checkpoint_every is None else checkpoint_every,
+        memory is not None,
     )
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "positive": positive}
@@ -255,6 +257,8 @@ def fit(
         formats.append(tested.format)
     by_blocks = cluster is not None or must_read_by_blocks(source, how)
     estimator = make(by_blocks=by_blocks)
+    if by_blocks:
+        check_blocks(estimator, algorithm, source, how, cluster is not None)
     name_columns(estimator, source)
     check_used(context, formats, estimator)  # again, since the format of standard input is known only now
     check_outputs({"the model": output, "--report": report}, force or resumed, [*train, *(test or [])], checkpoint)
@@ -278,9 +282,8 @@ def fit(
     save_model(file.model, output, moments=moments, **file.notes)
     with after_writing(output):
         if test:
-            evaluation, scores, measured = evaluate_file(
-                console, file, test, with_rows=report is not None, target=target, **layout
-            )
+            tested = open_rows(console, file, test, with_target=True, target=target, **layout)
+            evaluation, scores, measured = evaluate_file(console, file, tested, with_rows=report is not None)
             file.notes["test"] = {"data": describe_paths(test), **headline(evaluation)}
             save_model(file.model, output, moments=moments, **file.notes)
         elif report is not None and trained.scores is not None and trained.rows is not None:

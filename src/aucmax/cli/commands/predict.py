@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...label_text import label_text
 from ...printable import printable
 from ..console import Console, on_block
 from ..options import (
@@ -106,6 +107,7 @@ def prediction_lines(
     from ..table_model import split_model
 
     _, inner = split_model(file.model)
+    names = [label_text(label) for label in inner.classes_]
     _, positive = classes_of(file).names
     yield csv_text([[*source.kept, f"score_{positive}", *[f"probability_{positive}"] * proba, *["label"] * labels]])
     with without_names(), naming(source):
@@ -115,7 +117,7 @@ def prediction_lines(
             if proba:
                 columns.append(inner.predict_proba(block.features)[:, 1].tolist())
             if labels:
-                columns.append(inner.classes_[(scores > 0).astype(int)].tolist())
+                columns.append([names[is_positive] for is_positive in (scores > 0).tolist()])
             yield csv_text(zip(*columns, strict=True))
             update("scoring", block)
 

@@ -54,7 +54,7 @@ def scorecard(
     from ...additive.scorecard import Scorecard
     from ...files.atomic_write import write_atomically
     from ..model_notes import read_model_file
-    from ..score_file import read_labelled, without_names
+    from ..score_file import open_rows, read_labelled, without_names
     from ..table_model import is_additive
 
     console, file = Console(as_json=as_json), read_model_file(model)
@@ -65,6 +65,7 @@ def scorecard(
     writers = {".csv": card.to_csv, ".sql": card.to_sql, ".py": card.to_python}
     if output is not None and output.suffix not in writers:
         raise ValueError(f"--output {output} ends with none of {', '.join(writers)}, which say what to write.")
+    source = open_rows(console, file, test, with_target=True) if test else None
     check_outputs({"--output": output}, force, [model, *(test or [])])
     values: dict[str, Any] = {
         "model": str(model),
@@ -73,8 +74,8 @@ def scorecard(
         "lines": [describe_line(entry) for entry in card.table()],
     }
     shown: list[Any] = [f"{card.base_points} base points"]
-    if test:
-        features, positive = read_labelled(console, file, test)
+    if source is not None:
+        features, positive = read_labelled(console, file, source)
         with without_names():
             values["auc_lost"] = card.auc_lost(features, named.classes_[positive.astype(int)])
         shown.append(f"whole points cost {values['auc_lost']:.5f} of the AUC on {len(positive):,} rows")
