@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -80,7 +81,16 @@ run()
     assert (done.returncode, done.stderr) == (130, "aucmax: interrupted.\n")
 
 
+@pytest.fixture
+def usual_handlers():
+    """Give SIGINT its usual handler: a shell in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.posix
+@pytest.mark.usefixtures("usual_handlers")
 def test_signals_are_ignored_for_a_second_and_at_the_end(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("aucmax.cli.app.time.monotonic", lambda: clock[0])
@@ -95,6 +105,28 @@ def test_signals_are_ignored_for_a_second_and_at_the_end(monkeypatch):
         clock[0], signals.heeded = 10, False
         os.kill(os.getpid(), signal.SIGINT)
         assert signals.first == signal.SIGTERM
+
+
+class Finalized:
+    """Sends a signal when it goes."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __del__(self):
+        signal.raise_signal(self.number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.usefixtures("usual_handlers")
+def test_a_signal_that_python_swallows_comes_again(number, capfd):
+    going = Finalized(number)
+    with Signals() as signals:
+        del going
+        with pytest.raises(KeyboardInterrupt if number == signal.SIGINT else Signalled):
+            time.sleep(5)
+    assert signals.first == number
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.posix

@@ -58,6 +58,7 @@ for command in (fit, predict, evaluate, compare, reproduce, algorithms, inspect,
     app.command(cls=Command, epilog=f"Example: {EXAMPLES[command]}" if command in EXAMPLES else None)(command)
 
 PATIENCE = 1.0  # seconds after a signal in which others are ignored
+SWALLOWED = 0.01  # seconds until a signal that Python has swallowed comes again
 # Signals that end a process, besides SIGINT, and what a command says about them.
 ENDING = {
     getattr(signal, name): text
@@ -112,6 +113,7 @@ class Signals:
 
     A terminal that is closed, or a user in a hurry, sends several. Those that follow within a second are ignored, so
     that they do not interrupt the cleaning up; later ones are not, in case that the exception was caught on its way.
+    Python itself swallows exceptions in finalizers and in callbacks of its imports; the signal then comes again.
 
     Attributes
     ----------
@@ -125,6 +127,7 @@ class Signals:
         self.first, self.heeded = 0, True
         self._raised = -PATIENCE
         self._before: dict[int, Any] = {}
+        self._hook: Callable[[Any], Any] = sys.unraisablehook
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():  # others cannot handle signals
@@ -134,11 +137,24 @@ class Signals:
             self._before = {number: handler for number, handler in handlers.items() if handler in usual}
             for number in self._before:
                 signal.signal(number, self._end)
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._come_again
         return self
 
     def __exit__(self, *error: Any) -> None:
+        sys.unraisablehook = self._hook
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def _come_again(self, swallowed: Any) -> None:
+        error = swallowed.exc_value
+        if not isinstance(error, Signalled | KeyboardInterrupt):
+            self._hook(swallowed)
+            return
+        self._raised = -PATIENCE
+        number = error.args[0] if isinstance(error, Signalled) else signal.SIGINT
+        again = threading.Timer(SWALLOWED, signal.raise_signal, [number])  # here, it would be swallowed again
+        again.daemon = True
+        again.start()
 
     def _end(self, number: int, frame: Any) -> None:
         self.first, now = self.first or number, time.monotonic()
