@@ -53,5 +53,11 @@ def test_without_rows_the_page_has_curves_and_scorecard_alone(fitted):
     assert len(re.findall("<figure>", page)) == len(parts.curves)
 
 
+def test_the_most_important_columns_are_shown(monkeypatch, fitted):
+    monkeypatch.setattr("aucmax.report.curves.MOST_IMPORTANT", 2)
+    lost = sorted(auc_lost_without(*fitted), reverse=True)
+    assert [value for _, value in describe_additive(*fitted).importance] == lost[:2]
+
+
 def test_a_page_without_an_additive_model_has_no_trace_of_it():
     assert "Scorecard" not in render_page(Report("Nothing"))

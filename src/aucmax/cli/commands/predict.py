@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...label_text import label_text
 from ...printable import printable
 from ..console import Console, on_block
 from ..options import (
@@ -102,6 +101,7 @@ def prediction_lines(
     file: ModelFile, source: Source, proba: bool, labels: bool, update: Callable[[str, Block], None]
 ) -> Iterator[str]:
     """Yield the lines of the output, those of one block at a time."""
+    from ...label_text import label_text
     from ..read_file import naming
     from ..score_file import classes_of, without_names
     from ..table_model import split_model
