@@ -76,6 +76,8 @@ def kill_fit(
             continue
         if model.exists() and model.read_bytes() != shop.whole[name]:
             return Round(n_kills, f"{name}: a model that is not whole")
+        if model.exists() and not checkpoint.exists():  # the signal came when everything was written
+            break
     else:
         return Round(n_kills, f"{name}: it never ended") if n_kills else None
     return Round(n_kills, check(folder, model, shop.whole[name]))
