@@ -83,7 +83,7 @@ def find_algorithm(arguments: Sequence[str]) -> tuple[str, str]:
     given = dict(itertools.pairwise(words)).get("--algorithm", "").partition("(")[0].strip()
     for name, method in ALGORITHMS.items():
         if name.lower() == given.lower():
-            return name, str(method.source).rpartition(":")[2]
+            return name, method.maker
     return "", ""
 
 

@@ -176,13 +176,11 @@ def _fewer_runs(table: Table, setting: Setting) -> Iterator[str]:
     counts = {cell.runs for cell in table.cells.values() if cell.data == setting.data and cell.runs}
     fewest, most = min(counts, default=setting.runs), max(counts, default=setting.runs)
     if (fewest, most) != (whole, whole):
-        repeats, rest = divmod(fewest, protocol.folds or 1)
-        if fewest == most and what == "splits" and repeats and not rest:
-            yield f"{repeats} x {protocol.folds} folds"
-        elif fewest > whole:
-            yield f"{fewest} {what}"
+        count = str(fewest) if fewest == most else f"{fewest} to {most}"
+        if what == "splits" and fewest == most and fewest % protocol.folds == 0:
+            yield f"{fewest // protocol.folds} x {protocol.folds} folds"
         else:
-            yield f"{fewest if fewest == most else f'{fewest} to {most}'} of {whole} {what}"
+            yield f"{count} {what}" if fewest > whole else f"{count} of {whole} {what}"
 
 
 def _candidates(entry: StudyMethod, curve: Curve | None, most: int | None) -> list[dict[str, Any]]:

@@ -353,7 +353,7 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
             )
         except MemoryError:
             raise MemoryError(f"{what} does not fit into memory: {advice}.") from None
-        rows.check_memory(what, 2 * n_bytes_in(state), advice)  # a pass makes one copy (measured)
+        rows.check_memory(what, 2 * n_bytes_in(state), advice)  # a pass makes one copy (measured for OPAUCr)
         return state
 
     def __sklearn_tags__(self) -> Any:

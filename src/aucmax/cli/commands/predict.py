@@ -62,7 +62,7 @@ def predict(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the scores of the rows of a file, as CSV: the larger, the likelier is the class in the header."""
+    """Write the scores of the rows of a file, as CSV: the larger, the more likely is the class that the header names."""
     console = Console(quiet)
     output = None if output == Path("-") else output
     check_inputs([model, *data])
