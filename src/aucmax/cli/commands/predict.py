@@ -62,7 +62,7 @@ def predict(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the scores of the rows of a file, as CSV: the larger, the more likely is the class that the header names."""
+    """Write the scores of the rows of a file, as CSV: the larger, the more likely the class in the header."""
     console = Console(quiet)
     output = None if output == Path("-") else output
     check_inputs([model, *data])
