@@ -13,14 +13,14 @@ import numpy as np
 
 
 def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Sequence[int]) -> None:
-    """Raise a ValueError unless the arrays are those of a CSR matrix of a shape.
+    """Raise a ValueError unless the arrays make a CSR matrix of this shape.
 
     Parameters
     ----------
     data, indices : ndarray of shape (n_values,)
         Values and their columns; those beyond the last entry of `indptr` belong to no row.
     indptr : ndarray of shape (n_rows + 1,)
-        Where the values of each row begin, and where those of the last one end.
+        Where the values of each row begin, and where the last row ends.
     shape : sequence of two int
         The numbers of rows and columns.
 

@@ -45,7 +45,7 @@ GAUSSIAN_SETS = {
     "data8": GaussianSet(2500, 5000, 0.35, 0.05),
     "data9": GaussianSet(2500, 5000, 0.5, 0.1),
 }
-# Exact moments count as those of this many rows, so that shrinkage does not change them.
+# Exact moments count as if estimated from this many rows, so that shrinkage does not change them.
 EXACT_WEIGHT = 1e12
 
 
@@ -161,15 +161,15 @@ def make_gaussian(
     name : {"data1", ..., "data9"}, default="data1"
         The set, in the order of the paper: 500, 1,000 and 2,500 columns; without outliers, with 5% and with 10%.
     n_samples, n_features : int, default=None
-        Number of rows and columns; None uses those of the set.
+        Number of rows and columns; None uses the set's own.
     ratio : float in (0, 1), default=None
-        Share of the positives, rounded to whole rows, at least one of each class; None uses that of the set.
+        Share of the positives, rounded to whole rows, at least one of each class; None uses the set's own.
     outliers : float in [0, 1], default=None
-        Share of the training rows of each class that get the label of the other; None uses that of the set.
+        Share of the training rows of each class that get the label of the other; None uses the set's own.
     auc : float in [0.5, 1), default=0.9965
         The largest AUC of a linear classifier on the distribution without outliers.
     spread : float, default=2.0
-        The mean variance of the positives, divided by that of the negatives.
+        The mean variance of the positives, divided by the mean variance of the negatives.
     train_size : float in [0, 1], default=0.8
         Share of the rows that are for training; these are the first rows.
     moments : ClassMoments, default=None
@@ -183,7 +183,7 @@ def make_gaussian(
     X : ndarray of shape (n_samples, n_features)
         The rows, in random order.
     y : ndarray of shape (n_samples,)
-        Their classes: 0 and 1, or those of given `moments`.
+        Their classes: 0 and 1, or the classes of the given `moments`.
     moments : ClassMoments
         The exact moments of the two classes without outliers. Their weights are the priors times 10^12, so that
         estimators with shrinkage do not shrink them.

@@ -306,7 +306,7 @@ def paired_t_test(differences: np.ndarray, test_over_train: float = 0.0) -> floa
     differences : ndarray of shape (n,)
         Differences on splits.
     test_over_train : float, default=0
-        Rows of a test part over those of a training part, for Nadeau and Bengio's correction; 0 for no correction.
+        Test rows over training rows of a split, for Nadeau and Bengio's correction; 0 for no correction.
 
     Returns
     -------

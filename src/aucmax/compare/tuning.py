@@ -148,7 +148,7 @@ def tune_and_fit(
             start = time.perf_counter()
             estimator.fit(X, y)
             break
-        except FAILURES:  # steps may diverge on all rows that did not on those of the folds
+        except FAILURES:  # steps may diverge on all rows although they converged on the folds
             if parameters is ranked[-1]:
                 raise
     seconds = time.perf_counter() - start
@@ -222,8 +222,8 @@ def rank(
     Returns
     -------
     ranked : list of mapping
-        The candidates that could be fitted in all their rounds; those of later rounds come first. Raises a ValueError
-        if there are none.
+        The candidates that could be fitted in all their rounds; candidates of later rounds come first.
+        Raises a ValueError if there are none.
     """
     left, reason = list(candidates), ""
     ranked: list[Mapping[str, Any]] = []
@@ -297,7 +297,7 @@ def auc_of(estimator: Any, X: Any, y: np.ndarray) -> float:
 def quiet_and_single_threaded() -> Iterator[None]:
     """Silence warnings and use one BLAS thread: a comparison makes thousands of fits.
 
-    With one thread, all processes add numbers in the same order, and times are those of one core.
+    With one thread, all processes add numbers in the same order, and times are times of one core.
     """
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")

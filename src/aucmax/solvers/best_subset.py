@@ -86,7 +86,7 @@ class SubsetProblem:
     def default_alphas(self) -> np.ndarray:
         """Return the grid of alphas for cross-validation, largest first: one per decade.
 
-        With the largest alphas only the class means matter: the columns are those of the k largest |delta|.
+        With the largest alphas only the class means matter: the columns with the k largest |delta| are chosen.
         """
         return alpha_grid(float(self.quadratic.diagonal.mean()), low=-3, high=2)[::2]
 

@@ -3,7 +3,7 @@
 Conventions
 -----------
 An objective F is a function of weights v and of scores s that are linear in v. The scores of two points on a line give
-those of all others, so a trial step needs no product with the rows.
+the scores of all others, so a trial step needs no product with the rows.
 """
 
 from __future__ import annotations

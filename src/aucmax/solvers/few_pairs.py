@@ -5,7 +5,7 @@ Conventions
 The method is that of `solvers/newton.py`: conjugate gradients, the square loss as preconditioner, a line search by
 slopes, starts from the last two minimisers. What differs:
 
-- The columns of Z are those of X / scale, centred and turned to the eigenvectors of M, the Hessian of the square loss.
+- Z is X / scale, centred and rotated to the eigenvectors of M, the Hessian of the square loss.
   There the preconditioner kappa M + alpha I is diagonal. If there are fewer rows than columns, there are as many
   coordinates as rows: M has no other directions.
 - A pair of a positive i and a negative j with the score difference t has p = 1 / (1 + exp(t)), which takes a product
@@ -248,7 +248,7 @@ def evaluate(pairs, sigmoid, at):
 
 @jit(**FAST)
 def find_error(pairs, at):
-    """Return 1 - AUC at the scores: the weight of the pairs in the wrong order, and half that of the ties."""
+    """Return 1 - AUC at the scores: the weight of the misranked pairs plus half the weight of the ties."""
     total, (s1, s0) = 0.0, at.scores
     for i in range(s1.shape[0]):
         part = 0.0

@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-M, delta and the weights v are those of X / scale (`solvers/square.py`). A sparse fit never needs all of M: it needs M v
+M, delta and the weights v belong to X / scale (`solvers/square.py`). A sparse fit never needs all of M: it needs M v
 with few nonzeros in v, and the block of M of a few columns. Class moments give these from the matrix M itself, rows
 from products with X, so that M is not formed where it would not fit into memory. A constant column has an infinite
 scale, so its row and column of M are zero.

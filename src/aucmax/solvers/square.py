@@ -27,7 +27,7 @@ There are three solvers:
 - "cg", for many of both or for wide sparse data: conjugate gradients on v -> X'H(Xv), which form neither matrix.
 
 With ``standardize`` the penalty is alpha/2 |scale * w|^2, where scale holds the standard deviations: the fit is one of
-X / scale. The weights that are returned are always those of X itself. Paths have the shape (n_alphas, n_features).
+X / scale. The returned weights always apply to X itself. Paths have the shape (n_alphas, n_features).
 """
 
 from __future__ import annotations
@@ -305,7 +305,7 @@ def shrinkage_ridge(C: np.ndarray, n: float) -> float:
 
 
 def solve(M: np.ndarray, delta: np.ndarray, alpha: float, beside: Any = None) -> np.ndarray:
-    """Return the solution of (M + alpha I) w = delta, that of least norm if there are many. M is overwritten.
+    """Return the solution of (M + alpha I) w = delta, the one of least norm if there are many. M is overwritten.
 
     It is computed on the device of `beside`, if that is given.
     """
@@ -388,7 +388,7 @@ def shifted_cg(
 ) -> CGPath:
     """Solve (M + shift I) x = b for all shifts in about the time that the smallest one takes.
 
-    The Krylov spaces of M + shift I are those of M, and all residuals are multiples of the residual r of the smallest
+    M + shift I has the same Krylov spaces as M, and all residuals are multiples of the residual r of the smallest
     shift, r_shift = zeta r. So each further shift costs two vectors and no product with M (Jegerlehner, 1996,
     arXiv:hep-lat/9612014). A shift is finished when |r_shift| <= tol |b|.
     """

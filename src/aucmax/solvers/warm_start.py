@@ -71,5 +71,5 @@ def mix(c: np.ndarray, scores: Sequence[Vector]) -> Vector:
 
 
 def products(targets: Targets, u: np.ndarray, *others: np.ndarray) -> np.ndarray:
-    """Return the inner products of a block of one vector with those of others."""
+    """Return the inner products of one vector's block with other vectors' blocks."""
     return np.array([float(u @ other) for other in others])

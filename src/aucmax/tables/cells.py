@@ -152,14 +152,14 @@ def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
 
 
 def rank_number_form(form: str) -> int:
-    """Return the place of a form among those of numbers: the first is the most usual."""
+    """Return the rank of a form of numbers: the first is the most usual."""
     _, thousands, decimal = _split(form)
     plain = f"1{thousands}234{decimal}5"
     return NUMBER_FORMS.index(plain) if plain in NUMBER_FORMS else len(NUMBER_FORMS)
 
 
 def _split(form: str) -> tuple[str, str, str]:
-    """Return the sign of a form, its separator of thousands and that of decimals."""
+    """Return the sign, the thousands separator and the decimal separator of a form."""
     before, thousands, decimal, after = re.fullmatch(r"(.*?)1(.?)234(.)5(.*)", form, re.DOTALL).groups()  # type: ignore[union-attr]
     return before or after, thousands, decimal
 
@@ -176,7 +176,7 @@ def _pattern(thousands: str, decimal: str, strict: bool) -> str:
 
 
 def read_truth(text: Any) -> np.ndarray:
-    """Return words for true as 1 and words for false as 0, those of any pair; NaN where a cell is none of them.
+    """Return words for true as 1 and words for false as 0, from any pair; NaN for all other cells.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def read_dates(text: Any, form: str) -> np.ndarray:
 
 
 def split_times(text: Any) -> tuple[Any, Any]:
-    """Return the days and the times of day of dates as text; null where a cell is no date of any form."""
+    """Return the days and the times of day of dates as text; null where a cell is not a date in any form."""
     import pyarrow.compute as pc
 
     found = pc.extract_regex(text, DATE)
@@ -104,7 +104,7 @@ def read_times(text: Any) -> np.ndarray:
 
 
 def has_days(form: str) -> bool:
-    """Return whether dates of a form tell the day, not only the month; those of a date type do."""
+    """Return whether dates of a form give the day, not only the month; a date type always does."""
     return form == "" or "%d" in form
 
 

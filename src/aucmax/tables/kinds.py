@@ -219,7 +219,7 @@ def _most(found: Mapping[str, Any]) -> str | None:
 
 
 def _rank(form: str) -> int:
-    """Return the place of a form among those of numbers or dates: the first is the most usual."""
+    """Return the rank of a form of numbers or dates: the first is the most usual."""
     if form in DATE_FORMS:
         return DATE_FORMS.index(form)
     return rank_number_form(form) if "234" in form else len(DATE_FORMS)
@@ -260,7 +260,7 @@ def least_rows(n_rows: int) -> int:
 
 
 def has_gaps(summary: ColumnSummary) -> bool:
-    """Return whether missing values have an indicator; the weight of one for a row or two would be that of chance."""
+    """Return whether missing values have an indicator; an indicator of one or two rows would fit noise."""
     return summary.n_missing >= max(1, least_rows(summary.n_rows))
 
 

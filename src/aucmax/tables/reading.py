@@ -170,7 +170,7 @@ def must_be_text(name: str, overrides: Overrides) -> bool:
 
 
 def merge_summaries(summaries: Sequence[Mapping[str, ColumnSummary]]) -> dict[str, ColumnSummary]:
-    """Return the summaries of all rows, given those of each block."""
+    """Return the summaries of all rows, given the summaries of each block."""
     first, *others = summaries
     merged = dict(first)
     for other in others:
