@@ -1,4 +1,4 @@
-"""Slow checks on real data: `make test-data`. They are skipped where the data are not there."""
+"""Slow checks on real data: `make test-studies MARKS=data`. They are skipped where the data are not there."""
 
 import functools
 import json

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from aucmax_studies.choices.variants import Gain, signed
 
 from aucmax import SHTAUC, SOLAM
 from aucmax.algorithms import ALGORITHMS
 from aucmax_studies.choices import variants
 from aucmax_studies.choices.deviations import DEVIATIONS, with_variants
+from aucmax_studies.choices.variants import Gain, signed
 
 FOUND = json.loads(variants.RESULTS.read_text(encoding="utf-8"))
 PAGE = Path(__file__).parents[2] / "docs" / "measured" / "variants.md"

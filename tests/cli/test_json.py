@@ -13,7 +13,7 @@ from aucmax.cli.app import make_group
 GUIDE = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (`.*?) \| ([a-z ]+) \|", GUIDE.partition("## JSON")[2].partition("\n## ")[0], re.MULTILINE)
 LISTED = [(key, set(types.split(" or "))) for keys, types in ROWS for key in re.findall(r"`(\w+)`", keys)]
-NAMES = {"parameters", "versions", "weights", "counts"}  # their keys are names: of columns, say
+NAMES = {"parameters", "versions", "weights"}  # their keys are names: of columns, say
 TYPES = {str: "string", bool: "boolean", int: "number", float: "number", list: "list", dict: "object"}
 # What a stranger might call what has a name already.
 SYNONYMS = {

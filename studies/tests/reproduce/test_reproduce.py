@@ -1,6 +1,10 @@
 """`aucmax reproduce`: what it measures, keeps, writes and prints."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,6 +59,35 @@ def test_it_lists_every_study(run):
     assert [line.split()[0] for line in out.splitlines()[1:]] == list_studies()
     status, out, _ = run("reproduce", "--list", "--json")
     assert [row["study"] for row in json.loads(out)["studies"]] == list_studies()
+
+
+def test_the_readme_lists_the_keys_of_json(run, study, tmp_path):
+    """The keys that other commands have too are listed in the guide to the command line."""
+    pages = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("studies/README.md", "docs/command_line.md"))
+    listed = {key for keys in re.findall(r"^\| (`.*?) \|", pages, re.MULTILINE) for key in re.findall(r"`(\w+)`", keys)}
+    measured = (
+        "reproduce",
+        study,
+        "--data-dir",
+        tmp_path / "data",
+        "--no-download",
+        "--quick",
+        "-o",
+        tmp_path / "kept",
+    )
+    for command in (("reproduce", "--list"), measured):
+        status, out, err = run(*command, "--json")
+        assert status == 0, err
+        found = json.loads(out)
+        assert set(found) | {key for row in found["studies"] for key in row} <= listed
+
+
+def test_the_names_of_studies_are_completed():
+    words = "aucmax reproduce opauc-table"
+    asked = {"_AUCMAX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "2"}
+    command = [sys.executable, "-c", "from aucmax.cli.process import run; run()"]
+    done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["opauc-table-2", "opauc-table-3", "opauc-table-5"]
 
 
 def test_it_measures_saves_writes_pages_and_does_nothing_twice(run, study, tmp_path):
@@ -220,5 +253,5 @@ def test_the_pages_are_those_of_the_results(tmp_path):
         if path.suffix == ".md":
             kept = ROOT / "docs" / "measured" / "papers" / path.relative_to(tmp_path)
             assert kept.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), (
-                f"make papers writes {path.name}"
+                f"make study NAME=papers writes {path.name}"
             )
