@@ -20,8 +20,9 @@ demo: $(VENV)/.installed ## fit, judge and report on a small data set
 test: $(VENV)/.installed ## the tests to wait for
 	$(BIN)/python $(PYTEST) -m 'not slow and not data'
 
-test-all: $(VENV)/.installed test-studies ## all tests, with those of the studies
+test-all: $(VENV)/.installed ## all tests, with those of the studies
 	$(BIN)/python $(PYTEST) -m 'not data' $(TESTS)
+	$(MAKE) test-studies
 
 test-studies: $(VENV)/.studies ## the tests of the studies
 	cd studies && $(abspath $(BIN))/python $(PYTEST) -m '$(MARKS)'

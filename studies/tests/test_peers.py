@@ -362,7 +362,7 @@ def test_libauc_is_called_as_documented(monkeypatch):
     for module in (torch, libauc, losses, optimizers):
         monkeypatch.setitem(sys.modules, module.__name__, module)
 
-    competitor = importlib.import_module("competitors.libauc_aucm").COMPETITOR
+    competitor = importlib.import_module("aucmax_studies.peers.competitors.libauc_aucm").COMPETITOR
     X, y = make_data(600)
     layer = competitor.make(lr=0.001, weight_decay=1e-5).fit(X, y)
     assert np.array_equal(layer.decision_function(X), X.sum(axis=1))

@@ -172,23 +172,6 @@ def test_other_files_are_refused(tmp_path, text):
     assert path.read_text(encoding="utf-8") == text
 
 
-def test_two_tiny_cells(tmp_path, monkeypatch):
-    """Each in a process of its own; then one that is ended."""
-    series = SERIES["columns"]
-    monkeypatch.setitem(SERIES, "columns", series._replace(methods=["exact fit", "LogisticRegression"]))
-    results = Results(tmp_path / "scaling.json")
-    run(results, {"columns": [20]})
-    for cell in results.kept["cells"]:
-        assert len(cell["seconds"]) == scaling.REPEATS
-        assert min(cell["seconds"]) > 0
-        assert 0 <= cell["bytes"] < 2**30
-    monkeypatch.setitem(SERIES, "columns", series._replace(methods=["exact fit"]))
-    run(results, {"columns": [30, 40]}, limit=0.001)
-    cells = results.cells("columns", "exact fit")
-    assert list(cells) == [20, 30]
-    assert cells[30]["ended"] == "> 0.001"
-
-
 def test_failure_of_a_fit_is_told(tmp_path):
     with pytest.raises(RuntimeError, match=r"^exact fit failed: KeyError: 'data'$"):
         scaling.measure_apart(tmp_path, "exact fit", 60)  # there are no rows in the folder
@@ -223,17 +206,6 @@ def test_page_from_a_kept_file(tmp_path):
     for figure in figures:
         svg = (tmp_path / figure).read_text(encoding="utf-8")
         assert [svg.count(f">{method}<") for method in SERIES[figure[8:-4]].methods] == [1] * 5
-
-
-def test_page_is_the_same_each_time(tmp_path, monkeypatch):
-    results = keep_power_laws(tmp_path / "scaling.json")
-    monkeypatch.setattr(scaling, "SERIES", {"rows": SERIES["rows"]})
-    texts = []
-    for _ in range(2):
-        write_page(results, tmp_path / "scaling.md")
-        texts.append([path.read_bytes() for path in sorted(tmp_path.iterdir())])
-    assert len(texts[0]) == 3
-    assert texts[0] == texts[1]
 
 
 @pytest.mark.parametrize(("exponent", "text"), [(-0.75, "\N{MINUS SIGN}0.75"), (-0.001, "0.00"), (2, "2.00")])

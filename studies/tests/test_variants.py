@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aucmax import SHTAUC, SOLAM
+from aucmax import SHTAUC
 from aucmax.algorithms import ALGORITHMS
 from aucmax_studies.choices import variants
 from aucmax_studies.choices.deviations import DEVIATIONS, with_variants
@@ -49,14 +49,6 @@ def test_what_is_put_back_is_a_parameter_or_a_choice_of_the_variant(name):
     known = set(estimator.get_params()) | {key for key in estimator._by_variant if key.startswith("_")}
     for deviation in DEVIATIONS[name]:
         assert known >= set(deviation.back) | set(deviation.base or {})
-
-
-def test_a_choice_without_a_parameter_changes_the_fit():
-    X = np.random.default_rng(0).standard_normal((60, 3)) + 5
-    y = (X[:, 0] > 5).astype(int)
-    shifted, plain = SOLAM(random_state=0, standardize=False), SOLAM(random_state=0, standardize=False)
-    plain._center = False
-    assert not np.allclose(shifted.fit(X, y).coef_, plain.fit(X, y).coef_)
 
 
 def test_fits_that_overflow_or_rank_below_the_weights_0_have_diverged():

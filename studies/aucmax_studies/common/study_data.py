@@ -54,7 +54,7 @@ def halves(names: Iterable[str] = NAMES) -> dict[str, list[str]]:
 
     Examples
     --------
-    >>> from study_data import halves
+    >>> from aucmax_studies.common.study_data import halves
     >>> halves(["c", "a", "b"])
     {'choice': ['a', 'c'], 'verdict': ['b']}
     """

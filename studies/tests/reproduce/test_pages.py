@@ -2,27 +2,22 @@
 
 import math
 import re
-import sys
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from scipy import stats
 
 from aucmax.algorithms import PAPERS
 from aucmax_studies.reproduce.judging.cells import ABSENT
-from aucmax_studies.reproduce.judging.counts import GLANCE, count_at_a_glance, count_causes, count_verdicts, count_wins
+from aucmax_studies.reproduce.judging.counts import GLANCE, count_causes, count_verdicts, count_wins
 from aucmax_studies.reproduce.judging.criterion import OUTCOMES
 from aucmax_studies.reproduce.judging.judging import NO_STD
 from aucmax_studies.reproduce.judging.tables import tabulate
-from aucmax_studies.reproduce.pages import plots
 from aucmax_studies.reproduce.pages.markdown import NONE
 from aucmax_studies.reproduce.pages.pages import COMMAND, write_pages
-from aucmax_studies.reproduce.pages.plots import draw
-from aucmax_studies.reproduce.pages.sections import QUICK
 from aucmax_studies.reproduce.running.store import Grouping, Record, Results, Session, Setting, Store, read_results
 from aucmax_studies.reproduce.study import Value
-from aucmax_studies.reproduce.study_file import list_studies, read_study
+from aucmax_studies.reproduce.study_file import read_study
 
 TABLE = '''
 paper = "OPAUC"
@@ -394,19 +389,6 @@ def test_cells_show_their_verdicts_and_refer_to_reasons_with_what_shows_them(pag
     assert "? not decidable, □ not published." in page[1]
 
 
-def test_a_page_begins_with_what_was_reproduced(folder, table_study, pages):
-    lines = text_of(pages, "opauc.md").split("<a id=")[0].splitlines()
-    (row,) = (line for line in lines if line.startswith("| [OPAUC, Table 9"))
-    table = tabulate(table_study, read_results(folder / "results" / "opauc-table-9.jsonl"))
-    counts = [int(cell.strip() or 0) for cell in row.split("|")[2:-1]]
-    assert counts == count_at_a_glance([table])
-    assert sum(counts) == 10
-    assert "| published figures | reproduced | better | worse, reason shown | worse, unexplained | not decidable |" in (
-        "\n".join(lines)
-    )
-    assert "published figures" not in text_of(pages, "sht.md"), "nothing is published as numbers there"
-
-
 def test_what_was_measured_otherwise_is_said(pages):
     page = text_of(pages, "opauc.md")
     expected = "4,000 of 5,000 rows, 1 x 5 folds, parameters searched from 1,065 rows on"
@@ -414,10 +396,6 @@ def test_what_was_measured_otherwise_is_said(pages):
     scaling = "Columns scaled to [-1, 1] (sparse ones only divided: zeros stay zeros)"
     assert f"{scaling}; 5 x 5 stratified folds; parameters chosen by 5 inner folds." in page
     assert "1 x 5 folds" not in text_of(pages, "sht.md").replace("1 x 5 stratified", "")
-
-
-def test_win_tie_loss_lines_stand_beside_the_printed_ones(pages):
-    assert r"| k\* \_rest\_ | 2/1/1 | 1/1/0 | 2/0/0 |" in text_of(pages, "opauc.md")
 
 
 def test_the_counts_of_the_index_add_up(tmp_path, folder, table_study, curve_study, pages):
@@ -480,40 +458,6 @@ def test_times_are_medians_with_their_ratios_to_the_first_method(tmp_path):
     assert "![Figure 9: median seconds of a fit](figures/opauc-figure-9.svg)" in page
 
 
-def test_data_sets_of_one_method_are_lines_of_the_panel_that_they_name_first(tmp_path):
-    study = write_study(tmp_path, "sht-figure-8", LINES)
-    found = [
-        Record(data, "SHT", run, x, {"auc": 0.1 * k + 0.01 * x})
-        for k, data in enumerate(study.subjects, 5)
-        for run in range(2)
-        for x in (1, 2)
-    ]
-    pages = make(tmp_path, [study], [[SESSION, *found]])
-    page = text_of(pages, "sht.md")
-    assert "| data | r = 0.1 | r = 0.5 |\n" in page
-    assert r"| k\* = 40 | 0.7100 to 0.7200 at 2 | 0.8100 to 0.8200 at 2 |" in page
-    assert "| epochs | r = 0.1 | r = 0.5 |\n" in page
-    assert "| 1 | 0.5100 ± 0.0000 | 0.6100 ± 0.0000 |" in page
-    svg = text_of(pages, "sht-figure-8.svg")
-    assert [svg.count(f">{text}<") for text in ("k* = 20", "k* = 40", "r = 0.1", "r = 0.5", "SHT")] == [1, 1, 1, 1, 0]
-
-
-def test_the_same_results_give_the_same_bytes_in_whatever_order_they_came(tmp_path, table_study, curve_study, pages):
-    session, *entries = table_entries()
-    again = make(tmp_path, [table_study, curve_study], [[session, *entries[::-1]], curve_entries()])
-    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in pages]
-
-
-def test_quick_runs_are_said_to_be_so_on_page_index_and_heading(tmp_path, table_study, curve_study, pages):
-    hasty = make(tmp_path, [table_study, curve_study], [[], curve_entries("quick")])
-    for written, quick in ((hasty, True), (pages, False)):
-        assert (QUICK in text_of(written, "sht.md").split("##")[0]) is quick
-        assert ("## Value 2: F1 by step (quick run)\n\n> **" in text_of(written, "sht.md")) is quick
-        assert (QUICK in text_of(written, "README.md")) is quick
-        assert text_of(written, "README.md").count("(quick run)") == quick
-        assert QUICK not in text_of(written, "opauc.md")
-
-
 def test_studies_that_were_not_run_show_what_was_published(tmp_path, table_study):
     pages = write_pages(tmp_path / "pages", tmp_path / "nothing", [table_study])
     assert [path.name for path in pages] == ["README.md", "opauc.md"]
@@ -521,57 +465,4 @@ def test_studies_that_were_not_run_show_what_was_published(tmp_path, table_study
     assert row[2:] == ["0.8100 ± 0.0100", NONE, NONE, NONE, NONE, f"{NONE} (1,234)", "Not run yet."]
 
 
-def test_every_study_of_the_package_makes_a_page(tmp_path):
-    studies = [read_study(name) for name in list_studies()]
-    pages = write_pages(tmp_path / "pages", tmp_path / "nothing", studies)
-    text = "".join(path.read_text(encoding="utf-8") for path in pages)
-    numbers = {float(number) for number in re.findall(r"\d+(?:\.\d+)?", text.replace(",", ""))}
-    for study in studies:
-        assert f"## {study.label}: " in text
-        for figures in study.published.values():
-            assert {figure.mean for figure in figures.values()} <= numbers  # with all their digits
-
-
 # The figures
-
-
-def test_dots_stand_for_the_cells_that_are_published_and_measured(pages):
-    svg = text_of(pages, "opauc-table-9.svg")
-    assert "published AUC" in svg
-    assert "published accuracy" in svg
-    assert "k* _rest_" in svg
-    assert "AUCClassifier" not in svg  # nothing is published of it
-    assert "<dc:date>" not in svg
-    assert len(svg) < 100_000
-
-
-def test_curves_have_a_panel_for_each_data_set_and_metric(pages):
-    svg = text_of(pages, "sht-figure-9.svg")
-    assert svg.count(">german | credit<") == 2
-    assert svg.count(">step size<") == 4
-    assert svg.count(">F1<") == 2
-    assert svg.count(">batch<") == 1
-    assert "stroke-dasharray" in svg
-
-
-def test_times_are_dots_beside_each_other_on_a_logarithmic_axis(tmp_path, monkeypatch):
-    table = tabulate(write_study(tmp_path, "opauc-figure-9", TIMES), Results(time_records(), {}, {}, []))
-    figure = Figure()
-    monkeypatch.setattr(plots, "render_svg", lambda paint, *_: paint(figure))
-    draw(table)
-    (axes,) = figure.axes
-    assert axes.get_yscale() == "log"
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["diabetes", "usps", "german"]
-    dots = {line.get_label(): dict(zip(*line.get_data(), strict=True)) for line in axes.lines}
-    assert [list(of_method.values()) for of_method in dots.values()] == [[0.03, 1.5], [12.6, 0.125]]
-    assert [[round(x) for x in of_method] for of_method in dots.values()] == [[0, 1], [0, 2]]
-    assert not set(dots["OPAUC"]) & set(dots["OAM"])
-    assert draw(table._replace(cells=cells(table.study, []))) == b""
-
-
-def test_nothing_is_drawn_of_nothing_and_a_missing_library_is_named(table_study, monkeypatch):
-    assert draw(tabulate(table_study, Results([], {}, {}, []))) == b""
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    table = tabulate(table_study, Results(records("diabetes", "OPAUC", [0.8, 0.81]), {}, {}, []))
-    with pytest.raises(ImportError, match=r"^The figures of a page need matplotlib: pip install 'aucmax\[report\]'.$"):
-        draw(table)

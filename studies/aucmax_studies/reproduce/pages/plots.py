@@ -232,7 +232,4 @@ def _legend(figure: Figure, labels: Iterable[str]) -> None:
 
 
 def _svg(paint: Callable[[Figure], None], width: float, height: float) -> bytes:
-    try:
-        return render_svg(paint, (width, height), STYLE)
-    except ImportError as error:
-        raise ImportError("The figures of a page need matplotlib: pip install './studies'.") from error
+    return render_svg(paint, (width, height), STYLE)
