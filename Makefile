@@ -4,8 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := -m pip install --quiet --disable-pip-version-check
 PYTEST := -m pytest -q -n auto --dist worksteal
-# What test-all, test-lowest and test-like-windows run.
-TESTS ?= tests src
+# What test-lowest and test-like-windows run.
+TESTS ?= tests
 # What test-studies runs: `make test-studies MARKS=data` are the slow checks on real data; AUCMAX_DATA names their folder.
 MARKS ?= not data
 
@@ -21,7 +21,7 @@ test: $(VENV)/.installed ## the tests to wait for
 	$(BIN)/python $(PYTEST) -m 'not slow and not data'
 
 test-all: $(VENV)/.installed ## all tests, with those of the studies
-	$(BIN)/python $(PYTEST) -m 'not data' $(TESTS)
+	$(BIN)/python $(PYTEST) -m 'not data'
 	$(MAKE) test-studies
 
 test-studies: $(VENV)/.studies ## the tests of the studies

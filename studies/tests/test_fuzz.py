@@ -15,10 +15,10 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("pandas")
 
 
-def test_nothing_is_found_in_the_first_cases():
-    n_cases = 200
+@pytest.mark.parametrize(("kind", "n_cases"), [("readers", 200), ("models", 40)])
+def test_nothing_is_found_in_the_first_cases(kind, n_cases):
     kept = {"next seed": 0, "counts": {}, "wrong": [], "mended": []}
-    assert len(list(fuzz("readers", kept, seconds=math.inf, most=n_cases))) == kept["next seed"] == n_cases
+    assert len(list(fuzz(kind, kept, seconds=math.inf, most=n_cases))) == kept["next seed"] == n_cases
     assert kept["wrong"] == []
     assert kept["counts"]["read"] > 5
     assert kept["counts"]["refused"] > 5
