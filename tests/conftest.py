@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-# Tests have these marks if they need such a system; what the ignored ones test is made for Linux alone.
+# Tests have these marks if they need such a system.
 POSIX = find_spec("fcntl") is not None
 SYSTEMS = {"posix": POSIX, "linux": POSIX and sys.platform == "linux"}
-collect_ignore = [] if SYSTEMS["linux"] else ["benchmarks", "test_fuzz.py", "test_faults.py"]
-collect_ignore += ["like_windows.py"]  # which takes functions away from the process that looks in it for doctests
+collect_ignore = ["like_windows.py"]  # which takes functions away from the process that looks in it for doctests
 
 # scikit-learn's check of array API input runs only with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")

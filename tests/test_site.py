@@ -6,14 +6,13 @@ import re
 import warnings
 from pathlib import Path
 
-import algorithms
 import numpy as np
 import pandas as pd
 import pytest
-import which_one
 from _ext.names import add_links, find_name
-from check_links import check_site
-from printed import run_blocks
+from _tools import algorithms, which_one
+from _tools.check_links import check_site
+from _tools.printed import run_blocks
 
 import aucmax
 
@@ -26,7 +25,9 @@ def names_of(paths):
 
 
 # The blocks of the other two pages that have some, command_line.md and where.md, run in test_readme.py.
-WITH_CODE = [path for path in [*PAGES, DOCS / "variants.md"] if "```python\n" in path.read_text(encoding="utf-8")]
+WITH_CODE = [
+    path for path in [*PAGES, DOCS / "measured" / "variants.md"] if "```python\n" in path.read_text(encoding="utf-8")
+]
 
 
 def test_no_page_with_code_is_left_out():
@@ -71,7 +72,7 @@ def test_options_are_written_as_code():
     pages = [
         *DOCS.glob("*.md"),
         *(DOCS / "guide").glob("*.md"),
-        *(DOCS / "papers").glob("*.md"),
+        *(DOCS / "measured").rglob("*.md"),
         *DOCS.parent.glob("*.md"),
     ]
     assert len(pages) > 40
@@ -100,7 +101,7 @@ def test_formulas_name_tests_that_are_there():
 
 def test_the_table_of_the_algorithms_is_that_of_the_registry():
     page = (DOCS / "guide" / "papers.md").read_text(encoding="utf-8")
-    assert f"<!-- made by `make algorithms` -->\n\n{algorithms.table()}\n\n<!-- end -->" in page
+    assert f"<!-- made by `make study NAME=algorithms` -->\n\n{algorithms.table()}\n\n<!-- end -->" in page
 
 
 def test_every_algorithm_has_its_paragraph():
@@ -200,7 +201,7 @@ def test_names_become_links_but_not_in_headings_links_and_blocks():
 
 def test_the_flow_chart_is_that_of_the_list():
     page = (DOCS / "which.md").read_text(encoding="utf-8")
-    assert f"<!-- made by `make which` -->\n\n{which_one.block()}\n\n<!-- end -->" in page
+    assert f"<!-- made by `make study NAME=which` -->\n\n{which_one.block()}\n\n<!-- end -->" in page
 
 
 @pytest.mark.parametrize("choice", which_one.CHOICES, ids=lambda choice: choice.answer)

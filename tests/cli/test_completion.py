@@ -19,7 +19,6 @@ from aucmax.compare.methods import METHODS
         ("fit --los", ["--loss"]),
         ("fit --loss lo", ["logistic"]),
         ("fit --algorithm HS", ["HSGHT"]),
-        ("reproduce opauc-table", ["opauc-table-2", "opauc-table-3", "opauc-table-5"]),
     ],
 )
 def test_commands_options_and_values_are_completed(typed, offered):

@@ -37,7 +37,6 @@ FLAG = r"(?<![\w-])--[a-z]"
         ("fit", "The 'alpha' parameter of AUCClassifier must be a float.", "--alpha must be a float."),
         ("fit", "rows.csv: n_nonzero must be between 1 and 8.", "rows.csv: --n-nonzero must be between 1 and 8."),
         ("compare", "n_splits=5 cannot be greater; n_jobs=2", "--folds 5 cannot be greater; --jobs 2"),
-        ("reproduce", "give data_dir= a folder, download=False", "give --data-dir a folder, --no-download"),
     ],
 )
 def test_arguments_become_the_flags_of_the_command(command, sentence, translated):
@@ -131,7 +130,7 @@ def test_no_sentence_below_the_command_line_names_a_flag():
 
 
 def test_a_flag_is_seen():
-    for text in ("raise --memory", "--na-values", "(--list)", "`aucmax reproduce --list`"):
+    for text in ("raise --memory", "--na-values", "(--list)", "`aucmax fit --list`"):
         assert re.search(FLAG, text)
     assert not re.search(FLAG, "a -- b, ---, x--y, -q")
 

@@ -19,6 +19,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -33,7 +34,6 @@ from .commands.export import export
 from .commands.fit import fit
 from .commands.inspect import inspect
 from .commands.predict import predict
-from .commands.reproduce import reproduce
 from .commands.scorecard import scorecard
 from .errors import describe_error, name_flags
 from .help_text import Command, Commands
@@ -54,8 +54,10 @@ EXAMPLES = {
     compare: "aucmax compare data.csv --target label --methods 'AUCClassifier, OPAUC(alpha=0.1)'",
     scorecard: "aucmax scorecard model.st --base-odds 50 -o card.sql",
 }
-for command in (fit, predict, evaluate, compare, reproduce, algorithms, inspect, export, scorecard, demo):
+for command in (fit, predict, evaluate, compare, algorithms, inspect, export, scorecard, demo):
     app.command(cls=Command, epilog=f"Example: {EXAMPLES[command]}" if command in EXAMPLES else None)(command)
+for entry in entry_points(group="aucmax.commands"):  # of other packages, such as the studies
+    app.command(entry.name, cls=Command)(entry.load())
 
 PATIENCE = 1.0  # seconds after a signal in which others are ignored
 SWALLOWED = 0.01  # seconds until a signal that Python has swallowed comes again

@@ -1,4 +1,4 @@
-"""What the Tab key offers for `fit --algorithm` and `reproduce`; Typer keeps what begins with the typed letters."""
+"""What the Tab key offers for `fit --algorithm`; Typer keeps what begins with the typed letters."""
 
 from ..algorithms import ALGORITHMS
 
@@ -8,10 +8,3 @@ FITTED = ("AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS)
 def algorithm_names() -> list[str]:
     """Return the algorithms that `aucmax fit` takes."""
     return list(FITTED)
-
-
-def study_names() -> list[str]:
-    """Return the published tables and figures."""
-    from ..reproduce.study_file import list_studies
-
-    return list_studies()
