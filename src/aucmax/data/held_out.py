@@ -66,7 +66,7 @@ class BlockedHeldOut:
         counts = self._counts(moments)
 
         def step(state: State, block: RowBlock) -> None:
-            for number, k, scores, targets in test_scores(models, block):
+            for number, k, scores, targets in held_out_scores(models, block):
                 counts.add(state["counts"], number, k, scores, targets, block.start)
                 if self.grids is not None:
                     middle = models[number].midpoints[k]
@@ -92,7 +92,9 @@ class BlockedHeldOut:
             return RareCounts.of(rare, self.models)
         n_scores = self.rows.n_rows * sum(model.midpoints.shape[1] for model in self.models)
         if self.rows.can_exchange and n_scores <= MOST_SCORES:
-            return ExchangedCounts(self.rows._run, functools.partial(test_scores, self.models), self.models, n_scores)
+            return ExchangedCounts(
+                self.rows._run, functools.partial(held_out_scores, self.models), self.models, n_scores
+            )
         share = SENT_BINS_SHARE if self.rows.can_exchange else BINS_SHARE
         return BinCounts.around(self.models, moments, self.rows.memory / share)
 
@@ -111,7 +113,7 @@ class BlockedHeldOut:
         """Return these moments from a pass, if the class moments of the test sets are not known."""
 
         def step(state: State, block: RowBlock) -> None:
-            for _, k, scores, targets in test_scores([model], block):
+            for _, k, scores, targets in held_out_scores([model], block):
                 state["moments"][k] = [
                     ScoreMoments(*before).merge(ScoreMoments.of(targets, column))
                     for before, column in zip(state["moments"][k], (scores - model.midpoints[k]).T, strict=True)
@@ -148,7 +150,7 @@ class BlockedHeldOut:
         return ScoreHistogram.of(self.rows, LazyVector(self.rows, mean_scores))
 
 
-def test_scores(models: Sequence[FoldModels], block: RowBlock) -> Iterator[tuple[int, int, np.ndarray, Targets]]:
+def held_out_scores(models: Sequence[FoldModels], block: RowBlock) -> Iterator[tuple[int, int, np.ndarray, Targets]]:
     """Yield for each test set the numbers of its round and split, the scores of its rows in a block and their targets.
 
     Rows without weight are left out.
