@@ -1,6 +1,7 @@
 import math
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -332,12 +333,12 @@ def weighted_error(y, weights, *scores):
     """The standard error of the AUC, or of the difference of two, pair by pair."""
     variance = 0.0
     for own, other, sign in ((y == 1, y == 0, 1), (y == 0, y == 1, -1)):
-        shares = 0.0
+        placements = 0.0
         for s, times in zip(scores, (1, -1), strict=False):
             wins = (sign * s[own][:, None] > sign * s[other]) + 0.5 * (s[own][:, None] == s[other])
-            shares = shares + times * (wins @ weights[other]) / weights[other].sum()
+            placements = placements + times * (wins @ weights[other]) / weights[other].sum()
         v = weights[own] / weights[own].sum()
-        squares = v**2 @ (shares - v @ shares) ** 2
+        squares = v**2 @ (placements - v @ placements) ** 2
         variance += squares * np.sum(v**2) / (np.sum(v**2) - 2 * np.sum(v**3) + np.sum(v**2) ** 2)
     return math.sqrt(variance)
 
@@ -355,6 +356,56 @@ def test_weighted_errors_are_the_direct_formula(share, decimals):
     assert comparison.difference / comparison.statistic == pytest.approx(weighted_error(y, weights, a, b), rel=1e-10)
     there = compare_auc(y, b, a, weights)
     assert (there.difference, there.statistic) == (-comparison.difference, -comparison.statistic)
+
+
+def exact_error(y, weights, *scores):
+    """The same formula in rational numbers, so that nothing is rounded."""
+    variance = Fraction(0)
+    for own, other, sign in ((1, 0, 1), (0, 1, -1)):
+        rows, others = ([i for i, label in enumerate(y) if label == c and weights[i] > 0] for c in (own, other))
+        total, total_of_others = (sum(Fraction(weights[i]) for i in each) for each in (rows, others))
+        placements = dict.fromkeys(rows, Fraction(0))
+        for s, times in zip(scores, (1, -1), strict=False):
+            for i in rows:
+                for j in others:
+                    won = Fraction(int(sign * s[i] > sign * s[j])) + Fraction(int(s[i] == s[j]), 2)
+                    placements[i] += times * won * Fraction(weights[j]) / total_of_others
+        v = {i: Fraction(weights[i]) / total for i in rows}
+        mean = sum(v[i] * placements[i] for i in rows)
+        squares, cubes = sum(v[i] ** 2 for i in rows), sum(v[i] ** 3 for i in rows)
+        spread = sum(v[i] ** 2 * (placements[i] - mean) ** 2 for i in rows)
+        variance += spread * squares / (squares - 2 * cubes + squares**2)
+    return math.sqrt(variance)
+
+
+def test_delong_where_one_row_outweighs_its_class():
+    y, scores, weights = [1, 1, 1, 0, 0, 0], [2, 1, 3, 1, 2, 0], [1e10, 1, 2, 1, 1, 1]
+    assert exact_error(y, weights, scores) == pytest.approx(0.19245, abs=1e-5)
+    for heavy in (1e10, 1e13, 1e17, 1e100):
+        weights[0] = heavy
+        found = roc_auc_ci(y, scores, weights)
+        assert found.standard_error == pytest.approx(exact_error(y, weights, scores), rel=1e-14)
+        assert found.auc == pytest.approx(5 / 6, rel=1e-9)
+    with pytest.raises(ValueError, match=r"^DeLong's variance is not known where one row has 1e150 times the weight"):
+        roc_auc_ci(y, scores, [1e200, *weights[1:]])
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.integers(0, 10**6), st.sampled_from([1, 6, 10, 12]), st.sampled_from([2, 1000]))
+def test_delong_with_weights_of_many_magnitudes(seed, decades, n_scores):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 14))
+    y = np.append([0, 0, 1, 1], rng.integers(0, 2, n - 4))
+    a, b = rng.integers(0, n_scores, (2, n)).tolist()
+    weights = (10.0 ** rng.uniform(-decades, 0, n)).tolist()
+    if seed % 2:  # only one row of each class is heavy
+        weights = [w if i in (1, 2) else w * 10.0**-decades for i, w in enumerate(weights)]
+    expected = exact_error(y, weights, a)
+    assert roc_auc_ci(y, a, weights).standard_error == pytest.approx(expected, rel=1e-6, abs=1e-17)
+    expected = exact_error(y, weights, a, b)
+    found = compare_auc(y, a, b, weights)
+    if found.difference:
+        assert found.difference / found.statistic == pytest.approx(expected, rel=1e-6, abs=1e-17)
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.3, 1e-300, 1e300])

@@ -12,8 +12,8 @@ from scipy.special import ndtr, ndtri
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .data.arrays import on_device, to_numpy
+from .data.delong import estimate_aucs
 from .data.memory import MemorySpace
-from .data.places import EstimatedAUCs
 from .data.protocol import Targets
 from .data.ranking import areas
 from .data.validation import check_class_weights, check_weights, find_classes, is_dask, refuse_dask
@@ -362,11 +362,7 @@ def _normal_quantile(confidence_level: float) -> float:
 
 
 def _delong(y: Any, sample_weight: Any, **scores: Any) -> tuple[list[float], float]:
-    """Return the AUCs, and DeLong's standard error of the AUC or of the difference of two.
-
-    DeLong's structural component of a row is its place divided by twice the number of rows of the other class, or one
-    minus that; with weights, its share of the other class (`data/weighted_places.py`).
-    """
+    """Return the AUCs, and DeLong's standard error of the AUC or of the difference of two (`data/delong.py`)."""
     lazy = any(map(is_dask, scores.values()))
     if lazy:
         from .data.dask_scores import DaskScores
@@ -392,9 +388,9 @@ def _delong(y: Any, sample_weight: Any, **scores: Any) -> tuple[list[float], flo
             f"DeLong's variance needs at least two rows of each class, got {n_ones} positive and {n_zeros} negative."
         )
     if lazy:
-        aucs, variance = space.estimate(*range(len(scores)))
+        aucs, variance = space.estimate()
     else:
-        aucs, variance = EstimatedAUCs.of(space, *vectors, weighted=sample_weight is not None)
+        aucs, variance = estimate_aucs(space, *vectors, weighted=sample_weight is not None)
     return aucs, math.sqrt(variance)
 
 

@@ -27,7 +27,7 @@ from aucmax import (
     cross_validate_path,
     load_model,
 )
-from aucmax.data import dask_fusion
+from aucmax.data import dask_tasks
 from aucmax.data.dask import DaskRows
 from aucmax.losses.hinges import BYTES_PER_KNOT
 
@@ -277,7 +277,7 @@ def test_annotations_of_tasks_stay(data):
     rows, labels = lazy(data[0]), lazy(data[1])
     with dask.annotate(retries=3):
         top = dask.delayed(len)(rows.map_blocks(np.negative))
-    kept = dask_fusion.fuse(top, [top])
+    kept = dask_tasks.fuse(top, [top])
     assert {"retries": 3} in [layer.annotations for layer in kept.dask.layers.values()]
     assert kept.compute() == N
     with dask.annotate(retries=3), Graphs() as graphs:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from aucmax import AUCClassifier, KMeansNystroem
-from aucmax.data import dask_buckets, dask_scores, held_out, held_out_exchange
+from aucmax.data import held_out, held_out_exchange
 from aucmax.data.dask import DaskRows
-from aucmax.data.held_out_exchange import Run, Wins
+from aucmax.data.held_out_exchange import PairCounts, SortedScores, find_edges, pick
 from aucmax.data.memory import MemoryRows
 from aucmax.data.protocol import FoldModels, Round, Split
 
@@ -109,7 +109,7 @@ class SliceSizes(Callback):
 
     def _posttask(self, key, result, graph, state, worker_id):
         if "cut_state" in str(key):
-            self.parts[key] = sum(len(run.values) for runs in result for run in runs)
+            self.parts[key] = sum(len(part.values) for parts in result for part in parts)
         if "join_slices" in str(key):
             self.joined.append(sum(self.parts[needed] for needed in graph[key].dependencies if needed in self.parts))
 
@@ -142,25 +142,22 @@ def test_more_scores_than_can_be_exchanged_are_counted_in_bins(monkeypatch):
     assert_allclose(found, memory.held_out(made_up(memory, parts)).auc, atol=5e-3)
 
 
-def test_buckets_of_small_partitions_are_of_one_size(monkeypatch):
+def test_splitters_of_small_partitions_are_evenly_spaced():
     """Their least scores alone would not tell where the others lie."""
-    monkeypatch.setattr(dask_buckets, "BUCKET", 512)
-    monkeypatch.setattr(dask_buckets, "PICKED", 8)
-    monkeypatch.setattr(dask_scores, "KEPT_SHARE", np.inf)
-    rng = np.random.default_rng(0)
-    y, scores = rng.random(4000) < 0.5, rng.standard_normal(4000)
-    lazily = dask_scores.DaskScores(lazy(y, (20,) * 200), scores=lazy(scores, (20,) * 200))
-    (edges, _) = lazily._splitters([0])[0]
-    counts = np.bincount(np.searchsorted(edges, scores, "right"))
-    assert len(counts) >= 6
-    assert counts.max() < 2 * 512
+    scores = np.random.default_rng(0).standard_normal(4000)
+    picked = [pick(scores[start : start + 20], 64, start) for start in range(0, 4000, 20)]
+    counts = np.bincount(np.searchsorted(find_edges(np.concatenate(picked), 8), scores, "right"))[1:]
+    assert len(counts) == 8
+    assert counts.max() < 2 * 500
+    assert_array_equal(pick(scores, 8, 0), np.sort(scores)[::8])
 
 
 def test_more_equal_rows_than_64_bits_have_pairs():
     n = 1 << 33
-    tied, one = Run(np.zeros(1), np.array([n])), Run(np.array([0.0]), None)
-    assert Wins.of(tied, tied) == (n, n, n * n)
-    assert Wins.of(tied, one).above(Wins.of(tied, tied)) == (2 * n, n + 1, n * n + n + 2 * n)
+    tied, one = SortedScores(np.zeros(1), np.array([n])), SortedScores(np.array([0.0]), None)
+    lower, higher = PairCounts.of(tied, tied), PairCounts.of(tied, one)
+    assert lower == (n, n, n * n)
+    assert lower.merge_higher(higher) == (2 * n, n + 1, n * n + n + 2 * n)
 
 
 def test_a_partition_that_raises_in_an_exchange(small_slices, monkeypatch):

@@ -16,8 +16,7 @@ from aucmax.algorithms import ALGORITHMS
 from aucmax.cli.fit_file import can_read_blocks
 from aucmax.data import file as file_module
 from aucmax.data import passes
-from aucmax.data.auc_bins import AUCBins
-from aucmax.data.row_scores import scores_by_row
+from aucmax.data.held_out import AUCBins, scores_by_row
 from aucmax.losses import LOSSES
 
 N_FEATURES = 5

@@ -436,3 +436,25 @@ def test_columns_that_are_constant_in_all_rows_do_not_disturb_a_warm_start():
     assert (clf.coef_[0, [2, 5]] == 0).all()
     rest = AUCClassifier("squared_hinge", solver="cg", alphas=[1, 0.1]).fit(np.delete(X, [2, 5], axis=1), y)
     np.testing.assert_allclose(np.delete(clf.coef_[0], [2, 5]), rest.coef_[0], rtol=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_newton_in_wide_rows_with_a_tiny_alpha(loss):
+    """All pairs can reach the margin: the weights are then nearly the shortest ones for which they do."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 150)) * (rng.random((60, 150)) < 0.2)
+    y = (X[:, :10].sum(axis=1) + 0.5 * rng.standard_normal(60) > 0).astype(int)
+    fits = []
+    for alpha, tol in ((1e-3, 1e-9), (1e-6, 1e-9)) if loss == "squared_hinge" else ((1e-3, 1e-7), (1e-6, 1e-7)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            clf = AUCClassifier(loss, alpha=alpha, solver="cg", standardize=False, tol=tol).fit(sparse.csr_array(X), y)
+        w = clf.coef_[0]
+        if loss == "squared_hinge":
+            _, gradient = objective(w, X, y, loss, alpha, np.ones(150))
+            _, at_zero = objective(0 * w, X, y, loss, alpha, np.ones(150))
+            assert np.linalg.norm(gradient) <= 1.01 * tol * np.linalg.norm(at_zero)
+        else:
+            assert clf.dual_gap_ <= tol
+        fits.append(w)
+    assert_allclose(*fits, rtol=0, atol=2e-3 * np.abs(fits[0]).max())

@@ -161,7 +161,7 @@ class DaskRows(BlockedRows):
         with dask.config.set({GRAPH_LIMIT: self.memory}):
             return compute(result, states)
 
-    def _job(self, task: Pass | None) -> Job:
+    def _job(self, task: Pass) -> Job:
         return Job(task, self.classes, self.n_features, self.is_sparse, self.totals, np.geterr(), self._name)
 
     def iterate(self, *arguments: Any, **options: Any) -> State:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from time import monotonic
 from typing import Any, NamedTuple
@@ -14,7 +15,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
-from .dask_fusion import fuse
 from .dask_partitions import check_length, read_features, read_labels, read_weights
 from .passes import Pass, State
 from .protocol import Targets
@@ -31,8 +31,8 @@ class Job(NamedTuple):
 
     Attributes
     ----------
-    task : Pass or None
-        The pass, if there is one.
+    task : Pass
+        The pass.
     classes, n_features, is_sparse, totals
         Those of the rows.
     errors : dict
@@ -41,7 +41,7 @@ class Job(NamedTuple):
         What messages call the rows.
     """
 
-    task: Pass | None
+    task: Pass
     classes: np.ndarray
     n_features: int
     is_sparse: bool
@@ -70,7 +70,6 @@ class Job(NamedTuple):
 
     def state(self, number: int, *partition: Any) -> State:
         """Return the state of one partition."""
-        assert self.task is not None
         with np.errstate(**self.errors):
             state = self.task.begin(number)
             self.task.step(state, self.block(number, *partition))
@@ -78,7 +77,6 @@ class Job(NamedTuple):
 
     def merged(self, states: list[State]) -> State:
         """Return the state of neighbouring partitions together."""
-        assert self.task is not None
         with np.errstate(**self.errors):
             return functools.reduce(self.task.merge, states)
 
@@ -116,14 +114,12 @@ def merge_states(job: Job, states: list[State | Failure]) -> State | Failure:
 
 def cut_state(job: Job, state: State | Failure, number: int) -> Any:
     """Return a slice of the state of one partition, for the exchange of a pass."""
-    assert job.task is not None
     assert job.task.exchange is not None
     return state if isinstance(state, Failure) else attempt(job.task.exchange.cut, state, number)
 
 
 def join_slices(job: Job, slices: list[Any]) -> Any:
     """Return what an exchange joins of the slices with one number, or the first Failure."""
-    assert job.task is not None
     assert job.task.exchange is not None
     failures = [found for found in slices if isinstance(found, Failure)]
     return failures[0] if failures else attempt(job.task.exchange.join, slices)
@@ -146,7 +142,7 @@ def compute(task: Any, tops: Sequence[Any] = ()) -> Any:
     task : Delayed
         The task.
     tops : sequence of Delayed
-        The tasks that read partitions: each becomes one with all that only it needs (`dask_fusion`).
+        The tasks that read partitions: each becomes one with all that only it needs (`fuse`).
     """
     import dask
 
@@ -165,6 +161,55 @@ def compute(task: Any, tops: Sequence[Any] = ()) -> Any:
         if isinstance(found, Failure):
             raise found.error
     return result
+
+
+def fuse(result: Any, tops: Iterable[Any]) -> Any:
+    """Return a Delayed object in which some tasks have absorbed all that only they need.
+
+    If reading and summing a partition are tasks of their own, the scheduler may start the second on another worker than
+    the first, and move the rows there; each of the tasks also takes its time.
+
+    Data and futures stay as they are, so that what the user has persisted is used where it is. A graph with
+    annotations (`dask.annotate`: retries, resources) stays as it is too, since a fused task would lose them; and so
+    does every graph if Dask lacks the names that this takes, which are private.
+
+    Parameters
+    ----------
+    result : Delayed
+        The result of the graph.
+    tops : iterable of Delayed
+        The tasks that absorb others, none of which needs another.
+
+    Returns
+    -------
+    fused : Delayed
+        The same result.
+    """
+    from dask.delayed import Delayed
+
+    try:
+        from dask._task_spec import Alias, Task, convert_legacy_graph
+
+        join = Task.fuse
+    except (ImportError, AttributeError):
+        return result
+    layers = getattr(result.__dask_graph__(), "layers", {})
+    if any(layer.annotations for layer in layers.values()):
+        return result
+    graph = convert_legacy_graph(dict(result.__dask_graph__()))
+    users: dict[Any, set[Any]] = defaultdict(set)
+    for key, task in graph.items():
+        for needed in task.dependencies:
+            users[needed].add(key)
+    for top in tops:
+        own, waiting = {top.key}, [top.key]
+        while waiting:
+            for needed in graph[waiting.pop()].dependencies - own:
+                if users[needed] <= own and isinstance(graph.get(needed), Task | Alias):
+                    own.add(needed)
+                    waiting.append(needed)
+        graph[top.key] = join(*map(graph.pop, own))
+    return Delayed(result.key, graph)
 
 
 class NoWorkerError(RuntimeError):

@@ -6,8 +6,8 @@
 4. Slice s brings together what all partitions have of part s, for all models, and counts the pairs in it. A positive
    also wins against all negatives of lower slices.
 
-Without weights all counts are integers, and the AUC is bitwise that of memory. Equal scores of a partition take the
-room of one, so that no slice is much larger than the others, not even for a model without weights.
+Without weights all counts are integers, and the AUC is bitwise the same as in memory. Equal scores of a partition take
+the room of one, so that no slice is much larger than the others, not even for a model without weights.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .dask_buckets import pick
 from .passes import Exchange, Pass, State
 from .protocol import FoldModels, Targets
 
@@ -25,10 +24,11 @@ SLICE = 1 << 23  # about so many scores of all models are brought together by on
 MOST_SLICES = 128  # since each slice takes a task for each partition,
 MOST_SCORES = 1 << 33  # but not more than 2^26, which take half a gigabyte
 PICKED = 64  # scores of each slice and model among which splitters are chosen
+GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly
 LOW_BITS = 20  # counts are cut there before they are multiplied: 2^43 rows may be equal
 
 
-class Run(NamedTuple):
+class SortedScores(NamedTuple):
     """Scores of one class, increasing.
 
     Attributes
@@ -36,14 +36,14 @@ class Run(NamedTuple):
     values : ndarray of shape (n,)
         The scores, all different.
     mass : ndarray of shape (n,) or None
-        The number of rows with each score, or their weight; None where every score is that of one row.
+        The number of rows with each score, or their weight; None where each score has one row.
     """
 
     values: np.ndarray
     mass: np.ndarray | None
 
     @classmethod
-    def of(cls, values: np.ndarray, mass: np.ndarray | None) -> Run:
+    def of(cls, values: np.ndarray, mass: np.ndarray | None) -> SortedScores:
         """Sort scores, and take equal ones together."""
         order = None if mass is None else np.argsort(values, kind="stable")
         values = np.sort(values) if order is None else values[order]
@@ -55,18 +55,18 @@ class Run(NamedTuple):
         return cls(values[starts], np.add.reduceat(mass[order], starts))
 
     @classmethod
-    def joined(cls, runs: Iterable[Run]) -> Run:
-        """Return the run of several ones together."""
-        values, masses = zip(*runs, strict=True)
+    def joined(cls, parts: Iterable[SortedScores]) -> SortedScores:
+        """Return the scores of all parts together."""
+        values, masses = zip(*parts, strict=True)
         if all(mass is None for mass in masses):
             return cls.of(np.concatenate(values), None)
         each = [np.ones(len(v), dtype=np.int64) if m is None else m for v, m in zip(values, masses, strict=True)]
         return cls.of(np.concatenate(values), np.concatenate(each))
 
-    def part(self, low: float, high: float) -> Run:
+    def part(self, low: float, high: float) -> SortedScores:
         """Return the scores from `low` on, below `high`."""
         start, stop = np.searchsorted(self.values, [low, high])
-        return Run(self.values[start:stop], None if self.mass is None else self.mass[start:stop])
+        return SortedScores(self.values[start:stop], None if self.mass is None else self.mass[start:stop])
 
     def below(self) -> np.ndarray:
         """Return the number or the weight of the rows before each score, and of all."""
@@ -74,7 +74,7 @@ class Run(NamedTuple):
         return np.append(np.zeros(1, dtype=steps.dtype), np.cumsum(steps))
 
 
-class Wins(NamedTuple):
+class PairCounts(NamedTuple):
     """The pairs of some rows, by their numbers or by their weight.
 
     Attributes
@@ -90,8 +90,8 @@ class Wins(NamedTuple):
     doubled: float
 
     @classmethod
-    def of(cls, negatives: Run, positives: Run) -> Wins:
-        """Count the pairs of two runs."""
+    def of(cls, negatives: SortedScores, positives: SortedScores) -> PairCounts:
+        """Count the pairs of a negative and a positive."""
         below, mass = negatives.below(), np.diff(positives.below())
         sides = [np.searchsorted(negatives.values, positives.values, side) for side in ("left", "right")]
         doubled = below[sides[0]] + below[sides[1]]
@@ -100,12 +100,12 @@ class Wins(NamedTuple):
         high, low = doubled >> LOW_BITS, doubled & ((1 << LOW_BITS) - 1)
         return cls(below[-1].item(), mass.sum().item(), ((mass @ high).item() << LOW_BITS) + (mass @ low).item())
 
-    def above(self, lower: Wins) -> Wins:
-        """Return the pairs of these rows and of others, whose scores are all lower."""
-        return Wins(
-            lower.negatives + self.negatives,
-            lower.positives + self.positives,
-            lower.doubled + self.doubled + 2 * lower.negatives * self.positives,
+    def merge_higher(self, higher: PairCounts) -> PairCounts:
+        """Return the pairs of these rows and of others, whose scores are all higher."""
+        return PairCounts(
+            self.negatives + higher.negatives,
+            self.positives + higher.positives,
+            self.doubled + higher.doubled + 2 * self.negatives * higher.positives,
         )
 
 
@@ -165,20 +165,20 @@ class ExchangedCounts:
 
         def step(state: State, block: Any) -> None:
             for number, k, columns, targets in scores(block):
-                state["runs"] += [
+                state["scores"] += [
                     (number, k, c, *by_class(column, targets))
                     for c, column in enumerate(np.ascontiguousarray(columns.T))
                 ]
 
-        def cut(state: State, s: int) -> list[tuple[Run, Run]]:
+        def cut(state: State, s: int) -> list[tuple[SortedScores, SortedScores]]:
             return [
                 (negatives.part(*edges[number][k][c][s : s + 2]), positives.part(*edges[number][k][c][s : s + 2]))
-                for number, k, c, negatives, positives in state["runs"]
+                for number, k, c, negatives, positives in state["scores"]
             ]
 
         task = Pass(
             "held-out scores",
-            begin=lambda number: {"runs": []},
+            begin=lambda number: {"scores": []},
             step=step,
             merge=lambda a, b: a,
             again=lambda state: False,
@@ -187,30 +187,40 @@ class ExchangedCounts:
         )
         total, *slices = self._run(task)
         for more in slices:
-            total = [here.above(lower) for here, lower in zip(more, total, strict=True)]
+            total = [lower.merge_higher(higher) for lower, higher in zip(total, more, strict=True)]
         return np.reshape([w.doubled / (2 * w.positives * w.negatives) for w in total], (-1, self.shapes[0][1]))
+
+
+def pick(scores: np.ndarray, step: int, start: int) -> np.ndarray:
+    """Return evenly spaced scores of a partition, one in `step` of them, where `start` rows come before it.
+
+    The first rank depends on `start`, and is spread evenly over partitions: of small ones, whose scores are fewer than
+    a step, some have one picked, and it is of any rank.
+    """
+    ranks = np.arange(int(start * GOLDEN % 1.0 * step), len(scores), step)
+    return np.partition(scores, ranks)[ranks] if len(ranks) else scores[:0]
 
 
 def find_edges(picked: np.ndarray, n_slices: int) -> np.ndarray:
     """Return the ends of slices of the same size: the splitters between two infinities."""
     ordered = np.sort(picked)
-    places = np.arange(1, n_slices) * len(ordered) // n_slices
-    splitters = ordered[places] if len(ordered) else np.zeros(n_slices - 1)
+    ranks = np.arange(1, n_slices) * len(ordered) // n_slices
+    splitters = ordered[ranks] if len(ordered) else np.zeros(n_slices - 1)
     return np.concatenate([[-np.inf], splitters, [np.inf]])
 
 
-def by_class(scores: np.ndarray, targets: Targets) -> tuple[Run, Run]:
+def by_class(scores: np.ndarray, targets: Targets) -> tuple[SortedScores, SortedScores]:
     """Return the scores of the negatives and of the positives."""
     weights = targets.sample_weight
     sides = (~targets.positive, targets.positive)
-    negatives, positives = (Run.of(scores[side], None if weights is None else weights[side]) for side in sides)
+    negatives, positives = (SortedScores.of(scores[side], None if weights is None else weights[side]) for side in sides)
     return negatives, positives
 
 
-def count_slice(slices: Sequence[list[tuple[Run, Run]]]) -> list[Wins]:
+def count_slice(slices: Sequence[list[tuple[SortedScores, SortedScores]]]) -> list[PairCounts]:
     """Return the pairs of one slice for each model, given what each partition has of it."""
     found = []
     for of_model in zip(*slices, strict=True):
         negatives, positives = zip(*of_model, strict=True)
-        found.append(Wins.of(Run.joined(negatives), Run.joined(positives)))
+        found.append(PairCounts.of(SortedScores.joined(negatives), SortedScores.joined(positives)))
     return found

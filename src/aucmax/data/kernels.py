@@ -164,7 +164,7 @@ def add_exactly(values, sums):
 
 @jit
 def add_to_bins(scores, positive, weights, center, scale, mass):
-    """Add the weight of each row to the bins of its scores, which are finite (`auc_bins.py`)."""
+    """Add the weight of each row to the bins of its scores, which are finite (`held_out.AUCBins`)."""
     n_bins = mass.shape[2]
     for i in range(scores.shape[0]):
         c = np.uint64(positive[i])

@@ -22,7 +22,6 @@ COMPILED_FROM = 1 << 15
 # A value is an integer of 53 bits times a power of 2. These integers are summed for each exponent, the HALF lower bits
 # and the rest apart; frexp has exponents from -1073 to 1024.
 HALF, OFFSET, N_EXPONENTS = 27, 1073, 2098
-UNIT = 1 << 1126  # of `exact_sum`: so many are 1
 
 
 def areas(positive: Any, columns: Iterable[Any], weights: Any) -> list[float]:

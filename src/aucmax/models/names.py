@@ -74,7 +74,7 @@ NAMES = {
         "Column": "aucmax.additive.bins:Column",
         "Term": "aucmax.additive.terms:Term",
         # In checkpoints only.
-        "AUCBins": "aucmax.data.auc_bins:AUCBins",
+        "AUCBins": "aucmax.data.held_out:AUCBins",
         "ScoreHistory": "aucmax.stochastic.score_history:ScoreHistory",
         "ScoreMoments": "aucmax.data.scores:ScoreMoments",
         "BoxMoments": "aucmax.losses.chebyshev_sums:BoxMoments",

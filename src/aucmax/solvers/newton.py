@@ -44,7 +44,6 @@ from ..losses.hinges import Hinge, SmoothHinge
 from ..losses.squared import PairwiseLoss, Point
 from .candidate import Candidate, Solution
 from .few_pairs import FewPairs, FewPairsPath, find_few_pairs
-from .row_space import estimate_lengths, row_space_direction
 from .square import RIDGE, MomentProblem, Operator, RowProblem, near_zero
 from .warm_start import combine, products
 
@@ -62,9 +61,6 @@ SMALLEST_KAPPA = 1e-3
 RELATIVE = 30.0
 # From this size on, a product with X takes longer than an evaluation of the loss.
 LONG_ROW, MANY_ENTRIES = 40, 300_000
-# Wide rows with smaller alphas than this, times the smallest default one, have Newton steps in score space, if the loss
-# has no curvature for many pairs. (The logistic loss takes fewer steps in the columns.)
-SMALL_ALPHA, UNEVEN = 0.1, ("squared_hinge", "hinge")
 NARROW, NARROWEST = 1e-2, 1e-7  # widths of the rounded corner of the hinge
 # The hinge along a path: in cross-validation the width is 0.1, where 0.03 gives the same AUCs up to 0.0002. Without the
 # factor of the tolerance, the smallest alphas stop too soon (segment lost 0.002, spambase 0.0006).
@@ -130,14 +126,11 @@ class NewtonProblem:
         Class moments do not determine the minimiser.
     gap : float or None
         The duality gap of the last solution, if there is one.
-    lengths : vector or None
-        Estimates of the squared lengths of the rows of X / scale, once they are needed.
     """
 
     n_iter = 0
     moments: ClassMoments | None = None
     gap: float | None = None
-    lengths: Vector | None = None
 
     def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
         self.rows, self.square, self.name, self.max_iter = near_zero(rows, square.shift), square, loss, max_iter
@@ -272,10 +265,7 @@ class NewtonProblem:
             if precondition is None or n_steps > self.patience:
                 precondition = self.preconditioner(at, alpha, exact=n_steps > 0)
             tolerance = max(FORCING, target / (2 * norm))
-            found = self.row_space_direction(at.point, gradient, alpha, tolerance) if self.is_wide(alpha) else None
-            if found is None or not gradient @ found[0] < 0:  # a step that is not exact may lead upwards
-                found = self.newton_direction(at.point, gradient, alpha, precondition, tolerance)
-            direction, its_scores, n_steps = found
+            direction, its_scores, n_steps = self.newton_direction(at.point, gradient, alpha, precondition, tolerance)
             new = self.line_search(loss, at, direction, its_scores, alpha, float(gradient @ direction))
             if new is None:
                 break
@@ -312,22 +302,6 @@ class NewtonProblem:
         """Return the curvature of the loss in the score of each row."""
         positives = self.rows.map(lambda targets: by_class(np.array([0.0, 1.0]), targets.positive))
         return self.rows.map(lambda targets, h: abs(h), point.hessian_product(positives))
-
-    def is_wide(self, alpha: float) -> bool:
-        """Return whether Newton steps are computed in score space; see `solvers/row_space.py`."""
-        wide = self.square.iterative and self.rows.in_memory and self.rows.n_rows < self.rows.n_features
-        return wide and self.name in UNEVEN and 0 < alpha < SMALL_ALPHA * self.square.default_alphas()[-1]
-
-    def row_space_direction(
-        self, point: Point, gradient: np.ndarray, alpha: float, tolerance: float
-    ) -> tuple[np.ndarray, Vector, int]:
-        """Return what `newton_direction` returns."""
-        if self.lengths is None:
-            self.lengths = estimate_lengths(self.rows, self.rows.n_features, self.scores)
-        diagonals = self.curvature(point), self.lengths
-        return row_space_direction(
-            self.rows, self.scores, self.pullback, point, diagonals, gradient, alpha, tolerance, MAX_CG
-        )
 
     def newton_direction(
         self,
