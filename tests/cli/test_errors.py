@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 
 import aucmax
-from aucmax.cli.app import app
+from aucmax.cli.app import list_commands, load_command
 from aucmax.cli.errors import name_flags
 
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = {name: load_command(name) for name in list_commands()}
 PACKAGE = Path(aucmax.__file__).parent
 FLAG = r"(?<![\w-])--[a-z]"
 

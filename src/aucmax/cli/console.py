@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from ..printable import printable
-from .byte_sizes import format_bytes
 
 if TYPE_CHECKING:
     from ..compare.comparison import SplitResult
@@ -132,6 +131,21 @@ class FitProgress:
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """End a fit."""
+
+
+def format_bytes(n: float) -> str:
+    """Return a number of bytes as text.
+
+    Examples
+    --------
+    >>> from aucmax.cli.console import format_bytes
+    >>> format_bytes(2_500_000)
+    '2.5 MB'
+    """
+    units = ["bytes", "kB", "MB", "GB", "TB"]
+    while n >= 1000 and len(units) > 1:
+        n, units = n / 1000, units[1:]
+    return f"{n:.3g} {units[0]}"
 
 
 def on_block(bar: Bar, source: Source) -> Callable[[str, Block], None]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from ...files import Source
+from ...models.model_file import ModelFile
+from ...onnx_export import export_onnx
+from ...onnx_scores import measure_difference
+from ...table_encoder import finish
+from ..checks import check_inputs, check_outputs
 from ..console import Console
+from ..model_notes import read_model_file
 from ..options import Debug, Force, ModelPath, Quiet
-from ..outputs import check_inputs, check_outputs
-
-if TYPE_CHECKING:
-    from ...files import Source
-    from ...models.model_file import ModelFile
+from ..score import naming, open_rows, without_names
+from ..table_model import split_model
 
 
 def export(
@@ -30,9 +34,6 @@ def export(
     """Write a model in another format."""
     console, rows = Console(quiet), check or []
     check_inputs([model, *rows])
-    from ...onnx_export import export_onnx
-    from ..model_notes import read_model_file
-    from ..score_file import open_rows
 
     file = read_model_file(model)
     source = open_rows(console, file, rows, with_target=False) if rows else None
@@ -45,12 +46,6 @@ def export(
 
 def tell_difference(file: ModelFile, onnx: Path, source: Source) -> str:
     """Return a sentence on how far the scores of an ONNX file are from those of the model, on the rows of a file."""
-    from ...onnx_scores import measure_difference
-    from ...table_encoder import finish
-    from ..read_file import naming
-    from ..score_file import without_names
-    from ..table_model import split_model
-
     encoder, inner = split_model(file.model)
     with without_names(), naming(source):
         rows = source.read().features if encoder is None else source.codes()[0]

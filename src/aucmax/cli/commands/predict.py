@@ -7,12 +7,18 @@ import io
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from ...files import Block, Source
+from ...files.atomic_write import write_atomically
+from ...label_text import label_text
+from ...models.model_file import ModelFile
 from ...printable import printable
+from ..checks import check_inputs, check_outputs
 from ..console import Console, on_block
+from ..model_notes import read_model_file
 from ..options import (
     DATA,
     OUTPUT,
@@ -27,11 +33,8 @@ from ..options import (
     TextEncoding,
     ZeroBased,
 )
-from ..outputs import check_inputs, check_outputs
-
-if TYPE_CHECKING:
-    from ...files import Block, Source
-    from ...models.model_file import ModelFile
+from ..score import classes_of, naming, open_rows, without_names
+from ..table_model import Surprises, split_model
 
 
 def predict(
@@ -66,10 +69,6 @@ def predict(
     console = Console(quiet)
     output = None if output == Path("-") else output
     check_inputs([model, *data])
-    from ...files.atomic_write import write_atomically
-    from ..model_notes import read_model_file
-    from ..score_file import open_rows
-    from ..table_model import Surprises
 
     file = read_model_file(model)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
@@ -101,11 +100,6 @@ def prediction_lines(
     file: ModelFile, source: Source, proba: bool, labels: bool, update: Callable[[str, Block], None]
 ) -> Iterator[str]:
     """Yield the lines of the output, those of one block at a time."""
-    from ...label_text import label_text
-    from ..read_file import naming
-    from ..score_file import classes_of, without_names
-    from ..table_model import split_model
-
     _, inner = split_model(file.model)
     names = [label_text(label) for label in inner.classes_]
     _, positive = classes_of(file).names

@@ -5,13 +5,19 @@ from typing import Annotated
 
 import typer
 
-from ..completion import study_names
 from ..console import Console, make_table
 from ..errors import name_flags
 from ..options import DATA, MODEL, OUTPUT, Debug, Jobs, Json, Quiet
 
 VERDICTS = ("agrees", "better", "worse", "not decidable", "no data", "failed", "not run")
 FIGURES = ("published", "measured", *VERDICTS, "agree", "by substitution")
+
+
+def study_names() -> list[str]:
+    """Return the published tables and figures, for the Tab key."""
+    from ...reproduce.study_file import list_studies
+
+    return list_studies()
 
 
 def reproduce(
