@@ -27,7 +27,7 @@ import numpy as np
 
 from . import __version__
 from .files.atomic_write import write_atomically
-from .label_text import label_text
+from .files.labels import label_text
 
 # The operators and the file format of ONNX 1.13, of December 2022.
 OPSET, FILE_FORMAT = 18, 8

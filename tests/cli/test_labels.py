@@ -15,16 +15,13 @@ LABELS = {
     "micro": (np.array(["2020-01-01", "2021-01-01T00:00:00.5"], "M8[us]"), ["2020-01-01", "2021-01-01T00:00:00.5"]),
     "nano": (np.array(["2020-01-01", "2021-01-01"], "M8[ns]"), ["2020-01-01", "2021-01-01"]),
     "years": (np.array(["2020", "2021"], "M8[Y]"), ["2020", "2021"]),
-    "times": (np.array([-1, 90], "m8[s]"), ["-1 seconds", "90 seconds"]),
-    "short times": (np.array([1, 1500], "m8[ms]"), ["0.001 seconds", "1.5 seconds"]),
     "half": (np.array([1, 3], np.float16), ["1.0", "3.0"]),
     "single": (np.array([-1, 3], np.float32), ["-1.0", "3.0"]),
-    "long": (np.array([1, 3], np.longdouble), ["1.0", "3.0"]),
     "truth": (np.array([False, True]), ["False", "True"]),
     "text": (np.array(["no", "yes"]), ["no", "yes"]),
 }
 # What pandas or Parquet cannot hold, as its nearest type.
-HELD = {"years": "M8[s]", "long": float}
+HELD = {"years": "M8[s]"}
 
 
 @pytest.fixture(params=LABELS)
@@ -58,14 +55,14 @@ def test_rows_with_other_labels_are_refused_in_a_sentence(refused, case, tmp_pat
     name, _, texts, model = case
     np.savez(tmp_path / "rows.npz", X=X, y=Y + 7)
     told = refused("evaluate", model, tmp_path / "rows.npz")
-    quote = "" if name in ("half", "single", "long", "truth") else "'"
+    quote = "" if name in ("half", "single", "truth") else "'"
     expected = (
         f"the label 7 is neither {quote}{texts[0]}{quote} nor {quote}{texts[1]}{quote}, the classes of the model."
     )
     assert told.endswith(expected)
 
 
-@pytest.mark.parametrize("name", ["days", "nano", "years", "times", "half"])
+@pytest.mark.parametrize("name", ["days", "nano", "years", "half"])
 def test_the_labels_of_onnx_are_the_same_texts(run, tmp_path, name):
     onnx = pytest.importorskip("onnx")
     labels, texts = LABELS[name]
@@ -77,14 +74,12 @@ def test_the_labels_of_onnx_are_the_same_texts(run, tmp_path, name):
 
 
 def test_labels_that_are_one_number_in_a_file_are_refused(refused, tmp_path):
-    if np.finfo(np.longdouble).eps == np.finfo(float).eps:
-        pytest.skip("long doubles are doubles here")
     model = AUCClassifier("squared", alpha=1).fit(X, Y)
-    model.classes_ = model.moments_.classes = np.array([1, 1 + np.finfo(np.longdouble).eps])
+    model.classes_ = model.moments_.classes = np.array([2**53, 2**53 + 1])
     model.save(tmp_path / "m")
-    np.savez(tmp_path / "rows.npz", X=X, y=np.ones(30))
+    np.savez(tmp_path / "rows.npz", X=X, y=np.full(30, 2.0**53))
     told = refused("evaluate", tmp_path / "m", tmp_path / "rows.npz")
-    assert "the label 1 may be 1.0 or 1.0000000000000000001, the classes of the model" in told
+    assert "the label 9007199254740992 may be 9007199254740992 or 9007199254740993, the classes of the model" in told
 
 
 @pytest.mark.parametrize(("labels", "text"), [(np.array([0.1, 0.3], np.float16), "0.1"), (np.array([b"a", b"b"]), "a")])

@@ -27,7 +27,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from .. import __version__
-from ..printable import printable
+from .._text import printable
 from .errors import describe_error, name_flags
 
 

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-from ..printable import printable
+from .._text import printable
 
 if TYPE_CHECKING:
     from ..compare.comparison import SplitResult

@@ -11,7 +11,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from ..label_text import label_text, show_label
+from ..files.labels import label_text, show_label
 from ..models.checks import array, either, fields, instance, number
 from ..models.model_file import ModelFile, read_model
 from ..models.schemas import TOGETHER, anything, count, plain, real

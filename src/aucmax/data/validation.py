@@ -98,10 +98,10 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
     Raises
     ------
     ValueError
-        If `y` holds one class, more than two, continuous values, or records or bytes without a type.
+        If `y` holds one class, more than two, continuous values, or records, durations or extended doubles.
     """
-    if y.dtype.kind == "V":
-        raise ValueError(f"{name} holds labels of the type {str(y.dtype)[:60]}: make them numbers or text.")
+    if y.dtype.kind in "Vm" or y.dtype.char == "g":
+        raise ValueError(f"{name} holds labels of the type {str(y.dtype)[:60]}: make them integers, doubles or text.")
     if y.ndim != 1:
         y = column_or_1d(y, warn=True)
     if y.dtype.kind not in INTEGERS:

@@ -6,13 +6,16 @@ first row of the file. Only the end of the file tells whether that first label i
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ..label_text import label_text, same_time, show_label
-
+DATE = re.compile(
+    r"(-?[0-9]{1,20})(?:-([0-9]{2})(?:-([0-9]{2})"
+    r"(?:[ T]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,20}))?)?)?)?)?)?(?:Z|\+00:00)?"
+)
 REST = ("other", "rest")  # names of all other labels together; the second if the positive label is called "other"
 
 
@@ -144,11 +147,11 @@ def label_value(value: Any) -> Any:
 
 
 def is_label(y: np.ndarray, label: Any) -> np.ndarray:
-    """Return which entries of y are this label; the text of a number, truth value, date or time is equal to it."""
+    """Return which entries of y are this label; the text of a number, truth value or date is equal to it."""
     text = label_text(label)
-    if isinstance(label, (np.datetime64, np.timedelta64)):
+    if isinstance(label, np.datetime64):
         cells = y.tolist()
-        same = {cell: same_time(label_text(label_value(cell)), label) for cell in set(cells)}
+        same = {cell: same_date(label_text(label_value(cell)), label) for cell in set(cells)}
         return np.array([same[cell] for cell in cells], dtype=bool)
     if y.dtype == bool:
         truth = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(text.lower())
@@ -170,3 +173,49 @@ def _numbers(label: Any, text: str) -> list[float]:
 def _few(y: np.ndarray) -> np.ndarray:
     """Return the first label, and the first that differs from it if there is one."""
     return y[:1] if len(y) == 0 or (y == y[0]).all() else y[[0, int((y != y[0]).argmax())]]
+
+
+def label_text(label: Any) -> str:
+    """Return the text of a label: dates as in ISO 8601, numbers with as few digits as they need.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax.files.labels import label_text
+    >>> label_text(np.datetime64("2021-01-01", "ns")), label_text(np.float16(0.1))
+    ('2021-01-01', '0.1')
+    """
+    if isinstance(label, np.datetime64):
+        date, _, time = str(label).partition("T")
+        time = time.rstrip("0").rstrip(".") if "." in time else time
+        return date if not time.strip("0:") else f"{date}T{time}"
+    return label.decode(errors="backslashreplace") if isinstance(label, bytes) else str(label)
+
+
+def show_label(label: Any) -> str:
+    """Return a label for a message: a number, or all else in quotes."""
+    text = label_text(label)
+    return text if isinstance(label, (bool, int, float, np.number, np.bool_)) else repr(text)
+
+
+def same_date(text: str, label: np.datetime64) -> bool:
+    """Return whether the text of a cell is a date, in any of its spellings, with any number of zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax.files.labels import same_date
+    >>> same_date("2021-01-01 00:00:00.000", np.datetime64("2021-01-01")), same_date("1", np.datetime64("2021-01-01"))
+    (True, False)
+    """
+    own = label_text(label)
+    return text == own or (_read_date(own) is not None and _read_date(text) == _read_date(own))
+
+
+def _read_date(text: str) -> tuple[Any, ...] | None:
+    """Return the parts of a date; the default is the first day of the year, and midnight."""
+    found = DATE.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day, *clock, fraction = found.groups()
+    return int(year), month or "01", day or "01", *(part or "00" for part in clock), (fraction or "").rstrip("0")

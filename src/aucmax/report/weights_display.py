@@ -10,7 +10,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..data.validation import check_indices
-from ..label_text import label_text
+from ..files.labels import label_text
 from .display import POWERS, Display, Key
 from .texts import shorten
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
+from ..._text import printable
 from ...files import Block, Source
 from ...files.atomic_write import write_atomically
-from ...label_text import label_text
+from ...files.labels import label_text
 from ...models.model_file import ModelFile
-from ...printable import printable
 from ..checks import check_inputs, check_outputs
 from ..console import Console, on_block
 from ..model_notes import read_model_file

@@ -6,7 +6,7 @@ def printable(text: str) -> str:
 
     Examples
     --------
-    >>> from aucmax.printable import printable
+    >>> from aucmax._text import printable
     >>> print(printable("column \x1b[2J"))
     column \x1b[2J
     """
