@@ -43,7 +43,7 @@ test-wheel:
 	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check build
 	.venv-wheel/bin/python -m build
 	$(PYTHON) -m venv --clear .venv-wheel
-	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(echo dist/*.whl)[report]"
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(echo dist/*.whl)[all]"
 	.venv-wheel/bin/python tests/try_wheel.py README.md
 
 # Slow checks on real data; AUCMAX_DATA names their folder (see benchmarks/realdata.py).

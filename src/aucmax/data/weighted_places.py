@@ -51,7 +51,7 @@ def value_of(units: Any) -> Any:
 def weighted_places_among(others: Any, units: Any, scores: Any) -> Any:
     """Return twice the weight of the others with a lower score, where a tie counts one half, as integers."""
     xp = namespace(scores)
-    order = xp.argsort(others)
+    order = xp.argsort(others, stable=True)
     ordered = xp.take(others, order)
     below = xp.cumulative_sum(xp.take(units, order, axis=0), axis=0, include_initial=True)
     left, right = (xp.searchsorted(ordered, scores, side=side) for side in ("left", "right"))

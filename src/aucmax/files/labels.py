@@ -41,7 +41,7 @@ class Classes(NamedTuple):
             negative = is_label(y, self.negative)
             told, classes = "is neither {} nor {}", (show_label(self.negative), show_label(self.positive))
             wrong = ~(positive | negative)
-            if not wrong.any():  # as doubles, two long numbers may be one
+            if not wrong.any():  # two labels of a model may be one number
                 told, wrong = "may be {} or {}", positive & negative
             if wrong.any():
                 label = show_label(label_value(y[wrong.argmax()]))
