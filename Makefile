@@ -21,7 +21,7 @@ test-lowest: .venv-lowest/.installed
 # model files, frames of pandas, polars and Arrow, figures, the command line, Dask, arrays of the array API standard, and the
 # ONNX export. It takes three minutes of one core. CI runs this part, the workflow on GitHub all.
 RELEASES := tests/estimators tests/models/test_model_file.py tests/tables tests/report tests/cli/test_json.py \
-	tests/data/test_dask.py tests/test_device.py tests/test_metrics.py tests/test_onnx_export.py tests/test_packaging.py
+	tests/data/test_dask.py tests/test_device.py tests/test_metrics.py tests/models/test_onnx_export.py tests/test_packaging.py
 test-lowest-quick: .venv-lowest/.installed
 	.venv-lowest/bin/python -m pytest -q -n auto --dist worksteal $(RELEASES) \
 		-k "not test_estimator_check or GaussianAUC or SOLAM or KMeansNystroem or TableEncoder"

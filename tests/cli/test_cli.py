@@ -33,7 +33,7 @@ from aucmax.cli.fit import fit_arguments
 from aucmax.data.file import FileRows
 from aucmax.files import Block, open_source
 from aucmax.models.model_file import read_model
-from aucmax.report.path_display import chosen_index
+from aucmax.report.displays.path import chosen_index
 
 X, Y = load_breast_cancer(return_X_y=True)
 TRAIN, TEST = slice(0, 400), slice(400, None)

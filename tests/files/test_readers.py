@@ -817,7 +817,7 @@ def survives(path, **options):
         assert np.isfinite(X.data if sparse.issparse(X) else X).all()
         assert X.shape[1] == (source.n_features or X.shape[1]) > 0
         return
-    assert kind.__module__ in ("builtins", "aucmax.files.problems")  # not one of a library's
+    assert kind.__module__ in ("builtins", "aucmax.files.source")  # not one of a library's
     assert str(path) in message
     assert "\n" not in message
 

@@ -16,11 +16,11 @@ from matplotlib.figure import Figure
 from aucmax.compare.comparison import Comparison
 from aucmax.report import figures
 from aucmax.report import html as module
+from aucmax.report.displays.base import shorten
+from aucmax.report.displays.path import N_TICKS
 from aucmax.report.evaluation import evaluate
 from aucmax.report.figures import COLOURS
 from aucmax.report.html import NONE, Report, render_page, write_report
-from aucmax.report.path_display import N_TICKS
-from aucmax.report.texts import shorten
 from aucmax.selection.cross_validation import PathCV
 from aucmax.solvers.candidate import Candidate
 

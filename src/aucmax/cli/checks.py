@@ -17,7 +17,7 @@ import typer
 from sklearn.pipeline import Pipeline
 
 from ..files import FORMATS, list_files
-from ..files.format_options import USED_BY, refuse_unused
+from ..files.open_source import USED_BY, refuse_unused
 from .errors import describe_error
 
 

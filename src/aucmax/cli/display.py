@@ -15,12 +15,12 @@ from ..additive.labels import split_table, term_name
 from ..additive.terms import edges_of
 from ..compare.comparison import Comparison
 from ..models.model_file import ModelFile
-from ..report import weights_display
-from ..report.blend_displays import SCALINGS
 from ..report.curves import AdditiveParts, describe_additive
+from ..report.displays import weights as weights_display
+from ..report.displays.blend import SCALINGS
+from ..report.displays.path import chosen_index
 from ..report.evaluation import Evaluation
 from ..report.html import Report
-from ..report.path_display import chosen_index
 from .console import make_table
 from .score import classes_of, without_names
 from .table_model import describe_columns, feature_names, find_reading, is_additive, split_model

@@ -19,8 +19,7 @@ from ..tables.cells import find_missing, read_numbers, spellings, trim
 from ..tables.reading import Reading, must_be_text
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
 from .lines import BOM, Chunk, Lines
-from .problems import NoRowsError
-from .source import Options
+from .source import NoRowsError, Options
 
 # Columns that hold numbers in this much text from the beginning are read as numbers.
 GUESS_BYTES = 1 << 20

@@ -14,9 +14,8 @@ from numpy.lib import format as npy
 from scipy import sparse
 
 from ..csr_indices import check_csr
-from .paths import File, is_of_the_disk
-from .roles import ROUNDED, check_role, check_width, listed
-from .source import BLOCK_BYTES, Block, Options, Source
+from .columns import ROUNDED, check_role, check_width, listed
+from .source import BLOCK_BYTES, Block, File, Options, Source, is_of_the_disk
 
 NAMES = (("X", "y"), ("X_train", "y_train"))
 CSR_NAMES = ("data", "indices", "indptr", "shape")

@@ -9,8 +9,7 @@ import typer
 
 from ...files import Source
 from ...models.model_file import ModelFile
-from ...onnx_export import export_onnx
-from ...onnx_scores import measure_difference
+from ...models.onnx_export import export_onnx, measure_difference
 from ...table_encoder import finish
 from ..checks import check_inputs, check_outputs
 from ..console import Console

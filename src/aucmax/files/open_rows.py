@@ -7,11 +7,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from .data.blocks import MEMORY
-from .data.file import FileRows, rows_of
-from .files import Path, find_formats, open_source
-from .files.format_options import check_options
-from .models.checkpoint import Checkpoint
+from ..data.blocks import MEMORY
+from ..data.file import FileRows, rows_of
+from ..models.checkpoint import Checkpoint
+from .open_source import Path, check_options, find_formats, open_source
 
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(open_source).parameters.items()}
 

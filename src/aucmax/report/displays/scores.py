@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..metrics import _check_labels, _check_scores
-from .display import MARKS, POWERS, Display, Key, scores_of
-from .evaluation import evaluate
-from .texts import number_text, shorten
+from ...metrics import _check_labels, _check_scores
+from ..evaluation import evaluate
+from .base import MARKS, POWERS, Display, Key, number_text, scores_of, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
