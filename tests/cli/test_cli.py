@@ -483,7 +483,7 @@ def test_evaluate_tells_what_the_library_does(run, folder, tmp_path):
     assert out.startswith(f"AUC                {auc:.4f}  95% interval [")
     assert "partial AUC" in out
     assert "average precision" in out
-    assert "said 1" in out
+    assert "predicted 1" in out
     assert report.stat().st_size < 3e6
 
 

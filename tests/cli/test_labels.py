@@ -91,7 +91,7 @@ def test_labels_that_no_fit_finds_are_known_by_their_texts(run, tmp_path, labels
     frame.to_csv(tmp_path / "rows.csv", index=False)
     status, out, err = run("evaluate", tmp_path / "m", tmp_path / "rows.csv")
     assert status == 0, err
-    assert f"said {text}" in out
+    assert f"predicted {text}" in out
 
 
 @pytest.mark.parametrize("label", [None, 10**400, np.inf, "x"], ids=["none", "huge", "inf", "text"])
@@ -114,5 +114,5 @@ def test_labels_that_cannot_be_written_are_refused_with_the_name_of_the_model(re
     arguments = [] if command == "inspect" else [tmp_path / "rows.npz"]
     arguments += ["--labels", "-o", tmp_path / "out"] if command == "predict" else []
     told = refused(command, tmp_path / "m", *arguments)
-    assert told == f"{tmp_path / 'm'} cannot be used here: the label 'yes\\udc80' is no text that can be written."
+    assert told == f"{tmp_path / 'm'} cannot be used here: the label 'yes\\udc80' cannot be written as text."
     assert not (tmp_path / "out").exists()

@@ -103,7 +103,7 @@ def test_a_table_without_rows_is_an_empty_part(format, number, tmp_path):
         assert DaskFiles(open_source(paths, target="label")).n_rows == 60
     getattr(parts[number].rename(columns={"a": "c"}), f"to_{format}")(paths[number], index=False)
     with pytest.raises(
-        ValueError, match=r"part-\d\.\w+ has no rows, and its columns are not those of .*part-\d\.\w+: l"
+        ValueError, match=r"part-\d\.\w+ has no rows, and its columns differ from .*part-\d\.\w+: l"
     ):
         open_source(paths, target="label")
     getattr(frame.iloc[:0], f"to_{format}")(paths[0], index=False)

@@ -260,7 +260,7 @@ def test_columns_that_are_left_out_are_told(run, folder, tmp_path):
 
 def test_the_target_cannot_be_dropped(refused, folder, tmp_path):
     told = refused("fit", folder / "train.csv", "--target", "bad", "-o", tmp_path / "m", "--drop", "bad")
-    assert told.endswith("the column 'bad' is no feature, so --drop cannot name it.")
+    assert told.endswith("the column 'bad' is not a feature, so --drop cannot name it.")
 
 
 def test_compare_leaves_rates_of_levels_out(run, folder):

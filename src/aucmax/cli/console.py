@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..files import Block, Source
 
 PATIENCE = 1.0  # seconds before a progress bar is shown
-WIDTH = 200  # characters of a line where standard output is no terminal
+WIDTH = 200  # characters of a line if standard output is not a terminal
 
 
 class Console:

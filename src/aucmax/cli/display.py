@@ -212,7 +212,7 @@ def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
         (f"is {negative}", f"{best.tn:,}", f"{best.fp:,}"),
         (f"is {positive}", f"{best.fn:,}", f"{best.tp:,}"),
     ]
-    return [*lines, make_table("", ("", f"said {negative}", f"said {positive}"), rows, right=(1, 2))]
+    return [*lines, make_table("", ("", f"predicted {negative}", f"predicted {positive}"), rows, right=(1, 2))]
 
 
 def show_comparison(comparison: Comparison) -> list[Any]:
@@ -304,7 +304,7 @@ def describe_curves(model: Any, rows: Any) -> AdditiveParts:
 def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | None:
     """Return the names of the columns with the largest weights, and these weights; None if the model is not linear.
 
-    Where the standard deviations of the columns are known, each weight is multiplied by that of its column.
+    If the standard deviations of the columns are known, each weight is multiplied by the one of its column.
     """
     (_, model), spreads = split_model(file.model), file.notes.get("spreads")
     if not is_linear(model):

@@ -59,7 +59,7 @@ def check_texts(labels: Iterable[Any]) -> None:
         try:
             label_text(label).encode()
         except UnicodeEncodeError:
-            raise ValueError(f"the label {show_label(label)[:60]} is no text that can be written") from None
+            raise ValueError(f"the label {show_label(label)[:60]} cannot be written as text") from None
 
 
 def read_model_file(path: str | os.PathLike[str]) -> ModelFile:

@@ -34,7 +34,7 @@ Positive = Annotated[
     str | None,
     typer.Option(
         metavar="LABEL",
-        help="The positive label, all others are negative; by default, the larger of two.",
+        help="The positive label, all others are negative; by default, the label that sorts last.",
         rich_help_panel=DATA,
     ),
 ]

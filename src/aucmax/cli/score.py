@@ -20,7 +20,7 @@ from ..models.model_file import ModelFile
 from ..report.evaluation import Evaluation, evaluate
 from .checks import check_used
 from .console import Console, on_block
-from .table_model import Surprises, find_reading, is_additive, read_as_numbers, split_model
+from .table_model import UnseenValues, find_reading, is_additive, read_as_numbers, split_model
 
 DENSE_FROM = 0.6  # share of nonzeros from which a dense array is smaller and faster than CSR
 
@@ -106,7 +106,7 @@ def open_rows(
         check_used(context, [source.format])
     if (reading is None) != (source.reading is None):
         which = "the model" if reading is None else source.name
-        console.note(f"{source.name}: columns are taken in their order, since {which} has no names of columns")
+        console.note(f"{source.name}: columns are taken in their order, since {which} has no column names")
     return source
 
 
@@ -125,7 +125,7 @@ def without_names() -> Iterator[None]:
 
 
 def score_rows(
-    file: ModelFile, source: Source, surprises: Surprises, on_block: OnBlock = ignore, keep: bool = False
+    file: ModelFile, source: Source, unseen: UnseenValues, on_block: OnBlock = ignore, keep: bool = False
 ) -> tuple[np.ndarray, np.ndarray, Any]:
     """Return the scores of all rows of a file, the mask of the positives, and the rows if they are to be kept."""
     scores, masks, kept = [], [], []
@@ -133,7 +133,7 @@ def score_rows(
     with without_names():
         for block in source.blocks():
             scores.append(inner.decision_function(block.features))
-            surprises.add(block.tallies)
+            unseen.add(block.tallies)
             kept += [block.features] if keep else []
             masks.append(classes.mask(np.asarray(block.y), source.name))
             on_block("scoring", block)
@@ -147,7 +147,7 @@ def score_rows(
 def read_labelled(console: Console, file: ModelFile, source: Source) -> tuple[Any, np.ndarray]:
     """Return all rows of labelled files as a model takes them, and the mask of the positives."""
     with console.progress() as bar, naming(source):
-        _, positive, rows = score_rows(file, source, Surprises(), on_block(bar, source), keep=True)
+        _, positive, rows = score_rows(file, source, UnseenValues(), on_block(bar, source), keep=True)
     return rows, positive
 
 
@@ -161,9 +161,9 @@ def evaluate_file(
     """
     keep = with_rows and is_additive(file.model)
     with console.progress() as bar, naming(source):
-        surprises = Surprises()
-        scores, positive, rows = score_rows(file, source, surprises, on_block(bar, source), keep)
-    for note in surprises.notes(source.name):
+        unseen = UnseenValues()
+        scores, positive, rows = score_rows(file, source, unseen, on_block(bar, source), keep)
+    for note in unseen.notes(source.name):
         console.note(note)
     return *evaluate_scores(scores, positive, max_fpr), (rows, positive) if keep else None
 
@@ -171,5 +171,5 @@ def evaluate_file(
 def evaluate_scores(
     scores: np.ndarray, positive: np.ndarray, max_fpr: float = 0.1
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray]]:
-    """Return the evaluation of scores, and those of the negatives and of the positives."""
+    """Return the evaluation of scores, and the scores of the negatives and of the positives."""
     return evaluate(positive, scores, max_fpr=max_fpr), (scores[~positive], scores[positive])

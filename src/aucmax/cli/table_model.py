@@ -86,7 +86,7 @@ def feature_names(model: Any) -> np.ndarray | None:
     return getattr(inner, "feature_names_in_", None) if encoder is None else encoder.get_feature_names_out()
 
 
-class Surprises:
+class UnseenValues:
     """What rows to be scored have and the training rows had not: unseen levels, gaps in other columns, later dates."""
 
     def __init__(self) -> None:
@@ -133,9 +133,9 @@ def list_encoded(reading: Reading | None) -> list[str]:
 
 
 def name_columns(estimator: Any, source: Source) -> None:
-    """Tell an additive model which columns of a file are categories, and where those are that its parameters name.
+    """Give an additive model the categories of a file, and the positions of the columns that its parameters name.
 
-    It is fitted to an array, which has no names. Other estimators are left as they are.
+    It is fitted to an array, which has no names. Other estimators stay unchanged.
     """
     model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if "categorical_features" not in model.get_params():
@@ -152,13 +152,13 @@ def name_columns(estimator: Any, source: Source) -> None:
 
 
 def for_table(method: Method, source: Source) -> Method:
-    """Return a method that is fitted to the codes of a table; one that is not is left as it is."""
+    """Return a method for the codes of a table; one that does not take codes stays unchanged."""
     if not method.takes_codes:
         return method
     estimator = method()
     name_columns(estimator, source)
-    told = {name: getattr(estimator, name) for name in ("categorical_features", "monotonic_cst", "pairs")}
-    return method._replace(parameters={**method.parameters, **told})
+    known = {name: getattr(estimator, name) for name in ("categorical_features", "monotonic_cst", "pairs")}
+    return method._replace(parameters={**method.parameters, **known})
 
 
 def find_place(source: Source, column: Any, option: str) -> int:
@@ -167,20 +167,20 @@ def find_place(source: Source, column: Any, option: str) -> int:
         return int(column)
     names = source.feature_names
     if names is None:
-        raise ValueError(f"{source.name} has no names of columns, so {option}= cannot name {column!r}.")
+        raise ValueError(f"{source.name} has no column names, so {option}= cannot name {column!r}.")
     if column not in names:
         shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise ValueError(f"{source.name} has no column {column!r} for {option}=; those that are fitted are {shown}.")
+        raise ValueError(f"{source.name} has no column {column!r} for {option}=; the fitted columns are {shown}.")
     return names.index(column)
 
 
 def correct_held_out(estimator: Any, source: Source, positive: np.ndarray, weight: np.ndarray | None) -> None:
-    """Lower the held-out AUCs of a fit to a table that has target-encoded columns, by what they flatter.
+    """Correct optimistic held-out AUCs of a fit to a table that has target-encoded columns.
 
     Parameters
     ----------
     estimator : estimator
-        The fitted classifier; one without held-out AUCs is left as it is.
+        The fitted classifier; one without held-out AUCs stays unchanged.
     source : Source
         Its training rows.
     positive : ndarray of bool, shape (n,)

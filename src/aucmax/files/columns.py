@@ -116,7 +116,9 @@ class TableSource(Source):
                 if column not in names:
                     raise ValueError(f"{self.name} has no column {column!r} for {option}=; {listed(names)}.")
                 if column not in self._candidates:
-                    raise ValueError(f"{self.name}: the column {column!r} is no feature, so {option}= cannot name it.")
+                    raise ValueError(
+                        f"{self.name}: the column {column!r} is not a feature, so {option}= cannot name it."
+                    )
                 if column in said:
                     raise ValueError(f"{self.name}: the column {column!r} is named by {said[column]}= and {option}=.")
                 said[column] = option

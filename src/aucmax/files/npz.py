@@ -158,7 +158,7 @@ class DenseRows:
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         self.shape, in_columns, self.dtype = read_header(self._stream)
         if min(self.shape, default=0) < 0:
-            raise ValueError(f"{self.shape} is no shape of an array")
+            raise ValueError(f"{self.shape} is not the shape of an array")
         self.width = math.prod(self.shape[1:])
         self.row_bytes = max(1, self.width) * max(8, self.dtype.itemsize)
         self._first_byte = self._stream.tell()

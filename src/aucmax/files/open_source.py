@@ -201,7 +201,7 @@ def open_source(
 
 
 def _open_all(paths: list[str], format: str | None, options: Options) -> list[Source]:
-    """Open the files; of several tables, those without rows are left out, if their columns are those of the others."""
+    """Open the files; tables without rows are left out, if they have the same columns as the others."""
     sources: list[Source] = []
     empty: list[NoRowsError] = []
     for path in paths:
@@ -291,7 +291,7 @@ def find_format(file: File, lines: Lines) -> str:
         return "npz"
     found = find_text_format(lines.head)
     if found is None:
-        raise ValueError(f"{file.name} is of no known format: {UNKNOWN}.")
+        raise ValueError(f"{file.name} has an unknown format: {UNKNOWN}.")
     return found
 
 
@@ -309,7 +309,7 @@ def find_text_format(head: bytes) -> str | None:
 
 
 def list_files(paths: Path | Sequence[Path]) -> list[str]:
-    """Return the files that a path, a pattern or a list of these stands for; those of a pattern sorted by name."""
+    """Return the files that a path, a pattern or a list of these stands for; matches of a pattern are sorted by name."""
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise ValueError("there must be a file to read.")
@@ -344,7 +344,7 @@ def check_columns_of_empty(empty: NoRowsError, first: Source) -> None:
     columns = getattr(first, "_columns", [])
     if sorted(empty.columns) != sorted(columns):
         raise ValueError(
-            f"{empty.name} has no rows, and its columns are not those of {first.name}: leave it out, or make its "
+            f"{empty.name} has no rows, and its columns differ from {first.name}: leave it out, or make its "
             "header agree."
         )
 

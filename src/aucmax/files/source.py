@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 import numpy as np
 from scipy import sparse
 
-from ..tables.kinds import NOTHING_SAID, Overrides
+from ..tables.kinds import NO_OVERRIDES, Overrides
 from ..tables.reading import Reading, Tally
 
 EMPTY = "the cell is empty: fill it or drop the row"
@@ -81,7 +81,7 @@ class Options(NamedTuple):
     zero_based: bool = False
     n_features: int | None = None
     reading: Reading | None = None
-    overrides: Overrides = NOTHING_SAID
+    overrides: Overrides = NO_OVERRIDES
     with_target: bool | None = None
     keep: tuple[str, ...] = ()
     output: str = "features"
@@ -188,7 +188,7 @@ class Source(ABC):
 
     def codes(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the codes of all rows of a table, and the folds of target encoding."""
-        raise NotImplementedError(f"{self.name} is no table.")
+        raise NotImplementedError(f"{self.name} is not a table.")
 
     def memory(self) -> int:
         """Return an upper estimate of the bytes that `read` takes at its peak, from the first rows and the size."""

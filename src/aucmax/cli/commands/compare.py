@@ -94,17 +94,19 @@ def compare(
         "encoding": encoding,
         "zero_based": zero_based,
     }
-    said = options.column_overrides(context)
+    overrides = options.column_overrides(context)
     check_used(context, [each for path in data for each in find_formats(path, format)])  # before a pass over tables
-    sources = [open_source(path, target=target, positive=positive, with_target=True, **said, **layout) for path in data]
-    check_used(context, [source.format for source in sources])  # again: that of standard input is known only now
+    sources = [
+        open_source(path, target=target, positive=positive, with_target=True, **overrides, **layout) for path in data
+    ]
+    check_used(context, [source.format for source in sources])  # again: the format of standard input is known only now
     check_outputs({"--report": report}, force, data)
     for path, source in zip(data, sources, strict=True):
         if encoded := list_encoded(source.reading):
             console.note(
                 f"{source.name}: {', '.join(encoded)} left out, since rates of levels would tell labels of test rows"
             )
-            fewer = {**said, "drop": [*said["drop"], *encoded]}
+            fewer = {**overrides, "drop": [*overrides["drop"], *encoded]}
             source = open_source(path, target=target, with_target=True, **fewer, **layout)
         coded, fitted = None, chosen
         if source.reading is not None and any(method.takes_codes for method in chosen):

@@ -24,7 +24,7 @@ def export(
     onnx: Annotated[Path, typer.Option(metavar="FILE", help="The ONNX file to write.")],
     check: Annotated[
         list[str] | None,
-        typer.Option(metavar="DATA", help="Rows to tell on how far scores of ONNX are from ours."),
+        typer.Option(metavar="DATA", help="Rows on which to compare the ONNX scores with ours."),
     ] = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -40,11 +40,11 @@ def export(
     export_onnx(file.model, onnx)
     console.note(f"wrote {onnx}")
     if source is not None:
-        console.note(tell_difference(file, onnx, source))
+        console.note(describe_difference(file, onnx, source))
 
 
-def tell_difference(file: ModelFile, onnx: Path, source: Source) -> str:
-    """Return a sentence on how far the scores of an ONNX file are from those of the model, on the rows of a file."""
+def describe_difference(file: ModelFile, onnx: Path, source: Source) -> str:
+    """Return a sentence about the largest difference between ONNX scores and ours on the rows of a file."""
     encoder, inner = split_model(file.model)
     with without_names(), naming(source):
         rows = source.read().features if encoder is None else source.codes()[0]

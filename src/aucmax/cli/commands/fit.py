@@ -229,7 +229,7 @@ def fit(
     )
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "positive": positive}
-    said = options.column_overrides(context)
+    overrides = options.column_overrides(context)
     make = partial(
         make_estimator,
         algorithm,
@@ -248,7 +248,7 @@ def fit(
     formats = [*find_formats(train, format), *(find_formats(test) if test else [])]
     check_used(context, formats, make(by_blocks=False))  # before a pass over a table
     rows_as = output_of(algorithm)
-    source = open_source(train, format=format, with_target=True, output=rows_as, **columns, **said, **layout)
+    source = open_source(train, format=format, with_target=True, output=rows_as, **columns, **overrides, **layout)
     formats = [source.format]
     if test:  # its faults are better found before a long fit than after it
         known: dict[str, Any] = {"reading": source.reading, "target": source.target, "output": rows_as}
@@ -268,7 +268,7 @@ def fit(
                 console.note(f"{source.name}: {format_bytes(source.size)}, read by {n_workers} workers")
                 trained = fit_on_cluster(estimator, source, positive, how.memory)
         elif by_blocks:
-            command = {**layout, **said, "output": output, "report": report}
+            command = {**layout, **overrides, "output": output, "report": report}
             rows = open_blocks(estimator, source, positive, how, on_block(bar, source), command)
             console.note(describe_reading(source, estimator, resumed))
             trained = fit_by_blocks(estimator, rows)

@@ -49,9 +49,9 @@ def inspect(
     if models:
         check_used(context, ["model"])
         return inspect_model(models[0], top, as_json)
-    said = options.column_overrides(context)
+    overrides = options.column_overrides(context)
     layout: dict[str, Any] = {"format": format, "header": header, "delimiter": delimiter, "encoding": encoding}
-    inspect_table(context, paths, as_json, target=target, **said, **layout)
+    inspect_table(context, paths, as_json, target=target, **overrides, **layout)
 
 
 def inspect_model(path: Path, top: int, as_json: bool) -> None:
@@ -83,7 +83,7 @@ def inspect_table(context: typer.Context, paths: list[str], as_json: bool, **cho
     source = open_source(paths, with_target=required, with_rates=False, **chosen)
     if source.reading is None:
         raise ValueError(f"{name} is {source.format}, which has no columns to show: inspect takes a model or a table.")
-    check_used(context, [source.format])  # again: that of standard input is known only now
+    check_used(context, [source.format])  # again: the format of standard input is known only now
     columns = describe_columns(source.reading)
     values = {"data": name, "target": source.target, "n_features": source.n_features, "table": columns}
     labels = "no target" if source.target is None else f"target {source.target}"

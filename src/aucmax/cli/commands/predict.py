@@ -34,7 +34,7 @@ from ..options import (
     ZeroBased,
 )
 from ..score import classes_of, naming, open_rows, without_names
-from ..table_model import Surprises, split_model
+from ..table_model import UnseenValues, split_model
 
 
 def predict(
@@ -75,11 +75,11 @@ def predict(
     wanted: dict[str, Any] = {"format": format, "target": target, "with_target": False, "keep": keep or ()}
     source = open_rows(console, file, data, context=context, **wanted, **layout)
     check_outputs({"--output": output}, force, [model, *data])
-    surprises = Surprises()
+    unseen = UnseenValues()
     shown = output is None and sys.stdout.isatty()
 
     def on_rows(name: str, block: Block) -> None:
-        surprises.add(block.tallies)
+        unseen.add(block.tallies)
         update(name, block)
 
     with console.progress() as bar:
@@ -92,7 +92,7 @@ def predict(
             sys.stdout.buffer.flush()
         else:
             write_atomically(output, lambda out: out.writelines(lines))
-    for note in surprises.notes(source.name):
+    for note in unseen.notes(source.name):
         console.note(note)
 
 

@@ -56,7 +56,7 @@ def scorecard(
 
     console, file = Console(as_json=as_json), read_model_file(model)
     if not is_additive(file.model):
-        raise ValueError(f"{model} is no additive model: fit one with --algorithm AdditiveAUCClassifier.")
+        raise ValueError(f"{model} is not an additive model: fit one with --algorithm AdditiveAUCClassifier.")
     _, named = split_table(file.model)
     card = Scorecard(named, base_score, base_odds, points_to_double)
     writers = {".csv": card.to_csv, ".sql": card.to_sql, ".py": card.to_python}

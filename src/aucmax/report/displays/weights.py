@@ -130,7 +130,7 @@ def largest_weights(
 ) -> list[tuple[str, float]]:
     """Return the names of the columns with the largest weights, and these weights; those that are 0 are left out.
 
-    Where the standard deviations of the columns are known, each weight is multiplied by that of its column.
+    If the standard deviations of the columns are known, each weight is multiplied by the one of its column.
     """
     scaled = weights if spreads is None else weights * spreads
     chosen = [j for j in np.argsort(-np.abs(scaled), kind="stable")[:n_weights] if scaled[j]]
