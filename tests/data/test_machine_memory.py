@@ -149,7 +149,7 @@ def test_the_command_names_the_index_and_its_line(refused, little, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n# 1000000:1\n1 3:1 1000000:1\n0 1000000:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", *options)
-    expected = TOLD.replace("\\", "").replace("A fit", "A fit of SOLAM" if "SOLAM" in options else "A fit")
+    expected = TOLD.replace("\\", "")
     assert told == f"rows.libsvm: {expected} The largest index, 1000000, is in line 4 of rows.libsvm."
 
 
@@ -160,7 +160,6 @@ def test_few_rows_are_read_at_once_however_little_memory_is_left(refused, little
     monkeypatch.setattr("aucmax.cli.commands.fit.default_memory", lambda: 10**8)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1 30000000:1\n0 1:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--algorithm", name)
-    assert f" of {name} " in told
     assert " 30,000,000 columns " in told
     assert told.endswith("The largest index, 30000000, is in line 3 of rows.libsvm.")
 
@@ -242,7 +241,6 @@ def test_every_algorithm_refuses_an_enormous_index_in_a_sentence_that_names_it(t
     for index, name, status, said in found:
         assert status == 2, (index, name, said)
         assert "Unable to allocate" not in said
-        assert f" of {name} " in said or name in ("AUCClassifier", "AdditiveAUCClassifier"), said
         assert said.endswith(f" The largest index, {index}, is in line 2 of {index}.\n"), (name, said)
 
 

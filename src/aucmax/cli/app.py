@@ -28,7 +28,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from .. import __version__
 from .._text import printable
-from .errors import describe_error, name_flags
+from .errors import describe_error
 
 
 class CommandInfo(NamedTuple):
@@ -103,18 +103,14 @@ def main(arguments: list[str] | None = None) -> None:
     prepare_streams()
     group = make_group()
     group.running = None
-
-    def translate(text: str) -> str:
-        return name_flags(text, group.running, arguments)
-
-    warnings.showwarning = partial(show_warning, translate, set())
+    warnings.showwarning = partial(show_warning, set())
     with Signals() as signals:
         try:
             status = group(arguments, prog_name="aucmax", standalone_mode=False)
             signals.active = False
             sys.stdout.flush()
             if status == INTERRUPTED:
-                status = say(KeyboardInterrupt(), translate)
+                status = say(KeyboardInterrupt())
         except SystemExit:  # raised by Rich when the reader of our output has closed the pipe
             status = 0
         except BaseException as error:
@@ -122,7 +118,7 @@ def main(arguments: list[str] | None = None) -> None:
             if "--debug" in arguments:
                 sys.stderr.write(printable(traceback.format_exc()))
             # Modules that are being imported turn the exception of a signal into one of their own.
-            status = say(error_of(signals.first) if signals.first else error, translate)
+            status = say(error_of(signals.first) if signals.first else error, group.running)
     sys.exit(status or 0)
 
 
@@ -196,7 +192,7 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def say(error: BaseException, translate: Callable[[str], str]) -> int:
+def say(error: BaseException, command: Any = None) -> int:
     """Write one line about an error to standard error, or one for each column of a file; return the exit status."""
     if isinstance(error, BrokenPipeError):  # the reader of our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -209,11 +205,11 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
         text, status = error.format_message(), 2
     elif len(lines := getattr(error, "lines", ())) > 1:  # of a `FileProblems` error
         head = f"{getattr(error, 'name', '')} has problems in {getattr(error, 'where', '')}:"
-        shown = [f"aucmax: {' '.join(head.split())}", *(f"  {' '.join(translate(line).split())}" for line in lines)]
+        shown = [f"aucmax: {' '.join(head.split())}", *(f"  {' '.join(line.split())}" for line in lines)]
         sys.stderr.writelines(f"{printable(line)}\n" for line in shown)
         text, status = "", 2
     elif isinstance(error, ValueError | OSError | ImportError | MemoryError):
-        text, status = translate(describe_error(error)), 2
+        text, status = describe_error(error, command), 2
     else:
         text, status = f"unexpected {type(error).__name__}: {error} (--debug shows where).", 1
     if text:
@@ -221,9 +217,9 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
     return status
 
 
-def show_warning(translate: Callable[[str], str], shown: set[str], message: Warning | str, *where: Any) -> None:
+def show_warning(shown: set[str], message: Warning | str, *where: Any) -> None:
     """Write one line about a warning to standard error, without its place in the source, unless it was shown before."""
-    line = f"aucmax: warning: {printable(' '.join(translate(str(message)).split()))}\n"
+    line = f"aucmax: warning: {printable(' '.join(str(message).split()))}\n"
     if line not in shown:
         shown.add(line)
         sys.stderr.write(line)

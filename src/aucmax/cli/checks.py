@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import typer
 from sklearn.pipeline import Pipeline
 
+from .._text import ArgumentError
 from ..files import FORMATS, list_files
 from ..files.open_source import USED_BY, refuse_unused
 from .errors import describe_error
@@ -82,12 +83,12 @@ USES = {
     "top": Use(reads("model"), "for models"),
     "format": Use(reads(*FORMATS), "for files of rows"),
     **{name: Use(reads(*formats), when) for name, (formats, when) in USED_BY.items()},
-    "l1_ratio": Use(lambda facts: facts.parameter("penalty") == "elasticnet", "with penalty='elasticnet'"),
-    "selection": Use(blends, "with loss='auto' and penalty='l2', and without alpha= and n_nonzero="),
-    "cv": Use(chooses_alpha, "without alpha= or with several n_nonzero="),
-    "group": Use(chooses_alpha, "without alpha= or with several n_nonzero=, for cross-validation"),
+    "l1_ratio": Use(lambda facts: facts.parameter("penalty") == "elasticnet", "with {penalty='elasticnet'}"),
+    "selection": Use(blends, "with {loss='auto'} and {penalty='l2'}, and without {alpha=} and {n_nonzero=}"),
+    "cv": Use(chooses_alpha, "without {alpha=} or with several {n_nonzero=}"),
+    "group": Use(chooses_alpha, "without {alpha=} or with several {n_nonzero=}, for cross-validation"),
     "random_state": Use(is_random, "by algorithms that draw random numbers"),
-    "checkpoint_every": Use(lambda facts: facts.options["checkpoint"] is not None, "with checkpoint="),
+    "checkpoint_every": Use(lambda facts: facts.options["checkpoint"] is not None, "with {checkpoint=}"),
 }
 
 
@@ -158,4 +159,5 @@ def after_writing(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError) as error:
-        raise ValueError(f"{describe_error(error)} (The model was written to {path}.)") from error
+        sentence = error if isinstance(error, ValueError) else describe_error(error)
+        raise ArgumentError("{} (The model was written to {}.)", sentence, path) from error

@@ -235,8 +235,8 @@ def show_comparison(comparison: Comparison) -> list[Any]:
             )
         )
     n_fits = comparison.auc.shape[1]
-    beside = f", the others beside {comparison.methods[0]}" if len(comparison.methods) > 1 else ""
-    title = f"{comparison.data}: test AUC over {n_fits} splits{beside}"
+    against = f", the others against {comparison.methods[0]}" if len(comparison.methods) > 1 else ""
+    title = f"{comparison.data}: test AUC over {n_fits} splits{against}"
     header = ("", "AUC", "std", "fit", "with tuning", "p", "p (corrected)", "")
     failures = [f"{name}: {reason}" for name, reason in comparison.failures.items()]
     return [make_table(title, header, rows, right=range(1, 7)), *failures]

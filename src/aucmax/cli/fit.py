@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
+from .._text import ArgumentError
 from ..compare.methods import find_method
 from ..data.file import INTERPRETER, FileRows, rows_of
 from ..data.machine_memory import usable_memory
@@ -96,13 +97,13 @@ def check_blocks(estimator: Any, called: str | None, source: Source, how: BlockR
         return
     others = "take AUCClassifier or an online algorithm"
     if on_cluster:
-        why = f"but with cluster= they are in several processes: {others}"
+        why = f"but with --cluster they are in several processes: {others}"
     elif how.checkpoint is not None:
-        why = f"but with checkpoint= they are read by blocks: leave it out, or {others}"
+        why = f"but with --checkpoint they are read by blocks: leave it out, or {others}"
     else:
-        allowed = "memory= is" if how.is_given else "by default a fit takes no more than"
+        allowed = "--memory is" if how.is_given else "by default a fit takes no more than"
         why = f"about {format_bytes(find_need(source, how))}, but {allowed} {format_bytes(how.memory)}: {others}, or "
-        why += "raise memory="
+        why += "raise --memory"
     raise ValueError(f"{source.name}: {called} needs all rows in memory, {why}.")
 
 
@@ -150,7 +151,7 @@ def check_columns(estimator: Any, source: Source) -> None:
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     for role, argument in ROLES.items():
         if getattr(source, role) is not None and not has_fit_parameter(last, argument):
-            raise ValueError(f"{type(last).__name__} cannot be fitted with {role}=: leave it out.")
+            raise ArgumentError(f"{type(last).__name__} cannot be fitted with {{{role}=}}: leave it out.")
 
 
 def fit_arguments(estimator: Any, rows: Block) -> dict[str, np.ndarray]:
@@ -252,14 +253,14 @@ def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **paramete
     inner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(inner, LinearAUCClassifier):
         fitted = ", ".join(FITTED)
-        raise ValueError(f"{algorithm} can be compared with, not fitted here: algorithm= takes one of {fitted}.")
+        raise ValueError(f"{algorithm} can be compared with, not fitted here: --algorithm takes one of {fitted}.")
     called = "AUCClassifier" if algorithm is None else algorithm.partition("(")[0].strip()
     wanted = {name: value for name, value in parameters.items() if value is not None}
     for name in wanted:
         if name not in inner.get_params():
-            raise ValueError(f"{called} has no parameter for {name}=.")
+            raise ArgumentError(f"{{}} has no parameter for {{{name}=}}.", called)
         if re.search(rf"\b{name}\s*=", algorithm or ""):
-            raise ValueError(f"{name} is given twice, by algorithm= and by {name}=.")
+            raise ArgumentError(f"{name} is given twice, by --algorithm and by {{{name}=}}.")
     inner.set_params(**wanted)
     if by_blocks and "shuffle" in inner.get_params() and not re.search(r"\bshuffle\s*=", algorithm or ""):
         inner.set_params(shuffle=False)
@@ -278,7 +279,7 @@ def connect(address: str) -> Iterator[int]:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise ImportError("cluster= needs Dask: pip install 'aucmax[dask]'.") from None
+        raise ImportError("--cluster needs Dask: pip install 'aucmax[dask]'.") from None
     if address == "local":
         with LocalCluster(dashboard_address=":0") as cluster, Client(cluster):
             yield len(cluster.workers)
@@ -286,7 +287,7 @@ def connect(address: str) -> Iterator[int]:
     try:
         client = Client(address, timeout=SECONDS)
     except (OSError, ValueError) as error:
-        raise ValueError(f"No Dask scheduler answers at {address}: cluster= is local or an address.") from error
+        raise ValueError(f"No Dask scheduler answers at {address}: --cluster is local or an address.") from error
     with client:
         yield len(client.scheduler_info(n_workers=-1)["workers"])
 

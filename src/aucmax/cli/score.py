@@ -11,6 +11,7 @@ import numpy as np
 import typer
 from scipy import sparse
 
+from .._text import ArgumentError
 from ..data.validation import TooManyColumnsError
 from ..files import Block, Source, open_source
 from ..files.labels import Classes, Labels
@@ -64,19 +65,18 @@ def describe_width(source: Source) -> str:
 def naming(source: Source) -> Iterator[None]:
     """Put the name of a file before errors about its rows that do not name it, nor one of several files.
 
-    Where there are too many columns or not enough memory, the error also tells what makes the rows of LIBSVM text so
-    wide.
+    If there are too many columns or not enough memory, the error also names the largest index of LIBSVM text.
     """
     try:
         yield
     except (MemoryError, TooManyColumnsError) as error:
-        raise ValueError(
-            f"{source.name}: {str(error).rstrip('.') or 'there is not enough memory'}.{describe_width(source)}"
-        ) from error
+        short = f"{str(error).rstrip('.') or 'there is not enough memory'}."
+        sentence = error if isinstance(error, ArgumentError) else short
+        raise ArgumentError("{}: {}{}", source.name, sentence, describe_width(source)) from error
     except ValueError as error:
         if any(name in str(error) for name in [source.name, *(source.paths or [])]):
             raise
-        raise ValueError(f"{source.name}: {error}") from error
+        raise ArgumentError("{}: {}", source.name, error) from error
 
 
 def open_rows(

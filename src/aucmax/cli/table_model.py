@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from .._text import ArgumentError
 from ..algorithms.method import Method
 from ..compare.methods import find_method
 from ..files import Source
@@ -167,10 +168,11 @@ def find_place(source: Source, column: Any, option: str) -> int:
         return int(column)
     names = source.feature_names
     if names is None:
-        raise ValueError(f"{source.name} has no column names, so {option}= cannot name {column!r}.")
+        raise ArgumentError(f"{{}} has no column names, so {{{option}=}} cannot name {{}}.", source.name, repr(column))
     if column not in names:
         shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise ValueError(f"{source.name} has no column {column!r} for {option}=; the fitted columns are {shown}.")
+        sentence = f"{{}} has no column {{}} for {{{option}=}}; the fitted columns are {{}}."
+        raise ArgumentError(sentence, source.name, repr(column), shown)
     return names.index(column)
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._text import ArgumentError
 from ..tables import Overrides, Reading
 from ..tables.cells import read_numbers, trim
 from ..tables.features import is_sparse
@@ -95,7 +96,7 @@ class TableSource(Source):
         identifiers = [] if known is None else [c.name for c in known.columns if c.kind == "identifier"]
         for column in options.keep:
             if column not in names:
-                raise ValueError(f"{self.name} has no column {column!r} for keep=; {listed(names)}.")
+                raise ArgumentError("{} has no column {} for {keep=}; {}.", self.name, repr(column), listed(names))
         self.kept = list(dict.fromkeys([*(name for name in identifiers if name in names), *options.keep]))
         self._candidates = [name for name in names if name != target and name not in roles]
         if known is not None:
@@ -110,18 +111,19 @@ class TableSource(Source):
                 raise ValueError(f"{self.name} has no column {column.name!r}, which the model needs; {listed(names)}.")
 
     def _check_overrides(self, names: list[str], overrides: Overrides) -> None:
-        said: dict[str, str] = {}
+        named: dict[str, str] = {}
         for option in ("drop", "identifiers", "categorical", "numeric", "date"):
             for column in getattr(overrides, option):
                 if column not in names:
-                    raise ValueError(f"{self.name} has no column {column!r} for {option}=; {listed(names)}.")
+                    sentence = f"{{}} has no column {{}} for {{{option}=}}; {{}}."
+                    raise ArgumentError(sentence, self.name, repr(column), listed(names))
                 if column not in self._candidates:
-                    raise ValueError(
-                        f"{self.name}: the column {column!r} is not a feature, so {option}= cannot name it."
-                    )
-                if column in said:
-                    raise ValueError(f"{self.name}: the column {column!r} is named by {said[column]}= and {option}=.")
-                said[column] = option
+                    sentence = f"{{}}: the column {{}} is not a feature, so {{{option}=}} cannot name it."
+                    raise ArgumentError(sentence, self.name, repr(column))
+                if column in named:
+                    sentence = f"{{}}: the column {{}} is named by {{{named[column]}=}} and {{{option}=}}."
+                    raise ArgumentError(sentence, self.name, repr(column))
+                named[column] = option
 
     def follow(self, first: TableSource) -> None:
         """Take the columns of the first of several tables."""
@@ -207,7 +209,7 @@ class TableSource(Source):
         kind = {"boolean": f"one of {tally.column.reason}"}.get(tally.column.kind, f"a {tally.column.kind}")
         advice = "correct it"
         if self.reading is None:  # it is being learnt
-            advice += ", name it in na_values=, or the column in categorical= or drop="
+            advice += ", call it a missing value, or read the column as categories or drop it"
         if tally.shown.lower().lstrip("+-") in ("inf", "infinity"):
             return tally.first, f"{tally.shown} is not a finite number: {advice}", tally.n_faults
         return tally.first, f"found the text {tally.shown!r} where {kind} is expected: {advice}", tally.n_faults
@@ -330,9 +332,10 @@ def _count_labels(name: str, sources: Sequence[TableSource], reading: Reading, p
     for source in sources:
         if source.target is None:
             column = encoded.columns[0]
-            raise ValueError(
-                f"{source.name}, column {column.name!r}: {column.reason}, for which labels are needed: name the target "
-                "with target=, or leave the column out with drop=."
+            raise ArgumentError(
+                "{}, column {}: {}, for which labels are needed: name the target with {target=}, or leave the column "
+                "out with {drop=}.",
+                *(source.name, repr(column.name), column.reason),
             )
         for part in source._read([*(column.name for column in encoded.columns), *source._roles], BLOCK_BYTES, 0):
             codes, _, values, _ = source._convert(part, encoded)
@@ -394,9 +397,10 @@ def find_target(name: str, columns: list[str], roles: Mapping[str, str], options
     if len(found) == 1:
         return found[0]
     if options.with_target:
-        raise ValueError(
-            f"{name}: {'several columns' if found else 'no column'} called {', '.join(TARGETS[:-1])} or {TARGETS[-1]}: "
-            f"name the target with target=; {listed(columns)}."
+        raise ArgumentError(
+            f"{{}}: {'several columns' if found else 'no column'} called {', '.join(TARGETS[:-1])} or {TARGETS[-1]}: "
+            "name the target with {target=}; {}.",
+            *(name, listed(columns)),
         )
     return None
 

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from .._text import ArgumentError
+
 DATE = re.compile(
     r"(-?[0-9]{1,20})(?:-([0-9]{2})(?:-([0-9]{2})"
     r"(?:[ T]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,20}))?)?)?)?)?)?(?:Z|\+00:00)?"
@@ -39,13 +41,13 @@ class Classes(NamedTuple):
         positive = is_label(y, self.positive)
         if not self.rest:
             negative = is_label(y, self.negative)
-            told, classes = "is neither {} nor {}", (show_label(self.negative), show_label(self.positive))
+            text, classes = "is neither {} nor {}", (show_label(self.negative), show_label(self.positive))
             wrong = ~(positive | negative)
             if not wrong.any():  # two labels of a model may be one number
-                told, wrong = "may be {} or {}", positive & negative
+                text, wrong = "may be {} or {}", positive & negative
             if wrong.any():
                 label = show_label(label_value(y[wrong.argmax()]))
-                raise ValueError(f"{name}: the label {label} {told.format(*classes)}, the classes of the model.")
+                raise ValueError(f"{name}: the label {label} {text.format(*classes)}, the classes of the model.")
         return positive
 
     def array(self) -> np.ndarray:
@@ -100,10 +102,10 @@ class Labels:
                 self.found.append(label_value(y[other.argmax()]))
             third = other & ~is_label(y, self.found[1])
             if third.any():
-                raise ValueError(
-                    f"{self.name}: the labels {self.found[0]!r}, {self.found[1]!r} and "
-                    f"{label_value(y[third.argmax()])!r} are more than two: name the positive one with positive=, "
-                    "and all others are negative."
+                raise ArgumentError(
+                    "{}: the labels {}, {} and {} are more than two: name the positive one with {positive=}, and all "
+                    "others are negative.",
+                    *(self.name, *map(repr, (*self.found, label_value(y[third.argmax()])))),
                 )
         return other
 
@@ -123,9 +125,8 @@ class Labels:
             named = [value for value in self.found if value not in others]
             if not named:
                 there = f"are {others[0]!r} and {others[1]!r}" if len(others) > 1 else f"is {others[0]!r}"
-                raise ValueError(
-                    f"{self.name}: no row has the label {self.positive!r} that positive= names; there {there}."
-                )
+                sentence = "{}: no row has the label {} that {positive=} names; there {}."
+                raise ArgumentError(sentence, self.name, repr(self.positive), there)
             if not others:
                 self._refuse_one_class()
             if len(others) > 1:

@@ -17,6 +17,7 @@ from typing import NoReturn
 import numpy as np
 from scipy.sparse import csr_array
 
+from .._text import ArgumentError
 from ..jit import jit
 from .lines import Chunk, Lines
 from .source import BLOCK_BYTES, Block, Options, Source
@@ -51,7 +52,9 @@ class LibsvmSource(Source):
         self.file, self.name, self.size = lines.file, lines.file.name, lines.file.size
         for role in ("weight", "group"):
             if getattr(options, role) is not None:
-                raise ValueError(f"{self.name}: {role}= names a column, but LIBSVM text has no names of columns.")
+                raise ArgumentError(
+                    f"{{}}: {{{role}=}} names a column, but LIBSVM text has no column names.", self.name
+                )
         self.n_features = options.n_features
         self._lines = lines
         self._first_index = 0 if options.zero_based else 1
@@ -123,12 +126,13 @@ class LibsvmSource(Source):
     def _refuse(self, chunk: Chunk, problem: int, position: int) -> NoReturn:
         token = _token(chunk, position)
         index = _show(token.partition(b":")[0])
+        what: str | ArgumentError
         if problem == NOT_A_PAIR and token.startswith(b"qid:"):
             what = f"{_show(token)} puts the row into a group, which is not read from LIBSVM text: leave qid out."
         elif problem == NOT_A_PAIR:
             what = f"found {_show(token)} where index:value is expected, with a whole number as index."
         elif problem == ZERO_INDEX:
-            what = "index 0, but LIBSVM counts from 1: say zero_based=True if this file counts from 0."
+            what = ArgumentError("index 0, but LIBSVM counts from 1: say {zero_based=True} if this file counts from 0.")
         elif problem == NOT_INCREASING:
             what = f"index {index} does not come after the index before it: sort the indices, each at most once."
         elif self.n_features is None:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
+from .._text import ArgumentError
 from .source import File, is_of_the_disk
 
 LONGEST_LINE = 1 << 30
@@ -105,10 +106,10 @@ class Lines:
             self.refuse("a quote opens a cell that is not closed before the end of the file.", start, before)
         return lines
 
-    def refuse(self, what: str, start: int, before: bytes = b"") -> NoReturn:
+    def refuse(self, what: str | ArgumentError, start: int, before: bytes = b"") -> NoReturn:
         """Raise a ValueError about the line that follows the text up to `start` and the bytes `before`."""
         number = self.line_number(start) + before.count(b"\n")
-        raise ValueError(f"{self.file.name}, line {number}: {what}")
+        raise ArgumentError(f"{{}}, line {number}: {{}}", self.file.name, what)
 
     def line_number(self, position: int) -> int:
         """Return the number of the line at a position of the text, from 1."""

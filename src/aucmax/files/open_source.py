@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from .._text import ArgumentError
 from ..tables import Overrides, Reading
 from ..tables.cells import check_thousands
 from .columns import learn_tables
@@ -39,7 +40,7 @@ SUFFIXES = {
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 COMPRESSED = (".gz", ".bz2", ".xz")
 UNKNOWN = (
-    "aucmax reads LIBSVM text, CSV (both also in gzip, bzip2 or xz), Parquet and .npz; say with format= which it is"
+    "aucmax reads LIBSVM text, CSV (both also in gzip, bzip2 or xz), Parquet and .npz; say with {format=} which it is"
 )
 # A label, then index:value pairs, or tokens that look like pairs: the reader refuses those, with their line.
 _LIBSVM_LINE = re.compile(rb"\s*[^\s:,;]+(\s+\w+:[^\s,;]*)*\s*$")
@@ -265,7 +266,7 @@ def _make(format: str, file: File, lines: Lines, options: Options) -> Source:
     if lines.head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ValueError(f"{file.name} is text in UTF-16: save it in UTF-8.")
     if b"\0" in lines.head:
-        raise ValueError(f"{file.name} is not text: {UNKNOWN}.")
+        raise ArgumentError(f"{{}} is not text: {UNKNOWN}.", file.name)
     if format == "libsvm":
         from .libsvm import LibsvmSource  # imports Numba, which a fit in memory may not need
 
@@ -291,7 +292,7 @@ def find_format(file: File, lines: Lines) -> str:
         return "npz"
     found = find_text_format(lines.head)
     if found is None:
-        raise ValueError(f"{file.name} has an unknown format: {UNKNOWN}.")
+        raise ArgumentError(f"{{}} has an unknown format: {UNKNOWN}.", file.name)
     return found
 
 
@@ -309,7 +310,7 @@ def find_text_format(head: bytes) -> str | None:
 
 
 def list_files(paths: Path | Sequence[Path]) -> list[str]:
-    """Return the files that a path, a pattern or a list of these stands for; matches of a pattern are sorted by name."""
+    """Return the files that a path, a pattern or a list of these stands for; a pattern gives them sorted by name."""
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise ValueError("there must be a file to read.")
@@ -403,7 +404,7 @@ def check_options(given: Mapping[str, Any], formats: Collection[str]) -> None:
     >>> check_options({"zero_based": True}, ["csv"])
     Traceback (most recent call last):
     ...
-    ValueError: zero_based= is used only for LIBSVM text: leave it out.
+    aucmax._text.ArgumentError: zero_based= is used only for LIBSVM text: leave it out.
     """
     for name, value in given.items():
         if name in USED_BY and not set(USED_BY[name][0]) & set(formats):
@@ -412,4 +413,4 @@ def check_options(given: Mapping[str, Any], formats: Collection[str]) -> None:
 
 def refuse_unused(name: str, value: Any, when: str) -> NoReturn:
     """Raise the ValueError about an option that is not used."""
-    raise ValueError(f"{name}={'False' if value is False else ''} is used only {when}: leave it out.")
+    raise ArgumentError(f"{{{name}={'False' if value is False else ''}}} is used only {when}: leave it out.")

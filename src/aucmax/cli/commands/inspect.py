@@ -79,7 +79,7 @@ def inspect_table(context: typer.Context, paths: list[str], as_json: bool, **cho
     formats = find_formats(paths, chosen["format"])
     if set(formats) & {"csv", "parquet"}:
         check_used(context, formats)  # before a pass over the table
-    required = True if chosen["target"] is not None else None  # a mistyped target is told
+    required = True if chosen["target"] is not None else None  # a mistyped target is an error
     source = open_source(paths, with_target=required, with_rates=False, **chosen)
     if source.reading is None:
         raise ValueError(f"{name} is {source.format}, which has no columns to show: inspect takes a model or a table.")

@@ -55,7 +55,7 @@ def predict(
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column of a table to write beside the scores.", rich_help_panel=OUTPUT),
+        typer.Option(metavar="COLUMN", help="A column of a table to write next to the scores.", rich_help_panel=OUTPUT),
     ] = None,
     header: Header = True,
     delimiter: Delimiter = None,

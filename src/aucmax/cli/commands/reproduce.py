@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from ..console import Console, make_table
-from ..errors import name_flags
 from ..options import DATA, MODEL, OUTPUT, Debug, Jobs, Json, Quiet
 
 VERDICTS = ("agrees", "better", "worse", "not decidable", "no data", "failed", "not run")
@@ -21,7 +20,6 @@ def study_names() -> list[str]:
 
 
 def reproduce(
-    context: typer.Context,
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -114,7 +112,7 @@ def reproduce(
             download=download,
             n_jobs=n_jobs,
             on_progress=bar.update,
-            on_note=lambda text: console.note(name_flags(text, context.command)),
+            on_note=console.note,
         )
     note = "A quick run: rows, runs and candidates were capped, so these figures are not to be compared."
     console.result(
