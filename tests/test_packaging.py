@@ -11,7 +11,7 @@ import aucmax
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = [PROJECT["optional-dependencies"][extra] for extra in ("data", "report", "onnx", "dask", "dev")]
+EXTRAS = [PROJECT["optional-dependencies"][extra] for extra in ("cli", "data", "report", "onnx", "gpu", "dask", "dev")]
 LOWEST = {
     match.group(1): match.group(2)
     for entry in sum(EXTRAS, PROJECT["dependencies"])
@@ -57,3 +57,7 @@ def test_the_workflow_runs_the_declared_versions_of_python():
     declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert jobs["tests"]["strategy"]["matrix"]["python"] == declared
     assert PROJECT["requires-python"] == f">={declared[0]}"
+
+
+def test_dependencies_are_at_most_seven():
+    assert len(PROJECT["dependencies"]) <= 7

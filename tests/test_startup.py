@@ -122,3 +122,17 @@ def test_results_come_in_order_and_spans_cover_the_rows():
             np.testing.assert_array_equal(np.concatenate([np.arange(n_rows)[s] for s in spans]), np.arange(n_rows))
     with pytest.raises(ZeroDivisionError):
         list(map_threads(lambda x: 1 // x, [1, 0]))
+
+
+def test_without_typer_the_command_line_says_what_it_needs():
+    code = "import sys; sys.modules['typer'] = None; from aucmax.__main__ import run; run()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    told = "aucmax: the command line needs typer and rich: pip install 'aucmax[cli]'\n"
+    assert (done.returncode, done.stderr) == (2, told)
+
+
+def test_a_fit_without_array_api_compat():
+    code = "import sys; sys.modules['array_api_compat'] = None; from aucmax import AUCClassifier, roc_auc_ci; "
+    code += "import numpy as np; X = np.arange(20.0)[:, None]; clf = AUCClassifier().fit(X, X[:, 0] > 9); "
+    code += "print(roc_auc_ci(X[:, 0] > 9, clf.decision_function(X)).auc)"
+    assert run(code) == ["1.0"]

@@ -13,23 +13,23 @@ __version__ = "0.1.0"
 _HOME = {
     "AUCClassifier": "classifier",
     "AdditiveAUCClassifier": "additive.classifier",
-    "BlendDisplay": "report.blend_displays",
-    "CandidatesDisplay": "report.blend_displays",
+    "BlendDisplay": "report.displays.blend",
+    "CandidatesDisplay": "report.displays.blend",
     "ClassMoments": "data.moments",
-    "CurvesDisplay": "report.curves_display",
-    "ImportanceDisplay": "report.importance_display",
+    "CurvesDisplay": "report.displays.curves",
+    "ImportanceDisplay": "report.displays.importance",
     "KMeansNystroem": "nystroem",
     "TableEncoder": "table_encoder",
-    "PathDisplay": "report.path_display",
-    "ROCDisplay": "report.roc_display",
-    "ScoresDisplay": "report.scores_display",
-    "WeightsDisplay": "report.weights_display",
+    "PathDisplay": "report.displays.path",
+    "ROCDisplay": "report.displays.roc",
+    "ScoresDisplay": "report.displays.scores",
+    "WeightsDisplay": "report.displays.weights",
     "PathCV": "selection.cross_validation",
     "ProgressBar": "sklearn_releases",
     "Scorecard": "additive.scorecard",
     "cross_validate_path": "selection.cross_validation",
     "load_model": "models.model_file",
-    "open_rows": "file_rows",
+    "open_rows": "files.open_rows",
     "save_model": "models.model_file",
     "AUCComparison": "metrics",
     "AUCInterval": "metrics",
@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from .algorithms.univariate import UniSqu as UniSqu
     from .classifier import AUCClassifier as AUCClassifier
     from .data.moments import ClassMoments as ClassMoments
-    from .file_rows import open_rows as open_rows
+    from .files.open_rows import open_rows as open_rows
     from .losses.pairwise import pairwise_loss as pairwise_loss
     from .metrics import AUCComparison as AUCComparison
     from .metrics import AUCInterval as AUCInterval
@@ -102,14 +102,14 @@ if TYPE_CHECKING:
     from .models.model_file import load_model as load_model
     from .models.model_file import save_model as save_model
     from .nystroem import KMeansNystroem as KMeansNystroem
-    from .report.blend_displays import BlendDisplay as BlendDisplay
-    from .report.blend_displays import CandidatesDisplay as CandidatesDisplay
-    from .report.curves_display import CurvesDisplay as CurvesDisplay
-    from .report.importance_display import ImportanceDisplay as ImportanceDisplay
-    from .report.path_display import PathDisplay as PathDisplay
-    from .report.roc_display import ROCDisplay as ROCDisplay
-    from .report.scores_display import ScoresDisplay as ScoresDisplay
-    from .report.weights_display import WeightsDisplay as WeightsDisplay
+    from .report.displays.blend import BlendDisplay as BlendDisplay
+    from .report.displays.blend import CandidatesDisplay as CandidatesDisplay
+    from .report.displays.curves import CurvesDisplay as CurvesDisplay
+    from .report.displays.importance import ImportanceDisplay as ImportanceDisplay
+    from .report.displays.path import PathDisplay as PathDisplay
+    from .report.displays.roc import ROCDisplay as ROCDisplay
+    from .report.displays.scores import ScoresDisplay as ScoresDisplay
+    from .report.displays.weights import WeightsDisplay as WeightsDisplay
     from .selection.cross_validation import PathCV as PathCV
     from .selection.cross_validation import cross_validate_path as cross_validate_path
     from .sklearn_releases import ProgressBar as ProgressBar

@@ -18,9 +18,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from array_api_compat import device as device_of
 
-from .data.arrays import namespace, place_beside, to_numpy
+from .data.arrays import device_of, namespace, place_beside, to_numpy
 
 BLOCK_VALUES = 1 << 27  # distances that are in memory at once
 TOL = 1e-4  # as in KMeans: of the mean variance of the columns, squared shifts of the centres that end the iterations

@@ -116,8 +116,10 @@ except ImportError:
 
         def setup(self, estimator: Any, context: CallbackContext) -> None:
             """Show an empty bar."""
-            from rich.progress import Progress
-
+            try:
+                from rich.progress import Progress
+            except ImportError:
+                raise ImportError("ProgressBar needs rich: pip install 'aucmax[cli]'") from None
             self._progress = Progress()
             self._task = self._progress.add_task(type(estimator).__name__, total=context.max_subtasks)
             self._progress.start()

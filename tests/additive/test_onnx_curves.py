@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 
 from aucmax import AdditiveAUCClassifier, TableEncoder
-from aucmax.onnx_export import export_onnx
+from aucmax.models.onnx_export import export_onnx
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

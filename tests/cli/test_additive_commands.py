@@ -146,7 +146,7 @@ def test_compare_gives_it_the_codes_of_the_table(run, folder):
         ),
         (
             ["--monotonic", "wage=increasing"],
-            "{0} has no column 'wage' for --monotonic; those that are fitted are income, job, owner.",
+            "{0} has no column 'wage' for --monotonic; the fitted columns are income, job, owner.",
         ),
         (
             ["--monotonic", "job=increasing"],
@@ -165,7 +165,7 @@ def test_only_additive_models_have_pairs_shapes_and_cards(refused, run, folder, 
     assert refused("fit", train, "--pairs", "auto") == "AUCClassifier has no parameter for --pairs."
     run("fit", train, "-o", tmp_path / "m")
     line = refused("scorecard", tmp_path / "m")
-    assert line == f"{tmp_path / 'm'} is no additive model: fit one with --algorithm AdditiveAUCClassifier."
+    assert line == f"{tmp_path / 'm'} is not an additive model: fit one with --algorithm AdditiveAUCClassifier."
 
 
 def test_the_name_of_the_card_tells_its_format(refused, model, tmp_path):

@@ -24,15 +24,16 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import BAM, OPAUC, AUCClassifier, load_model, roc_auc
-from aucmax.cli import console, fit_file
+from aucmax.cli import console
 from aucmax.cli.app import main
-from aucmax.cli.byte_sizes import format_bytes
 from aucmax.cli.commands.compare import split_names
+from aucmax.cli.console import format_bytes
 from aucmax.cli.display import HELD_OUT, TEXTS, describe_fitted
+from aucmax.cli.fit import fit_arguments
 from aucmax.data.file import FileRows
 from aucmax.files import Block, open_source
 from aucmax.models.model_file import read_model
-from aucmax.report.path_display import chosen_index
+from aucmax.report.displays.path import chosen_index
 
 X, Y = load_breast_cancer(return_X_y=True)
 TRAIN, TEST = slice(0, 400), slice(400, None)
@@ -410,10 +411,10 @@ def test_fit_is_given_the_weights_and_groups_that_were_asked_for(weighted, roles
     columns = {"weight": "weight", "group": "patient"}
     source = open_source(weighted[0], target="diagnosis", **{role: columns[role] for role in roles})
     rows = source.read()
-    arguments = fit_file.fit_arguments(Recorder(), rows)
+    arguments = fit_arguments(Recorder(), rows)
     assert set(arguments) == {{"weight": "sample_weight", "group": "groups"}[role] for role in roles}
     pipeline = make_pipeline(StandardScaler(), Recorder())
-    pipeline.fit(rows.features, rows.y, **fit_file.fit_arguments(pipeline, rows))
+    pipeline.fit(rows.features, rows.y, **fit_arguments(pipeline, rows))
     assert pipeline[-1].given_ == {"sample_weight": rows.weight, "groups": rows.group}
 
 
@@ -482,7 +483,7 @@ def test_evaluate_tells_what_the_library_does(run, folder, tmp_path):
     assert out.startswith(f"AUC                {auc:.4f}  95% interval [")
     assert "partial AUC" in out
     assert "average precision" in out
-    assert "said 1" in out
+    assert "predicted 1" in out
     assert report.stat().st_size < 3e6
 
 
@@ -650,7 +651,7 @@ def test_no_output_may_be_a_link_to_an_input(refused, folder, tmp_path):
 
 
 def test_faults_of_the_test_file_are_found_before_the_fit(refused, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(fit_file, "fit_in_memory", lambda *arguments: pytest.fail("it was fitted"))
+    monkeypatch.setattr("aucmax.cli.commands.fit.fit_in_memory", lambda *arguments: pytest.fail("it was fitted"))
     train = ["fit", folder / "train.csv", "--target", "diagnosis", "-o", tmp_path / "m"]
     assert "missing.csv" in refused(*train, "--test", tmp_path / "missing.csv")
     write_csv(tmp_path / "other.csv", TEST, columns=[*NAMES[:29], "other"])
@@ -698,7 +699,7 @@ def test_minus_is_standard_output(run, folder, tmp_path, monkeypatch):
 @pytest.mark.posix
 def test_an_interrupt_is_one_line(folder, tmp_path):
     script = (
-        "import os, signal, sys, aucmax.cli.fit_file as t; from aucmax.cli.app import main; "
+        "import os, signal, sys, aucmax.cli.commands.fit as t; from aucmax.cli.app import main; "
         "signal.signal(signal.SIGINT, signal.default_int_handler); "  # which a shell in the background has ignored
         "t.fit_in_memory = lambda *arguments: os.kill(os.getpid(), signal.SIGINT); main(sys.argv[1:])"
     )
@@ -774,7 +775,7 @@ def test_no_permission_is_said(folder):
         command = [
             sys.executable,
             "-c",
-            f"import aucmax.cli.app, aucmax.cli.fit_file, aucmax.cli.score_file, aucmax.files.delimited; {script}",
+            f"import aucmax.cli.app, aucmax.cli.commands.fit, aucmax.files.delimited; {script}",
         ]
         done = subprocess.run([*command, "fit", secret, "-o", f"{elsewhere}/m"], capture_output=True, text=True)
         assert done.returncode == 2
@@ -843,7 +844,7 @@ def test_a_traceback_is_shown_on_debug_alone(run, folder, tmp_path):
 
 
 def test_a_fault_of_ours_ends_with_status_1(run, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(fit_file, "fit_in_memory", lambda *arguments: {}["nothing"])
+    monkeypatch.setattr("aucmax.cli.commands.fit.fit_in_memory", lambda *arguments: {}["nothing"])
     status, _, err = run("fit", folder / "train.libsvm", "-o", tmp_path / "m")
     assert status == 1
     assert err == "aucmax: unexpected KeyError: 'nothing' (--debug shows where).\n"

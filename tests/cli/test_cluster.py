@@ -6,7 +6,7 @@ from problems import noisy_line
 from sklearn.datasets import dump_svmlight_file
 
 from aucmax import AUCClassifier, load_model
-from aucmax.cli import fit_cluster
+from aucmax.cli import fit
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_fault_in_a_file_is_named(pattern, tmp_path, refused, cluster):
 
 
 def test_what_is_refused(pattern, tmp_path, refused, monkeypatch, cluster):
-    monkeypatch.setattr(fit_cluster, "SECONDS", 0.2)
+    monkeypatch.setattr(fit, "SECONDS", 0.2)
     assert refused("fit", pattern, "--cluster", "tcp://127.0.0.1:1", "-o", tmp_path / "model").startswith(
         "No Dask scheduler answers at tcp://127.0.0.1:1"
     )

@@ -48,5 +48,5 @@ def test_a_file_without_names_is_taken_in_its_order_with_a_note(run, model, tmp_
     status, out, err = run("predict", tmp_path / "model", tmp_path / "new.npz")
     assert status == 0
     path = tmp_path / "new.npz"
-    assert err == f"{path}: columns are taken in their order, since {path} has no names of columns\n"
+    assert err == f"{path}: columns are taken in their order, since {path} has no column names\n"
     np.testing.assert_allclose([float(line) for line in out.split()[1:]], model.decision_function(FRAME), rtol=1e-9)

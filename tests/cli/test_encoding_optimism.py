@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aucmax import AdditiveAUCClassifier, AUCClassifier
-from aucmax.cli.fit_file import fit_in_memory
+from aucmax.cli.fit import fit_in_memory
 from aucmax.cli.table_model import split_model
 from aucmax.files import open_source
 from aucmax.selection.optimism import subtract_optimism
@@ -42,7 +42,7 @@ def test_rates_of_levels_that_mean_nothing(kind, tmp_path, monkeypatch):
         optimism.append(found)
         subtract_optimism(model, found)
 
-    monkeypatch.setattr("aucmax.cli.encoding_optimism.subtract_optimism", recorded)
+    monkeypatch.setattr("aucmax.cli.table_model.subtract_optimism", recorded)
     for seed in range(5):
         write_table(tmp_path / "t.csv", seed, effect=0.0)
         honest.append(held_out(tmp_path / "t.csv", *MODELS[kind]))

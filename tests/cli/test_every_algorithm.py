@@ -9,7 +9,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from aucmax import ALGORITHMS, TableEncoder, load_model
-from aucmax.cli.fit_file import can_read_blocks, make_estimator
+from aucmax.cli.fit import can_read_blocks, make_estimator
 
 SHAPES = {"narrow": (40, 3), "wide": (30, 70)}  # wider than the default rank, and with fewer rows than columns
 # Of the table: the size and its gaps, two colours, the age and seven months and weekdays.

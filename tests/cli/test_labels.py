@@ -15,16 +15,13 @@ LABELS = {
     "micro": (np.array(["2020-01-01", "2021-01-01T00:00:00.5"], "M8[us]"), ["2020-01-01", "2021-01-01T00:00:00.5"]),
     "nano": (np.array(["2020-01-01", "2021-01-01"], "M8[ns]"), ["2020-01-01", "2021-01-01"]),
     "years": (np.array(["2020", "2021"], "M8[Y]"), ["2020", "2021"]),
-    "times": (np.array([-1, 90], "m8[s]"), ["-1 seconds", "90 seconds"]),
-    "short times": (np.array([1, 1500], "m8[ms]"), ["0.001 seconds", "1.5 seconds"]),
     "half": (np.array([1, 3], np.float16), ["1.0", "3.0"]),
     "single": (np.array([-1, 3], np.float32), ["-1.0", "3.0"]),
-    "long": (np.array([1, 3], np.longdouble), ["1.0", "3.0"]),
     "truth": (np.array([False, True]), ["False", "True"]),
     "text": (np.array(["no", "yes"]), ["no", "yes"]),
 }
 # What pandas or Parquet cannot hold, as its nearest type.
-HELD = {"years": "M8[s]", "long": float}
+HELD = {"years": "M8[s]"}
 
 
 @pytest.fixture(params=LABELS)
@@ -58,14 +55,14 @@ def test_rows_with_other_labels_are_refused_in_a_sentence(refused, case, tmp_pat
     name, _, texts, model = case
     np.savez(tmp_path / "rows.npz", X=X, y=Y + 7)
     told = refused("evaluate", model, tmp_path / "rows.npz")
-    quote = "" if name in ("half", "single", "long", "truth") else "'"
+    quote = "" if name in ("half", "single", "truth") else "'"
     expected = (
         f"the label 7 is neither {quote}{texts[0]}{quote} nor {quote}{texts[1]}{quote}, the classes of the model."
     )
     assert told.endswith(expected)
 
 
-@pytest.mark.parametrize("name", ["days", "nano", "years", "times", "half"])
+@pytest.mark.parametrize("name", ["days", "nano", "years", "half"])
 def test_the_labels_of_onnx_are_the_same_texts(run, tmp_path, name):
     onnx = pytest.importorskip("onnx")
     labels, texts = LABELS[name]
@@ -77,14 +74,11 @@ def test_the_labels_of_onnx_are_the_same_texts(run, tmp_path, name):
 
 
 def test_labels_that_are_one_number_in_a_file_are_refused(refused, tmp_path):
-    if np.finfo(np.longdouble).eps == np.finfo(float).eps:
-        pytest.skip("long doubles are doubles here")
     model = AUCClassifier("squared", alpha=1).fit(X, Y)
-    model.classes_ = model.moments_.classes = np.array([1, 1 + np.finfo(np.longdouble).eps])
-    model.save(tmp_path / "m")
+    save_model(model, tmp_path / "m", classes={"negative": 1, "positive": 1.0})
     np.savez(tmp_path / "rows.npz", X=X, y=np.ones(30))
     told = refused("evaluate", tmp_path / "m", tmp_path / "rows.npz")
-    assert "the label 1 may be 1.0 or 1.0000000000000000001, the classes of the model" in told
+    assert "the label 1 may be 1 or 1.0, the classes of the model" in told
 
 
 @pytest.mark.parametrize(("labels", "text"), [(np.array([0.1, 0.3], np.float16), "0.1"), (np.array([b"a", b"b"]), "a")])
@@ -97,7 +91,7 @@ def test_labels_that_no_fit_finds_are_known_by_their_texts(run, tmp_path, labels
     frame.to_csv(tmp_path / "rows.csv", index=False)
     status, out, err = run("evaluate", tmp_path / "m", tmp_path / "rows.csv")
     assert status == 0, err
-    assert f"said {text}" in out
+    assert f"predicted {text}" in out
 
 
 @pytest.mark.parametrize("label", [None, 10**400, np.inf, "x"], ids=["none", "huge", "inf", "text"])
@@ -120,5 +114,5 @@ def test_labels_that_cannot_be_written_are_refused_with_the_name_of_the_model(re
     arguments = [] if command == "inspect" else [tmp_path / "rows.npz"]
     arguments += ["--labels", "-o", tmp_path / "out"] if command == "predict" else []
     told = refused(command, tmp_path / "m", *arguments)
-    assert told == f"{tmp_path / 'm'} cannot be used here: the label 'yes\\udc80' is no text that can be written."
+    assert told == f"{tmp_path / 'm'} cannot be used here: the label 'yes\\udc80' cannot be written as text."
     assert not (tmp_path / "out").exists()

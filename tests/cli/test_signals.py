@@ -74,7 +74,7 @@ class Finder:
         if name == "typer":
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Finder())
-from aucmax.cli.process import run
+from aucmax.__main__ import run
 run()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8")
@@ -102,7 +102,7 @@ def test_signals_are_ignored_for_a_second_and_at_the_end(monkeypatch):
         clock[0] = 1.0
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
-        clock[0], signals.heeded = 10, False
+        clock[0], signals.active = 10, False
         os.kill(os.getpid(), signal.SIGINT)
         assert signals.first == signal.SIGTERM
 

@@ -314,7 +314,7 @@ def test_names_with_parameters():
     ],
 )
 def test_hostile_parameters_get_one_sentence(text):
-    with pytest.raises(ValueError, match=r"is no method: write its name, or NAME\(parameter=value, \.\.\.\)"):
+    with pytest.raises(ValueError, match=r"is not a known method: write its name, or NAME\(parameter=value, \.\.\.\)"):
         find_method(text)
 
 

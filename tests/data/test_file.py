@@ -13,7 +13,7 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit
 
 from aucmax import BAM, SOLAM, AdditiveAUCClassifier, AUCClassifier, ClassMoments, open_rows, roc_auc
 from aucmax.algorithms import ALGORITHMS
-from aucmax.cli.fit_file import can_read_blocks
+from aucmax.cli.fit import can_read_blocks
 from aucmax.data import file as file_module
 from aucmax.data import passes
 from aucmax.data.held_out import AUCBins, scores_by_row

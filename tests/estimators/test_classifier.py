@@ -623,7 +623,7 @@ def test_too_few_rows_for_the_folds():
         AUCClassifier().fit(X[:4], [0, 1, 0, 1])
     with pytest.raises(ValueError, match=r"^Cross-validation needs at least two rows of each class, got 1 positive"):
         AUCClassifier().fit(X, np.arange(40) == 7)
-    with pytest.warns(UserWarning, match=r"^The rarer class has only 3 rows, fewer than cv=5: 3 folds are used\.$"):
+    with pytest.warns(UserWarning, match=r"^The rarer class has only 3 rows: 3 folds are used instead of 5\.$"):
         results = AUCClassifier("squared").fit(X, np.arange(40) < 3).cv_results_
     assert "split29_test_score" in results  # ten rounds of three folds
     assert "split30_test_score" not in results

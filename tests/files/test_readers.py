@@ -243,8 +243,8 @@ def test_format_that_is_said_wins(tmp_path):
         (b"", "is empty"),
         (b"  \n\n", "is empty"),
         (gzip.compress(b"", mtime=0), "is empty"),
-        (b"one two three\n1 2 3\n", "no known format: aucmax reads LIBSVM text, CSV"),
-        (bytes(range(256)), "no known format"),
+        (b"one two three\n1 2 3\n", "unknown format: aucmax reads LIBSVM text, CSV"),
+        (bytes(range(256)), "unknown format"),
         (b"\xff\xfea\0,\0b\0\n\0", "is text in UTF-16"),
     ],
 )
@@ -566,7 +566,7 @@ def test_weights_and_groups_of_other_types(tmp_path):
 @pytest.mark.parametrize("role", ["weight", "group"])
 def test_libsvm_has_no_weights_and_no_groups(tmp_path, role):
     path = write(tmp_path / "rows.libsvm", libsvm_text())
-    expected = f": {role}= names a column, but LIBSVM text has no names of columns."
+    expected = f": {role}= names a column, but LIBSVM text has no column names."
     assert refusal(path, **{role: "w"}) == expected
 
 
@@ -817,7 +817,7 @@ def survives(path, **options):
         assert np.isfinite(X.data if sparse.issparse(X) else X).all()
         assert X.shape[1] == (source.n_features or X.shape[1]) > 0
         return
-    assert kind.__module__ in ("builtins", "aucmax.files.problems")  # not one of a library's
+    assert kind.__module__ in ("builtins", "aucmax.files.source")  # not one of a library's
     assert str(path) in message
     assert "\n" not in message
 

@@ -102,9 +102,7 @@ def test_a_table_without_rows_is_an_empty_part(format, number, tmp_path):
     with dask.config.set(scheduler="synchronous"):
         assert DaskFiles(open_source(paths, target="label")).n_rows == 60
     getattr(parts[number].rename(columns={"a": "c"}), f"to_{format}")(paths[number], index=False)
-    with pytest.raises(
-        ValueError, match=r"part-\d\.\w+ has no rows, and its columns are not those of .*part-\d\.\w+: l"
-    ):
+    with pytest.raises(ValueError, match=r"part-\d\.\w+ has no rows, and its columns differ from .*part-\d\.\w+: l"):
         open_source(paths, target="label")
     getattr(frame.iloc[:0], f"to_{format}")(paths[0], index=False)
     with pytest.raises(ValueError, match=r"part-0\.\w+ has (a header but )?no rows\.$"):

@@ -244,8 +244,6 @@ def test_labels_in_another_byte_order_are_saved_in_that_of_this_machine(labels, 
 LABELS = {
     "days": np.array(["2020-01-01", "2021-01-01"], "M8[D]"),
     "moments": np.array([1, 2], "M8[ns]"),
-    "times": np.array([-1, 2], "m8[s]"),
-    "long": np.array([0, 2**60 + 1], np.longdouble),  # which a double would round
     "half": np.array([0, 1], np.float16),
     "objects": np.array(["n", "positive"], object),
     "NumPy's text": np.array([np.str_("n"), "positive"], object),
@@ -262,14 +260,23 @@ def test_labels_that_fit_accepts_are_saved_exactly(labels, model, tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X), strict=True)
 
 
-@pytest.mark.parametrize("labels", [np.array([b"n", b"p"], "V1"), np.array([(0,), (1,)], "i4,")], ids=str)
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([b"n", b"p"], "V1"),
+        np.array([(0,), (1,)], "i4,"),
+        np.array([-1, 2], "m8[s]"),
+        np.array([0, 1], np.longdouble),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("model", [AUCClassifier("squared", alpha=1), aucmax.SOLAM(random_state=0)], ids=str)
 def test_labels_that_cannot_be_saved_are_refused_before_the_fit(labels, model):
-    with pytest.raises(ValueError, match=r"^y holds labels of the type .*: make them numbers or text\.$"):
+    with pytest.raises(ValueError, match=r"^y holds labels of the type .*: make them integers, doubles or text\.$"):
         model.fit(X, labels[Y])
 
 
-@pytest.mark.parametrize("labels", [np.array(["2020", "NaT"], "M8[D]"), np.array([1, np.inf], np.longdouble)], ids=str)
+@pytest.mark.parametrize("labels", [np.array(["2020", "NaT"], "M8[D]"), np.array([1, np.inf])], ids=str)
 def test_labels_that_no_fit_accepts_are_refused(labels, tmp_path):
     model = AUCClassifier("squared", alpha=1).fit(X, Y)
     model.classes_ = labels

@@ -16,11 +16,11 @@ from matplotlib.figure import Figure
 from aucmax.compare.comparison import Comparison
 from aucmax.report import figures
 from aucmax.report import html as module
+from aucmax.report.displays.base import shorten
+from aucmax.report.displays.path import N_TICKS
 from aucmax.report.evaluation import evaluate
 from aucmax.report.figures import COLOURS
 from aucmax.report.html import NONE, Report, render_page, write_report
-from aucmax.report.path_display import N_TICKS
-from aucmax.report.texts import shorten
 from aucmax.selection.cross_validation import PathCV
 from aucmax.solvers.candidate import Candidate
 
@@ -272,7 +272,7 @@ def test_scores_far_out_are_left_out_and_counted(axes):
     scores = np.append(np.random.default_rng(0).normal(size=9_999), 1e6)
     text = Page(render_page(Report("", scores=(scores, scores)))).text
     assert axes["scores"].patches[1].get_data().edges[-1] < 10
-    assert f"{2 * (9 + 9):,} scores further out are not shown." in text
+    assert f"{2 * (9 + 9):,} scores are outside the range and not shown." in text
 
 
 def test_a_threshold_far_off_is_not_drawn(axes):
@@ -283,7 +283,7 @@ def test_a_threshold_far_off_is_not_drawn(axes):
 
 @pytest.mark.parametrize("scores", [np.zeros(3), np.ones(1), np.array([1e-300, 2e-300])])
 def test_scores_of_no_width(scores):
-    assert "further out" not in render_page(Report("", scores=(scores, scores)))
+    assert "outside the range" not in render_page(Report("", scores=(scores, scores)))
 
 
 def test_path_with_its_choice_and_standard_error(axes):

@@ -163,7 +163,7 @@ def test_all_problems_are_listed_at_once(run, folder, tmp_path, monkeypatch):
     (tmp_path / "bad.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     status, _, err = run("fit", tmp_path / "bad.csv", "--target", "bad", "-o", tmp_path / "m")
     assert status == 2
-    advice = "correct it, name it in --na-values, or the column in --categorical or --drop"
+    advice = "correct it, call it a missing value, or read the column as categories or drop it"
     assert err.splitlines() == [
         f"aucmax: {tmp_path / 'bad.csv'} has problems in 4 columns:",
         f"  line 9, column 'amount': inf is not a finite number: {advice}",
@@ -176,7 +176,7 @@ def test_all_problems_are_listed_at_once(run, folder, tmp_path, monkeypatch):
     assert err == f"aucmax: {tmp_path / 'bad.csv'}, line 7, column 'bad': the cell is empty: fill it or drop the row.\n"
 
 
-ADVICE = "correct it, name it in --na-values, or the column in --categorical or --drop"
+ADVICE = "correct it, call it a missing value, or read the column as categories or drop it"
 
 
 def test_a_day_that_its_month_does_not_have_is_a_problem(refused, tmp_path):
@@ -260,7 +260,7 @@ def test_columns_that_are_left_out_are_told(run, folder, tmp_path):
 
 def test_the_target_cannot_be_dropped(refused, folder, tmp_path):
     told = refused("fit", folder / "train.csv", "--target", "bad", "-o", tmp_path / "m", "--drop", "bad")
-    assert told.endswith("the column 'bad' is no feature, so --drop cannot name it.")
+    assert told.endswith("the column 'bad' is not a feature, so --drop cannot name it.")
 
 
 def test_compare_leaves_rates_of_levels_out(run, folder):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from aucmax.cli.table_model import Surprises
+from aucmax.cli.table_model import UnseenValues
 from aucmax.tables import Overrides, features
 from aucmax.tables.reading import make_reading, summarise_table
 from aucmax.tables.target_encoding import FOLDS, PRIOR, deal_folds, rates_of, sum_levels
@@ -68,9 +68,9 @@ def test_later_dates_are_counted():
         codes, (tally,) = reading.codes(pa.table({"day": pa.array(new).cast(kind)}))
         assert (tally.n_later, tally.n_missing) == (2, 1)
         np.testing.assert_array_equal(codes[:, 0], [0, -1, np.nan, -302])
-    surprises = Surprises()
-    surprises.add([tally])
-    assert surprises.notes("new.csv")[-1] == (
+    unseen = UnseenValues()
+    unseen.add([tally])
+    assert unseen.notes("new.csv")[-1] == (
         "new.csv, column 'day': 2 cells with a date after the last one of the training rows, scored by its negative age"
     )
 

@@ -1,1 +1,1 @@
-"""The command line: `process` begins and ends it, `app` runs it, and `commands` has one file for each command."""
+"""The command line: `app` runs it, and `commands` has one file for each command."""

@@ -3,13 +3,14 @@
 An error that users can correct ends with exit status 2 and one line on standard error, or one for each column of a file
 whose cells cannot be used; any other error ends with status 1. SIGINT, SIGTERM and SIGHUP end a command as an error
 does, so that nothing half-written stays behind, with status 128 plus their number. --debug also shows the traceback.
-Results go to standard output, as JSON with --json; notes and progress go to standard error. Commands import what is
-heavy when they run, so that `aucmax --help` is fast.
+Results go to standard output, as JSON with --json; notes and progress go to standard error. A command
+is imported when it runs, so that `aucmax --help` is fast.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import os
 import signal
 import sys
@@ -19,46 +20,64 @@ import traceback
 import warnings
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import entry_points
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from .. import __version__
-from ..printable import printable
-from .commands.algorithms import algorithms
-from .commands.compare import compare
-from .commands.demo import demo
-from .commands.evaluate import evaluate
-from .commands.export import export
-from .commands.fit import fit
-from .commands.inspect import inspect
-from .commands.predict import predict
-from .commands.scorecard import scorecard
-from .errors import describe_error, name_flags
-from .help_text import Command, Commands
-from .process import INTERRUPTED
+from .._text import printable
+from .errors import describe_error
 
-app = typer.Typer(
-    name="aucmax",
-    cls=Commands,
-    help="Train linear classifiers that maximise the area under the ROC curve, and use them.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
-)
-EXAMPLES = {
-    fit: "aucmax fit train.csv --target label --test test.csv --report report.html -o model.st",
-    predict: "aucmax predict model.st new.csv --proba -o scores.csv",
-    evaluate: "aucmax evaluate model.st test.csv --report report.html",
-    compare: "aucmax compare data.csv --target label --methods 'AUCClassifier, OPAUC(alpha=0.1)'",
-    scorecard: "aucmax scorecard model.st --base-odds 50 -o card.sql",
+
+class CommandInfo(NamedTuple):
+    """A command: where its function is, a line of help, and an example."""
+
+    home: str  # "module:function", as an entry point has it
+    help: str | None
+    example: str | None = None
+
+
+COMMANDS = {
+    "fit": CommandInfo(
+        "aucmax.cli.commands.fit:fit",
+        "Fit a model to the rows of a file, or of several, and write it.",
+        "aucmax fit train.csv --target label --test test.csv --report report.html -o model.st",
+    ),
+    "predict": CommandInfo(
+        "aucmax.cli.commands.predict:predict",
+        "Write the scores of the rows of a file, as CSV: the larger, the more likely the class in the header.",
+        "aucmax predict model.st new.csv --proba -o scores.csv",
+    ),
+    "evaluate": CommandInfo(
+        "aucmax.cli.commands.evaluate:evaluate",
+        "Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold.",
+        "aucmax evaluate model.st test.csv --report report.html",
+    ),
+    "compare": CommandInfo(
+        "aucmax.cli.commands.compare:compare",
+        "Compare methods as the papers do: repeated stratified folds, each method tuned on the training part, t-tests.",
+        "aucmax compare data.csv --target label --methods 'AUCClassifier, OPAUC(alpha=0.1)'",
+    ),
+    "algorithms": CommandInfo("aucmax.cli.commands.algorithms:algorithms", "List what can be fitted and compared."),
+    "inspect": CommandInfo(
+        "aucmax.cli.commands.inspect:inspect",
+        "Show what a model file holds, or how the columns of a table are read.",
+    ),
+    "export": CommandInfo("aucmax.cli.commands.export:export", "Write a model in another format."),
+    "scorecard": CommandInfo(
+        "aucmax.cli.commands.scorecard:scorecard",
+        "Show an additive model as a scorecard, and write it as a table, as SQL or as Python.",
+        "aucmax scorecard model.st --base-odds 50 -o card.sql",
+    ),
+    "demo": CommandInfo(
+        "aucmax.cli.commands.demo:demo",
+        "Find the eights among scanned digits, compare with scikit-learn's classifiers, and write a report.",
+    ),
 }
-for command in (fit, predict, evaluate, compare, algorithms, inspect, export, scorecard, demo):
-    app.command(cls=Command, epilog=f"Example: {EXAMPLES[command]}" if command in EXAMPLES else None)(command)
-for entry in entry_points(group="aucmax.commands"):  # of other packages, such as the studies
-    app.command(entry.name, cls=Command)(entry.load())
 
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+INTERRUPTED = 128 + signal.SIGINT
 PATIENCE = 1.0  # seconds after a signal in which others are ignored
 SWALLOWED = 0.01  # seconds until a signal that Python has swallowed comes again
 # Signals that end a process, besides SIGINT, and what a command says about them.
@@ -78,31 +97,24 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     prepare_streams()
     group = make_group()
-    command = group.commands.get(next((argument for argument in arguments if not argument.startswith("-")), ""))
-    translate = partial(name_flags, command=command, arguments=arguments)
-    warnings.showwarning = partial(show_warning, translate, set())
+    group.running = None
+    warnings.showwarning = partial(show_warning, set())
     with Signals() as signals:
         try:
             status = group(arguments, prog_name="aucmax", standalone_mode=False)
-            signals.heeded = False
+            signals.active = False
             sys.stdout.flush()
             if status == INTERRUPTED:
-                status = say(KeyboardInterrupt(), translate)
+                status = say(KeyboardInterrupt())
         except SystemExit:  # raised by Rich when the reader of our output has closed the pipe
             status = 0
         except BaseException as error:
-            signals.heeded = False
+            signals.active = False
             if "--debug" in arguments:
                 sys.stderr.write(printable(traceback.format_exc()))
             # Modules that are being imported turn the exception of a signal into one of their own.
-            status = say(error_of(signals.first) if signals.first else error, translate)
+            status = say(error_of(signals.first) if signals.first else error, group.running)
     sys.exit(status or 0)
-
-
-@functools.cache
-def make_group() -> Any:
-    """Return all commands; Typer takes 30 ms to make them."""
-    return typer.main.get_command(app)
 
 
 def error_of(number: int) -> BaseException:
@@ -121,12 +133,12 @@ class Signals:
     ----------
     first : int
         The number of the first signal; 0 if there was none.
-    heeded : bool
+    active : bool
         Whether a signal raises an exception; False when the command has ended.
     """
 
     def __init__(self) -> None:
-        self.first, self.heeded = 0, True
+        self.first, self.active = 0, True
         self._raised = -PATIENCE
         self._before: dict[int, Any] = {}
         self._hook: Callable[[Any], Any] = sys.unraisablehook
@@ -160,7 +172,7 @@ class Signals:
 
     def _end(self, number: int, frame: Any) -> None:
         self.first, now = self.first or number, time.monotonic()
-        if self.heeded and now - self._raised >= PATIENCE:
+        if self.active and now - self._raised >= PATIENCE:
             self._raised = now
             raise error_of(number)
 
@@ -175,7 +187,7 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def say(error: BaseException, translate: Callable[[str], str]) -> int:
+def say(error: BaseException, command: Any = None) -> int:
     """Write one line about an error to standard error, or one for each column of a file; return the exit status."""
     if isinstance(error, BrokenPipeError):  # the reader of our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -188,11 +200,11 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
         text, status = error.format_message(), 2
     elif len(lines := getattr(error, "lines", ())) > 1:  # of a `FileProblems` error
         head = f"{getattr(error, 'name', '')} has problems in {getattr(error, 'where', '')}:"
-        told = [f"aucmax: {' '.join(head.split())}", *(f"  {' '.join(translate(line).split())}" for line in lines)]
-        sys.stderr.writelines(f"{printable(line)}\n" for line in told)
+        shown = [f"aucmax: {' '.join(head.split())}", *(f"  {' '.join(line.split())}" for line in lines)]
+        sys.stderr.writelines(f"{printable(line)}\n" for line in shown)
         text, status = "", 2
     elif isinstance(error, ValueError | OSError | ImportError | MemoryError):
-        text, status = translate(describe_error(error)), 2
+        text, status = describe_error(error, command), 2
     else:
         text, status = f"unexpected {type(error).__name__}: {error} (--debug shows where).", 1
     if text:
@@ -200,9 +212,9 @@ def say(error: BaseException, translate: Callable[[str], str]) -> int:
     return status
 
 
-def show_warning(translate: Callable[[str], str], shown: set[str], message: Warning | str, *where: Any) -> None:
+def show_warning(shown: set[str], message: Warning | str, *where: Any) -> None:
     """Write one line about a warning to standard error, without its place in the source, unless it was shown before."""
-    line = f"aucmax: warning: {printable(' '.join(translate(str(message)).split()))}\n"
+    line = f"aucmax: warning: {printable(' '.join(str(message).split()))}\n"
     if line not in shown:
         shown.add(line)
         sys.stderr.write(line)
@@ -215,10 +227,82 @@ def show_version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def common(
     version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Train linear classifiers that maximise the area under the ROC curve, and use them."""
+
+
+class _InWords:
+    """Empties what the help says of the values of flags, and shows arguments by their names alone."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters of the command."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+            elif isinstance(parameter, TyperArgument):
+                _show_name(parameter)
+        return parameters
+
+
+def _show_name(argument: Any) -> None:
+    """Let the help show an argument by its name alone."""
+    name = argument.metavar if argument.required else f"[{argument.metavar}]"
+    argument.get_usage_pieces = lambda ctx: [name]
+    argument.display_type_rich = lambda ctx: None
+    if hasattr(argument, "type"):  # older releases of Typer show the name of the type
+        argument.type.name = argument.metavar
+
+
+class Command(_InWords, TyperCommand):
+    """A command."""
+
+
+class Commands(_InWords, TyperGroup):
+    """The command that has all others: it lists them without importing them, and imports the one that runs."""
+
+    running: Any = None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the name of the command that the arguments name, the command, and the other arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None:
+            self.running = command = load_command(name)
+        return name, command, rest
+
+
+def list_commands() -> dict[str, CommandInfo]:
+    """Return the commands of this package, and those that others add as entry points of the group aucmax.commands."""
+    found = dict(COMMANDS)
+    for entry in importlib.metadata.entry_points(group="aucmax.commands"):
+        found[entry.name] = CommandInfo(entry.value, entry.dist.metadata["Summary"] if entry.dist else None)
+    return found
+
+
+def load_command(name: str) -> Any:
+    """Import the module of a command; return the command with its parameters."""
+    info = list_commands()[name]
+    alone = typer.Typer(add_completion=False, context_settings=CONTEXT)
+    function = importlib.metadata.EntryPoint(name, info.home, "aucmax.commands").load()
+    alone.command(name, cls=Command, epilog=info.example and f"Example: {info.example}")(function)
+    return typer.main.get_command(alone)
+
+
+@functools.cache
+def make_group() -> Any:
+    """Return the group of all commands, which have their names and lines of help only."""
+    app = typer.Typer(
+        name="aucmax",
+        cls=Commands,
+        callback=common,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings=CONTEXT,
+    )
+    for name, info in list_commands().items():
+        app.command(name, help=info.help)(lambda: None)
+    return typer.main.get_command(app)

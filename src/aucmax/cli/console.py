@@ -15,15 +15,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-from ..printable import printable
-from .byte_sizes import format_bytes
+from .._text import printable
 
 if TYPE_CHECKING:
     from ..compare.comparison import SplitResult
     from ..files import Block, Source
 
 PATIENCE = 1.0  # seconds before a progress bar is shown
-WIDTH = 200  # characters of a line where standard output is no terminal
+WIDTH = 200  # characters of a line if standard output is not a terminal
 
 
 class Console:
@@ -132,6 +131,21 @@ class FitProgress:
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """End a fit."""
+
+
+def format_bytes(n: float) -> str:
+    """Return a number of bytes as text.
+
+    Examples
+    --------
+    >>> from aucmax.cli.console import format_bytes
+    >>> format_bytes(2_500_000)
+    '2.5 MB'
+    """
+    units = ["bytes", "kB", "MB", "GB", "TB"]
+    while n >= 1000 and len(units) > 1:
+        n, units = n / 1000, units[1:]
+    return f"{n:.3g} {units[0]}"
 
 
 def on_block(bar: Bar, source: Source) -> Callable[[str, Block], None]:

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from sklearn.pipeline import Pipeline
 
 from .. import __version__
+from ..additive.labels import split_table, term_name
+from ..additive.terms import edges_of
+from ..compare.comparison import Comparison
+from ..models.model_file import ModelFile
+from ..report.curves import AdditiveParts, describe_additive
+from ..report.displays import weights as weights_display
+from ..report.displays.blend import SCALINGS
+from ..report.displays.path import chosen_index
+from ..report.evaluation import Evaluation
+from ..report.html import Report
 from .console import make_table
+from .score import classes_of, without_names
+from .table_model import describe_columns, feature_names, find_reading, is_additive, split_model
 
 TOP, SHOWN = 20, 5  # weights that a report shows; columns that are left out, of a fit
 HELD_OUT = "cross_validated_auc"
 HEADLINE = ("n_samples", "n_positive", "auc", "auc_low", "auc_high", "auc_standard_error")
 TEXTS = {HELD_OUT: "cross-validated AUC", "n_nonzero": "weights not 0"}  # of keys, for people
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from ..compare.comparison import Comparison
-    from ..models.model_file import ModelFile
-    from ..report.curves import AdditiveParts
-    from ..report.evaluation import Evaluation
-    from ..report.html import Report
 
 
 def headline(evaluation: Evaluation) -> dict[str, Any]:
@@ -32,11 +39,6 @@ def headline(evaluation: Evaluation) -> dict[str, Any]:
 
 def describe_model(file: ModelFile) -> dict[str, Any]:
     """Return the description of a model, as JSON has it."""
-    from sklearn.pipeline import Pipeline
-
-    from .score_file import classes_of
-    from .table_model import describe_columns, find_reading, split_model
-
     reading = find_reading(file.model)
     (_, model), classes = split_model(file.model), classes_of(file)
     steps = list(model) if isinstance(model, Pipeline) else [model]
@@ -56,8 +58,6 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
 
 def describe_fitted(model: Any) -> dict[str, Any]:
     """Return what a fit found, as JSON has it."""
-    from ..report.path_display import chosen_index
-
     fitted = {name: getattr(model, f"{name}_") for name in ("loss", "alpha") if hasattr(model, f"{name}_")}
     members = describe_members(model)
     if len(members) == 1:
@@ -88,8 +88,6 @@ def describe_members(model: Any) -> list[dict[str, Any]]:
 
 def json_parameters(model: Any) -> dict[str, Any]:
     """Return the parameters of an estimator, or of the steps of a pipeline; those that JSON cannot hold as text."""
-    from sklearn.pipeline import Pipeline
-
     if isinstance(model, Pipeline):
         steps = {name: json_parameters(step) for name, step in model.steps}
         return {f"{name}__{key}": value for name, step in steps.items() for key, value in step.items()}
@@ -125,8 +123,6 @@ def show_table(columns: list[dict[str, Any]]) -> list[Table]:
 
 def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a fit found, as pairs of a name and a text."""
-    from ..report.blend_displays import SCALINGS
-
     texts = {name: (TEXTS.get(name, name), as_text(value)) for name, value in about["fitted"].items()}
     if len(about["blend"]) > 1:
         texts["loss"] = ("blend", f"of {len(about['blend'])} candidates")
@@ -137,8 +133,6 @@ def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
 
 def show_blend(about: dict[str, Any]) -> list[Table]:
     """Return the table of the members of a blend and of the blend itself; an empty list if there are not several."""
-    from ..report.blend_displays import SCALINGS
-
     members = about["blend"]
     if len(members) < 2:
         return []
@@ -204,8 +198,6 @@ def wrote(*paths: Path | None) -> list[str]:
 
 def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
     """Return the lines and the table of an evaluation."""
-    from .score_file import classes_of
-
     negative, positive = classes_of(file).names
     auc, best = evaluation.auc, evaluation.best
     level = f"{evaluation.confidence_level:.0%} interval"
@@ -220,7 +212,7 @@ def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
         (f"is {negative}", f"{best.tn:,}", f"{best.fp:,}"),
         (f"is {positive}", f"{best.fn:,}", f"{best.tp:,}"),
     ]
-    return [*lines, make_table("", ("", f"said {negative}", f"said {positive}"), rows, right=(1, 2))]
+    return [*lines, make_table("", ("", f"predicted {negative}", f"predicted {positive}"), rows, right=(1, 2))]
 
 
 def show_comparison(comparison: Comparison) -> list[Any]:
@@ -243,8 +235,8 @@ def show_comparison(comparison: Comparison) -> list[Any]:
             )
         )
     n_fits = comparison.auc.shape[1]
-    beside = f", the others beside {comparison.methods[0]}" if len(comparison.methods) > 1 else ""
-    title = f"{comparison.data}: test AUC over {n_fits} splits{beside}"
+    against = f", the others against {comparison.methods[0]}" if len(comparison.methods) > 1 else ""
+    title = f"{comparison.data}: test AUC over {n_fits} splits{against}"
     header = ("", "AUC", "std", "fit", "with tuning", "p", "p (corrected)", "")
     failures = [f"{name}: {reason}" for name, reason in comparison.failures.items()]
     return [make_table(title, header, rows, right=range(1, 7)), *failures]
@@ -271,13 +263,6 @@ def fit_report(
 
     `rows` are these rows and the mask of the positives, for the parts that only additive models have.
     """
-    import numpy as np
-
-    from ..report.html import Report
-    from ..report.path_display import chosen_index
-    from .score_file import classes_of
-    from .table_model import is_additive, split_model
-
     _, model = split_model(file.model)
     best, blend = chosen_index(model), getattr(model, "blend_", None)
     held_out = describe_fitted(model).get(HELD_OUT) if which == "training" else None
@@ -308,10 +293,6 @@ def fit_report(
 
 def describe_curves(model: Any, rows: Any) -> AdditiveParts:
     """Return the parts of a report that only additive models have, measured on rows if there are any."""
-    from ..additive.labels import split_table
-    from ..report.curves import describe_additive
-    from .score_file import without_names
-
     _, named = split_table(model)
     if rows is None:
         return describe_additive(named)
@@ -323,11 +304,8 @@ def describe_curves(model: Any, rows: Any) -> AdditiveParts:
 def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | None:
     """Return the names of the columns with the largest weights, and these weights; None if the model is not linear.
 
-    Where the standard deviations of the columns are known, each weight is multiplied by that of its column.
+    If the standard deviations of the columns are known, each weight is multiplied by the one of its column.
     """
-    from ..report import weights_display
-    from .table_model import feature_names, split_model
-
     (_, model), spreads = split_model(file.model), file.notes.get("spreads")
     if not is_linear(model):
         return None
@@ -336,15 +314,8 @@ def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | 
 
 def list_curves(model: Any) -> list[dict[str, Any]] | None:
     """Return the curves and surfaces of an additive model, those that vary most first; None for other models."""
-    from .table_model import is_additive
-
     if not is_additive(model):
         return None
-    import numpy as np
-
-    from ..additive.labels import split_table, term_name
-    from ..additive.terms import edges_of
-
     _, named = split_table(model)
     found = []
     for term, (a, b), freedom in zip(named.terms_, pairwise(edges_of(named.terms_)), named.freedom_, strict=True):
@@ -366,8 +337,6 @@ def show_curves(curves: list[dict[str, Any]] | None, n: int = TOP) -> list[Table
 
 def comparison_report(found: list[Comparison], folds: int, repeats: int) -> Report:
     """Return the report of comparisons."""
-    from ..report.html import Report
-
     often = f", {repeats} times" if repeats > 1 else ""
     summary = [
         ("protocol", f"{folds} stratified folds{often}; parameters chosen inside each training part"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from ..label_text import label_text, show_label
+from ..files.labels import label_text, show_label
 from ..models.checks import array, either, fields, instance, number
 from ..models.model_file import ModelFile, read_model
 from ..models.schemas import TOGETHER, anything, count, plain, real
@@ -59,7 +59,7 @@ def check_texts(labels: Iterable[Any]) -> None:
         try:
             label_text(label).encode()
         except UnicodeEncodeError:
-            raise ValueError(f"the label {show_label(label)[:60]} is no text that can be written") from None
+            raise ValueError(f"the label {show_label(label)[:60]} cannot be written as text") from None
 
 
 def read_model_file(path: str | os.PathLike[str]) -> ModelFile:

@@ -1,9 +1,12 @@
-"""The options that several commands share."""
+"""The options that several commands share, and their values as the library takes them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+
+from ..algorithms import ALGORITHMS
 
 DATA, COLUMNS, MODEL, OUTPUT = "Data", "Columns of tables", "Model", "Output"
 Data = Annotated[
@@ -31,7 +34,7 @@ Positive = Annotated[
     str | None,
     typer.Option(
         metavar="LABEL",
-        help="The positive label, all others are negative; by default, the larger of two.",
+        help="The positive label, all others are negative; by default, the label that sorts last.",
         rich_help_panel=DATA,
     ),
 ]
@@ -103,16 +106,6 @@ Seed = Annotated[
         "--seed", min=0, max=2**32 - 1, metavar="NUMBER", help="Seed of the random numbers.", rich_help_panel=MODEL
     ),
 ]
-# The options about columns of tables, by the names of their arguments in `open_source`.
-OF_COLUMNS = ("drop", "identifiers", "categorical", "numeric", "date", "na_values", "thousands")
-
-
-def said_of_columns(context: typer.Context) -> dict[str, Any]:
-    """Return what the user of a running command says about columns of tables, as arguments of `open_source`."""
-    given = {name: context.params[name] for name in OF_COLUMNS}
-    return {name: value if name == "thousands" else value or () for name, value in given.items()}
-
-
 Jobs = Annotated[
     int,
     typer.Option(
@@ -123,3 +116,62 @@ Jobs = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
+# The options about columns of tables, by the names of their arguments in `open_source`.
+OF_COLUMNS = ("drop", "identifiers", "categorical", "numeric", "date", "na_values", "thousands")
+FITTED = ("AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS)  # what `aucmax fit` takes
+SHAPES = {"increasing": 1, "decreasing": -1}
+
+
+def column_overrides(context: typer.Context) -> dict[str, Any]:
+    """Return the options about columns of tables that a running command was given, as arguments of `open_source`."""
+    given = {name: context.params[name] for name in OF_COLUMNS}
+    return {name: value if name == "thousands" else value or () for name, value in given.items()}
+
+
+def algorithm_names() -> list[str]:
+    """Return the algorithms that `aucmax fit` takes."""
+    return list(FITTED)
+
+
+def parse_pairs(text: str | None) -> str | int | None:
+    """Return the parameter `pairs`, given its option."""
+    if text is None or text == "auto":
+        return text
+    if not text.isdecimal():
+        raise ValueError(f"--pairs {text} is not understood: give auto or a number.")
+    return int(text)
+
+
+def parse_shapes(given: Sequence[str] | None) -> dict[str, int] | None:
+    """Return the parameter `monotonic_cst`, given its option: COLUMN=increasing or COLUMN=decreasing, any number."""
+    shapes: dict[str, int] = {}
+    for text in given or ():
+        column, _, shape = text.rpartition("=")
+        if shape not in SHAPES or not column:
+            raise ValueError(f"--monotonic {text} is not understood: give COLUMN=increasing or COLUMN=decreasing.")
+        if column in shapes:
+            raise ValueError(f"--monotonic gives two shapes for the column {column!r}.")
+        shapes[column] = SHAPES[shape]
+    return shapes or None
+
+
+def parse_bytes(text: str) -> int:
+    """Return the number of bytes of a text such as 2GB or 500 MiB.
+
+    Examples
+    --------
+    >>> from aucmax.cli.options import parse_bytes
+    >>> parse_bytes("2GB"), parse_bytes("1.5 GiB"), parse_bytes("300000")
+    (2000000000, 1610612736, 300000)
+    """
+    units = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12}
+    units |= {"tb": 10**12, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+    number = text.strip().rstrip("bBkKmMgGtTiI ")
+    unit = text.strip()[len(number) :].strip().lower()
+    try:
+        n = float(number) * units[unit]
+        if not 0 < n < 1 << 60:
+            raise ValueError
+    except (KeyError, ValueError):
+        raise ValueError(f"--memory takes a size such as 2GB or 500MB, got {text!r}.") from None
+    return int(n)

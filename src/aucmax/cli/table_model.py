@@ -1,26 +1,43 @@
-"""Models of tables: an encoder that reads the columns, then the model of the features."""
+"""Models of tables: an encoder that reads the columns, then the model of the features.
+
+Held-out AUCs of a fit to a table flatter, because rates of target-encoded levels contain labels of other folds. The
+rate of a training row is computed without its fold, but with the labels of all others, and so with the rows that a
+cross-validation tests on. The optimism is measured as the mean, over the folds of the encoding, of
+
+    AUC(the rates of the fit) - AUC(rates without the labels of the test fold)
+
+where both models are trained on the other folds. It is subtracted from the held-out AUCs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
+from .._text import ArgumentError
+from ..algorithms.method import Method
+from ..compare.methods import find_method
 from ..files import Source
+from ..metrics import roc_auc
+from ..selection.optimism import subtract_optimism
+from ..table_encoder import TableEncoder
+from ..tables.kinds import Column, Part
+from ..tables.reading import Reading, Tally
+from ..tables.target_encoding import FOLDS
 
-if TYPE_CHECKING:
-    from ..tables.reading import Reading, Tally
+LINEAR = {"loss": "squared", "alpha": 0.01}  # of a model that is compared with itself
+COARSE = {"loss": "balanced_logistic", "alpha": 1e-3, "max_bins": 32}  # the same of an additive model
 
 
 def join_model(source: Source, inner: Any) -> Any:
     """Return a model of the rows of a file: `inner` itself, or after the encoder of a table."""
     if source.reading is None:
         return inner
-    from sklearn.pipeline import Pipeline
-
-    from ..table_encoder import TableEncoder
-
     steps = inner.steps if isinstance(inner, Pipeline) else [("model", inner)]
     steps[0][1].__dict__.pop("feature_names_in_", None)  # the encoder gives it an array without names
     output = "features" if source.categorical is None else "codes"
@@ -29,17 +46,11 @@ def join_model(source: Source, inner: Any) -> Any:
 
 def output_of(algorithm: str | None) -> str:
     """Return what the rows of a table become for an algorithm: "features", or "codes" if it knows categories."""
-    from ..compare.methods import find_method
-
     return "codes" if algorithm is not None and find_method(algorithm).takes_codes else "features"
 
 
 def split_model(model: Any) -> tuple[Any, Any]:
     """Return the encoder of a model, None if it has none, and the model of the features."""
-    from sklearn.pipeline import Pipeline
-
-    from ..table_encoder import TableEncoder
-
     if not isinstance(model, Pipeline) or not isinstance(model[0], TableEncoder):
         return None, model
     return model[0], model[-1] if len(model) == 2 else model[1:]
@@ -58,9 +69,6 @@ def find_reading(model: Any) -> Reading | None:
 
 def read_as_numbers(model: Any) -> Reading | None:
     """Return the reading of columns that are numbers, with NaN where they are missing; None if they have no names."""
-    from ..tables.kinds import Column, Part
-    from ..tables.reading import Reading
-
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return None
@@ -79,7 +87,7 @@ def feature_names(model: Any) -> np.ndarray | None:
     return getattr(inner, "feature_names_in_", None) if encoder is None else encoder.get_feature_names_out()
 
 
-class Surprises:
+class UnseenValues:
     """What rows to be scored have and the training rows had not: unseen levels, gaps in other columns, later dates."""
 
     def __init__(self) -> None:
@@ -123,3 +131,92 @@ def list_encoded(reading: Reading | None) -> list[str]:
     """Return the columns that are target-encoded."""
     columns = [] if reading is None else reading.used
     return [column.name for column in columns if any(part.encoded for part in column.parts)]
+
+
+def name_columns(estimator: Any, source: Source) -> None:
+    """Give an additive model the categories of a file, and the positions of the columns that its parameters name.
+
+    It is fitted to an array, which has no names. Other estimators stay unchanged.
+    """
+    model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if "categorical_features" not in model.get_params():
+        return
+    shapes, pairs = model.monotonic_cst, model.pairs
+    if isinstance(shapes, dict):
+        places = {find_place(source, column, "monotonic_cst"): sign for column, sign in shapes.items()}
+        n_columns = source.n_features or max(places, default=-1) + 1
+        model.set_params(monotonic_cst=[places.get(j, 0) for j in range(n_columns)])
+    if isinstance(pairs, list):
+        model.set_params(pairs=[[find_place(source, column, "pairs") for column in pair] for pair in pairs])
+    if source.categorical is not None:
+        model.set_params(categorical_features=source.categorical)
+
+
+def for_table(method: Method, source: Source) -> Method:
+    """Return a method for the codes of a table; one that does not take codes stays unchanged."""
+    if not method.takes_codes:
+        return method
+    estimator = method()
+    name_columns(estimator, source)
+    known = {name: getattr(estimator, name) for name in ("categorical_features", "monotonic_cst", "pairs")}
+    return method._replace(parameters={**method.parameters, **known})
+
+
+def find_place(source: Source, column: Any, option: str) -> int:
+    """Return the position of a column of a file."""
+    if not isinstance(column, str):
+        return int(column)
+    names = source.feature_names
+    if names is None:
+        raise ArgumentError(f"{{}} has no column names, so {{{option}=}} cannot name {{}}.", source.name, repr(column))
+    if column not in names:
+        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        sentence = f"{{}} has no column {{}} for {{{option}=}}; the fitted columns are {{}}."
+        raise ArgumentError(sentence, source.name, repr(column), shown)
+    return names.index(column)
+
+
+def correct_held_out(estimator: Any, source: Source, positive: np.ndarray, weight: np.ndarray | None) -> None:
+    """Correct optimistic held-out AUCs of a fit to a table that has target-encoded columns.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The fitted classifier; one without held-out AUCs stays unchanged.
+    source : Source
+        Its training rows.
+    positive : ndarray of bool, shape (n,)
+        Which rows are positive.
+    weight : ndarray of shape (n,) or None
+        Their weights.
+    """
+    if hasattr(estimator, "cv_results_") and list_encoded(source.reading):
+        subtract_optimism(estimator, encoding_optimism(estimator, source, positive, weight))
+
+
+def encoding_optimism(estimator: Any, source: Source, positive: np.ndarray, weight: np.ndarray | None) -> float:
+    """Return by how much held-out AUCs are too high, at least 0."""
+    reading = source.reading
+    assert reading is not None
+    codes, folds = source.codes()
+    convert = type(reading).features if source.categorical is None else type(reading).encode_levels
+    model = clone(estimator).set_params(**(LINEAR if source.categorical is None else COARSE))
+    usual, found = convert(reading, codes, folds), []
+    for fold in range(FOLDS):
+        train, test = folds != fold, folds == fold
+        if any(len(np.unique(positive[members])) < 2 for members in (train, test)):
+            continue
+        sums = {name: np.where(np.arange(FOLDS)[:, None] == fold, 0.0, sums) for name, sums in reading.sums.items()}
+        blind = convert(reading._replace(sums=sums), codes, folds)
+        weights = {} if weight is None or not has_fit_parameter(model, "sample_weight") else {"sample_weight": weight}
+        ours = {name: values[train] for name, values in weights.items()}
+        aucs = [
+            roc_auc(
+                positive[test],
+                clone(model).fit(X[train], positive[train], **ours).decision_function(X[test]),
+                None if weight is None else weight[test],
+            )
+            for X in (usual, blind)
+        ]
+        found.append(float(aucs[0]) - float(aucs[1]))
+    return max(float(np.mean(found)), 0.0) if found else 0.0

@@ -129,8 +129,8 @@ def _read_parameters(text: str) -> dict[str, Any]:
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         pass
     raise ValueError(
-        f"{text!r} is no method: write its name, or NAME(parameter=value, ...) with numbers, strings, True, False, "
-        "None or lists of them as values."
+        f"{text!r} is not a known method: write its name, or NAME(parameter=value, ...) with numbers, strings, True, "
+        "False, None or lists of them as values."
     )
 
 

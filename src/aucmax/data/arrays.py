@@ -2,21 +2,34 @@
 
 An array *on a device* belongs to another namespace of the array API standard: a CuPy array, or a PyTorch tensor. Code
 for both calls the functions of their namespace, and where the standard has none, those below. Neither CuPy nor PyTorch
-is imported here.
+is imported here, and array-api-compat only if such an array was seen.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import array_api_compat
 import numpy as np
-from array_api_compat import numpy as numpy_namespace
 from scipy import special
 from sklearn.utils._array_api import _convert_to_numpy, get_config
 
 HOST = ("numpy", "scipy", "pandas", "polars", "builtins")  # packages whose arrays and lists are in memory
 GPU = ("cupy", "cupyx")
+
+
+def compat() -> Any:
+    """Import array-api-compat, which only arrays of other namespaces than NumPy's need."""
+    try:
+        import array_api_compat
+    except ImportError:
+        raise ImportError("arrays on a GPU need array-api-compat: pip install 'aucmax[gpu]'") from None
+    return array_api_compat
+
+
+def is_standard(values: Any) -> bool:
+    """Return whether an array follows the array API standard and is not NumPy's."""
+    in_memory = isinstance(values, np.ndarray | np.generic) or not hasattr(values, "device")
+    return not in_memory and bool(compat().is_array_api_obj(values))
 
 
 def on_device(values: Any) -> bool:
@@ -28,20 +41,23 @@ def on_device(values: Any) -> bool:
     package = type(values).__module__.partition(".")[0]
     if package in HOST or package in GPU:
         return package in GPU
-    if isinstance(values, np.ndarray) or not array_api_compat.is_array_api_obj(values):
-        return False
-    elsewhere = package == "torch" and values.device.type != "cpu"
-    return bool(elsewhere or get_config()["array_api_dispatch"])
+    elsewhere = package == "torch" and getattr(getattr(values, "device", None), "type", "cpu") != "cpu"
+    return bool((elsewhere or get_config()["array_api_dispatch"]) and is_standard(values))
 
 
 def namespace(array: Any) -> Any:
     """Return the namespace of an array: NumPy for one in memory."""
-    return numpy_namespace if isinstance(array, np.ndarray) else array_api_compat.array_namespace(array)
+    return np if isinstance(array, np.ndarray | np.generic) else compat().array_namespace(array)
+
+
+def device_of(array: Any) -> Any:
+    """Return the device of an array: "cpu" for one of NumPy."""
+    return "cpu" if isinstance(array, np.ndarray) else compat().device(array)
 
 
 def to_numpy(array: Any) -> np.ndarray:
     """Return an array of any kind as one of NumPy."""
-    if not array_api_compat.is_array_api_obj(array):
+    if not is_standard(array):
         return np.asarray(array)
     return _convert_to_numpy(array, namespace(array))
 
@@ -49,8 +65,8 @@ def to_numpy(array: Any) -> np.ndarray:
 def place_beside(values: Any, array: Any, dtype: Any = None) -> Any:
     """Return values of any kind as an array of the namespace and on the device of another."""
     xp = namespace(array)
-    device = array_api_compat.device(array)
-    if not (array_api_compat.is_array_api_obj(values) and namespace(values) is xp):
+    device = device_of(array)
+    if not (is_standard(values) and namespace(values) is xp):
         values = np.ascontiguousarray(to_numpy(values))
     return xp.asarray(values, dtype=dtype, device=device)
 
@@ -101,8 +117,8 @@ class Bins:
 
     def __init__(self, slots: Any, n_bins: int) -> None:
         xp = namespace(slots)
-        self.order = xp.argsort(slots)
-        edges = xp.arange(n_bins + 1, dtype=slots.dtype, device=array_api_compat.device(slots))
+        self.order = xp.argsort(slots, stable=True)
+        edges = xp.arange(n_bins + 1, dtype=slots.dtype, device=device_of(slots))
         self.bounds = xp.searchsorted(xp.take(slots, self.order), edges)
 
     def sums(self, values: Any) -> np.ndarray:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._text import ArgumentError
 from .block_moments import subtract
 from .folds import SAMPLE, in_parts, permute
 from .memory import MemoryRows
@@ -277,16 +278,17 @@ class BlockedRows(ABC):
             more = moments_memory(self.n_features, 1) <= self.memory / 2
             raise TooManyColumnsError(
                 f"The class moments of {self.n_features:,} columns in {n_parts} part{'s' if n_parts > 1 else ''} take "
-                f"{needed / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that memory= leaves for "
-                f"them: raise memory=, {'give alpha=, ' if more else ''}or take an online algorithm such as SOLAM."
+                f"{needed / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that {{memory=}} leaves for "
+                f"them: raise {{memory=}}, {'give {alpha=}, ' if more else ''}or take an online algorithm such as "
+                "SOLAM."
             )
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
         """Raise a ValueError if something would take more than half of the memory."""
         if n_bytes > self.memory / 2:
             raise TooManyColumnsError(
-                f"{what} takes {n_bytes / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that memory= "
-                f"leaves for it: raise memory=, or {advice}."
+                f"{what} takes {n_bytes / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that "
+                f"{{memory=}} leaves for it: raise {{memory=}}, or {advice}."
             )
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
@@ -307,9 +309,10 @@ class BlockedRows(ABC):
         """Return the inner products of all rows of X / scale; the rows are read into memory for it."""
         needed = self._bytes_of(self.n_rows)
         if needed > self.memory / 4:
-            raise ValueError(
+            raise ArgumentError(
                 f"The inner products of all rows need these in memory: {needed / 1e9:.2g} GB, more than a quarter of "
-                f"the {self.memory / 1e9:.2g} GB that memory= leaves for them: raise memory=, or use solver='cg'."
+                f"the {self.memory / 1e9:.2g} GB that {{memory=}} leaves for them: raise {{memory=}}, or use "
+                "solver='cg'."
             )
         return self._read_into_memory(lambda block: block).gram(scale)
 

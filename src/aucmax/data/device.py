@@ -14,10 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from array_api_compat import device as device_of
 from sklearn.utils import check_consistent_length
 
-from .arrays import by_class, namespace, place_beside, to_numpy
+from .arrays import by_class, device_of, namespace, place_beside, to_numpy
 from .device_changes import Change, LinearChange
 from .device_checks import check_device_weights, check_finite, check_matrix, check_targets, is_csr
 from .device_csr import csr_columns, csr_gram

@@ -6,9 +6,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from array_api_compat import is_array_api_obj
 
-from .arrays import namespace, place_beside, to_numpy
+from .arrays import is_standard, namespace, place_beside, to_numpy
 from .validation import check_labels, find_classes
 
 
@@ -43,7 +42,7 @@ def check_targets(y: Any, beside: Any, classes: np.ndarray | None = None) -> tup
 
     Classes that are known are checked, and returned.
     """
-    if isinstance(y, np.ndarray) or not is_array_api_obj(y):
+    if not is_standard(y):
         y = np.asarray(y)
         y = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
         found = find_classes(y)

@@ -21,10 +21,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from array_api_compat import device as device_of
-from array_api_compat import is_cupy_namespace
 
-from .arrays import namespace
+from .arrays import compat, device_of, namespace
 
 # Columns further from zero than so many standard deviations are shifted before they are squared. The others lose at
 # most four of sixteen digits, and shifting all took a quarter of the time of the product.
@@ -140,4 +138,4 @@ def pieces_of(xp: Any, n_columns: int) -> list[slice]:
     Most libraries multiply columns of a matrix where they are. CuPy would copy a panel for each product, so each panel
     is a piece of its own.
     """
-    return panels_of(n_columns) if is_cupy_namespace(xp) else [slice(0, n_columns)]
+    return panels_of(n_columns) if compat().is_cupy_namespace(xp) else [slice(0, n_columns)]

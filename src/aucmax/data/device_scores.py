@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from array_api_compat import device as device_of
 from sklearn.utils import check_consistent_length
 
-from .arrays import namespace, on_device, place_beside, to_numpy
+from .arrays import device_of, namespace, on_device, place_beside, to_numpy
 from .device_checks import check_device_weights, check_finite, check_targets
 from .memory import MemorySpace
 from .protocol import Targets

@@ -54,7 +54,7 @@ def device_area(positive: Any, scores: Any, weights: Any) -> float:
     Without weights all sums are integers. With weights they are rounded as sums of float64 are.
     """
     xp = namespace(scores)
-    ranks = xp.argsort(scores)
+    ranks = xp.argsort(scores, stable=True)
     scores, positive = xp.take(scores, ranks), xp.take(positive, ranks)
     upper, lower = (xp.take(scores, xp.nonzero(side)[0]) for side in (positive, ~positive))
     sides = [xp.searchsorted(upper, lower, side=side) for side in ("left", "right")]

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._text import ArgumentError
 from ..csr_indices import check_sparse
 from ..sklearn_releases import check_sample_weight
 from .arrays import on_device, to_numpy
@@ -30,7 +31,7 @@ STAYS_ON_DEVICE = (
 INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and any two of them are classes
 
 
-class TooManyColumnsError(ValueError):
+class TooManyColumnsError(ArgumentError):
     """Rows that are too wide for an estimator, or for the memory that the user names."""
 
 
@@ -98,10 +99,10 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
     Raises
     ------
     ValueError
-        If `y` holds one class, more than two, continuous values, or records or bytes without a type.
+        If `y` holds one class, more than two, continuous values, or records, durations or extended doubles.
     """
-    if y.dtype.kind == "V":
-        raise ValueError(f"{name} holds labels of the type {str(y.dtype)[:60]}: make them numbers or text.")
+    if y.dtype.kind in "Vm" or y.dtype.char == "g":
+        raise ValueError(f"{name} holds labels of the type {str(y.dtype)[:60]}: make them integers, doubles or text.")
     if y.ndim != 1:
         y = column_or_1d(y, warn=True)
     if y.dtype.kind not in INTEGERS:

@@ -8,32 +8,30 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._text import ArgumentError
 from ..tables import Overrides, Reading
+from ..tables.cells import read_numbers, trim
 from ..tables.features import is_sparse
 from ..tables.kinds import Column
 from ..tables.reading import Tally, make_reading, merge_summaries, summarise_column
-from ..tables.summary import ColumnSummary
+from ..tables.summary import UNITS, ColumnSummary, find_type, native_numbers
 from ..tables.target_encoding import deal_folds
 from .labels import Labels
-from .problems import Problem, refuse_files, refuse_problems
-from .roles import (
-    Fault,
-    check_role,
-    check_width,
-    find_label_kind,
-    find_target,
-    listed,
-    read_labels,
-    read_texts,
-    read_weights,
-)
-from .source import BLOCK_BYTES, Block, Options, Source
+from .source import BLOCK_BYTES, EMPTY, Block, Options, Problem, Source, refuse_files, refuse_problems
+
+TARGETS = ("target", "label", "class", "y")
+TRUTH = ("true", "false")
+ROUNDED = 2.0**53  # from here on, doubles are not all integers, and two labels may become one
+# Fewer than in columns of features: "-" and "none" may be labels.
+GAPS = ("", "na", "n/a", "#n/a", "<na>", "nan", "null")
+
+Fault = tuple[int, str, int]  # the row of the first fault, what it is, and how many there are
 
 
 class TableBlock(NamedTuple):
@@ -98,7 +96,7 @@ class TableSource(Source):
         identifiers = [] if known is None else [c.name for c in known.columns if c.kind == "identifier"]
         for column in options.keep:
             if column not in names:
-                raise ValueError(f"{self.name} has no column {column!r} for keep=; {listed(names)}.")
+                raise ArgumentError("{} has no column {} for {keep=}; {}.", self.name, repr(column), listed(names))
         self.kept = list(dict.fromkeys([*(name for name in identifiers if name in names), *options.keep]))
         self._candidates = [name for name in names if name != target and name not in roles]
         if known is not None:
@@ -113,16 +111,19 @@ class TableSource(Source):
                 raise ValueError(f"{self.name} has no column {column.name!r}, which the model needs; {listed(names)}.")
 
     def _check_overrides(self, names: list[str], overrides: Overrides) -> None:
-        said: dict[str, str] = {}
+        named: dict[str, str] = {}
         for option in ("drop", "identifiers", "categorical", "numeric", "date"):
             for column in getattr(overrides, option):
                 if column not in names:
-                    raise ValueError(f"{self.name} has no column {column!r} for {option}=; {listed(names)}.")
+                    sentence = f"{{}} has no column {{}} for {{{option}=}}; {{}}."
+                    raise ArgumentError(sentence, self.name, repr(column), listed(names))
                 if column not in self._candidates:
-                    raise ValueError(f"{self.name}: the column {column!r} is no feature, so {option}= cannot name it.")
-                if column in said:
-                    raise ValueError(f"{self.name}: the column {column!r} is named by {said[column]}= and {option}=.")
-                said[column] = option
+                    sentence = f"{{}}: the column {{}} is not a feature, so {{{option}=}} cannot name it."
+                    raise ArgumentError(sentence, self.name, repr(column))
+                if column in named:
+                    sentence = f"{{}}: the column {{}} is named by {{{named[column]}=}} and {{{option}=}}."
+                    raise ArgumentError(sentence, self.name, repr(column))
+                named[column] = option
 
     def follow(self, first: TableSource) -> None:
         """Take the columns of the first of several tables."""
@@ -208,7 +209,7 @@ class TableSource(Source):
         kind = {"boolean": f"one of {tally.column.reason}"}.get(tally.column.kind, f"a {tally.column.kind}")
         advice = "correct it"
         if self.reading is None:  # it is being learnt
-            advice += ", name it in na_values=, or the column in categorical= or drop="
+            advice += ", call it a missing value, or read the column as categories or drop it"
         if tally.shown.lower().lstrip("+-") in ("inf", "infinity"):
             return tally.first, f"{tally.shown} is not a finite number: {advice}", tally.n_faults
         return tally.first, f"found the text {tally.shown!r} where {kind} is expected: {advice}", tally.n_faults
@@ -331,9 +332,10 @@ def _count_labels(name: str, sources: Sequence[TableSource], reading: Reading, p
     for source in sources:
         if source.target is None:
             column = encoded.columns[0]
-            raise ValueError(
-                f"{source.name}, column {column.name!r}: {column.reason}, for which labels are needed: name the target "
-                "with target=, or leave the column out with drop=."
+            raise ArgumentError(
+                "{}, column {}: {}, for which labels are needed: name the target with {target=}, or leave the column "
+                "out with {drop=}.",
+                *(source.name, repr(column.name), column.reason),
             )
         for part in source._read([*(column.name for column in encoded.columns), *source._roles], BLOCK_BYTES, 0):
             codes, _, values, _ = source._convert(part, encoded)
@@ -370,3 +372,148 @@ def require_pyarrow(what: str) -> None:
         import pyarrow  # noqa: F401
     except ImportError:
         raise ImportError(f"{what} files are read with pyarrow: pip install 'aucmax[data]'.") from None
+
+
+# The columns of a table that are not features: labels, weights and groups.
+
+
+def check_role(
+    name: str, column: str, role: str, columns: Collection[str], roles: Mapping[str, str], what: str = "column"
+) -> None:
+    """Raise a ValueError if there is no such column (or other `what`), or if it has another role already."""
+    if column not in columns:
+        raise ValueError(f"{name} has no {what} {column!r} to be the {role}; {listed(columns, what)}.")
+    if column in roles:
+        raise ValueError(f"{name}: the {what} {column!r} is {roles[column]}, so it cannot be the {role}.")
+
+
+def find_target(name: str, columns: list[str], roles: Mapping[str, str], options: Options) -> str | None:
+    """Return the column that `options` name or else the only one with the name of a target, if it has no other role."""
+    if options.target is not None:
+        if options.with_target:
+            check_role(name, options.target, "target", columns, roles)
+        return options.target if options.target in columns and options.target not in roles else None
+    found = [column for column in columns if column.lower() in TARGETS and column not in roles]
+    if len(found) == 1:
+        return found[0]
+    if options.with_target:
+        raise ArgumentError(
+            f"{{}}: {'several columns' if found else 'no column'} called {', '.join(TARGETS[:-1])} or {TARGETS[-1]}: "
+            "name the target with {target=}; {}.",
+            *(name, listed(columns)),
+        )
+    return None
+
+
+def listed(columns: Collection[str], what: str = "column") -> str:
+    """Return a list of the first columns for a message."""
+    first, rest = [" ".join(column.split()) for column in list(columns)[:10]], len(columns) - 10
+    return f"its {what}s are {', '.join(first) or 'none'}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def check_width(name: str, found: int, expected: int | None) -> None:
+    """Raise a ValueError if there are no features, or not as many as expected."""
+    if found == 0:
+        raise ValueError(f"{name} has no columns besides the target.")
+    if expected is not None and found != expected:
+        raise ValueError(f"{name} has {found} features, but {expected} are expected.")
+
+
+# Labels
+
+
+def find_gaps(text: Any) -> np.ndarray:
+    """Return which labels, weights or groups are missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    spelled = pc.is_in(pc.utf8_lower(text), value_set=pa.array(GAPS))
+    return pc.or_(pc.is_null(text), spelled).to_numpy(zero_copy_only=False)
+
+
+def find_label_kind(column: Any) -> str:
+    """Return what labels are: "number", "bool" or "text"."""
+    import pyarrow as pa
+
+    if find_type(column.type) == "number" or pa.types.is_duration(column.type):
+        return "number"
+    text = trim(column).unique()
+    present = text.filter(pa.array(~find_gaps(text)))
+    if not len(present):
+        return "number"
+    if not np.isnan(read_numbers(present, "1234.5")).any():
+        return "number"
+    return "bool" if {word.lower() for word in present.to_pylist()} <= set(TRUTH) else "text"
+
+
+def read_labels(column: Any, kind: str) -> tuple[np.ndarray, Fault | None]:
+    """Return labels as float64, bool or str, and the first fault among them; times are seconds."""
+    import pyarrow as pa
+
+    if pa.types.is_duration(column.type):
+        column = pa.array(native_numbers(column.cast(pa.int64())) / UNITS[column.type.unit], from_pandas=True)
+    if find_type(column.type) == "number":
+        if kind != "number":
+            return read_texts(column)
+        return _check(native_numbers(column), column, "label")
+    if kind == "text":
+        return read_texts(column)
+    text = trim(column)
+    if kind == "number":
+        return _check(np.where(find_gaps(text), np.nan, read_numbers(text, "1234.5")), column, "label")
+    words = np.array([str(word).lower() for word in text.to_pylist()])
+    values = np.select([words == word for word in TRUTH], [1.0, 0.0], np.nan)
+    _, fault = _check(values, column, "truth")
+    return values == 1.0, fault
+
+
+def read_texts(column: Any) -> tuple[np.ndarray, Fault | None]:
+    """Return a column as str, and the first empty cell."""
+    coded = trim(column).dictionary_encode(null_encoding="encode")  # one str for each text, not for each row
+    missing = find_gaps(coded.dictionary)
+    places = coded.indices.to_numpy()
+    values = np.array(coded.dictionary.to_pylist(), dtype=object)[places]
+    rows = np.flatnonzero(missing[places])
+    return values, (int(rows[0]), _describe(values[rows[0]], np.nan, "text"), len(rows)) if len(rows) else None
+
+
+def read_weights(column: Any) -> tuple[np.ndarray, Fault | None]:
+    """Return sample weights as float64, and the first that is not a number of 0 or more."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    if find_type(column.type) == "number":
+        return _check(native_numbers(column), column, "weight")
+    text = trim(column)
+    return _check(np.where(find_gaps(text), np.nan, read_numbers(text, "1234.5")), column, "weight")
+
+
+def _check(values: np.ndarray, cells: Any, what: str) -> tuple[np.ndarray, Fault | None]:
+    """Return values, and the first that is not finite, a negative weight, or a label that may be rounded."""
+    bad = ~np.isfinite(values)
+    if what == "weight":
+        bad |= values < 0
+    if what == "label":
+        bad |= np.abs(values) >= ROUNDED
+    if not bad.any():
+        return values, None
+    row = int(bad.argmax())
+    return values, (row, _describe(cells[row].as_py(), float(values[row]), what), int(bad.sum()))
+
+
+def _describe(cell: Any, value: float, what: str) -> str:
+    shown = "" if cell is None else str(cell).strip()
+    if value < 0 and what == "weight" and np.isfinite(value):
+        return f"{shown} is a negative weight: weights must be 0 or more"
+    if np.isfinite(value) and what == "label":
+        return f"the label {shown[:40]} is 2^53 or more, and would be rounded: make it text"
+    if shown == "":
+        return EMPTY
+    if shown.lower() in GAPS and shown.lower() != "nan":
+        return f"found {shown!r}, a missing value: fill it or drop the row"
+    if shown.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        return f"{shown} is not a finite number: fill it or drop the row"
+    if what == "truth":
+        return f"found {shown[:40]!r} where true or false is expected: correct it"
+    return f"found the text {shown[:40]!r} where a number is expected: correct it"

@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._text import ArgumentError
 from ..tables.cells import find_missing, read_numbers, spellings, trim
 from ..tables.reading import Reading, must_be_text
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
 from .lines import BOM, Chunk, Lines
-from .problems import NoRowsError
-from .source import Options
+from .source import NoRowsError, Options
 
 # Columns that hold numbers in this much text from the beginning are read as numbers.
 GUESS_BYTES = 1 << 20
@@ -94,7 +94,8 @@ class DelimitedSource(TableSource):
     def _check_header(self, chunk: Chunk) -> None:
         counted = [[str(k) for k in range(first, first + len(self._names))] for first in (0, 1)]
         if all(_is_number(name) for name in self._names) and self._names not in counted:
-            self._lines.refuse("found numbers instead of the names of the columns: say header=False.", chunk.start)
+            what = ArgumentError("found numbers instead of the names of the columns: say {header=False}.")
+            self._lines.refuse(what, chunk.start)
 
     def _guess_numbers(self) -> list[str]:
         """Return the columns that hold numbers in the first rows; digits with a leading zero may be codes."""
@@ -210,9 +211,9 @@ class DelimitedSource(TableSource):
         try:
             return chunk.text.decode(self._encoding)
         except UnicodeDecodeError as error:
-            what = "not UTF-8: save the file in that encoding, or say with encoding= which it has."
+            what = ArgumentError("not UTF-8: save the file in that encoding, or say with {encoding=} which it has.")
             if self._encoding != "utf-8":
-                what = f"not {self._encoding}: say with encoding= which encoding it has."
+                what = ArgumentError("not {}: say with {encoding=} which encoding it has.", self._encoding)
             self._lines.refuse(what, chunk.start, chunk.text[: error.start])
 
 

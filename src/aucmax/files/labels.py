@@ -6,13 +6,18 @@ first row of the file. Only the end of the file tells whether that first label i
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ..label_text import label_text, same_time, show_label
+from .._text import ArgumentError
 
+DATE = re.compile(
+    r"(-?[0-9]{1,20})(?:-([0-9]{2})(?:-([0-9]{2})"
+    r"(?:[ T]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,20}))?)?)?)?)?)?(?:Z|\+00:00)?"
+)
 REST = ("other", "rest")  # names of all other labels together; the second if the positive label is called "other"
 
 
@@ -36,13 +41,13 @@ class Classes(NamedTuple):
         positive = is_label(y, self.positive)
         if not self.rest:
             negative = is_label(y, self.negative)
-            told, classes = "is neither {} nor {}", (show_label(self.negative), show_label(self.positive))
+            text, classes = "is neither {} nor {}", (show_label(self.negative), show_label(self.positive))
             wrong = ~(positive | negative)
-            if not wrong.any():  # as doubles, two long numbers may be one
-                told, wrong = "may be {} or {}", positive & negative
+            if not wrong.any():  # two labels of a model may be one number
+                text, wrong = "may be {} or {}", positive & negative
             if wrong.any():
                 label = show_label(label_value(y[wrong.argmax()]))
-                raise ValueError(f"{name}: the label {label} {told.format(*classes)}, the classes of the model.")
+                raise ValueError(f"{name}: the label {label} {text.format(*classes)}, the classes of the model.")
         return positive
 
     def array(self) -> np.ndarray:
@@ -97,10 +102,10 @@ class Labels:
                 self.found.append(label_value(y[other.argmax()]))
             third = other & ~is_label(y, self.found[1])
             if third.any():
-                raise ValueError(
-                    f"{self.name}: the labels {self.found[0]!r}, {self.found[1]!r} and "
-                    f"{label_value(y[third.argmax()])!r} are more than two: name the positive one with positive=, "
-                    "and all others are negative."
+                raise ArgumentError(
+                    "{}: the labels {}, {} and {} are more than two: name the positive one with {positive=}, and all "
+                    "others are negative.",
+                    *(self.name, *map(repr, (*self.found, label_value(y[third.argmax()])))),
                 )
         return other
 
@@ -120,9 +125,8 @@ class Labels:
             named = [value for value in self.found if value not in others]
             if not named:
                 there = f"are {others[0]!r} and {others[1]!r}" if len(others) > 1 else f"is {others[0]!r}"
-                raise ValueError(
-                    f"{self.name}: no row has the label {self.positive!r} that positive= names; there {there}."
-                )
+                sentence = "{}: no row has the label {} that {positive=} names; there {}."
+                raise ArgumentError(sentence, self.name, repr(self.positive), there)
             if not others:
                 self._refuse_one_class()
             if len(others) > 1:
@@ -144,11 +148,11 @@ def label_value(value: Any) -> Any:
 
 
 def is_label(y: np.ndarray, label: Any) -> np.ndarray:
-    """Return which entries of y are this label; the text of a number, truth value, date or time is equal to it."""
+    """Return which entries of y are this label; the text of a number, truth value or date is equal to it."""
     text = label_text(label)
-    if isinstance(label, (np.datetime64, np.timedelta64)):
+    if isinstance(label, np.datetime64):
         cells = y.tolist()
-        same = {cell: same_time(label_text(label_value(cell)), label) for cell in set(cells)}
+        same = {cell: same_date(label_text(label_value(cell)), label) for cell in set(cells)}
         return np.array([same[cell] for cell in cells], dtype=bool)
     if y.dtype == bool:
         truth = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(text.lower())
@@ -170,3 +174,49 @@ def _numbers(label: Any, text: str) -> list[float]:
 def _few(y: np.ndarray) -> np.ndarray:
     """Return the first label, and the first that differs from it if there is one."""
     return y[:1] if len(y) == 0 or (y == y[0]).all() else y[[0, int((y != y[0]).argmax())]]
+
+
+def label_text(label: Any) -> str:
+    """Return the text of a label: dates as in ISO 8601, numbers with as few digits as they need.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax.files.labels import label_text
+    >>> label_text(np.datetime64("2021-01-01", "ns")), label_text(np.float16(0.1))
+    ('2021-01-01', '0.1')
+    """
+    if isinstance(label, np.datetime64):
+        date, _, time = str(label).partition("T")
+        time = time.rstrip("0").rstrip(".") if "." in time else time
+        return date if not time.strip("0:") else f"{date}T{time}"
+    return label.decode(errors="backslashreplace") if isinstance(label, bytes) else str(label)
+
+
+def show_label(label: Any) -> str:
+    """Return a label for a message: a number, or all else in quotes."""
+    text = label_text(label)
+    return text if isinstance(label, (bool, int, float, np.number, np.bool_)) else repr(text)
+
+
+def same_date(text: str, label: np.datetime64) -> bool:
+    """Return whether the text of a cell is a date, in any of its spellings, with any number of zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax.files.labels import same_date
+    >>> same_date("2021-01-01 00:00:00.000", np.datetime64("2021-01-01")), same_date("1", np.datetime64("2021-01-01"))
+    (True, False)
+    """
+    own = label_text(label)
+    return text == own or (_read_date(own) is not None and _read_date(text) == _read_date(own))
+
+
+def _read_date(text: str) -> tuple[Any, ...] | None:
+    """Return the parts of a date; the default is the first day of the year, and midnight."""
+    found = DATE.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day, *clock, fraction = found.groups()
+    return int(year), month or "01", day or "01", *(part or "00" for part in clock), (fraction or "").rstrip("0")

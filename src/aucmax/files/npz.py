@@ -14,9 +14,8 @@ from numpy.lib import format as npy
 from scipy import sparse
 
 from ..csr_indices import check_csr
-from .paths import File, is_of_the_disk
-from .roles import ROUNDED, check_role, check_width, listed
-from .source import BLOCK_BYTES, Block, Options, Source
+from .columns import ROUNDED, check_role, check_width, listed
+from .source import BLOCK_BYTES, Block, File, Options, Source, is_of_the_disk
 
 NAMES = (("X", "y"), ("X_train", "y_train"))
 CSR_NAMES = ("data", "indices", "indptr", "shape")
@@ -159,7 +158,7 @@ class DenseRows:
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         self.shape, in_columns, self.dtype = read_header(self._stream)
         if min(self.shape, default=0) < 0:
-            raise ValueError(f"{self.shape} is no shape of an array")
+            raise ValueError(f"{self.shape} is not the shape of an array")
         self.width = math.prod(self.shape[1:])
         self.row_bytes = max(1, self.width) * max(8, self.dtype.itemsize)
         self._first_byte = self._stream.tell()

@@ -9,9 +9,7 @@ from typing import Any
 from ..tables.cells import trim
 from ..tables.summary import find_type
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
-from .paths import File, is_of_the_disk
-from .problems import NoRowsError
-from .source import Options
+from .source import File, NoRowsError, Options, is_of_the_disk
 
 SMALL = 1 << 16  # bytes of a file that one thread reads as soon as several
 

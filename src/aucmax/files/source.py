@@ -1,21 +1,35 @@
-"""What every file of rows offers: its rows by blocks or at once, and an estimate of the memory that they take."""
+"""What all readers share: files that can be opened again, what is wrong with their cells, and the rows that they give.
+
+A `File` is one on disk, or a temporary copy of standard input or of a pipe. A `Source` gives its rows by blocks or at
+once, and estimates the memory that they take. `FileProblems` says all at once what is wrong with the cells of a file,
+each with its column, place and number of cells.
+"""
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import io
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import threading
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
 import numpy as np
 from scipy import sparse
 
-from ..tables.kinds import NOTHING_SAID, Overrides
+from ..tables.kinds import NO_OVERRIDES, Overrides
 from ..tables.reading import Reading, Tally
-from .paths import File
 
+EMPTY = "the cell is empty: fill it or drop the row"
 # The system maps the memory of larger blocks anew each time: at 64 MiB, LIBSVM text is read at half the speed.
 BLOCK_BYTES = 8 << 20
 
@@ -67,7 +81,7 @@ class Options(NamedTuple):
     zero_based: bool = False
     n_features: int | None = None
     reading: Reading | None = None
-    overrides: Overrides = NOTHING_SAID
+    overrides: Overrides = NO_OVERRIDES
     with_target: bool | None = None
     keep: tuple[str, ...] = ()
     output: str = "features"
@@ -174,7 +188,7 @@ class Source(ABC):
 
     def codes(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the codes of all rows of a table, and the folds of target encoding."""
-        raise NotImplementedError(f"{self.name} is no table.")
+        raise NotImplementedError(f"{self.name} is not a table.")
 
     def memory(self) -> int:
         """Return an upper estimate of the bytes that `read` takes at its peak, from the first rows and the size."""
@@ -203,3 +217,169 @@ def stack(parts: list[Any]) -> Any:
     X = sparse.csr_array(sparse.vstack(parts, format="csr"))
     X.has_canonical_format = True
     return X
+
+
+def is_of_the_disk(error: Exception) -> bool:
+    """Return whether the disk caused an error, not the content of a file, which can only cause invalid seeks."""
+    return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
+
+
+class File(NamedTuple):
+    """A file of bytes.
+
+    Attributes
+    ----------
+    name : str
+        The name for messages.
+    size : int
+        Number of bytes.
+    open : callable
+        Opens the file at its beginning, any number of times.
+    """
+
+    name: str
+    size: int
+    open: Callable[[], BinaryIO]
+
+
+def find_file(path: str | os.PathLike[str]) -> File:
+    """Return the file at `path`, where "-" is standard input; raise an OSError if it cannot be read."""
+    name = os.fspath(path)
+    if name == "-":
+        if sys.stdin is None:
+            raise ValueError("standard input is closed.")
+        return spool(sys.stdin.buffer, "standard input")
+    if os.path.isdir(name):  # Windows would say that permission is denied
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    with open(name, "rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISFIFO(status.st_mode):
+            return spool(file, name)
+    return File(name, status.st_size, lambda: open(name, "rb"))
+
+
+def spool(stream: BinaryIO, name: str) -> File:
+    """Copy a stream that can be read only once to a temporary file, which is removed when nothing refers to it."""
+    copy = tempfile.TemporaryFile()  # noqa: SIM115
+    try:
+        shutil.copyfileobj(stream, copy)
+        copy.flush()
+    except OSError as error:
+        where = f"{tempfile.gettempdir()} (where {name} is copied; TMPDIR names another folder)"
+        raise OSError(error.errno, error.strerror, where) from error
+    lock = threading.Lock()
+
+    def open_copy() -> BinaryIO:
+        return cast(BinaryIO, io.BufferedReader(_View(copy, lock)))
+
+    weakref.finalize(open_copy, copy.close)
+    return File(name, copy.tell(), open_copy)
+
+
+class _View(io.RawIOBase):
+    """One reader of a file that several readers share; each has its own position."""
+
+    def __init__(self, file: Any, lock: threading.Lock) -> None:
+        self._file, self._lock, self._position = file, lock, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        with self._lock:
+            origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._file.seek(0, os.SEEK_END)}[whence]
+        self._position = max(0, origin + offset)
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        with self._lock:
+            self._file.seek(self._position)
+            n_read = int(self._file.readinto(buffer))
+        self._position += n_read
+        return n_read
+
+
+class Problem(NamedTuple):
+    """Cells of a column that cannot be used.
+
+    Attributes
+    ----------
+    place : str
+        The line or row of the first.
+    what : str
+        What it is, and what to do.
+    n_cells : int
+        How many there are.
+    """
+
+    place: str
+    what: str
+    n_cells: int
+
+    def merge(self, later: Problem) -> Problem:
+        """Return this problem with the cells of later rows."""
+        return self._replace(n_cells=self.n_cells + later.n_cells)
+
+
+class NoRowsError(ValueError):
+    """A table has columns but no rows.
+
+    Parameters
+    ----------
+    message : str
+        What is said if it is the only table.
+    name : str
+        The file.
+    columns : list of str
+        The names of its columns.
+    """
+
+    def __init__(self, message: str, name: str, columns: list[str]) -> None:
+        super().__init__(message)
+        self.name, self.columns = name, columns
+
+
+class FileProblems(ValueError):
+    """An error about cells of a file, or of several; `lines` has one line for each column of a file.
+
+    Attributes
+    ----------
+    name : str
+        What messages call the file, or all files.
+    where : str
+        How many columns, and of how many files if there are several.
+    lines : list of str
+        The problems.
+    """
+
+    def __init__(self, name: str, lines: list[str], n_files: int = 1) -> None:
+        self.lines, self.name = lines, name
+        self.where = f"{len(lines)} columns" + (f" of {n_files} files" if n_files > 1 else "")
+        what = f", {lines[0]}" if len(lines) == 1 else f" has problems in {self.where}: {'; '.join(lines)}"
+        super().__init__(f"{name}{what}.")
+
+
+def refuse_problems(name: str, problems: Mapping[str, Problem]) -> NoReturn:
+    """Raise a FileProblems error about columns of a file."""
+    raise FileProblems(name, list_problems(problems))
+
+
+def refuse_files(name: str, problems: Mapping[str, Mapping[str, Problem]]) -> None:
+    """Raise a FileProblems error about columns of all files that have problems, if any has."""
+    if len(problems) == 1:
+        refuse_problems(*next(iter(problems.items())))
+    lines = [f"{file}, {line}" for file, each in problems.items() for line in list_problems(each)]
+    if lines:
+        raise FileProblems(name, lines, len(problems))
+
+
+def list_problems(problems: Mapping[str, Problem]) -> list[str]:
+    """Return a line for each column."""
+    lines = []
+    for column, (place, what, n_cells) in problems.items():
+        more = f" ({n_cells:,} such cells in all)" if n_cells > 1 else ""
+        lines.append(f"{place}, column {column!r}: {what}{more}")
+    return lines

@@ -60,7 +60,7 @@ class ActivePairs:
 
     def _sorted(self, side: Any) -> Any:
         members = self.xp.nonzero(side)[0]
-        return self.xp.take(members, self.xp.argsort(self.xp.take(self.x, members)))
+        return self.xp.take(members, self.xp.argsort(self.xp.take(self.x, members), stable=True))
 
     def sums_of(self, v: Any) -> Any:
         """Return for each row the sum of c v over the rows that it forms active pairs with; of c if v is None."""

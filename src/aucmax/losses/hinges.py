@@ -179,7 +179,7 @@ class Knots(NamedTuple):
     def of(cls, space: ScoreSpace, scores: Vector, margin: float) -> Knots:
         """Gather the x of the rare rows and sort them."""
         rare_positive = bool(space.counts[1] <= space.counts[0])
-        n_bytes, advice = BYTES_PER_KNOT * float(min(space.counts)), "use loss='logistic' or loss='squared'"
+        n_bytes, advice = BYTES_PER_KNOT * float(min(space.counts)), "use {loss='logistic'} or {loss='squared'}"
         space.check_memory(f"A hinge on {min(space.counts):,} rows of the rarer class", n_bytes, advice)
 
         def rare(targets: Targets, s: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..printable import printable
+from .._text import printable
 from .model_file import read_values, versions, write_values
 
 # What a command says of its rows; numbers that tell a user nothing.

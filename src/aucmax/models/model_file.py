@@ -28,8 +28,8 @@ from importlib.metadata import version
 from typing import Any, BinaryIO, NamedTuple
 
 from .. import __version__
+from .._text import printable
 from ..files.atomic_write import write_atomically as write_atomically
-from ..printable import printable
 from .encoding import decode, encode
 from .tensor_file import tensor_bytes
 

@@ -31,19 +31,18 @@ def anything(value: Any, where: str, sizes: Sizes) -> None:
     """Check nothing."""
 
 
-LABELS = "bifeUOMm"  # the kinds of arrays that hold labels
+LABELS = "bifeUOM"  # the kinds of arrays that hold labels
 
 
 def classes(value: Any, where: str, sizes: Sizes) -> None:
     """Check two different labels."""
-    is_long = isinstance(value, np.ndarray) and value.dtype == np.longdouble
-    if not is_long and not (isinstance(value, np.ndarray) and is_of_kind(value, LABELS)):
-        refuse(where, value, "an array of two numbers, truth values, texts, dates or times")
-    array(LABELS, 2)(value.astype(float) if is_long else value, where, sizes)
-    if value.dtype.kind in "Mm" and np.isnat(value).any():
-        raise ValueError(f"{where} holds a date or time that is missing")
-    if value.dtype.kind in "Mm" and np.datetime_data(value.dtype)[0] == "generic":
-        raise ValueError(f"{where} holds dates or times without a unit")
+    if not isinstance(value, np.ndarray) or not is_of_kind(value, LABELS):
+        refuse(where, value, "an array of two numbers, truth values, texts or dates")
+    array(LABELS, 2)(value, where, sizes)
+    if value.dtype.kind == "M" and np.isnat(value).any():
+        raise ValueError(f"{where} holds a date that is missing")
+    if value.dtype.kind == "M" and np.datetime_data(value.dtype)[0] == "generic":
+        raise ValueError(f"{where} holds dates without a unit")
     if value[0] == value[1]:
         raise ValueError(f"{where} holds the same label twice")
 

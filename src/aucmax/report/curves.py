@@ -11,10 +11,9 @@ from ..additive.curves import WIDE, Curve, curve_of, most_varied
 from ..additive.importance import auc_lost_without
 from ..additive.labels import column_name
 from ..additive.scorecard import Entry, Scorecard
-from .curves_display import paint_curve
-from .display import Key
+from .displays.base import Key, shorten
+from .displays.curves import paint_curve
 from .figures import COLOURS, Drawing, draw_svg
-from .texts import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .blend_displays import BlendDisplay, CandidatesDisplay
-from .display import Key
+from .displays.base import Key, shorten
+from .displays.blend import BlendDisplay, CandidatesDisplay
+from .displays.importance import ImportanceDisplay
+from .displays.path import PathDisplay
+from .displays.roc import ROCDisplay
+from .displays.scores import ScoresDisplay
+from .displays.weights import WeightsDisplay
 from .evaluation import Evaluation
-from .importance_display import ImportanceDisplay
-from .path_display import PathDisplay
-from .roc_display import ROCDisplay
-from .scores_display import ScoresDisplay
-from .texts import shorten
-from .weights_display import WeightsDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

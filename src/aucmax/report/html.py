@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..files.atomic_write import write_atomically
+from .displays.base import number_text, shorten
 from .evaluation import Evaluation
 from .figures import (
     Drawing,
@@ -25,7 +26,6 @@ from .figures import (
     draw_roc,
     draw_weights,
 )
-from .texts import number_text, shorten
 
 if TYPE_CHECKING:
     import os

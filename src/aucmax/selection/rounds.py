@@ -122,7 +122,7 @@ def check_folds(counts: Sequence[int], n_folds: int) -> int:
         )
     if min(counts) < n_folds:
         warnings.warn(
-            f"The rarer class has only {min(counts)} rows, fewer than cv={n_folds}: {min(counts)} folds are used.",
+            f"The rarer class has only {min(counts)} rows: {min(counts)} folds are used instead of {n_folds}.",
             UserWarning,
             stacklevel=5,
         )

@@ -43,7 +43,7 @@ class Overrides(NamedTuple):
     thousands: str | None = None
 
 
-NOTHING_SAID = Overrides()
+NO_OVERRIDES = Overrides()
 
 
 class Part(NamedTuple):
@@ -111,7 +111,7 @@ def is_named_identifier(name: str) -> bool:
     return IDENTIFIER.search(name) is not None or ROW_NUMBER.match(name) is not None
 
 
-def decide(name: str, summary: ColumnSummary, overrides: Overrides = NOTHING_SAID) -> Column:
+def decide(name: str, summary: ColumnSummary, overrides: Overrides = NO_OVERRIDES) -> Column:
     """Return how a column is read.
 
     Parameters

@@ -56,9 +56,7 @@ LABELS = {
     "days": np.array(["2020-01-01", "2021-01-01"], "M8[D]"),
     "nanoseconds": np.array(["2020-01-01", "2021-01-01"], "M8[ns]"),
     "years": np.array(["2020", "2021"], "M8[Y]"),
-    "times": np.array([0, 90], "m8[s]"),
     "half floats": np.array([0, 1], np.float16),
-    "long doubles": np.array([0, 1], np.longdouble),
     "truth values": np.array([False, True]),
     "text": np.array(["no", "yes"], object),
 }

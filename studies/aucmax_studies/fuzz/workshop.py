@@ -18,7 +18,7 @@ import numpy as np
 
 from aucmax import ALGORITHMS
 from aucmax.cli.app import ENDING
-from aucmax.cli.fit_file import can_read_blocks
+from aucmax.cli.fit import can_read_blocks
 
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1  # of Linux: without it, modes of folders hold for root, too
 # A script that saves a model again and again. SIGINT waits for what is imported, which would make another error of it.

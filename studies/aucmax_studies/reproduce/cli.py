@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from aucmax.cli.console import Console, make_table
-from aucmax.cli.errors import name_flags
 from aucmax.cli.options import DATA, MODEL, OUTPUT, Debug, Jobs, Json, Quiet
 
 
@@ -22,7 +21,6 @@ FIGURES = ("published", "measured", *VERDICTS, "agree", "by substitution")
 
 
 def reproduce(
-    context: typer.Context,
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -116,7 +114,7 @@ def reproduce(
             download=download,
             n_jobs=n_jobs,
             on_progress=bar.update,
-            on_note=lambda text: console.note(name_flags(text, context.command)),
+            on_note=console.note,
         )
     note = "A quick run: rows, runs and candidates were capped, so these figures are not to be compared."
     console.result(

@@ -24,7 +24,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from aucmax import OPAUC, SOLAM, AUCClassifier, open_rows
-from aucmax.cli.fit_file import FIT_SHARE
+from aucmax.cli.fit import FIT_SHARE
 from aucmax.data.file import INTERPRETER
 from aucmax.files import open_source
 

@@ -5,10 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
+from ...compare.comparison import compare as compare_methods
+from ...compare.comparison import win_tie_loss
+from ...compare.methods import find_method
+from ...files import find_formats, open_source
+from ...report.html import write_report
 from .. import options
+from ..checks import check_inputs, check_outputs, check_used
 from ..console import Console, make_table, on_block, on_fit
 from ..display import comparison_report, show_comparison, wrote
-from ..outputs import check_inputs, check_outputs
+from ..score import find_classes, naming, read_rows
+from ..table_model import for_table, list_encoded
 
 DEFAULT_METHODS = "AUCClassifier, LogisticRegression, LinearSVC, RidgeClassifier, GaussianAUC"
 
@@ -77,15 +84,6 @@ def compare(
     """Compare methods as the papers do: repeated stratified folds, each method tuned on the training part, t-tests."""
     console = Console(quiet, as_json)
     check_inputs(data)
-    from ...compare.comparison import compare as compare_methods
-    from ...compare.comparison import win_tie_loss
-    from ...compare.methods import find_method
-    from ...files import find_formats, open_source
-    from ...report.html import write_report
-    from ..additive_options import for_table
-    from ..read_file import find_classes, naming, read_rows
-    from ..table_model import list_encoded
-    from ..unused_options import check_used
 
     chosen = [find_method(name) for name in split_names(methods)]
     found = []
@@ -96,17 +94,19 @@ def compare(
         "encoding": encoding,
         "zero_based": zero_based,
     }
-    said = options.said_of_columns(context)
+    overrides = options.column_overrides(context)
     check_used(context, [each for path in data for each in find_formats(path, format)])  # before a pass over tables
-    sources = [open_source(path, target=target, positive=positive, with_target=True, **said, **layout) for path in data]
-    check_used(context, [source.format for source in sources])  # again: that of standard input is known only now
+    sources = [
+        open_source(path, target=target, positive=positive, with_target=True, **overrides, **layout) for path in data
+    ]
+    check_used(context, [source.format for source in sources])  # again: the format of standard input is known only now
     check_outputs({"--report": report}, force, data)
     for path, source in zip(data, sources, strict=True):
         if encoded := list_encoded(source.reading):
             console.note(
                 f"{source.name}: {', '.join(encoded)} left out, since rates of levels would tell labels of test rows"
             )
-            fewer = {**said, "drop": [*said["drop"], *encoded]}
+            fewer = {**overrides, "drop": [*overrides["drop"], *encoded]}
             source = open_source(path, target=target, with_target=True, **fewer, **layout)
         coded, fitted = None, chosen
         if source.reading is not None and any(method.takes_codes for method in chosen):

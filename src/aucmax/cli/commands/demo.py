@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
 
+from ...classifier import AUCClassifier
+from ...compare.comparison import Comparison, SplitResult, compare
+from ...files.labels import Classes
+from ...models.model_file import ModelFile, versions
+from ...report.evaluation import Evaluation, evaluate
+from ...report.html import write_report
+from ..checks import check_outputs
 from ..console import Console, on_fit
 from ..display import fit_report, headline, show_comparison, show_evaluation, wrote
 from ..options import OUTPUT, Debug, Force, Jobs, Json, Quiet
-from ..outputs import check_outputs
-
-if TYPE_CHECKING:
-    from ...compare.comparison import Comparison, SplitResult
-    from ...models.model_file import ModelFile
-    from ...report.evaluation import Evaluation
 
 METHODS = (
     "AUCClassifier",
@@ -42,7 +45,6 @@ def demo(
 ) -> None:
     """Find the eights among scanned digits, compare with scikit-learn's classifiers, and write a report."""
     check_outputs({"--output": output}, force, [])
-    from ...report.html import write_report
 
     console = Console(quiet, as_json)
     with console.progress() as bar:
@@ -74,15 +76,6 @@ def find_eights(
     comparison : Comparison
         The comparison with scikit-learn's linear classifiers, each tuned, on standardised columns.
     """
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
-
-    from ...classifier import AUCClassifier
-    from ...compare.comparison import compare
-    from ...files.labels import Classes
-    from ...models.model_file import ModelFile, versions
-    from ...report.evaluation import evaluate
-
     digits = load_digits(as_frame=False)
     y = digits.target == 8
     X_train, X_test, y_train, y_test = train_test_split(digits.data, y, test_size=0.5, stratify=y, random_state=0)

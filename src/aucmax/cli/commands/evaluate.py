@@ -4,8 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
+from ...files import describe_paths
+from ...report.html import write_report
+from ..checks import check_inputs, check_outputs
 from ..console import Console
 from ..display import fit_report, show_evaluation, wrote
+from ..model_notes import read_model_file
 from ..options import (
     Data,
     Debug,
@@ -21,7 +25,7 @@ from ..options import (
     TextEncoding,
     ZeroBased,
 )
-from ..outputs import check_inputs, check_outputs
+from ..score import evaluate_file, open_rows
 
 
 def evaluate(
@@ -46,10 +50,6 @@ def evaluate(
     """Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold."""
     console = Console(quiet, as_json)
     check_inputs([model, *data])
-    from ...files import describe_paths
-    from ...report.html import write_report
-    from ..model_notes import read_model_file
-    from ..score_file import evaluate_file, open_rows
 
     file = read_model_file(model)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}

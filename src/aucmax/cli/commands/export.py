@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from ...files import Source
+from ...models.model_file import ModelFile
+from ...models.onnx_export import export_onnx, measure_difference
+from ...table_encoder import finish
+from ..checks import check_inputs, check_outputs
 from ..console import Console
+from ..model_notes import read_model_file
 from ..options import Debug, Force, ModelPath, Quiet
-from ..outputs import check_inputs, check_outputs
-
-if TYPE_CHECKING:
-    from ...files import Source
-    from ...models.model_file import ModelFile
+from ..score import naming, open_rows, without_names
+from ..table_model import split_model
 
 
 def export(
@@ -21,7 +24,7 @@ def export(
     onnx: Annotated[Path, typer.Option(metavar="FILE", help="The ONNX file to write.")],
     check: Annotated[
         list[str] | None,
-        typer.Option(metavar="DATA", help="Rows to tell on how far scores of ONNX are from ours."),
+        typer.Option(metavar="DATA", help="Rows on which to compare the ONNX scores with ours."),
     ] = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -30,9 +33,6 @@ def export(
     """Write a model in another format."""
     console, rows = Console(quiet), check or []
     check_inputs([model, *rows])
-    from ...onnx_export import export_onnx
-    from ..model_notes import read_model_file
-    from ..score_file import open_rows
 
     file = read_model_file(model)
     source = open_rows(console, file, rows, with_target=False) if rows else None
@@ -40,17 +40,11 @@ def export(
     export_onnx(file.model, onnx)
     console.note(f"wrote {onnx}")
     if source is not None:
-        console.note(tell_difference(file, onnx, source))
+        console.note(describe_difference(file, onnx, source))
 
 
-def tell_difference(file: ModelFile, onnx: Path, source: Source) -> str:
-    """Return a sentence on how far the scores of an ONNX file are from those of the model, on the rows of a file."""
-    from ...onnx_scores import measure_difference
-    from ...table_encoder import finish
-    from ..read_file import naming
-    from ..score_file import without_names
-    from ..table_model import split_model
-
+def describe_difference(file: ModelFile, onnx: Path, source: Source) -> str:
+    """Return a sentence about the largest difference between ONNX scores and ours on the rows of a file."""
     encoder, inner = split_model(file.model)
     with without_names(), naming(source):
         rows = source.read().features if encoder is None else source.codes()[0]

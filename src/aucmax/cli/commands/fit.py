@@ -9,13 +9,29 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ...files import describe_paths, find_formats, open_source
 from ...losses import FITTED
+from ...models.model_file import save_model
+from ...report.html import write_report
 from .. import options
-from ..byte_sizes import format_bytes, parse_bytes
-from ..completion import algorithm_names
-from ..console import Console, FitProgress, on_block
+from ..checks import after_writing, check_inputs, check_outputs, check_used
+from ..console import Console, FitProgress, format_bytes, on_block
 from ..display import describe_fit, fit_report, headline, summarise
-from ..outputs import after_writing, check_inputs, check_outputs
+from ..fit import (
+    BlockReading,
+    check_blocks,
+    connect,
+    default_memory,
+    fit_by_blocks,
+    fit_in_memory,
+    fit_on_cluster,
+    make_estimator,
+    must_read_by_blocks,
+    open_blocks,
+)
+from ..options import algorithm_names, parse_bytes, parse_pairs, parse_shapes
+from ..score import evaluate_file, evaluate_scores, open_rows
+from ..table_model import name_columns, output_of
 
 if TYPE_CHECKING:
     from ...files import Source
@@ -198,23 +214,6 @@ def fit(
     console = Console(quiet, as_json)
     resumed = checkpoint is not None and checkpoint.exists()
     check_inputs([*train, *(test or [])])
-    from ...files import describe_paths, find_formats, open_source
-    from ...models.model_file import save_model
-    from ...report.html import write_report
-    from ..additive_options import name_columns, parse_pairs, parse_shapes
-    from ..fit_file import (
-        BlockReading,
-        check_blocks,
-        default_memory,
-        fit_by_blocks,
-        fit_in_memory,
-        make_estimator,
-        must_read_by_blocks,
-        open_blocks,
-    )
-    from ..score_file import evaluate_file, evaluate_scores, open_rows
-    from ..table_model import output_of
-    from ..unused_options import check_used
 
     if checkpoint is not None and train == ["-"]:
         raise ValueError("--checkpoint needs a file that can be read again, not standard input.")
@@ -230,7 +229,7 @@ def fit(
     )
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "positive": positive}
-    said = options.said_of_columns(context)
+    overrides = options.column_overrides(context)
     make = partial(
         make_estimator,
         algorithm,
@@ -249,7 +248,7 @@ def fit(
     formats = [*find_formats(train, format), *(find_formats(test) if test else [])]
     check_used(context, formats, make(by_blocks=False))  # before a pass over a table
     rows_as = output_of(algorithm)
-    source = open_source(train, format=format, with_target=True, output=rows_as, **columns, **said, **layout)
+    source = open_source(train, format=format, with_target=True, output=rows_as, **columns, **overrides, **layout)
     formats = [source.format]
     if test:  # its faults are better found before a long fit than after it
         known: dict[str, Any] = {"reading": source.reading, "target": source.target, "output": rows_as}
@@ -265,13 +264,11 @@ def fit(
     begun, rows = time.perf_counter(), None
     with console.progress() as bar:
         if cluster is not None:
-            from ..fit_cluster import connect, fit_on_cluster
-
             with connect(cluster) as n_workers:
                 console.note(f"{source.name}: {format_bytes(source.size)}, read by {n_workers} workers")
                 trained = fit_on_cluster(estimator, source, positive, how.memory)
         elif by_blocks:
-            command = {**layout, **said, "output": output, "report": report}
+            command = {**layout, **overrides, "output": output, "report": report}
             rows = open_blocks(estimator, source, positive, how, on_block(bar, source), command)
             console.note(describe_reading(source, estimator, resumed))
             trained = fit_by_blocks(estimator, rows)

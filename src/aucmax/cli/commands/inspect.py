@@ -5,10 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
+from ...files import describe_paths, find_formats, open_source
+from ...models.model_file import is_model
 from .. import options
-from ..byte_sizes import format_bytes
-from ..console import Console, make_table
+from ..checks import check_used
+from ..console import Console, format_bytes, make_table
 from ..display import describe_model, largest_weights, list_curves, list_entries, show_blend, show_curves, show_table
+from ..model_notes import read_model_file
+from ..table_model import describe_columns, split_model
 
 
 def inspect(
@@ -39,25 +43,19 @@ def inspect(
     debug: options.Debug = False,
 ) -> None:
     """Show what a model file holds, or how the columns of a table are read."""
-    from ...models.model_file import is_model
-    from ..unused_options import check_used
-
     models = [path for path in map(Path, paths) if path.exists() and is_model(path)]  # a pattern does not exist
     if models and len(paths) > 1:
         raise ValueError(f"{models[0]} is a model, which is shown by itself: leave out the other files.")
     if models:
         check_used(context, ["model"])
         return inspect_model(models[0], top, as_json)
-    said = options.said_of_columns(context)
+    overrides = options.column_overrides(context)
     layout: dict[str, Any] = {"format": format, "header": header, "delimiter": delimiter, "encoding": encoding}
-    inspect_table(context, paths, as_json, target=target, **said, **layout)
+    inspect_table(context, paths, as_json, target=target, **overrides, **layout)
 
 
 def inspect_model(path: Path, top: int, as_json: bool) -> None:
     """Show what a model file holds."""
-    from ..model_notes import read_model_file
-    from ..table_model import split_model
-
     file, size = read_model_file(path), path.stat().st_size
     weights, curves = largest_weights(file, top), list_curves(file.model)
     about = describe_model(file)
@@ -77,19 +75,15 @@ def inspect_model(path: Path, top: int, as_json: bool) -> None:
 
 def inspect_table(context: typer.Context, paths: list[str], as_json: bool, **chosen: Any) -> None:
     """Show how the columns of a table are read."""
-    from ...files import describe_paths, find_formats, open_source
-    from ..table_model import describe_columns
-    from ..unused_options import check_used
-
     name = describe_paths(paths)
     formats = find_formats(paths, chosen["format"])
     if set(formats) & {"csv", "parquet"}:
         check_used(context, formats)  # before a pass over the table
-    required = True if chosen["target"] is not None else None  # a mistyped target is told
+    required = True if chosen["target"] is not None else None  # a mistyped target is an error
     source = open_source(paths, with_target=required, with_rates=False, **chosen)
     if source.reading is None:
         raise ValueError(f"{name} is {source.format}, which has no columns to show: inspect takes a model or a table.")
-    check_used(context, [source.format])  # again: that of standard input is known only now
+    check_used(context, [source.format])  # again: the format of standard input is known only now
     columns = describe_columns(source.reading)
     values = {"data": name, "target": source.target, "n_features": source.n_features, "table": columns}
     labels = "no target" if source.target is None else f"target {source.target}"

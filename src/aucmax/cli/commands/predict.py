@@ -7,12 +7,18 @@ import io
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ...printable import printable
+from ..._text import printable
+from ...files import Block, Source
+from ...files.atomic_write import write_atomically
+from ...files.labels import label_text
+from ...models.model_file import ModelFile
+from ..checks import check_inputs, check_outputs
 from ..console import Console, on_block
+from ..model_notes import read_model_file
 from ..options import (
     DATA,
     OUTPUT,
@@ -27,11 +33,8 @@ from ..options import (
     TextEncoding,
     ZeroBased,
 )
-from ..outputs import check_inputs, check_outputs
-
-if TYPE_CHECKING:
-    from ...files import Block, Source
-    from ...models.model_file import ModelFile
+from ..score import classes_of, naming, open_rows, without_names
+from ..table_model import UnseenValues, split_model
 
 
 def predict(
@@ -52,7 +55,7 @@ def predict(
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column of a table to write beside the scores.", rich_help_panel=OUTPUT),
+        typer.Option(metavar="COLUMN", help="A column of a table to write next to the scores.", rich_help_panel=OUTPUT),
     ] = None,
     header: Header = True,
     delimiter: Delimiter = None,
@@ -66,21 +69,17 @@ def predict(
     console = Console(quiet)
     output = None if output == Path("-") else output
     check_inputs([model, *data])
-    from ...files.atomic_write import write_atomically
-    from ..model_notes import read_model_file
-    from ..score_file import open_rows
-    from ..table_model import Surprises
 
     file = read_model_file(model)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     wanted: dict[str, Any] = {"format": format, "target": target, "with_target": False, "keep": keep or ()}
     source = open_rows(console, file, data, context=context, **wanted, **layout)
     check_outputs({"--output": output}, force, [model, *data])
-    surprises = Surprises()
+    unseen = UnseenValues()
     shown = output is None and sys.stdout.isatty()
 
     def on_rows(name: str, block: Block) -> None:
-        surprises.add(block.tallies)
+        unseen.add(block.tallies)
         update(name, block)
 
     with console.progress() as bar:
@@ -93,7 +92,7 @@ def predict(
             sys.stdout.buffer.flush()
         else:
             write_atomically(output, lambda out: out.writelines(lines))
-    for note in surprises.notes(source.name):
+    for note in unseen.notes(source.name):
         console.note(note)
 
 
@@ -101,11 +100,6 @@ def prediction_lines(
     file: ModelFile, source: Source, proba: bool, labels: bool, update: Callable[[str, Block], None]
 ) -> Iterator[str]:
     """Yield the lines of the output, those of one block at a time."""
-    from ...label_text import label_text
-    from ..read_file import naming
-    from ..score_file import classes_of, without_names
-    from ..table_model import split_model
-
     _, inner = split_model(file.model)
     names = [label_text(label) for label in inner.classes_]
     _, positive = classes_of(file).names

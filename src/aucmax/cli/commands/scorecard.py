@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from ...additive.labels import split_table
+from ...additive.scorecard import Entry, Scorecard
+from ...files.atomic_write import write_atomically
+from ..checks import check_inputs, check_outputs
 from ..console import Console, make_table
 from ..display import wrote
+from ..model_notes import read_model_file
 from ..options import DATA, OUTPUT, Debug, Force, Json, ModelPath
-from ..outputs import check_inputs, check_outputs
-
-if TYPE_CHECKING:
-    from ...additive.scorecard import Entry
+from ..score import open_rows, read_labelled, without_names
+from ..table_model import is_additive
 
 
 def scorecard(
@@ -50,16 +53,10 @@ def scorecard(
 ) -> None:
     """Show an additive model as a scorecard, and write it as a table, as SQL or as Python."""
     check_inputs([model, *(test or [])])
-    from ...additive.labels import split_table
-    from ...additive.scorecard import Scorecard
-    from ...files.atomic_write import write_atomically
-    from ..model_notes import read_model_file
-    from ..score_file import open_rows, read_labelled, without_names
-    from ..table_model import is_additive
 
     console, file = Console(as_json=as_json), read_model_file(model)
     if not is_additive(file.model):
-        raise ValueError(f"{model} is no additive model: fit one with --algorithm AdditiveAUCClassifier.")
+        raise ValueError(f"{model} is not an additive model: fit one with --algorithm AdditiveAUCClassifier.")
     _, named = split_table(file.model)
     card = Scorecard(named, base_score, base_odds, points_to_double)
     writers = {".csv": card.to_csv, ".sql": card.to_sql, ".py": card.to_python}

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from aucmax.files import open_source
-from aucmax.files.quotes import Quotes, find_opening
+from aucmax.files.lines import Quotes, find_opening
 
 
 def is_open(text, delimiter=b","):

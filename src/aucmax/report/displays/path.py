@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .display import AREA_ALPHA, MARKS, Display, Key
+from .base import AREA_ALPHA, MARKS, Display, Key
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

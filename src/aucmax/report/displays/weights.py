@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from ..data.validation import check_indices
-from ..label_text import label_text
-from .display import POWERS, Display, Key
-from .texts import shorten
+from ...data.validation import check_indices
+from ...files.labels import label_text
+from .base import POWERS, Display, Key, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,7 +130,7 @@ def largest_weights(
 ) -> list[tuple[str, float]]:
     """Return the names of the columns with the largest weights, and these weights; those that are 0 are left out.
 
-    Where the standard deviations of the columns are known, each weight is multiplied by that of its column.
+    If the standard deviations of the columns are known, each weight is multiplied by the one of its column.
     """
     scaled = weights if spreads is None else weights * spreads
     chosen = [j for j in np.argsort(-np.abs(scaled), kind="stable")[:n_weights] if scaled[j]]

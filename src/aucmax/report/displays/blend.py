@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .display import MARKS, Display, Key
-from .path_display import scale_axis
-from .texts import number_text
+from .base import MARKS, Display, Key, number_text
+from .path import scale_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

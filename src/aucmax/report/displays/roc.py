@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from ..metrics import _check_labels, _check_scores
-from .display import AREA_ALPHA, PALETTE, Display, Key, scores_of
-from .evaluation import Evaluation, evaluate
+from ...metrics import _check_labels, _check_scores
+from ..evaluation import Evaluation, evaluate
+from .base import AREA_ALPHA, PALETTE, Display, Key, scores_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..additive.importance import auc_lost_without
-from ..additive.labels import column_name, split_table
-from .display import Display
-from .texts import shorten
+from ...additive.importance import auc_lost_without
+from ...additive.labels import column_name, split_table
+from .base import Display, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-import typer
 
 from aucmax import AUCClassifier, open_rows
-from aucmax.cli.app import app
-from aucmax.cli.unused_options import USES
+from aucmax.cli.app import list_commands, load_command
+from aucmax.cli.checks import USES
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +121,7 @@ def test_other_commands_refuse_them_too(run, refused, folder, tmp_path):
 
 
 def test_the_table_names_options():
-    commands = typer.main.get_command(app).commands.values()
-    assert set(USES) <= {parameter.name for command in commands for parameter in command.params}
+    assert set(USES) <= {parameter.name for name in list_commands() for parameter in load_command(name).params}
 
 
 def test_one_file_of_several_may_use_an_option(run, folder, tmp_path):

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..additive.curves import WIDE, Curve, curve_of, most_varied
-from ..additive.labels import column_name, split_table
-from .display import AREA_ALPHA, PALETTE
-from .texts import shorten
+from ...additive.curves import WIDE, Curve, curve_of, most_varied
+from ...additive.labels import column_name, split_table
+from .base import AREA_ALPHA, PALETTE, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

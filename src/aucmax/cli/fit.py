@@ -1,8 +1,10 @@
-"""From a file of labelled rows to a fitted model."""
+"""From a file of labelled rows to a fitted model, in memory, by blocks or on a Dask cluster."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +13,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
+from .._text import ArgumentError
+from ..compare.methods import find_method
 from ..data.file import INTERPRETER, FileRows, rows_of
 from ..data.machine_memory import usable_memory
 from ..estimators.base import LinearAUCClassifier
@@ -19,13 +23,13 @@ from ..files.labels import Classes
 from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
 from ..stochastic.epochs import OnlineClassifier, StochasticClassifier
-from .byte_sizes import format_bytes
-from .completion import FITTED
+from .console import format_bytes
 from .display import is_linear
-from .encoding_optimism import correct_held_out
-from .read_file import OnBlock, find_classes, ignore, naming, read_rows
-from .table_model import join_model
+from .options import FITTED
+from .score import OnBlock, find_classes, ignore, naming, read_rows
+from .table_model import correct_held_out, join_model
 
+SECONDS = 10  # to wait for a scheduler
 FIT_SHARE = 1.5  # memory that reading and fitting take together, as a multiple of what reading takes
 ROLES = {"weight": "sample_weight", "group": "groups"}  # columns of a file, and the arguments of `fit` that take them
 
@@ -93,13 +97,13 @@ def check_blocks(estimator: Any, called: str | None, source: Source, how: BlockR
         return
     others = "take AUCClassifier or an online algorithm"
     if on_cluster:
-        why = f"but with cluster= they are in several processes: {others}"
+        why = f"but with --cluster they are in several processes: {others}"
     elif how.checkpoint is not None:
-        why = f"but with checkpoint= they are read by blocks: leave it out, or {others}"
+        why = f"but with --checkpoint they are read by blocks: leave it out, or {others}"
     else:
-        allowed = "memory= is" if how.is_given else "by default a fit takes no more than"
+        allowed = "--memory is" if how.is_given else "by default a fit takes no more than"
         why = f"about {format_bytes(find_need(source, how))}, but {allowed} {format_bytes(how.memory)}: {others}, or "
-        why += "raise memory="
+        why += "raise --memory"
     raise ValueError(f"{source.name}: {called} needs all rows in memory, {why}.")
 
 
@@ -147,7 +151,7 @@ def check_columns(estimator: Any, source: Source) -> None:
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     for role, argument in ROLES.items():
         if getattr(source, role) is not None and not has_fit_parameter(last, argument):
-            raise ValueError(f"{type(last).__name__} cannot be fitted with {role}=: leave it out.")
+            raise ArgumentError(f"{type(last).__name__} cannot be fitted with {{{role}=}}: leave it out.")
 
 
 def fit_arguments(estimator: Any, rows: Block) -> dict[str, np.ndarray]:
@@ -245,21 +249,63 @@ def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **paramete
     **parameters
         The other parameters; None where the user gave none.
     """
-    from ..compare.methods import find_method
-
     estimator = find_method("AUCClassifier" if algorithm is None else algorithm).seeded(seed)
     inner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(inner, LinearAUCClassifier):
         fitted = ", ".join(FITTED)
-        raise ValueError(f"{algorithm} can be compared with, not fitted here: algorithm= takes one of {fitted}.")
+        raise ValueError(f"{algorithm} can be compared with, not fitted here: --algorithm takes one of {fitted}.")
     called = "AUCClassifier" if algorithm is None else algorithm.partition("(")[0].strip()
     wanted = {name: value for name, value in parameters.items() if value is not None}
     for name in wanted:
         if name not in inner.get_params():
-            raise ValueError(f"{called} has no parameter for {name}=.")
+            raise ArgumentError(f"{{}} has no parameter for {{{name}=}}.", called)
         if re.search(rf"\b{name}\s*=", algorithm or ""):
-            raise ValueError(f"{name} is given twice, by algorithm= and by {name}=.")
+            raise ArgumentError(f"{name} is given twice, by --algorithm and by {{{name}=}}.")
     inner.set_params(**wanted)
     if by_blocks and "shuffle" in inner.get_params() and not re.search(r"\bshuffle\s*=", algorithm or ""):
         inner.set_params(shuffle=False)
     return estimator
+
+
+@contextmanager
+def connect(address: str) -> Iterator[int]:
+    """Make a cluster the one that Dask uses; yields its number of workers.
+
+    Parameters
+    ----------
+    address : str
+        The address of a scheduler, or "local" for worker processes on this machine.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise ImportError("--cluster needs Dask: pip install 'aucmax[dask]'.") from None
+    if address == "local":
+        with LocalCluster(dashboard_address=":0") as cluster, Client(cluster):
+            yield len(cluster.workers)
+        return
+    try:
+        client = Client(address, timeout=SECONDS)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"No Dask scheduler answers at {address}: --cluster is local or an address.") from error
+    with client:
+        yield len(client.scheduler_info(n_workers=-1)["workers"])
+
+
+def fit_on_cluster(estimator: Any, source: Source, positive: str | None, memory: float) -> TrainedModel:
+    """Fit an estimator to files that the workers of the active cluster read."""
+    from ..data.dask_files import DaskFiles
+
+    check_columns(estimator, source)
+    with naming(source):
+        try:
+            rows = DaskFiles(source, positive, memory)
+            estimator.fit_rows(rows)
+            spreads = rows.spreads() if is_linear(estimator) else None
+        except RuntimeError as error:  # of Dask; a fault in a file is its cause
+            raise (
+                error.__cause__ if isinstance(error.__cause__, ValueError | OSError) else ValueError(error)
+            ) from error
+    describe(estimator, rows.labels)
+    notes = describe_training(source, rows.labels, rows.counts, spreads, by_blocks=True)
+    return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), None, None)

@@ -7,11 +7,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from .data.blocks import MEMORY
-from .data.file import FileRows, rows_of
-from .files import Path, find_formats, open_source
-from .files.format_options import check_options
-from .models.checkpoint import Checkpoint
+from ..data.blocks import MEMORY
+from ..data.file import FileRows, rows_of
+from ..models.checkpoint import Checkpoint
+from .open_source import Path, check_options, find_formats, open_source
 
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(open_source).parameters.items()}
 
@@ -70,7 +69,7 @@ def open_rows(
     given = {name: value for name, value in options.items() if value not in (DEFAULTS.get(name), None, (), [])}
     check_options(given, find_formats(path, options.get("format")))
     source = open_source(path, positive=positive, **{"with_target": True, **options})
-    check_options(given, [source.format])  # that of standard input is known only now
+    check_options(given, [source.format])  # the format of standard input is known only now
     kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every)
     command = {name: str(value) for name, value in options.items()}
     return rows_of(source, positive=positive, memory=memory, checkpoint=kept, command=command)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..metrics import _check_labels, _check_scores
-from .display import MARKS, POWERS, Display, Key, scores_of
-from .evaluation import evaluate
-from .texts import number_text, shorten
+from ...metrics import _check_labels, _check_scores
+from ..evaluation import evaluate
+from .base import MARKS, POWERS, Display, Key, number_text, scores_of, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +139,7 @@ class ScoresDisplay(Display):
     def note(self) -> str:
         """How many scores are not shown."""
         hidden = sum(np.count_nonzero((group < self.edges[0]) | (group > self.edges[-1])) for group in self.groups)
-        return f"{hidden:,} scores further out are not shown." if hidden else ""
+        return f"{hidden:,} score{'s are' if hidden > 1 else ' is'} outside the range and not shown." if hidden else ""
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
         """Draw on axes, in the colours of these roles.

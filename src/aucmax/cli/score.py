@@ -1,24 +1,82 @@
-"""From a model and a file of rows to scores and their evaluation."""
+"""From files of rows to memory, and from a model and rows to scores and their evaluation."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import typer
+from scipy import sparse
 
-from ..files import Source, open_source
-from ..files.labels import Classes
+from .._text import ArgumentError
+from ..data.validation import TooManyColumnsError
+from ..files import Block, Source, open_source
+from ..files.labels import Classes, Labels
+from ..files.libsvm import LibsvmSource
 from ..files.source import stack
 from ..models.model_file import ModelFile
 from ..report.evaluation import Evaluation, evaluate
+from .checks import check_used
 from .console import Console, on_block
-from .read_file import OnBlock, ignore, naming
-from .table_model import Surprises, find_reading, is_additive, read_as_numbers, split_model
-from .unused_options import check_used
+from .table_model import UnseenValues, find_reading, is_additive, read_as_numbers, split_model
+
+DENSE_FROM = 0.6  # share of nonzeros from which a dense array is smaller and faster than CSR
+
+OnBlock = Callable[[str, Block], None]
+
+
+def ignore(name: str, block: Block) -> None:
+    """Do nothing about a block."""
+
+
+def read_rows(source: Source, on_block: OnBlock = ignore) -> Block:
+    """Return all rows of a file as one block, dense if few values are 0.
+
+    `on_block` is called with "reading" and each block that is read.
+    """
+    rows = source.read(lambda block: on_block("reading", block))
+    X = rows.features
+    if sparse.issparse(X) and X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
+        return rows._replace(features=X.toarray())
+    return rows
+
+
+def find_classes(source: Source, rows: Block, positive: str | None) -> tuple[Classes, np.ndarray]:
+    """Return the two classes of the rows of a file, and the mask of the positives."""
+    labels = Labels(source.name, positive)
+    codes = labels.observe(np.asarray(rows.y))
+    classes, swapped = labels.classes()
+    return classes, codes ^ swapped
+
+
+def describe_width(source: Source) -> str:
+    """Return a sentence about the largest index of LIBSVM text and its line; an empty text for other formats."""
+    for part in getattr(source, "sources", [source]):
+        if isinstance(part, LibsvmSource) and (place := part.find_largest_index()) is not None:
+            index, line = place
+            return f" The largest index, {index}, is in line {line} of {part.name}."
+    return ""
+
+
+@contextmanager
+def naming(source: Source) -> Iterator[None]:
+    """Put the name of a file before errors about its rows that do not name it, nor one of several files.
+
+    If there are too many columns or not enough memory, the error also names the largest index of LIBSVM text.
+    """
+    try:
+        yield
+    except (MemoryError, TooManyColumnsError) as error:
+        short = f"{str(error).rstrip('.') or 'there is not enough memory'}."
+        sentence = error if isinstance(error, ArgumentError) else short
+        raise ArgumentError("{}: {}{}", source.name, sentence, describe_width(source)) from error
+    except ValueError as error:
+        if any(name in str(error) for name in [source.name, *(source.paths or [])]):
+            raise
+        raise ArgumentError("{}: {}", source.name, error) from error
 
 
 def open_rows(
@@ -48,7 +106,7 @@ def open_rows(
         check_used(context, [source.format])
     if (reading is None) != (source.reading is None):
         which = "the model" if reading is None else source.name
-        console.note(f"{source.name}: columns are taken in their order, since {which} has no names of columns")
+        console.note(f"{source.name}: columns are taken in their order, since {which} has no column names")
     return source
 
 
@@ -67,7 +125,7 @@ def without_names() -> Iterator[None]:
 
 
 def score_rows(
-    file: ModelFile, source: Source, surprises: Surprises, on_block: OnBlock = ignore, keep: bool = False
+    file: ModelFile, source: Source, unseen: UnseenValues, on_block: OnBlock = ignore, keep: bool = False
 ) -> tuple[np.ndarray, np.ndarray, Any]:
     """Return the scores of all rows of a file, the mask of the positives, and the rows if they are to be kept."""
     scores, masks, kept = [], [], []
@@ -75,7 +133,7 @@ def score_rows(
     with without_names():
         for block in source.blocks():
             scores.append(inner.decision_function(block.features))
-            surprises.add(block.tallies)
+            unseen.add(block.tallies)
             kept += [block.features] if keep else []
             masks.append(classes.mask(np.asarray(block.y), source.name))
             on_block("scoring", block)
@@ -89,7 +147,7 @@ def score_rows(
 def read_labelled(console: Console, file: ModelFile, source: Source) -> tuple[Any, np.ndarray]:
     """Return all rows of labelled files as a model takes them, and the mask of the positives."""
     with console.progress() as bar, naming(source):
-        _, positive, rows = score_rows(file, source, Surprises(), on_block(bar, source), keep=True)
+        _, positive, rows = score_rows(file, source, UnseenValues(), on_block(bar, source), keep=True)
     return rows, positive
 
 
@@ -103,9 +161,9 @@ def evaluate_file(
     """
     keep = with_rows and is_additive(file.model)
     with console.progress() as bar, naming(source):
-        surprises = Surprises()
-        scores, positive, rows = score_rows(file, source, surprises, on_block(bar, source), keep)
-    for note in surprises.notes(source.name):
+        unseen = UnseenValues()
+        scores, positive, rows = score_rows(file, source, unseen, on_block(bar, source), keep)
+    for note in unseen.notes(source.name):
         console.note(note)
     return *evaluate_scores(scores, positive, max_fpr), (rows, positive) if keep else None
 
@@ -113,5 +171,5 @@ def evaluate_file(
 def evaluate_scores(
     scores: np.ndarray, positive: np.ndarray, max_fpr: float = 0.1
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray]]:
-    """Return the evaluation of scores, and those of the negatives and of the positives."""
+    """Return the evaluation of scores, and the scores of the negatives and of the positives."""
     return evaluate(positive, scores, max_fpr=max_fpr), (scores[~positive], scores[positive])

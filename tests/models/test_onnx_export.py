@@ -18,10 +18,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import aucmax
 from aucmax import ALGORITHMS, AUCClassifier
-from aucmax import onnx_export as export_module
-from aucmax import onnx_scores as scores_module
-from aucmax.onnx_export import export_onnx
-from aucmax.onnx_scores import compare_scores, measure_difference
+from aucmax.models import onnx_export as export_module
+from aucmax.models.onnx_export import compare_scores, export_onnx, measure_difference
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -170,7 +168,7 @@ def test_the_largest_difference_is_that_of_all_rows(tmp_path, monkeypatch):
     export_onnx(model, path := tmp_path / "model.onnx")
     shifted = model.decision_function(X) + np.linspace(-0.5, 0.25, len(X))
     for step, rows in itertools.product((10**9, 12 * 100), (X, sparse.csc_array(X))):
-        monkeypatch.setattr(scores_module, "BLOCK", step)
+        monkeypatch.setattr(export_module, "BLOCK", step)
         found = measure_difference(path, rows, shifted)
         assert found.n_rows == len(X)
         assert found.largest == pytest.approx(0.5)

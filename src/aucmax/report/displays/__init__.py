@@ -1,0 +1,1 @@
+"""The displays, one file each; `base` is what they share."""
