@@ -9,8 +9,8 @@ from pathlib import Path
 
 from markdown import replace_block
 
-from aucmax.algorithms import ALGORITHMS, PAPERS, short_paper
-from aucmax.algorithms.method import Method
+from aucmax.papers import ALGORITHMS, PAPERS
+from aucmax.papers.registry import Method, short_paper
 
 
 def row(algorithm: Method) -> str:

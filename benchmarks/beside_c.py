@@ -37,7 +37,7 @@ from threadpoolctl import threadpool_limits
 from timing import Table, seconds
 
 from aucmax import SHTAUC, SOLAM, SPAM
-from aucmax.stochastic.sample import row_order
+from aucmax.papers.engine.sample import row_order
 
 EPOCH_BAR, FIT_BAR = 1.2, 1.5
 FIT_PASSES = 5

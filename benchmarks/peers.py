@@ -45,9 +45,9 @@ from stochastic import narrow_indices
 from study_data import NAMES, SPLITS, available, half_of, load, n_splits, split, test_share
 from threadpoolctl import threadpool_limits
 
-from aucmax.algorithms.method import Method, plain_name
 from aucmax.compare.tuning import auc_of, choose, list_candidates, seeded_estimator
 from aucmax.files.atomic_write import write_atomically
+from aucmax.papers.registry import Method, plain_name
 from aucmax.reproduce.machine import describe_machine, find_versions
 
 RESULTS = Path(__file__).parent / "results" / "peers.json"

@@ -34,8 +34,8 @@ from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 from variants_page import DEFAULT, PREPARED, base_of, write_docstrings, write_page
 
-from aucmax.algorithms import ALGORITHMS
 from aucmax.files.atomic_write import write_atomically
+from aucmax.papers import ALGORITHMS
 
 RESULTS = Path(__file__).parent / "results" / "variants.json"
 DATA = ("diabetes", "german", "svmguide3", "spambase", "splice-full", "magic04", "letter", "ijcnn1", "a9a", "covtype")

@@ -15,7 +15,7 @@ from deviations import DEVIATIONS, Deviation
 from markdown import replace_block
 from peers_summary import bootstrap_interval
 
-from aucmax.algorithms import ALGORITHMS
+from aucmax.papers import ALGORITHMS
 
 DEFAULT = "default"
 PREPARED = ("columns as distributed", "rows of norm 1", "standardised columns")  # what the paper variant is given

@@ -22,8 +22,8 @@ from sklearn.linear_model import LogisticRegression
 from study_data import split
 
 from aucmax import roc_auc
-from aucmax.algorithms.method import Method
 from aucmax.compare.tuning import auc_of
+from aucmax.papers.registry import Method
 
 
 class Scorer(ClassifierMixin, BaseEstimator):

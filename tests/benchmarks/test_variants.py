@@ -13,7 +13,7 @@ from deviations import DEVIATIONS, with_variants
 from variants_page import Gain, docstring_gains, gain_of, gain_texts, signed
 
 from aucmax import SHTAUC, SOLAM
-from aucmax.algorithms import ALGORITHMS
+from aucmax.papers import ALGORITHMS
 
 FOUND = json.loads(variants.RESULTS.read_text(encoding="utf-8"))
 PAGE = Path(__file__).parents[2] / "docs" / "variants.md"

@@ -12,13 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, ShuffleSplit
 
 from aucmax import BAM, SOLAM, AdditiveAUCClassifier, AUCClassifier, ClassMoments, open_rows, roc_auc
-from aucmax.algorithms import ALGORITHMS
 from aucmax.cli.fit_file import can_read_blocks
 from aucmax.data import file as file_module
 from aucmax.data import passes
 from aucmax.data.auc_bins import AUCBins
 from aucmax.data.row_scores import scores_by_row
 from aucmax.losses import LOSSES
+from aucmax.papers import ALGORITHMS
 
 N_FEATURES = 5
 ONLINE = [name for name, method in ALGORITHMS.items() if method.online and not name.startswith("Gaussian")]

@@ -13,13 +13,13 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from aucmax import NASAM, NBAM, NPSAM, NSOLAM, SOLAM, AUCClassifier, KMeansNystroem, OPAUCf, nystroem
-from aucmax.algorithms import checked_scaler, reduction
-from aucmax.algorithms.checked_scaler import CheckedScaler
-from aucmax.algorithms.reduction import LimitedPCA, LimitedProjection, LimitedSVD
+from aucmax import NASAM, NBAM, NPSAM, NSOLAM, SOLAM, AUCClassifier, KMeansNystroem, OPAUCf
 from aucmax.cli.completion import FITTED
 from aucmax.data import machine_memory
 from aucmax.data.machine_memory import BLEND_VECTORS, LEAST_VECTORS, NEWTON_VECTORS, check_columns, usable_memory
+from aucmax.papers import checked_scaler, nystroem, opauc_pipelines
+from aucmax.papers.checked_scaler import CheckedScaler
+from aucmax.papers.opauc_pipelines import LimitedPCA, LimitedProjection, LimitedSVD
 from aucmax.selection import candidates, cross_validation
 
 TOLD = r"A fit to 1,000,000 columns takes 0\.1 GB or more, but this process may use 0\.0 GB: leave out columns\."
@@ -93,7 +93,7 @@ def test_the_steps_of_pipelines_take_lists_and_refuse_vectors(step):
 def test_the_steps_of_pipelines_take_no_less_than_they_say(step, monkeypatch):
     X = sparse.random_array((20, 50_000), density=1e-3, format="csr", rng=np.random.default_rng(0))
     asked = []
-    for module in (nystroem, reduction):
+    for module in (nystroem, opauc_pipelines):
         monkeypatch.setattr(module, "check_columns", lambda d, n_vectors, *said: asked.append(8 * d * n_vectors))
     monkeypatch.setattr(checked_scaler, "check_columns", lambda d: None)  # what all fits take, not the scaler alone
     tracemalloc.start()

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import stats
 
-from aucmax.algorithms import PAPERS
+from aucmax.papers import PAPERS
 from aucmax.reproduce import plots
 from aucmax.reproduce.cells import ABSENT
 from aucmax.reproduce.counts import GLANCE, count_at_a_glance, count_causes, count_verdicts, count_wins

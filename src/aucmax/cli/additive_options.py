@@ -7,8 +7,8 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from ..algorithms.method import Method
 from ..files import Source
+from ..papers.registry import Method
 
 SHAPES = {"increasing": 1, "decreasing": -1}
 

@@ -1,6 +1,6 @@
 """What the Tab key offers for `fit --algorithm` and `reproduce`; Typer keeps what begins with the typed letters."""
 
-from ..algorithms import ALGORITHMS
+from ..papers import ALGORITHMS
 
 FITTED = ("AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ..algorithms import ALGORITHMS
+from ..papers import ALGORITHMS
 
 # An argument, with its value if there is one. Not inside quotes, where names of columns and labels are.
 ARGUMENT = r"(?<![\w.'\"])(?P<name>[a-z]\w*)=(?P<value>'[^']*'|\[[^]]*\]|[-+.\w]*\w)?"

@@ -18,7 +18,7 @@ from ..files import Block, Source
 from ..files.labels import Classes
 from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
-from ..stochastic.epochs import OnlineClassifier, StochasticClassifier
+from ..papers.engine.epochs import OnlineClassifier, StochasticClassifier
 from .byte_sizes import format_bytes
 from .completion import FITTED
 from .display import is_linear

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..algorithms import PAPERS
+from ..papers import PAPERS
 from .cells import ABSENT
 from .counts import Agreement, count_verdicts, measure_agreement
 from .criterion import OUTCOMES

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..algorithms import PAPERS
 from ..files.atomic_write import write_atomically
+from ..papers import PAPERS
 from .cells import ABSENT, LAG, Cell
 from .counts import GLANCE, count_at_a_glance, count_causes, count_verdicts, counted_cells, measure_agreement
 from .criterion import BETTER, OUTCOMES, UNDECIDABLE, WORSE

@@ -13,7 +13,6 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
-from ..algorithms.method import Method, full_name, plain_name
 from ..compare.tuning import (
     FAILURES,
     TunedEstimator,
@@ -27,6 +26,7 @@ from ..compare.tuning import (
     worker_options,
 )
 from ..metrics import support_f1, support_jaccard
+from ..papers.registry import Method, full_name, plain_name
 from .catalogue import Dataset, Unavailable, load
 from .effort import EFFORTS, Effort
 from .groupings import measure_groupings

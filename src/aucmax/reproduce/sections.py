@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..algorithms.method import plain_name
 from ..compare.tuning import list_candidates
+from ..papers.registry import plain_name
 from .cells import Cell
 from .counts import GLANCE, count_at_a_glance, count_verdicts, count_wins, measure_agreement
 from .criterion import AGREES, BETTER, UNDECIDABLE, WORSE

@@ -9,9 +9,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ..algorithms import PAPERS
-from ..algorithms.method import full_name, plain_name
 from ..compare.methods import find_method
+from ..papers import PAPERS
+from ..papers.registry import full_name, plain_name
 from .study import CAUSES, METRICS, SCALINGS, Curve, Fitted, Protocol, Reason, Study, StudyMethod, Subject, Value
 
 # The TOML types that the annotations of the named tuples stand for.

@@ -6,8 +6,8 @@ from ..options import Debug, Json
 
 def algorithms(as_json: Json = False, debug: Debug = False) -> None:
     """List what can be fitted and compared."""
-    from ...algorithms import short_paper
     from ...compare.methods import describe_methods
+    from ...papers.registry import short_paper
 
     rows = describe_methods()
     authors = ["" if row.paper is None else short_paper(row.paper) for row in rows]

@@ -79,7 +79,7 @@ def reproduce(
     debug: Debug = False,
 ) -> None:
     """Measure the papers' tables and figures again, and set published and measured figures side by side."""
-    from ...algorithms import short_paper
+    from ...papers.registry import short_paper
     from ...reproduce.command import describe_studies, reproduce_studies
     from ...reproduce.store import gather_results
     from ...reproduce.study_file import list_studies, read_study
