@@ -131,28 +131,6 @@ class CBR(OnlineClassifier):
     buffer_size : int, default=50
         Rows of each class that are kept.
 
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=1
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    shuffle : bool, default=True
-        Whether the rows are put into a new random order before each pass of `fit`.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
     random_state : int, RandomState instance or None, default=None
         The source of the random row orders. A reservoir is drawn from it too.
 
@@ -161,48 +139,21 @@ class CBR(OnlineClassifier):
     state_ : FullState or DiagonalState
         The state of the algorithm, with the rows in the buffers; `partial_fit` and `warm_start` continue from it.
 
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    n_iter_ : int
-        Passes made.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     OAM : Without confidences.
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
-    - columns are standardised (a shift changes no pair), since the start says that all weights are of one size. Gain:
-      +0.0458 (CBR); +0.0451 (CBRdiag).
-    - C follows the scale of the rows, and need not be tuned. Gain: +0.0016 (CBR); +0.0066 (CBRdiag).
-    - the rows of a buffer are met slot by slot, and not from the oldest to the newest: it is simpler. Gain: +0.0001
-      (CBR); 0.0000 (CBRdiag).
+    - columns are standardised (a shift changes no pair), since the start says that all weights are of one size.
+    - C follows the scale of the rows, and need not be tuned.
+    - the rows of a buffer are met slot by slot, and not from the oldest to the newest: it is simpler.
     - the result has length 1: mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale
-      that lasts. This changes no ranking. Gain: 0.0000 (CBR); 0.0000 (CBRdiag).
+      that lasts. This changes no ranking.
 
-    The gain of C is over the best of eight values from the paper's grid. CBRdiag is `covariance="diagonal"`.
+    CBRdiag is `covariance="diagonal"`.
 
     Examples
     --------

@@ -104,60 +104,6 @@ class FSAUC(StochasticClassifier):
         Number of passes that the stages are laid out for; None is `max_iter`. With `warm_start`, several fits of fewer
         passes make up one of `horizon` passes.
 
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=15
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    shuffle : bool, default=True
-        Whether the rows are put into a new random order before each pass of `fit`.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random row orders.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : Stage
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     SOLAM : Over an L2 ball, without stages.
@@ -165,18 +111,14 @@ class FSAUC(StochasticClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
-    - columns are centred and standardised: rows that are far from zero tell mostly where they are. Gain: +0.0590.
-    - bounds and distances are in the unit of the rows: the constants of the paper are for rows of norm 1. Gain: 0.0000.
-    - without eta0, steps follow the scale of the rows, and no row moves its own score past its target. Gain: +0.0027.
-    - p and the class means are those of all rows, which `fit` knows, instead of running estimates. Gain: 0.0000.
-    - on sparse rows the projections are made once for several steps, so that a step costs O(nonzeros). Gain: 0.0000,
-      0.68 times the time without it.
-    - the last stage takes the steps that are left over. Gain: 0.0000.
-
-    The gain of steps is over the best of eight steps of the paper's grid.
+    - columns are centred and standardised: rows that are far from zero tell mostly where they are.
+    - bounds and distances are in the unit of the rows: the constants of the paper are for rows of norm 1.
+    - without eta0, steps follow the scale of the rows, and no row moves its own score past its target.
+    - p and the class means are those of all rows, which `fit` knows, instead of running estimates.
+    - on sparse rows the projections are made once for several steps, so that a step costs O(nonzeros).
+    - the last stage takes the steps that are left over.
 
     Examples
     --------

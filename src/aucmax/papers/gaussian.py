@@ -91,7 +91,45 @@ class Cut(NamedTuple):
     slope: Any
 
 
-class GaussianAUC(VariantMixin, MomentClassifier):
+class GaussianClassifier(VariantMixin, MomentClassifier):
+    """A classifier of Gaussian classes.
+
+    Parameters
+    ----------
+    pooled : bool, default=False
+        Whether both classes have the pooled covariance, in which each counts by its weight. It is better if one class
+        has few rows; the weights are then those of linear discriminant analysis.
+
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" is the paper's descent on its own objective; the notes list what differs.
+
+    max_iter : int, default=250
+        Limit of steps of "gradient".
+
+    tol : float, default=1e-7
+        Where "gradient" stops: the norm of the gradient over that of the first one.
+
+    Attributes
+    ----------
+    moments_ : ClassMoments
+        The class moments, which `partial_fit` continues from.
+
+    n_iter_ : int
+        Steps of "gradient"; 1 for "exact".
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        "solver": [StrOptions({"exact", "gradient"}), None],
+        "pooled": ["boolean"],
+        "variant": VariantMixin._variants,
+        "standardize": ["boolean", None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+    }
+    _by_variant = {**VariantMixin._by_variant, "solver": ("exact", "gradient")}  # noqa: RUF012
+
+
+class GaussianAUC(GaussianClassifier):
     """Linear classifier of the largest AUC if the classes are Gaussian.
 
     It maximises ``Phi(w.delta / sqrt(w'(S_0 + S_1 + alpha I)w))``, delta the difference of the class means and S_0,
@@ -107,22 +145,9 @@ class GaussianAUC(VariantMixin, MomentClassifier):
         Ridge on S_0 + S_1, at least 0. None takes that of the oracle approximating shrinkage: next to nothing where
         rows are many, and enough where there are more columns than rows. With variant="paper" it is 0.
 
-    pooled : bool, default=False
-        Whether both classes have the pooled covariance, in which each counts by its weight. It is better if one class
-        has few rows; the weights are then those of linear discriminant analysis.
-
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" is the paper's descent on its own objective; the notes list what differs.
-
     standardize : bool, default=None
         Whether the ridge is on standardised columns; the descent is on them too. None is True, and False with
         variant="paper". The data are neither changed nor copied, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=250
-        Limit of steps of "gradient".
-
-    tol : float, default=1e-7
-        Where "gradient" stops: the norm of the gradient over that of the first one.
 
     Attributes
     ----------
@@ -131,9 +156,6 @@ class GaussianAUC(VariantMixin, MomentClassifier):
 
     intercept_ : ndarray of shape (1,)
         Puts zero at the score where the two Gaussian densities cross; AUC does not depend on it.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
 
     alpha_ : float
         The alpha of the weights.
@@ -145,18 +167,6 @@ class GaussianAUC(VariantMixin, MomentClassifier):
     calibration_ : ndarray of shape (2,)
         Slope and offset of the log-odds of `predict_proba` in `decision_function`, from the class moments.
 
-    moments_ : ClassMoments
-        The class moments, which `partial_fit` continues from.
-
-    n_iter_ : int
-        Steps of "gradient"; 1 for "exact".
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     AUCClassifier : The same weights, with alpha chosen by cross-validation.
@@ -164,12 +174,11 @@ class GaussianAUC(VariantMixin, MomentClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
-    - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it. Gain: 0.0000.
-    - covariances are shrunk, for data with few rows for their columns. Gain: +0.0012.
-    - columns are standardised, so that the shrinkage does not depend on their units. Gain: +0.0237.
+    - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it.
+    - covariances are shrunk, for data with few rows for their columns.
+    - columns are standardised, so that the shrinkage does not depend on their units.
 
     References
     ----------
@@ -189,17 +198,11 @@ class GaussianAUC(VariantMixin, MomentClassifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        "solver": [StrOptions({"exact", "gradient"}), None],
+        **GaussianClassifier._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), None],
-        "pooled": ["boolean"],
-        "variant": VariantMixin._variants,
-        "standardize": ["boolean", None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, 1, closed="neither")],
     }
     _by_variant = {  # noqa: RUF012
-        **VariantMixin._by_variant,
-        "solver": ("exact", "gradient"),
+        **GaussianClassifier._by_variant,
         "alpha": (None, 0.0),
     }
 
@@ -247,7 +250,7 @@ class GaussianAUC(VariantMixin, MomentClassifier):
         return oracle_alpha(covariances(problem), problem.moments.weight)
 
 
-class GaussianError(VariantMixin, MomentClassifier):
+class GaussianError(GaussianClassifier):
     """Linear classifier of the least error if the classes are Gaussian.
 
     It minimises ``P_1 Phi((c - w.m_1)/s_1) + P_0 Phi((w.m_0 - c)/s_0)`` over the weights w and the threshold c, with
@@ -273,22 +276,9 @@ class GaussianError(VariantMixin, MomentClassifier):
         standardised columns if `standardize`, where a rare class cannot be told apart. "exact" needs True. None is
         True, and False with variant="paper".
 
-    pooled : bool, default=False
-        Whether both classes have the pooled covariance, in which each counts by its weight. It is better if one class
-        has few rows; the weights are then those of linear discriminant analysis.
-
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" is the paper's descent on its own objective; the notes list what differs.
-
     standardize : bool, default=None
         Whether the shrinkage is that of standardised columns; the descent is on them too. None is True, and False with
         variant="paper". The data are neither changed nor copied, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=250
-        Limit of steps of "gradient".
-
-    tol : float, default=1e-7
-        Where "gradient" stops: the norm of the gradient over that of the first one.
 
     Attributes
     ----------
@@ -298,9 +288,6 @@ class GaussianError(VariantMixin, MomentClassifier):
 
     intercept_ : ndarray of shape (1,)
         Puts zero at the threshold.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
 
     priors_ : ndarray of shape (2,)
         The probabilities of the classes.
@@ -315,18 +302,6 @@ class GaussianError(VariantMixin, MomentClassifier):
     calibration_ : ndarray of shape (2,)
         Slope and offset of the log-odds of `predict_proba` in `decision_function`: 1 and 0.
 
-    moments_ : ClassMoments
-        The class moments, which `partial_fit` continues from.
-
-    n_iter_ : int
-        Steps of "gradient"; 1 for "exact".
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     GaussianAUC : The largest AUC instead of the least error.
@@ -334,15 +309,14 @@ class GaussianError(VariantMixin, MomentClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
     - it has the global optimum of a function that is not convex, where the paper's descent mostly ends with its 250th
-      step. Gain: 0.0000.
+      step.
     - there is a threshold: without one, a rare class is never predicted on centred columns. It lowers the error, not
-      the AUC; both sides are the descent here, since the optimum needs it. Gain: -0.0045.
-    - covariances are shrunk, for data with few rows for their columns. Gain: +0.0055.
-    - columns are standardised, so that the shrinkage does not depend on their units. Gain: +0.0215.
+      the AUC; both sides are the descent here, since the optimum needs it.
+    - covariances are shrunk, for data with few rows for their columns.
+    - columns are standardised, so that the shrinkage does not depend on their units.
 
     `predict` takes the threshold of least error, where the probability is one half, and not the base rate as
     the other classifiers of this package. Where no linear classifier does better than to call every row by the
@@ -370,19 +344,13 @@ class GaussianError(VariantMixin, MomentClassifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        "solver": [StrOptions({"exact", "gradient"}), None],
+        **GaussianClassifier._parameter_constraints,
         "shrinkage": [Interval(Real, 0, 1, closed="both"), None],
         "priors": ["array-like", None],
         "fit_intercept": ["boolean", None],
-        "pooled": ["boolean"],
-        "variant": VariantMixin._variants,
-        "standardize": ["boolean", None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, 1, closed="neither")],
     }
     _by_variant = {  # noqa: RUF012
-        **VariantMixin._by_variant,
-        "solver": ("exact", "gradient"),
+        **GaussianClassifier._by_variant,
         "shrinkage": (None, 0.0),
         "fit_intercept": (True, False),
     }

@@ -133,7 +133,26 @@ class Batches(NamedTuple):
 
 
 class HardThresholdingClassifier(StochasticClassifier):
-    """A classifier that keeps the `n_nonzero` largest weights after each gradient step."""
+    """A classifier that keeps the `n_nonzero` largest weights after each gradient step.
+
+    Parameters
+    ----------
+    n_nonzero : int, default=None
+        Number k of weights that are kept, the largest ones for the standardised columns; None keeps 50, or all where
+        there are fewer.
+
+    alpha : float, default=None
+        Strength of an additional L2 penalty, ``alpha/2 |w|^2`` to the mean loss of a row; the papers have none, 0. None
+        uses the same share of the curvature as :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
+
+    random_state : int, RandomState instance or None, default=None
+        The source of the random blocks; with one block, nothing is random.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        The weights, `n_nonzero` of which are not zero.
+    """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **{name: kinds for name, kinds in StochasticClassifier._parameter_constraints.items() if name != "shuffle"},
@@ -209,7 +228,15 @@ class HardThresholdingClassifier(StochasticClassifier):
 
 
 class BlockThresholdingClassifier(HardThresholdingClassifier):
-    """Hard thresholding on blocks of rows that stay the same."""
+    """Hard thresholding on blocks of rows that stay the same.
+
+    Parameters
+    ----------
+    n_blocks : int, default=None
+        Number of blocks that the rows are cut into, at most one a row; a pass makes one step for each. The paper's
+        values are 1 to 10. None takes as many, up to 10, as leave each block ten rows of the rarer class for each
+        column: blocks that are smaller disagree on which columns matter. With variant="paper" it is 1.
+    """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **HardThresholdingClassifier._parameter_constraints,
@@ -290,66 +317,10 @@ class SHTAUC(BlockThresholdingClassifier):
         are worth in parameters, over N = 4 / (1 / n+ + 1 / n-), what the pairs are worth in rows. It vanishes as rows
         are added. With variant="paper" it is 0.
 
-    n_blocks : int, default=None
-        Number of blocks that the rows are cut into, at most one a row; a pass makes one step for each. The paper's
-        values are 1 to 10. None takes as many, up to 10, as leave each block ten rows of the rarer class for each
-        column: blocks that are smaller disagree on which columns matter. With variant="paper" it is 1.
-
     eta0 : float, default=None
         The step on f/2; the paper's gamma, a step on f, is eta0 / 2. None takes one over the restricted smoothness,
         which is found on the way, and 2 p (1 - p) with variant="paper", p the share of the positives: the step of the
         authors' code.
-
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=20
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random blocks; with one block, nothing is random.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights, `n_nonzero` of which are not zero.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : ThresholdState
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
 
     See Also
     --------
@@ -358,17 +329,15 @@ class SHTAUC(BlockThresholdingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
     - columns are standardised (a shift changes nothing here): the largest weights are those of the best columns only if
-      columns have one scale. Gain: +0.0576.
-    - the step is found on the way: that of the authors' code is for rows of norm 1. Gain: +0.4958, diverged without it
-      on 9 of 10 data sets.
-    - a small L2 penalty, for columns that depend on each other. Gain: 0.0000.
-    - there are as many blocks as the rows allow, where the paper's number is tuned; 1 is put back here. Gain: +0.0003.
+      columns have one scale.
+    - the step is found on the way: that of the authors' code is for rows of norm 1.
+    - a small L2 penalty, for columns that depend on each other.
+    - there are as many blocks as the rows allow, where the paper's number is tuned; 1 is put back here.
     - the rows are shuffled once with both classes spread evenly, and the sum over a block is divided by the mean number
-      of rows of a block, so that the gradient is unbiased whatever the order and the number of the rows. Gain: +0.0004.
+      of rows of a block, so that the gradient is unbiased whatever the order and the number of the rows.
 
     Examples
     --------
@@ -394,74 +363,15 @@ class StoIHT(BlockThresholdingClassifier):
 
     Parameters
     ----------
-    n_nonzero : int, default=None
-        Number k of weights that are kept, the largest ones for the standardised columns; None keeps 50, or all where
-        there are fewer.
-
-    alpha : float, default=None
-        Strength of an additional L2 penalty, ``alpha/2 |w|^2`` to the mean loss of a row; the papers have none, 0. None
-        uses the same share of the curvature as :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
-
-    n_blocks : int, default=None
-        Number of blocks that the rows are cut into, at most one a row; a pass makes one step for each. The paper's
-        values are 1 to 10. None takes as many, up to 10, as leave each block ten rows of the rarer class for each
-        column: blocks that are smaller disagree on which columns matter. With variant="paper" it is 1.
-
     eta0 : float, default=None
         The step; None takes one over the restricted smoothness, which is found on the way, and 1 with variant="paper":
         the papers give no number.
 
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=20
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random blocks; with one block, nothing is random.
-
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights, `n_nonzero` of which are not zero.
-
     intercept_ : ndarray of shape (1,)
         Puts zero at the score whose probability is the base rate of the training data. The intercept of the logistic
         loss is in `state_`.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : ThresholdState
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
 
     See Also
     --------
@@ -470,17 +380,16 @@ class StoIHT(BlockThresholdingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, and why. A gain is that in mean test AUC over the default with this
-    alone as in the papers, on ten data sets (docs/variants.md):
+    What the default does otherwise than the papers, and why; docs/variants.md has what each of these gains in AUC:
 
     - columns are standardised, as in :class:`aucmax.SHTAUC`, and centred, so that the intercept need not follow the
-      weights. Gain: +0.0773.
-    - the step is found on the way. Gain: +0.0013.
-    - a small L2 penalty, for columns that depend on each other. Gain: +0.0001.
-    - there are as many blocks as the rows allow, where the paper's number is tuned; 1 is put back here. Gain: -0.0002.
-    - blocks are mixed, as in :class:`aucmax.SHTAUC`. Gain: +0.0009.
+      weights.
+    - the step is found on the way.
+    - a small L2 penalty, for columns that depend on each other.
+    - there are as many blocks as the rows allow, where the paper's number is tuned; 1 is put back here.
+    - blocks are mixed, as in :class:`aucmax.SHTAUC`.
     - the intercept starts at the log-odds of the positives instead of 0, and takes its steps in the unit of the
-      columns. Gain: +0.0004.
+      columns.
 
     Examples
     --------
@@ -502,14 +411,6 @@ class HSGHT(HardThresholdingClassifier):
 
     Parameters
     ----------
-    n_nonzero : int, default=None
-        Number k of weights that are kept, the largest ones for the standardised columns; None keeps 50, or all where
-        there are fewer.
-
-    alpha : float, default=None
-        Strength of an additional L2 penalty, ``alpha/2 |w|^2`` to the mean loss of a row; the papers have none, 0. None
-        uses the same share of the curvature as :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
-
     batch_size : int, default=100
         Rows of the first batch, tau; the paper's values are 1, 10, 100 and 1000.
 
@@ -520,57 +421,11 @@ class HSGHT(HardThresholdingClassifier):
         The step; None takes one over the restricted smoothness, which is found on the way, and 3, as Yang et al., with
         variant="paper".
 
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=20
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random blocks; with one block, nothing is random.
-
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights, `n_nonzero` of which are not zero.
-
     intercept_ : ndarray of shape (1,)
         Puts zero at the score whose probability is the base rate of the training data. The intercept of the logistic
         loss is in `state_`.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : ThresholdState
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
 
     See Also
     --------
@@ -579,14 +434,13 @@ class HSGHT(HardThresholdingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, and why. A gain is that in mean test AUC over the default with this
-    alone as in the papers, on ten data sets (docs/variants.md):
+    What the default does otherwise than the papers, and why; docs/variants.md has what each of these gains in AUC:
 
-    - columns are centred and standardised, as in :class:`aucmax.StoIHT`. Gain: +0.0764.
-    - the step is found on the way. Gain: +0.0067.
-    - a small L2 penalty, for columns that depend on each other. Gain: +0.0001.
-    - the intercept is that of :class:`aucmax.StoIHT`. Gain: -0.0001.
-    - the batches of a pass are cut from one random order, so that each row is met once. Gain: +0.0002.
+    - columns are centred and standardised, as in :class:`aucmax.StoIHT`.
+    - the step is found on the way.
+    - a small L2 penalty, for columns that depend on each other.
+    - the intercept is that of :class:`aucmax.StoIHT`.
+    - the batches of a pass are cut from one random order, so that each row is met once.
 
     Examples
     --------

@@ -96,28 +96,6 @@ class OAM(OnlineClassifier):
         Whether the result is the average of the weights over the rows, later ones counting for more, or the last ones.
         None is True, and False with variant="paper".
 
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=1
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    shuffle : bool, default=True
-        Whether the rows are put into a new random order before each pass of `fit`.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
     random_state : int, RandomState instance or None, default=None
         The source of the random row orders. The buffers are drawn from it too.
 
@@ -126,45 +104,20 @@ class OAM(OnlineClassifier):
     state_ : OAMState
         The state of the algorithm, with the rows in the buffers; `partial_fit` and `warm_start` continue from it.
 
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    n_iter_ : int
-        Passes made.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     CBR : With the confidence in each weight, too.
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
-    - columns are standardised (a shift changes no pair). Gain: +0.0454 (OAM); +0.0461 (OAMgra).
+    - columns are standardised (a shift changes no pair).
     - steps follow the scale of the rows and fall, where those of the paper grow with the number of rows: C need not be
-      tuned. Gain: +0.0040 (OAM); +0.0024 (OAMgra).
-    - the result is an average, which carries less of the noise of the last rows. Gain: +0.0021 (OAM); +0.0021 (OAMgra).
+      tuned.
+    - the result is an average, which carries less of the noise of the last rows.
 
-    The gain of steps is over the best of eight values of C from the paper's grid. OAMgra is `update="gradient"`.
+    OAMgra is `update="gradient"`.
 
     Examples
     --------

@@ -72,26 +72,8 @@ class PairwiseDescent(RowsClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data; AUC does not depend on it.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`, fitted to the training scores.
-
     n_iter_ : int
         Steps; 1 where the first led nowhere.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
 
     See Also
     --------

@@ -147,7 +147,27 @@ class PairState(NamedTuple):
 
 
 class PairSamplingClassifier(StochasticClassifier):
-    """A classifier fitted by steps on random pairs."""
+    """A classifier fitted by steps on random pairs.
+
+    Parameters
+    ----------
+    eta0 : float, default=None
+        The step is 1 / (alpha t + 1 / eta0) after t steps; the papers' t0 is 1 / (alpha eta0). None takes 1 over the
+        mean squared distance of the pairs, and alpha^(-1/4) with variant="paper": Bottou's rule, since the papers leave
+        t0 open.
+
+    regularize_every : int, default=16
+        Number of steps between two steps of the penalty, each of which makes up for all of them: the papers' rskip.
+
+    average_every : int, default=16
+        Number of steps between two weights that are counted in the average: the papers' askip.
+
+    max_iter : int, default=5
+        Number of passes; each takes as many steps as there are rows.
+
+    random_state : int, RandomState instance or None, default=None
+        The source of the random pairs.
+    """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **{name: kinds for name, kinds in StochasticClassifier._parameter_constraints.items() if name != "shuffle"},
@@ -221,83 +241,19 @@ class ASAM(PairSamplingClassifier):
         Regularisation strength, above 0: the penalty ``alpha/2 |w|^2`` to the mean loss of a pair. The paper's lambda,
         whose values are 10^-10 to 10^-7.
 
-    eta0 : float, default=None
-        The step is 1 / (alpha t + 1 / eta0) after t steps; the papers' t0 is 1 / (alpha eta0). None takes 1 over the
-        mean squared distance of the pairs, and alpha^(-1/4) with variant="paper": Bottou's rule, since the papers leave
-        t0 open.
-
-    regularize_every : int, default=16
-        Number of steps between two steps of the penalty, each of which makes up for all of them: the papers' rskip.
-
-    average_every : int, default=16
-        Number of steps between two weights that are counted in the average: the papers' askip.
-
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=5
-        Number of passes; each takes as many steps as there are rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random pairs.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : PairState
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     PSAM : With proximal steps, on the hinge loss itself.
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
-    - columns are standardised (a shift changes no pair): the penalty then does not depend on their units. Gain:
-      +0.0365.
+    - columns are standardised (a shift changes no pair): the penalty then does not depend on their units.
     - eta0 follows the scale of the rows: Bottou's rule is for pairs of norm 1 or so, and its first steps on others move
-      a score by hundreds. Gain: +0.0005.
+      a score by hundreds.
     - no step is longer than ``(1 - w.z) / |z|^2``, which takes the pair to its target, as in PSAM: pairs that are much
-      longer than others cannot do harm. Gain: +0.0004.
+      longer than others cannot do harm.
 
     With the longer first steps of Bottou's rule the limit may change much: on spambase as distributed, alpha=1e-8, one
     pass of the paper variant has an AUC of 0.78, that of PSAM 0.87.
@@ -330,80 +286,16 @@ class PSAM(PairSamplingClassifier):
     alpha : float, default=1e-3
         Regularisation strength, above 0: the penalty ``alpha/2 |w|^2`` to the mean loss of a pair. The paper's gamma.
 
-    eta0 : float, default=None
-        The step is 1 / (alpha t + 1 / eta0) after t steps; the papers' t0 is 1 / (alpha eta0). None takes 1 over the
-        mean squared distance of the pairs, and alpha^(-1/4) with variant="paper": Bottou's rule, since the papers leave
-        t0 open.
-
-    regularize_every : int, default=16
-        Number of steps between two steps of the penalty, each of which makes up for all of them: the papers' rskip.
-
-    average_every : int, default=16
-        Number of steps between two weights that are counted in the average: the papers' askip.
-
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=5
-        Number of passes; each takes as many steps as there are rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random pairs.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : PairState
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     ASAM : With gradients, on the smoothed hinge loss.
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
-    - columns are standardised (a shift changes no pair): the penalty then does not depend on their units. Gain:
-      +0.0373.
-    - eta0 follows the scale of the rows: Bottou's rule is for pairs of norm 1 or so. Gain: +0.0007.
+    - columns are standardised (a shift changes no pair): the penalty then does not depend on their units.
+    - eta0 follows the scale of the rows: Bottou's rule is for pairs of norm 1 or so.
 
     Examples
     --------

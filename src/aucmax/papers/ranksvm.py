@@ -46,7 +46,25 @@ from ..solvers.problem import Objective
 
 
 class RankSVM(RowsClassifier):
-    """Half the squared norm of the weights and a loss of the pairs; a subclass says which, and what C multiplies."""
+    """Half the squared norm of the weights and a loss of the pairs; a subclass says which, and what C multiplies.
+
+    Parameters
+    ----------
+    standardize : bool, default=True
+        Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied,
+        sparse ones stay sparse, and `coef_` is for the columns as they are.
+
+    tol : float, default=1e-6
+        Where Newton's method stops: the duality gap over the objective.
+
+    max_iter : int, default=1000
+        Limit of Newton steps.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Newton steps; 1 where none was needed.
+    """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -87,41 +105,13 @@ class BAM(RankSVM):
     C : float, default=1e-4
         Weight of the loss, above 0. It multiplies a sum: more rows want a smaller C, some 10 over the number of pairs.
 
-    standardize : bool, default=True
-        Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied,
-        sparse ones stay sparse, and `coef_` is for the columns as they are.
-
     tol : float, default=1e-6
         Where Newton's method stops: the norm of the gradient over that at w = 0.
 
-    max_iter : int, default=1000
-        Limit of Newton steps.
-
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data; AUC does not depend on it.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
     alpha_ : float
         The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / (2 C) over the number of pairs.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`, fitted to the training scores.
-
-    n_iter_ : int
-        Newton steps; 1 where none was needed.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
 
     See Also
     --------
@@ -166,16 +156,6 @@ class SVMPerf(RankSVM):
     C : float, default=0.1
         Weight of the slack, above 0; that of the authors' program, `-c` with `-l 10`.
 
-    standardize : bool, default=True
-        Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied,
-        sparse ones stay sparse, and `coef_` is for the columns as they are.
-
-    tol : float, default=1e-6
-        Where Newton's method stops: the duality gap over the objective.
-
-    max_iter : int, default=1000
-        Limit of Newton steps.
-
     Attributes
     ----------
     alpha_ : float
@@ -183,27 +163,6 @@ class SVMPerf(RankSVM):
 
     dual_gap_ : float
         The objective less a lower bound of its minimum.
-
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data; AUC does not depend on it.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`, fitted to the training scores.
-
-    n_iter_ : int
-        Newton steps; 1 where none was needed.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
 
     See Also
     --------
@@ -253,16 +212,6 @@ class SVMOR(RankSVM):
     C : float, default=10.0
         Weight of the loss, above 0.
 
-    standardize : bool, default=True
-        Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied,
-        sparse ones stay sparse, and `coef_` is for the columns as they are.
-
-    tol : float, default=1e-6
-        Where Newton's method stops: the duality gap over the objective.
-
-    max_iter : int, default=1000
-        Limit of Newton steps.
-
     Attributes
     ----------
     alpha_ : float
@@ -270,27 +219,6 @@ class SVMOR(RankSVM):
 
     dual_gap_ : float
         The objective less a lower bound of its minimum.
-
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data; AUC does not depend on it.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`, fitted to the training scores.
-
-    n_iter_ : int
-        Newton steps; 1 where none was needed.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
 
     See Also
     --------

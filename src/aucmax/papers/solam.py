@@ -84,60 +84,6 @@ class SOLAM(OnlineClassifier):
     average : bool, default=True
         Whether the result is the average of the weights over all steps, weighted by the steps, or the last ones.
 
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=15
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    shuffle : bool, default=True
-        Whether the rows are put into a new random order before each pass of `fit`.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random row orders.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : SaddleState
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     RegSOLAM : With an L2 penalty instead of the ball.
@@ -145,17 +91,13 @@ class SOLAM(OnlineClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
     - columns are centred and standardised: rows that are far from zero tell mostly where they are, and so do columns of
-      large units. Gain: +0.0674.
+      large units.
     - without eta0, the steps of w are those for rows of norm 1 (the paper's rows), whatever their norm is, and no row
-      moves its own score past its target: eta0 need not be tuned. Gain: +0.0626.
-    - nothing is averaged before both classes were seen, and step t counts the weights after it. Gain: +0.0009.
-
-    A gain of steps is over the best of eight steps of the paper's grid. That of the average is with such steps on both
-    sides.
+      moves its own score past its target: eta0 need not be tuned.
+    - nothing is averaged before both classes were seen, and step t counts the weights after it.
 
     Examples
     --------
@@ -228,67 +170,6 @@ class RegSOLAM(SOLAM):
         Regularisation strength, above 0, as in :class:`aucmax.AUCClassifier`. The lambda of the paper is 2 alpha.
         With variant="paper" the penalty is beside p (1 - p) times the loss, p the share of the positives.
 
-    eta0 : float, default=None
-        The step on row t is eta0 / sqrt(t), with eta0 the zeta of the paper. None takes 1 over the mean squared norm of
-        the rows, and 1, the least of the paper's values 1, 10, ..., 100, with variant="paper".
-
-    average : bool, default=True
-        Whether the result is the average of the weights over all steps, weighted by the steps, or the last ones.
-
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=15
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    shuffle : bool, default=True
-        Whether the rows are put into a new random order before each pass of `fit`.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random row orders.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : SaddleState
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     SOLAM : With the ball instead.
@@ -296,16 +177,14 @@ class RegSOLAM(SOLAM):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
-    - columns are centred and standardised, as in :class:`aucmax.SOLAM`. Gain: +0.0675.
-    - steps follow the norms of the rows, as in :class:`aucmax.SOLAM`. Gain: +0.1708.
-    - the penalty counts for p (1 - p): what is minimised is the paper's problem (3), whose (6) is another one. Gain:
-      0.0000.
+    - columns are centred and standardised, as in :class:`aucmax.SOLAM`.
+    - steps follow the norms of the rows, as in :class:`aucmax.SOLAM`.
+    - the penalty counts for p (1 - p): what is minimised is the paper's problem (3), whose (6) is another one.
     - the penalty is a proximal step: no step takes weights past 0, however strong it is; and the average is that of
       :class:`aucmax.SOLAM`. This is measured together with p (1 - p), and with steps from the paper's grid on both
-      sides. Gain: -0.0062, diverged without it on 1 of 10 data sets.
+      sides.
 
     Examples
     --------

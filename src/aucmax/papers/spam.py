@@ -113,82 +113,22 @@ class SPAM(StochasticClassifier):
         with "l1" and "elasticnet", makes it sparse by a proximal gradient step on the whole training set; with
         variant="paper" it takes the average as it is.
 
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=15
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    shuffle : bool, default=True
-        Whether the rows are put into a new random order before each pass of `fit`.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random row orders.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : SPAMState
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     AUCClassifier : The exact minimisers.
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
-    - columns are centred and standardised: rows that are far from zero tell mostly where they are. Gain: +0.0624
-      (SPAM); +0.0617 (SPAMl1); +0.0615 (SPAMl1l2).
-    - without eta0, steps follow the scale of the rows, and no row moves its own score past its target. Gain: +0.0068
-      (SPAM); +0.0040 (SPAMl1); +0.0041 (SPAMl1l2).
+    - columns are centred and standardised: rows that are far from zero tell mostly where they are.
+    - without eta0, steps follow the scale of the rows, and no row moves its own score past its target.
     - alpha is beside f/2, as for all classifiers here, and not beside p (1 - p) f: it does not depend on the classes.
-      Gain: 0.0000 (SPAM); 0.0000 (SPAMl1); 0.0000 (SPAMl1l2).
     - an L1 penalty is taken for several steps at once on sparse rows, so that a step costs O(nonzeros) and not
-      O(n_features). Gain: 0.0000, 3.5 times the time without it (SPAMl1); 0.0000, 3.5 times the time without it
-      (SPAMl1l2).
-    - with an L1 penalty the result is made sparse in the end. Gain: +0.0001 (SPAMl1); +0.0001 (SPAMl1l2).
+      O(n_features).
+    - with an L1 penalty the result is made sparse in the end.
 
-    A gain of steps is over the best of eight steps of the paper's grid. SPAMl1 and SPAMl1l2 are `penalty="l1"` and
-    `penalty="elasticnet"`.
+    SPAMl1 and SPAMl1l2 are `penalty="l1"` and `penalty="elasticnet"`.
 
     Examples
     --------

@@ -227,30 +227,6 @@ class SPDAM(StochasticClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : PrimalDualState
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     convergence_ : ndarray of shape (`n_iter_`,)
         The relative duality gap after each pass.
 
@@ -260,15 +236,12 @@ class SPDAM(StochasticClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why. A gain is that in mean test AUC over the default with this
-    alone as in the paper, on ten data sets (docs/variants.md):
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
-    - columns are standardised (a shift changes nothing here): the penalty then does not depend on their units. Gain:
-      +0.0258.
+    - columns are standardised (a shift changes nothing here): the penalty then does not depend on their units.
     - the steps are as long as the proof allows: for batches of 10% of a9a the bound r that limits them is 70 instead of
-      170,000, and the number of passes falls with the root of it. Gain: +0.0001, 7.1 times the time without it.
-    - each pass meets each row once, instead of batches drawn independently. Gain: 0.0000, 2.2 times the time without
-      it.
+      170,000, and the number of passes falls with the root of it.
+    - each pass meets each row once, instead of batches drawn independently.
 
     The default of alpha is the best of 1e-3, 1e-2 and 1e-1 by test AUC on the benchmark data sets, or as good as the
     best, and needs the fewest passes.

@@ -128,7 +128,36 @@ class UnivariateState(NamedTuple):
 
 
 class UnivariateClassifier(OnlineClassifier):
-    """A classifier of a loss of single rows."""
+    """A classifier of a loss of single rows.
+
+    Parameters
+    ----------
+    alpha : float, default=None
+        Regularisation strength, above 0. None is 1e-2, and no penalty with variant="paper" and "sgd".
+
+    solver : {"sgd", "exact"}, default="sgd"
+        "sgd" passes over single rows and has `partial_fit`. "exact" goes to the minimiser, from the moments of the
+        classes or, for Uni-Exp and Uni-Log, by Newton's method; it uses none of the parameters below but
+        `standardize`.
+
+    eta0 : float, default=None
+        The step on row t is eta0 / sqrt(t); None takes steps from the data. Rows that are longer or rarer than others
+        never overshoot, whatever it is. With variant="paper" the step is eta0 itself, the paper's eta, and a plain
+        gradient step; None is 2^-9 then, and the paper's values are 2^-12 to 2^10.
+
+    average : bool, default=None
+        Whether the result is the average of the weights over all steps, in which step t weighs t, or the last ones.
+        None is True, and False with variant="paper".
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Passes made, or iterations of the exact solver.
+
+    convergence_ : ndarray of shape (`n_iter_`,)
+        The number that `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that
+        at 0.
+    """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **OnlineClassifier._parameter_constraints,
@@ -230,80 +259,6 @@ class UniSqu(UnivariateClassifier):
     It minimises the mean of (1 - s)^2 over the positives plus the mean of (1 + s)^2 over the negatives plus
     ``alpha/2 |w|^2``, where s = w.x + c. Its minimiser points where that of the pairwise square loss does.
 
-    Parameters
-    ----------
-    alpha : float, default=None
-        Regularisation strength, above 0. None is 1e-2, and no penalty with variant="paper" and "sgd".
-
-    solver : {"sgd", "exact"}, default="sgd"
-        "sgd" passes over single rows and has `partial_fit`. "exact" goes to the minimiser, from the moments of the
-        classes or, for Uni-Exp and Uni-Log, by Newton's method; it uses none of the parameters below but
-        `standardize`.
-
-    eta0 : float, default=None
-        The step on row t is eta0 / sqrt(t); None takes steps from the data. Rows that are longer or rarer than others
-        never overshoot, whatever it is. With variant="paper" the step is eta0 itself, the paper's eta, and a plain
-        gradient step; None is 2^-9 then, and the paper's values are 2^-12 to 2^10.
-
-    average : bool, default=None
-        Whether the result is the average of the weights over all steps, in which step t weighs t, or the last ones.
-        None is True, and False with variant="paper".
-
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=15
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    shuffle : bool, default=True
-        Whether the rows are put into a new random order before each pass of `fit`.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random row orders.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : UnivariateState
-        The state of the algorithm; `warm_start` continues from it.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
-    n_iter_ : int
-        Passes made, or iterations of the exact solver.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that
-        at 0.
-
     See Also
     --------
     UniExp, UniLog : The exponential and the logistic loss.
@@ -311,16 +266,15 @@ class UniSqu(UnivariateClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, and why. A gain is that in mean test AUC over the default with this
-    alone as in the papers, on ten data sets (docs/variants.md):
+    What the default does otherwise than the papers, and why; docs/variants.md has what each of these gains in AUC:
 
-    - columns are centred and standardised. Gain: +0.0406.
+    - columns are centred and standardised.
     - steps are implicit: no row overshoots, where a gradient step on the exponential loss of a long row may be of any
       length. They follow the scale of the rows and fall; there is an intercept, so that a shift changes nothing; and
       class weights are those of the rows so far, in `fit` as in streams. These are one kernel, and are measured
-      together, over the best of eight constant steps. Gain: +0.0377.
-    - the result is an average. Gain: +0.0030.
-    - there is a penalty. Gain: 0.0000.
+      together, over the best of eight constant steps.
+    - the result is an average.
+    - there is a penalty.
 
     Examples
     --------
@@ -353,93 +307,18 @@ class UniExp(UnivariateClassifier):
     ``alpha/2 |w|^2``, where s = w.x + c. With the best c, the two means together are twice the root of the mean of
     exp(-w.(x+ - x-)) over all pairs: it ranks as the pairwise exponential loss does, but for the penalty.
 
-    Parameters
-    ----------
-    alpha : float, default=None
-        Regularisation strength, above 0. None is 1e-2, and no penalty with variant="paper" and "sgd".
-
-    solver : {"sgd", "exact"}, default="sgd"
-        "sgd" passes over single rows and has `partial_fit`. "exact" goes to the minimiser, from the moments of the
-        classes or, for Uni-Exp and Uni-Log, by Newton's method; it uses none of the parameters below but
-        `standardize`.
-
-    eta0 : float, default=None
-        The step on row t is eta0 / sqrt(t); None takes steps from the data. Rows that are longer or rarer than others
-        never overshoot, whatever it is. With variant="paper" the step is eta0 itself, the paper's eta, and a plain
-        gradient step; None is 2^-9 then, and the paper's values are 2^-12 to 2^10.
-
-    average : bool, default=None
-        Whether the result is the average of the weights over all steps, in which step t weighs t, or the last ones.
-        None is True, and False with variant="paper".
-
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=15
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    shuffle : bool, default=True
-        Whether the rows are put into a new random order before each pass of `fit`.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random row orders.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : UnivariateState
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made, or iterations of the exact solver.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that
-        at 0.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     UniSqu, UniLog : The square and the logistic loss.
 
     Notes
     -----
-    What the default does otherwise than the papers, with the gains that :class:`aucmax.UniSqu` explains:
+    What the default does otherwise than the papers, see also :class:`aucmax.UniSqu`:
 
-    - columns are centred and standardised. Gain: +0.0448.
-    - steps are implicit and from the data, there is an intercept, and class weights are those of the rows so far. Gain:
-      +0.0462, diverged without it on 2 of 10 data sets.
-    - the result is an average. Gain: +0.0005.
-    - there is a penalty. Gain: +0.0001.
+    - columns are centred and standardised.
+    - steps are implicit and from the data, there is an intercept, and class weights are those of the rows so far.
+    - the result is an average.
+    - there is a penalty.
 
     Examples
     --------
@@ -460,93 +339,18 @@ class UniLog(UnivariateClassifier):
     It minimises the mean of log(1 + exp(-s)) over the positives plus the mean of log(1 + exp(s)) over the negatives
     plus ``alpha/2 |w|^2``, where s = w.x + c.
 
-    Parameters
-    ----------
-    alpha : float, default=None
-        Regularisation strength, above 0. None is 1e-2, and no penalty with variant="paper" and "sgd".
-
-    solver : {"sgd", "exact"}, default="sgd"
-        "sgd" passes over single rows and has `partial_fit`. "exact" goes to the minimiser, from the moments of the
-        classes or, for Uni-Exp and Uni-Log, by Newton's method; it uses none of the parameters below but
-        `standardize`.
-
-    eta0 : float, default=None
-        The step on row t is eta0 / sqrt(t); None takes steps from the data. Rows that are longer or rarer than others
-        never overshoot, whatever it is. With variant="paper" the step is eta0 itself, the paper's eta, and a plain
-        gradient step; None is 2^-9 then, and the paper's values are 2^-12 to 2^10.
-
-    average : bool, default=None
-        Whether the result is the average of the weights over all steps, in which step t weighs t, or the last ones.
-        None is True, and False with variant="paper".
-
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
-        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
-        changed, and `coef_` is for the columns as they are.
-
-    max_iter : int, default=15
-        Number of passes of `fit` over the rows.
-
-    tol : float, default=None
-        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
-        `max_iter` passes.
-
-    shuffle : bool, default=True
-        Whether the rows are put into a new random order before each pass of `fit`.
-
-    warm_start : bool, default=False
-        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
-        same as one of 10.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random row orders.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
-    state_ : UnivariateState
-        The state of the algorithm; `warm_start` continues from it.
-
-    n_iter_ : int
-        Passes made, or iterations of the exact solver.
-
-    convergence_ : ndarray of shape (`n_iter_`,)
-        The number that `tol` is compared with, after each pass; for the exact solver the norm of the gradient over that
-        at 0.
-
-    calibration_ : ndarray of shape (2,)
-        Slope and offset of the log-odds of `predict_proba` in `decision_function`.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where X had them.
-
     See Also
     --------
     UniSqu, UniExp : The square and the exponential loss.
 
     Notes
     -----
-    What the default does otherwise than the papers, with the gains that :class:`aucmax.UniSqu` explains:
+    What the default does otherwise than the papers, see also :class:`aucmax.UniSqu`:
 
-    - columns are centred and standardised. Gain: +0.0516.
-    - steps are implicit and from the data, there is an intercept, and class weights are those of the rows so far. Gain:
-      +0.0027.
-    - the result is an average. Gain: -0.0003.
-    - there is a penalty. Gain: 0.0000.
+    - columns are centred and standardised.
+    - steps are implicit and from the data, there is an intercept, and class weights are those of the rows so far.
+    - the result is an average.
+    - there is a penalty.
 
     Examples
     --------

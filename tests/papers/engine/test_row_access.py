@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from aucmax.papers.engine import averaged_weights as weights_module
+from aucmax.papers.engine import averages as weights_module
 from aucmax.papers.engine import row_access as rows_module
 from aucmax.papers.engine.averages import AveragedWeights, data_step
 from aucmax.papers.engine.row_access import (

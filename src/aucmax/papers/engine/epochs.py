@@ -249,7 +249,46 @@ def fitted_attributes(coef: np.ndarray, calibration: Calibration) -> dict[str, A
 
 
 class StochasticClassifier(VariantMixin, LinearAUCClassifier):
-    """A classifier fitted by passes over the rows."""
+    """A classifier fitted by passes over the rows.
+
+    Parameters
+    ----------
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" takes the paper's own steps, on the columns as they are; the notes list what differs.
+
+    standardize : bool, default=None
+        Whether `fit` works on columns divided by their standard deviations. None is True, and False with
+        variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data are not
+        changed, and `coef_` is for the columns as they are.
+
+    max_iter : int, default=15
+        Number of passes of `fit` over the rows.
+
+    tol : float, default=None
+        `fit` stops when the weights change by no more than this in a pass, relative to their norm. None makes all
+        `max_iter` passes.
+
+    shuffle : bool, default=True
+        Whether the rows are put into a new random order before each pass of `fit`.
+
+    warm_start : bool, default=False
+        Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
+        same as one of 10.
+
+    random_state : int, RandomState instance or None, default=None
+        The source of the random row orders.
+
+    Attributes
+    ----------
+    state_ : named tuple
+        The state of the algorithm; `warm_start` continues from it.
+
+    n_iter_ : int
+        Passes made.
+
+    convergence_ : ndarray of shape (`n_iter_`,)
+        The number that `tol` is compared with, after each pass.
+    """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "variant": VariantMixin._variants,
