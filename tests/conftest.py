@@ -24,7 +24,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 _folder = Path(__file__).parents[1] / "src" / "aucmax"
 _names = (
     "jit.py",
-    *(f"stochastic/{name}.py" for name in ("row_access", "averaged_weights", "proximal", "row_buffers")),
+    *(f"papers/engine/{name}.py" for name in ("row_access", "averages", "proximal", "buffers")),
 )
 _shared = b"".join((_folder / name).read_bytes() for name in _names)
 _key = hashlib.sha256(_shared + version("numba").encode()).hexdigest()[:16]

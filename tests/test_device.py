@@ -251,7 +251,7 @@ def test_large_matrices_are_factored_on_the_device(put, data, monkeypatch):
 
 def test_kernel_features_are_those_of_memory(put, data, monkeypatch):
     X = data[0]
-    monkeypatch.setattr("aucmax.nystroem.DEVICE_BLOCK", 50)
+    monkeypatch.setattr("aucmax.papers.nystroem.DEVICE_BLOCK", 50)
     kernel = KMeansNystroem(20, random_state=0).fit(X)
     on = KMeansNystroem(20, random_state=0).fit(put(X))
     assert on.gamma_ == kernel.gamma_
@@ -269,7 +269,7 @@ def test_kernel_features_are_those_of_memory(put, data, monkeypatch):
 @pytest.mark.parametrize("n_clusters", [1, 2, 30, 119])
 def test_k_means_is_that_of_memory(put, n_clusters, data, monkeypatch):
     """With the same seed, however many rows are in a block; its iterations end when those of memory do."""
-    monkeypatch.setattr("aucmax.nystroem.KMeans", None)
+    monkeypatch.setattr("aucmax.papers.nystroem.KMeans", None)
     monkeypatch.setattr("aucmax.device_kmeans.BLOCK_VALUES", 500)
     X = data[0] + 1e3
     for max_iter in (1, 5, 300):
@@ -330,7 +330,7 @@ def test_wide_moments_are_made_of_panels(put, n_pieces, data, monkeypatch):
 def test_moments_of_features(put, bound, data, monkeypatch):
     """Those of the kernel, multiplied once, if the kernel of the landmarks is far from singular."""
     X, y, weights = data
-    monkeypatch.setattr("aucmax.gaussian_kernel.SQUARED_ERROR", bound)
+    monkeypatch.setattr("aucmax.papers.nystroem.SQUARED_ERROR", bound)
     kernel = KMeansNystroem(8, gamma=0.1, random_state=0).fit(X)
     rows = kernel.rows(*map(put, (X, y, weights)))
     assert rows._linear.squares_before == (bound > 0)

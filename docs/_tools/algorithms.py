@@ -8,8 +8,8 @@ import inspect
 import re
 from pathlib import Path
 
-from aucmax.algorithms import ALGORITHMS, PAPERS, short_paper
-from aucmax.algorithms.method import Method
+from aucmax.papers import ALGORITHMS, PAPERS
+from aucmax.papers.registry import Method, short_paper
 
 COMMAND = "make study NAME=algorithms"
 

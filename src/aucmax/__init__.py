@@ -6,7 +6,7 @@ Names are loaded when they are first used: importing the package costs nothing.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .algorithms import ALGORITHMS
+from .papers import ALGORITHMS
 
 __version__ = "0.1.0"
 
@@ -18,7 +18,7 @@ _HOME = {
     "ClassMoments": "data.moments",
     "CurvesDisplay": "report.displays.curves",
     "ImportanceDisplay": "report.displays.importance",
-    "KMeansNystroem": "nystroem",
+    "KMeansNystroem": "papers.nystroem",
     "TableEncoder": "table_encoder",
     "PathDisplay": "report.displays.path",
     "ROCDisplay": "report.displays.roc",
@@ -43,7 +43,7 @@ _HOME = {
 }
 
 _SUBMODULES = (
-    "algorithms",
+    "papers",
     "compare",
     "data",
     "datasets",
@@ -59,35 +59,6 @@ __all__ = [*sorted(_HOME), "__version__"]
 if TYPE_CHECKING:
     from .additive.classifier import AdditiveAUCClassifier as AdditiveAUCClassifier
     from .additive.scorecard import Scorecard as Scorecard
-    from .algorithms.asam import ASAM as ASAM
-    from .algorithms.cbr import CBR as CBR
-    from .algorithms.fsauc import FSAUC as FSAUC
-    from .algorithms.gaussian import GaussianAUC as GaussianAUC
-    from .algorithms.gaussian import GaussianError as GaussianError
-    from .algorithms.hsght import HSGHT as HSGHT
-    from .algorithms.kernel_pipelines import NASAM as NASAM
-    from .algorithms.kernel_pipelines import NBAM as NBAM
-    from .algorithms.kernel_pipelines import NPSAM as NPSAM
-    from .algorithms.kernel_pipelines import NSOLAM as NSOLAM
-    from .algorithms.oam import OAM as OAM
-    from .algorithms.opauc import OPAUC as OPAUC
-    from .algorithms.pairwise_descent import PairwiseDescent as PairwiseDescent
-    from .algorithms.pipelines import OPAUCf as OPAUCf
-    from .algorithms.pipelines import OPAUCpca as OPAUCpca
-    from .algorithms.pipelines import OPAUCrp as OPAUCrp
-    from .algorithms.psam import PSAM as PSAM
-    from .algorithms.ranksvm import BAM as BAM
-    from .algorithms.ranksvm import SVMOR as SVMOR
-    from .algorithms.ranksvm import SVMPerf as SVMPerf
-    from .algorithms.sht import SHTAUC as SHTAUC
-    from .algorithms.solam import SOLAM as SOLAM
-    from .algorithms.solam import RegSOLAM as RegSOLAM
-    from .algorithms.spam import SPAM as SPAM
-    from .algorithms.spdam import SPDAM as SPDAM
-    from .algorithms.stoiht import StoIHT as StoIHT
-    from .algorithms.univariate import UniExp as UniExp
-    from .algorithms.univariate import UniLog as UniLog
-    from .algorithms.univariate import UniSqu as UniSqu
     from .classifier import AUCClassifier as AUCClassifier
     from .data.moments import ClassMoments as ClassMoments
     from .files.open_rows import open_rows as open_rows
@@ -101,7 +72,7 @@ if TYPE_CHECKING:
     from .metrics import support_jaccard as support_jaccard
     from .models.model_file import load_model as load_model
     from .models.model_file import save_model as save_model
-    from .nystroem import KMeansNystroem as KMeansNystroem
+    from .papers.nystroem import KMeansNystroem as KMeansNystroem
     from .report.displays.blend import BlendDisplay as BlendDisplay
     from .report.displays.blend import CandidatesDisplay as CandidatesDisplay
     from .report.displays.curves import CurvesDisplay as CurvesDisplay

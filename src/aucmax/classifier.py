@@ -134,15 +134,9 @@ class AUCClassifier(MomentClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        The weights.
-
     intercept_ : ndarray of shape (1,)
         The intercept. A score of zero has the base rate of the training data as its probability. The AUC does not
         depend on it.
-
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
 
     blend_ : dict of arrays
         The members of the blend, the largest share first: "loss", "standardize", "alpha", "share", held-out "auc",
@@ -183,12 +177,6 @@ class AUCClassifier(MomentClassifier):
 
     n_iter_ : int
         Number of Newton steps, iterations of "cg", sweeps or exchanges; 1 for a direct solver.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if X had them.
 
     See Also
     --------

@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 from aucmax import roc_auc
-from aucmax.algorithms.method import Method
 from aucmax.compare.tuning import auc_of
+from aucmax.papers.registry import Method
 from aucmax_studies.common import realdata, study_data
 from aucmax_studies.common.study_data import split
 from aucmax_studies.peers import measure as peers

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aucmax import SHTAUC
-from aucmax.algorithms import ALGORITHMS
+from aucmax.papers import ALGORITHMS
 from aucmax_studies.choices import variants
 from aucmax_studies.choices.deviations import DEVIATIONS, with_variants
 from aucmax_studies.choices.variants import Gain, signed

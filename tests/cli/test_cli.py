@@ -534,7 +534,7 @@ def test_compare_tells_what_the_engine_finds(run, folder, tmp_path):
 
 
 def test_algorithms_lists_the_registry(run):
-    from aucmax.algorithms import ALGORITHMS
+    from aucmax.papers import ALGORITHMS
 
     status, out, _ = run("algorithms")
     assert status == 0

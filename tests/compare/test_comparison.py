@@ -18,12 +18,12 @@ from sklearn.utils import get_tags
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from aucmax import OPAUC, roc_auc
-from aucmax.algorithms import ALGORITHMS
-from aucmax.algorithms.method import Method
 from aucmax.compare import comparison
 from aucmax.compare.comparison import Comparison, compare, paired_t_test, win_tie_loss
 from aucmax.compare.methods import METHODS, describe_methods, find_method
 from aucmax.compare.tuning import list_candidates, seeded_estimator
+from aucmax.papers import ALGORITHMS
+from aucmax.papers.registry import Method
 
 SCIKIT_LEARN = [name for name in METHODS if name not in {"AUCClassifier", *ALGORITHMS}]
 FEW = {"n_splits": 3, "n_repeats": 2, "inner_splits": 3}

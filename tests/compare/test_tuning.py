@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
 
-from aucmax.algorithms.method import Method
 from aucmax.compare.tuning import ENOUGH_TEST_ROWS, FACTOR, FEWEST, choose, rank, round_sizes, tune_and_fit
+from aucmax.papers.registry import Method
 
 
 class Noisy(BaseEstimator):

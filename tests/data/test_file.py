@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, ShuffleSplit
 
 from aucmax import BAM, SOLAM, AdditiveAUCClassifier, AUCClassifier, ClassMoments, open_rows, roc_auc
-from aucmax.algorithms import ALGORITHMS
 from aucmax.cli.fit import can_read_blocks
 from aucmax.data import file as file_module
 from aucmax.data import passes
 from aucmax.data.held_out import AUCBins, scores_by_row
 from aucmax.losses import LOSSES
+from aucmax.papers import ALGORITHMS
 
 N_FEATURES = 5
 ONLINE = [name for name, method in ALGORITHMS.items() if method.online and not name.startswith("Gaussian")]

@@ -14,12 +14,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from aucmax import NASAM, NBAM, NPSAM, NSOLAM, SOLAM, AUCClassifier, KMeansNystroem, OPAUCf, nystroem
-from aucmax.algorithms import checked_scaler, reduction
-from aucmax.algorithms.checked_scaler import CheckedScaler
-from aucmax.algorithms.reduction import LimitedPCA, LimitedProjection, LimitedSVD
 from aucmax.cli.options import FITTED
 from aucmax.data import machine_memory
 from aucmax.data.machine_memory import BLEND_VECTORS, LEAST_VECTORS, NEWTON_VECTORS, check_columns, usable_memory
+from aucmax.papers.checked_scaler import CheckedScaler
+from aucmax.papers.opauc_pipelines import LimitedPCA, LimitedProjection, LimitedSVD
+from aucmax.papers.registry import checked_scaler, reduction
 from aucmax.selection import candidates, cross_validation
 
 TOLD = r"A fit to 1,000,000 columns takes 0\.1 GB or more, but this process may use 0\.0 GB: leave out columns\."

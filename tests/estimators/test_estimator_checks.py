@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import aucmax
-from aucmax.estimators.variant import VariantMixin
+from aucmax.papers.engine.variant import VariantMixin
 
 ESTIMATORS = [
     value
@@ -30,7 +30,7 @@ ON_DENSE, ON_SPARSE = (f"check_sample_weight_equivalence_on_{kind}_data" for kin
 def failed_checks(estimator):
     """Return the checks that an estimator cannot pass, with the reason.
 
-    These compare a fit of weighted rows with one of repeated rows in another order. tests/algorithms/test_sample_weight
+    These compare a fit of weighted rows with one of repeated rows in another order. tests/papers/test_sample_weight
     compares them in the same order.
     """
     if isinstance(estimator, aucmax.SPDAM) and estimator.tol > 1e-12:

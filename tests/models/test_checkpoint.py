@@ -15,7 +15,7 @@ from small_models import assert_same
 from aucmax.models import checkpoint as checkpoint_module
 from aucmax.models.checkpoint import Checkpoint, describe_differences
 from aucmax.models.model_file import versions, write_values
-from aucmax.stochastic.epochs import Scaling, Stream
+from aucmax.papers.engine.epochs import Scaling, Stream
 
 COMMAND = {"alpha": 1.0, "the file": "rows.csv", "n_nonzero": None, "columns": ["a", "b"]}
 

@@ -6,7 +6,7 @@ import pytest
 from small_models import EVERY_MODEL, D, X, Y, fit, make
 
 from aucmax import SOLAM, AdditiveAUCClassifier, AUCClassifier, load_model, save_model
-from aucmax.stochastic.epochs import StochasticClassifier
+from aucmax.papers.engine.epochs import StochasticClassifier
 
 STOCHASTIC = [name for name in EVERY_MODEL if isinstance(make(name), StochasticClassifier)]
 STRANGE = (-1.0, 0.0, 1e308)

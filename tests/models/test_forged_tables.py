@@ -7,7 +7,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from aucmax import AdditiveAUCClassifier, AUCClassifier, TableEncoder, load_model, save_model
-from aucmax.stochastic.sample import Scaling
+from aucmax.papers.engine.sample import Scaling
 
 pandas = pytest.importorskip("pandas")
 RNG = np.random.default_rng(0)

@@ -42,7 +42,7 @@ from aucmax.models.model_file import (
     write_values,
 )
 from aucmax.models.tensor_file import tensor_bytes
-from aucmax.stochastic.epochs import Scaling, Stream
+from aucmax.papers.engine.epochs import Scaling, Stream
 
 
 def round_trip(value, path):

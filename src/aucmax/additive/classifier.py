@@ -126,9 +126,6 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     intercept_ : ndarray of shape (1,)
         The intercept. A score of zero has the base rate of the training data as its probability.
 
-    classes_ : ndarray of shape (2,)
-        The negative and the positive class, sorted.
-
     blend_ : dict of arrays
         The members of the blend, the largest share first: "loss", "standardize", "alpha", "share", held-out "auc",
         "spread" and "coef", the last in the coordinates of the penalty. Only with loss="auto".
@@ -154,12 +151,6 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
     n_iter_ : int
         Number of iterations of the solver; 1 for a direct one.
-
-    n_features_in_ : int
-        Number of features seen in fit.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if X had them.
 
     See Also
     --------

@@ -22,7 +22,7 @@ from ..files import Block, Source
 from ..files.labels import Classes
 from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
-from ..stochastic.epochs import OnlineClassifier, StochasticClassifier
+from ..papers.engine.epochs import OnlineClassifier, StochasticClassifier
 from .console import format_bytes
 from .display import is_linear
 from .options import FITTED

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ..algorithms import ALGORITHMS
+from ..papers import ALGORITHMS
 
 DATA, COLUMNS, MODEL, OUTPUT = "Data", "Columns of tables", "Model", "Output"
 Data = Annotated[

@@ -20,10 +20,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from .._text import ArgumentError
-from ..algorithms.method import Method
 from ..compare.methods import find_method
 from ..files import Source
 from ..metrics import roc_auc
+from ..papers.registry import Method
 from ..selection.optimism import subtract_optimism
 from ..table_encoder import TableEncoder
 from ..tables.kinds import Column, Part

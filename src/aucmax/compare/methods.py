@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
 
-from ..algorithms import ALGORITHMS, PAPERS
-from ..algorithms.method import Method, plain_name, powers, standardized
+from ..papers import ALGORITHMS, PAPERS
+from ..papers.registry import Method, plain_name, powers, standardized
 
 
 class Description(NamedTuple):

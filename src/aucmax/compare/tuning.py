@@ -18,8 +18,8 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from ..algorithms.method import Method, plain_name
 from ..metrics import roc_auc
+from ..papers.registry import Method, plain_name
 from ..selection.calibration import no_calibration
 
 # What a failed fit raises: the data do not allow a parameter, steps diverge, or memory is too small for the columns.

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
+from .._docs import inherit_entries
 from ..data.arrays import by_class, expit, namespace, on_device, softplus, to_numpy
 from ..data.elsewhere import rows_elsewhere
 from ..data.machine_memory import check_columns
@@ -101,7 +102,33 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     A subclass defines `_fit_rows`, which sees rows through the protocol alone. It sets `coef_` and calls
     `_set_calibration`, which sets `intercept_` and `calibration_`. Users call `fit` with a matrix, or `fit_rows` with
     anything that implements the protocol.
+
+    What subclasses have in common is documented here and inherited by their docstrings, see `_docs`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        The weights.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data; AUC does not depend on it.
+
+    classes_ : ndarray of shape (2,)
+        The negative and the positive class, sorted.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`, fitted to the training scores.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if X had them.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_entries(cls)
 
     @abstractmethod
     def _fit_rows(self, rows: Rows, **told: Any) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from aucmax import ASAM, RegSOLAM, UniSqu
-from aucmax.algorithms import ALGORITHMS
-from aucmax.estimators.variant import VariantMixin
+from aucmax.papers import ALGORITHMS
+from aucmax.papers.engine.variant import VariantMixin
 
 
 class Deviation(NamedTuple):

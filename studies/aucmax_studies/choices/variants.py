@@ -32,8 +32,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from aucmax.algorithms import ALGORITHMS
 from aucmax.files.atomic_write import write_atomically
+from aucmax.papers import ALGORITHMS
 
 from .. import RESULTS_DIR
 from ..common import study_data

@@ -41,9 +41,9 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
-from aucmax.algorithms.method import Method, plain_name
 from aucmax.compare.tuning import auc_of, choose, list_candidates, seeded_estimator
 from aucmax.files.atomic_write import write_atomically
+from aucmax.papers.registry import Method, plain_name
 
 from .. import RESULTS_DIR
 from ..common.machine import describe_machine, find_versions

@@ -84,7 +84,7 @@ def reproduce(
     debug: Debug = False,
 ) -> None:
     """Measure the papers' tables and figures again, and set published and measured figures side by side."""
-    from aucmax.algorithms import short_paper
+    from aucmax.papers.registry import short_paper
 
     from .command import describe_studies, reproduce_studies
     from .running.store import gather_results

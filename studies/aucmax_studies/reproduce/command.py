@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from aucmax.algorithms import PAPERS
+from aucmax.papers import PAPERS
 
 from .judging.cells import ABSENT
 from .judging.counts import Agreement, count_verdicts, measure_agreement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
-from aucmax.algorithms.method import Method
+from aucmax.papers.registry import Method
 
 METRICS = ("auc", "accuracy", "f1", "jaccard", "seconds")
 SCALINGS = {
@@ -260,7 +260,7 @@ class Study(NamedTuple):
     name : str
         The name of its file.
     paper : str
-        A key of `aucmax.algorithms.PAPERS`.
+        A key of `aucmax.papers.PAPERS`.
     label : str
         What the paper calls it: "Table 2".
     title : str

@@ -9,9 +9,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from aucmax.algorithms import PAPERS
-from aucmax.algorithms.method import full_name, plain_name
 from aucmax.compare.methods import find_method
+from aucmax.papers import PAPERS
+from aucmax.papers.registry import full_name, plain_name
 
 from .study import CAUSES, METRICS, SCALINGS, Curve, Fitted, Protocol, Reason, Study, StudyMethod, Subject, Value
 

@@ -35,7 +35,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from aucmax import SHTAUC, SOLAM, SPAM
-from aucmax.stochastic.sample import row_order
+from aucmax.papers.engine.sample import row_order
 
 from ..common.realdata import available, load
 from ..common.timing import Table, seconds

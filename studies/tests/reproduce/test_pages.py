@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from aucmax.algorithms import PAPERS
+from aucmax.papers import PAPERS
 from aucmax_studies.reproduce.judging.cells import ABSENT
 from aucmax_studies.reproduce.judging.counts import GLANCE, count_causes, count_verdicts, count_wins
 from aucmax_studies.reproduce.judging.criterion import OUTCOMES

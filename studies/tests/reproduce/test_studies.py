@@ -10,9 +10,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, train_test_split
 
 from aucmax import OPAUC, GaussianAUC, roc_auc, support_f1
-from aucmax.algorithms import PAPERS
 from aucmax.compare.tuning import sample_rows
 from aucmax.datasets import make_gaussian, make_sparse_shift
+from aucmax.papers import PAPERS
 from aucmax_studies.reproduce.catalogue import Dataset, Unavailable
 from aucmax_studies.reproduce.running import running
 from aucmax_studies.reproduce.running.effort import EFFORTS, Effort

@@ -1,7 +1,7 @@
 """``aucmax algorithms``: what can be fitted and compared."""
 
-from ...algorithms import short_paper
 from ...compare.methods import describe_methods
+from ...papers.registry import short_paper
 from ..console import Console, make_table
 from ..options import Debug, Json
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from aucmax.algorithms.method import Method
+from aucmax.papers.registry import Method
 
 # Trees are not ranked: they show what is left to gain beyond linear classifiers.
 GROUPS = ("aucmax", "linear", "trees")

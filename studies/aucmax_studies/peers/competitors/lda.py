@@ -1,6 +1,6 @@
 """LinearDiscriminantAnalysis, with a tuned shrinkage of its covariance."""
 
-from aucmax.algorithms.method import standardized
+from aucmax.papers.registry import standardized
 
 COMPETITOR = standardized(
     "LinearDiscriminantAnalysis",

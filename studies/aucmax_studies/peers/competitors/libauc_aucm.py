@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from aucmax.algorithms.method import standardized
+from aucmax.papers.registry import standardized
 
 BATCH, EPOCHS = 256, 20
 

@@ -1,6 +1,6 @@
 """LightGBM with trees. It has no linear booster: its `linear_tree` is a tree with linear leaves."""
 
-from aucmax.algorithms.method import Method
+from aucmax.papers.registry import Method
 
 COMPETITOR = Method(
     "LightGBM trees",

@@ -1,6 +1,6 @@
 """LogisticRegressionCV: ten values of C, chosen by the AUC of its own folds."""
 
-from aucmax.algorithms.method import standardized
+from aucmax.papers.registry import standardized
 
 COMPETITOR = standardized(
     "LogisticRegressionCV",

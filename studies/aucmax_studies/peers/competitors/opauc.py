@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from aucmax import OPAUC
-from aucmax.algorithms import ALGORITHMS
-from aucmax.algorithms.method import powers
+from aucmax.papers import ALGORITHMS
+from aucmax.papers.registry import powers
 
 
 class OPAUCByWidth(OPAUC):

@@ -3,7 +3,7 @@
 Choosing alpha by the AUC of folds would need a fit for every alpha and fold, which is several times as slow.
 """
 
-from aucmax.algorithms.method import powers, standardized
+from aucmax.papers.registry import powers, standardized
 
 COMPETITOR = standardized(
     "RidgeClassifierCV",

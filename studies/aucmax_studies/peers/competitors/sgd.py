@@ -1,6 +1,6 @@
 """SGDClassifier: the hinge or the logistic loss of single rows, by stochastic gradients."""
 
-from aucmax.algorithms.method import powers, standardized
+from aucmax.papers.registry import powers, standardized
 
 COMPETITOR = standardized(
     "SGDClassifier",

@@ -1,5 +1,5 @@
 """SPDAM: the exact minimiser of the pairwise square loss, by stochastic primal-dual steps; the grid of its paper."""
 
-from aucmax.algorithms import ALGORITHMS
+from aucmax.papers import ALGORITHMS
 
 COMPETITOR = ALGORITHMS["SPDAM"]

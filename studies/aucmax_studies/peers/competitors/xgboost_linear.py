@@ -1,6 +1,6 @@
 """XGBoost with its linear booster."""
 
-from aucmax.algorithms.method import standardized
+from aucmax.papers.registry import standardized
 
 COMPETITOR = standardized(
     "XGBoost linear",

@@ -1,6 +1,6 @@
 """XGBoost with trees."""
 
-from aucmax.algorithms.method import Method
+from aucmax.papers.registry import Method
 
 COMPETITOR = Method(
     "XGBoost trees",

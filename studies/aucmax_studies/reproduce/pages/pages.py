@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from aucmax.algorithms import PAPERS
 from aucmax.files.atomic_write import write_atomically
+from aucmax.papers import PAPERS
 
 from ..judging.cells import ABSENT, LAG, Cell
 from ..judging.counts import GLANCE, count_at_a_glance, count_causes, count_verdicts, counted_cells, measure_agreement

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from aucmax.algorithms.method import plain_name
 from aucmax.compare.tuning import list_candidates
+from aucmax.papers.registry import plain_name
 
 from ..judging.cells import Cell
 from ..judging.counts import GLANCE, count_at_a_glance, count_verdicts, count_wins, measure_agreement

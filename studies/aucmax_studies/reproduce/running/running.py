@@ -13,7 +13,6 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
-from aucmax.algorithms.method import Method, full_name, plain_name
 from aucmax.compare.tuning import (
     FAILURES,
     TunedEstimator,
@@ -27,6 +26,7 @@ from aucmax.compare.tuning import (
     worker_options,
 )
 from aucmax.metrics import support_f1, support_jaccard
+from aucmax.papers.registry import Method, full_name, plain_name
 
 from ..catalogue import Dataset, Unavailable, load
 from ..study import Curve, Protocol, Study, StudyMethod, Subject

@@ -1,0 +1,1 @@
+"""What the stochastic algorithms share: passes over the rows, rows inside kernels, averages, buffers."""

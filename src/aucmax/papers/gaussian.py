@@ -1,0 +1,641 @@
+"""Direct optimisation of the AUC and of the error of linear classifiers, the classes taken as Gaussian.
+
+H. Ghanbari and K. Scheinberg, "Directly and efficiently optimizing prediction error and AUC of linear classifiers",
+arXiv:1802.02535 (2018). With class means m_0, m_1, covariances S_0, S_1, delta = m_1 - m_0 and priors P_0, P_1,
+
+    AUC(w)      = Phi(w.delta / sqrt(w'(S_0 + S_1)w))                                          (`GaussianAUC`)
+    error(w, c) = P_1 Phi((c - w.m_1) / sqrt(w'S_1 w)) + P_0 Phi((w.m_0 - c) / sqrt(w'S_0 w))  (`GaussianError`)
+
+Both see the data through the class moments alone, so that no step depends on the number of rows. Neither depends on
+the length of w.
+
+"gradient", the paper's Algorithm 1, for F = 1 - AUC, and for F = error with c = 0 and a constant column for it:
+
+1. start at w = m_1 - (m_0.m_1 / |m_0|^2) m_0, normalised;
+2. stop if |grad F(w)| is at most 1e-7 of what it was at the start, or after 250 steps;
+3. a = 1; halve a until F(w - a grad F(w)) <= F(w) - 1e-4 a |grad F(w)|^2;
+4. w <- w - a grad F(w); go to 2.
+
+"exact", the global optimum, needs none of it:
+
+- AUC: w = (S_0 + S_1)^-1 delta.
+- Error, with the threshold c free: a search along one line, see below.
+
+Corrected, against the paper:
+
+- F_AUC is printed with the sign of w.delta reversed, and the test of the backtracking with the sign of its last term.
+- The paper has no intercept. But it centres the columns of real data: m_0 and m_1 are then parallel, its starting
+  point is rounding error, and no plane through the centre comes near its figures where one class is rare. A constant
+  column mends both; ``fit_intercept=False`` is the letter of the paper, and starts at delta if it has to.
+
+variant="paper" is "gradient" without shrinkage and without an intercept, on the columns as they are; with
+``standardize=True`` on columns of mean 0 and variance 1, as in the paper's experiments on real data.
+
+The least error, by a search along one line
+-------------------------------------------
+For given w'S_0 w and w'S_1 w, the error decreases with w.delta. Take a basis where S_0 + S_1 = I and S_1 = diag(g).
+There w.delta is maximised under two constraints that are linear in the squares of w. The problem is concave in these
+squares, so the Lagrange condition is sufficient, too:
+
+    T w = delta,   T = a S_1 + b S_0   positive semidefinite
+
+The diagonal of T is a linear function of g that is positive from the smallest g to the largest. Up to a factor, its
+values at these two ends, 1 - s and s, determine it. So the global optimum is the w of some s in [0, 1]. The threshold c
+is where the two densities, times their priors, cross: a root of a quadratic. With increasing s, the error decreases
+where the slope of T is below (w.m_1 - c)/(w'S_1 w) - (c - w.m_0)/(w'S_0 w), and increases where it is above. The roots
+of this difference are bracketed on a grid and refined; each s costs O(n_features).
+
+If the best threshold lies between the two means, a and b are positive: these are the w among which Anderson and Bahadur
+(1962) search, with t = a / (a + b) in (0, 1). If one class is rare, or if the means are close and the covariances
+differ, the threshold lies beyond one of the means and t outside (0, 1). This is not a rare case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtr
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..data.moments import ClassMoments
+from ..estimators.moment_classifier import MomentClassifier
+from ..selection.calibration import Calibration, calibrate_gaussian
+from ..solvers.descent import Descent, gradient_descent
+from ..solvers.square import EPS, MomentProblem, eigh, oracle_shrinkage, shrinkage_alpha, shrinkage_ridge
+from .engine.variant import VariantMixin
+
+# The grid covers the logits of s from -REACH to REACH. Beyond these, rounding errors of delta determine w.
+REACH = 50
+GRID = np.linspace(-REACH, REACH, 4 * REACH + 1)
+# Beyond this many standard deviations a Gaussian has no mass in float64.
+BEYOND = 40
+
+
+class Cut(NamedTuple):
+    """A threshold on Gaussian scores.
+
+    Attributes
+    ----------
+    place : float or ndarray
+        The threshold, measured from the mean score of the negatives.
+    slope : float or ndarray
+        The slope of the log-odds there.
+    """
+
+    place: Any
+    slope: Any
+
+
+class GaussianClassifier(VariantMixin, MomentClassifier):
+    """A classifier of Gaussian classes.
+
+    Parameters
+    ----------
+    pooled : bool, default=False
+        Whether both classes have the pooled covariance, in which each counts by its weight. It is better if one class
+        has few rows; the weights are then those of linear discriminant analysis.
+
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" is the paper's descent on its own objective; the notes list what differs.
+
+    max_iter : int, default=250
+        Limit of steps of "gradient".
+
+    tol : float, default=1e-7
+        Where "gradient" stops: the norm of the gradient over that of the first one.
+
+    Attributes
+    ----------
+    moments_ : ClassMoments
+        The class moments, which `partial_fit` continues from.
+
+    n_iter_ : int
+        Steps of "gradient"; 1 for "exact".
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        "solver": [StrOptions({"exact", "gradient"}), None],
+        "pooled": ["boolean"],
+        "variant": VariantMixin._variants,
+        "standardize": ["boolean", None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+    }
+    _by_variant = {**VariantMixin._by_variant, "solver": ("exact", "gradient")}  # noqa: RUF012
+
+
+class GaussianAUC(GaussianClassifier):
+    """Linear classifier of the largest AUC if the classes are Gaussian.
+
+    It maximises ``Phi(w.delta / sqrt(w'(S_0 + S_1 + alpha I)w))``, delta the difference of the class means and S_0,
+    S_1 the class covariances: at alpha=0 the probability that a positive scores higher than a negative.
+
+    Parameters
+    ----------
+    solver : {"exact", "gradient"}, default=None
+        "exact" solves one linear system and has the global optimum; "gradient" is the paper's descent, which ends
+        below it. None is "exact", and "gradient" with variant="paper".
+
+    alpha : float, default=None
+        Ridge on S_0 + S_1, at least 0. None takes that of the oracle approximating shrinkage: next to nothing where
+        rows are many, and enough where there are more columns than rows. With variant="paper" it is 0.
+
+    standardize : bool, default=None
+        Whether the ridge is on standardised columns; the descent is on them too. None is True, and False with
+        variant="paper". The data are neither changed nor copied, and `coef_` is for the columns as they are.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        The weights; with "exact" those of ``AUCClassifier(alpha=alpha_)``.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score where the two Gaussian densities cross; AUC does not depend on it.
+
+    alpha_ : float
+        The alpha of the weights.
+
+    expected_auc_ : float
+        The AUC of the weights if the classes are Gaussian with `moments_`; optimistic where these were estimated from
+        few rows.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`, from the class moments.
+
+    See Also
+    --------
+    AUCClassifier : The same weights, with alpha chosen by cross-validation.
+    GaussianError : The least error instead of the largest AUC.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+
+    - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it.
+    - covariances are shrunk, for data with few rows for their columns.
+    - columns are standardised, so that the shrinkage does not depend on their units.
+
+    References
+    ----------
+    .. [1] H. Ghanbari and K. Scheinberg, "Directly and efficiently optimizing prediction error and AUC of linear
+       classifiers", arXiv:1802.02535 (2018).
+
+    Examples
+    --------
+    >>> from aucmax import GaussianAUC
+    >>> from aucmax.datasets import make_gaussian
+    >>> X, y, moments = make_gaussian("data1", n_samples=1000, n_features=20, random_state=0)
+    >>> clf = GaussianAUC().fit(X[:800], y[:800])
+    >>> round(clf.score(X[800:], y[800:]), 2)
+    0.99
+    >>> round(GaussianAUC().fit_moments(moments).expected_auc_, 4)
+    0.9965
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **GaussianClassifier._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), None],
+    }
+    _by_variant = {  # noqa: RUF012
+        **GaussianClassifier._by_variant,
+        "alpha": (None, 0.0),
+    }
+
+    def __init__(
+        self,
+        solver: str | None = None,
+        *,
+        alpha: float | None = None,
+        pooled: bool = False,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        max_iter: int = 250,
+        tol: float = 1e-7,
+    ) -> None:
+        self.solver = solver
+        self.alpha = alpha
+        self.pooled = pooled
+        self.variant = variant
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _solve_moments(self, moments: ClassMoments) -> None:
+        standardize, alpha = self._chosen("standardize"), self._chosen("alpha")
+        problem = MomentProblem(moments, standardize, self.pooled)
+        self.alpha_ = self._choose_alpha(problem) if alpha is None else float(alpha)
+        if self._chosen("solver") == "exact":
+            # delta delta', which it adds to S_0 + S_1, changes no direction (Sherman and Morrison), and has the
+            # limit where the sum is singular and separates the classes.
+            (w,), self.n_iter_ = problem.path(np.array([self.alpha_]), 0.0), 1
+        else:
+            mean, C = center(problem, standardize), covariances(problem).sum(axis=0)
+            C.flat[:: len(C) + 1] += self.alpha_
+            # In the paper most descents end with their last step: that is no reason for a warning.
+            limits = self.max_iter, self.tol, not self._is_paper
+            w, self.n_iter_ = descend(one_minus_auc(mean, C), start(mean), *limits)
+            w = w / problem.scale
+        self.coef_ = w[None, :]
+        self.expected_auc_ = gaussian_auc(*moments.project(w))
+        self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))
+
+    def _choose_alpha(self, problem: MomentProblem) -> float:
+        if self.pooled:
+            return shrinkage_alpha(problem)
+        return oracle_alpha(covariances(problem), problem.moments.weight)
+
+
+class GaussianError(GaussianClassifier):
+    """Linear classifier of the least error if the classes are Gaussian.
+
+    It minimises ``P_1 Phi((c - w.m_1)/s_1) + P_0 Phi((w.m_0 - c)/s_0)`` over the weights w and the threshold c, with
+    the class means m, the priors P and s^2 = w'Sw of the class covariances S.
+
+    Parameters
+    ----------
+    solver : {"exact", "gradient"}, default=None
+        "exact" has the global optimum over weights and threshold, whatever the covariances; "gradient" is the paper's
+        descent, which may end above it. None is "exact", and "gradient" with variant="paper".
+
+    shrinkage : float in [0, 1], default=None
+        How far each class covariance is shrunk towards a multiple of the identity. None takes the oracle
+        approximating shrinkage of each class: next to nothing where its rows are many. 0 is for covariances of full
+        rank; it is what None means with variant="paper".
+
+    priors : array-like of shape (2,), default=None
+        Probabilities of the negative and the positive class, or numbers in their proportion. None takes the
+        weights of the classes.
+
+    fit_intercept : bool, default=None
+        Whether "gradient" descends on the threshold too. The paper has none: False keeps it at zero, of the
+        standardised columns if `standardize`, where a rare class cannot be told apart. "exact" needs True. None is
+        True, and False with variant="paper".
+
+    standardize : bool, default=None
+        Whether the shrinkage is that of standardised columns; the descent is on them too. None is True, and False with
+        variant="paper". The data are neither changed nor copied, and `coef_` is for the columns as they are.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        The weights, so long that `decision_function` is the log-odds near its zero. For equal covariances they are
+        those of linear discriminant analysis.
+
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the threshold.
+
+    priors_ : ndarray of shape (2,)
+        The probabilities of the classes.
+
+    shrinkage_ : ndarray of shape (2,)
+        The shrinkage of the two covariances.
+
+    expected_error_ : float
+        The error of the weights and the threshold if the classes are Gaussian with `moments_`; optimistic where these
+        were estimated from few rows.
+
+    calibration_ : ndarray of shape (2,)
+        Slope and offset of the log-odds of `predict_proba` in `decision_function`: 1 and 0.
+
+    See Also
+    --------
+    GaussianAUC : The largest AUC instead of the least error.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The same for equal covariances.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+
+    - it has the global optimum of a function that is not convex, where the paper's descent mostly ends with its 250th
+      step.
+    - there is a threshold: without one, a rare class is never predicted on centred columns. It lowers the error, not
+      the AUC; both sides are the descent here, since the optimum needs it.
+    - covariances are shrunk, for data with few rows for their columns.
+    - columns are standardised, so that the shrinkage does not depend on their units.
+
+    `predict` takes the threshold of least error, where the probability is one half, and not the base rate as
+    the other classifiers of this package. Where no linear classifier does better than to call every row by the
+    larger class, it does so, and its weights are those of the largest Gaussian AUC.
+
+    `score` is the ROC AUC and not the accuracy.
+
+    References
+    ----------
+    .. [1] H. Ghanbari and K. Scheinberg, "Directly and efficiently optimizing prediction error and AUC of linear
+       classifiers", arXiv:1802.02535 (2018).
+    .. [2] T. W. Anderson and R. R. Bahadur, "Classification into two multivariate normal distributions with
+       different covariance matrices", Annals of Mathematical Statistics 33 (1962).
+
+    Examples
+    --------
+    >>> from aucmax import GaussianError
+    >>> from aucmax.datasets import make_gaussian
+    >>> X, y, moments = make_gaussian("data3", n_samples=1000, n_features=20, random_state=0)
+    >>> clf = GaussianError().fit(X[:800], y[:800])
+    >>> float((clf.predict(X[800:]) == y[800:]).mean())
+    0.98
+    >>> round(1 - GaussianError().fit_moments(moments).expected_error_, 3)
+    0.974
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **GaussianClassifier._parameter_constraints,
+        "shrinkage": [Interval(Real, 0, 1, closed="both"), None],
+        "priors": ["array-like", None],
+        "fit_intercept": ["boolean", None],
+    }
+    _by_variant = {  # noqa: RUF012
+        **GaussianClassifier._by_variant,
+        "shrinkage": (None, 0.0),
+        "fit_intercept": (True, False),
+    }
+
+    def __init__(
+        self,
+        solver: str | None = None,
+        *,
+        shrinkage: float | None = None,
+        priors: Any = None,
+        fit_intercept: bool | None = None,
+        pooled: bool = False,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        max_iter: int = 250,
+        tol: float = 1e-7,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.fit_intercept = fit_intercept
+        self.pooled = pooled
+        self.variant = variant
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted class of each row: the positive one where its probability is above one half.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            One of `classes_` each.
+        """
+        return super().predict(X)
+
+    def _solve_moments(self, moments: ClassMoments) -> None:
+        exact, standardize = self._chosen("solver") == "exact", self._chosen("standardize")
+        if exact and not self._chosen("fit_intercept"):
+            raise ValueError("solver='exact' finds the threshold too: it needs fit_intercept=True.")
+        problem = MomentProblem(moments, standardize, self.pooled)
+        self.priors_ = moments.weight / moments.weight.sum() if self.priors is None else check_priors(self.priors)
+        S = covariances(problem)
+        shrinkage = self._chosen("shrinkage")
+        if shrinkage is None:
+            n_rows = np.full(2, moments.weight.sum()) if self.pooled else moments.weight
+            self.shrinkage_ = np.array([oracle_shrinkage(S[c], n_rows[c]) for c in range(2)])
+        else:
+            self.shrinkage_ = np.full(2, float(shrinkage))
+        for C, r in zip(S, self.shrinkage_, strict=True):
+            level = np.trace(C) / len(C)
+            C *= 1 - r
+            C.flat[:: len(C) + 1] += r * level
+        if exact:
+            w, cut = least_error(problem.scaled.delta, S, self.priors_)
+            self.n_iter_ = 1
+        else:
+            w, cut = self._descend(center(problem, standardize), S)
+        # The log-odds have slope 1 in scores of this length.
+        threshold = (problem.scaled.mean[0] @ w + cut.place) * cut.slope
+        w = w / problem.scale * cut.slope
+        self.coef_ = w[None, :]
+        self._set_calibration(Calibration(float(threshold), 1.0, 0.0))
+        self.expected_error_ = gaussian_error(*moments.project(w), threshold, self.priors_)
+
+    def _descend(self, mean: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, Cut]:
+        d = mean.shape[1]
+        if self._chosen("fit_intercept"):
+            mean, S = np.pad(mean, ((0, 0), (0, 1)), constant_values=1), np.pad(S, ((0, 0), (0, 1), (0, 1)))
+        limits = self.max_iter, self.tol, not self._is_paper
+        w, self.n_iter_ = descend(error(mean, S, self.priors_), start(mean), *limits)
+        gap, variances = (mean[1] - mean[0]) @ w, np.array([w @ C @ w for C in S])
+        return w[:d], cut_at(-mean[0] @ w, gap, variances, self.priors_)
+
+
+# The Gaussian model
+
+
+def standardized(differences: Any, variances: Any) -> Any:
+    """Return differences over standard deviations; of a variance of zero, (almost) infinity of their sign."""
+    return differences / np.maximum(np.sqrt(variances), np.finfo(np.float64).tiny)
+
+
+@np.errstate(over="ignore")
+def gaussian_auc(means: np.ndarray, variances: np.ndarray) -> float:
+    """Return the AUC of Gaussian scores."""
+    return float(ndtr(standardized(means[1] - means[0], variances.sum())))
+
+
+@np.errstate(over="ignore")
+def gaussian_error(means: np.ndarray, variances: np.ndarray, threshold: float, priors: np.ndarray) -> float:
+    """Return the error of Gaussian scores at a threshold."""
+    return float(priors @ ndtr(standardized(np.array([1, -1]) * (means - threshold), variances)))
+
+
+def check_priors(priors: Any) -> np.ndarray:
+    """Return the two priors, scaled to sum to one."""
+    try:
+        checked = np.asarray(priors, dtype=np.float64)
+    except (TypeError, ValueError):
+        checked = np.empty(0)
+    if checked.shape != (2,) or not (np.isfinite(checked).all() and (checked > 0).all()):
+        raise ValueError(
+            f"priors must be two positive numbers, of the negative and of the positive class; got {priors!r}."
+        )
+    return checked / checked.sum()
+
+
+def covariances(problem: MomentProblem) -> np.ndarray:
+    """Return the covariances of the scaled columns, shape (2, d, d), with what keeps them definite in float64."""
+    moments = problem.scaled
+    S = moments.scatter / moments.weight[:, None, None]
+    columns = np.arange(moments.n_features)
+    level = S[:, columns, columns].sum(axis=0) + moments.delta**2
+    # Above the rounding errors of both, and equal in both: noise must not pass for a direction of unequal variances.
+    S[:, columns, columns] += EPS * len(columns) ** 2 * np.where(level > 0, level, 1.0)
+    return S
+
+
+def center(problem: MomentProblem, standardize: bool) -> np.ndarray:
+    """Return the class means of the columns that the descent is on: standardised, or as they are."""
+    moments = problem.scaled
+    return moments.mean - (moments.weight @ moments.mean / moments.weight.sum() if standardize else 0)
+
+
+def oracle_alpha(S: np.ndarray, weight: np.ndarray) -> float:
+    """Return the ridge that points w where the oracle approximating shrinkage of S_0 + S_1 does.
+
+    The sum is worth as many rows as the noise of its trace says: few, where the class of few rows has the larger
+    covariance.
+    """
+    traces = np.trace(S, axis1=1, axis2=2)
+    return shrinkage_ridge(S.sum(axis=0), float(traces.sum() ** 2 / np.sum(traces**2 / weight)))
+
+
+# The paper's descent
+
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+def start(mean: np.ndarray) -> np.ndarray:
+    """Return the paper's starting point, or the difference of the means where these are parallel."""
+    low, high = mean
+    w = high - (low @ high) / max(low @ low, np.finfo(np.float64).tiny) * low
+    if np.linalg.norm(w) <= 1e-6 * np.linalg.norm(high):
+        w = high - low
+    return w / (np.linalg.norm(w) or 1.0)
+
+
+def one_minus_auc(mean: np.ndarray, C: np.ndarray) -> Objective:
+    """Return 1 - AUC, as a function of w with its gradient."""
+    return lambda w: phi_of_ratio(w, mean[0] - mean[1], C)
+
+
+def error(mean: np.ndarray, S: np.ndarray, priors: np.ndarray) -> Objective:
+    """Return the error at the threshold zero, as a function of w with its gradient."""
+
+    def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
+        (miss, d_miss), (alarm, d_alarm) = phi_of_ratio(w, -mean[1], S[1]), phi_of_ratio(w, mean[0], S[0])
+        return priors[1] * miss + priors[0] * alarm, priors[1] * d_miss + priors[0] * d_alarm
+
+    return objective
+
+
+def phi_of_ratio(w: np.ndarray, m: np.ndarray, C: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return Phi(w.m / sqrt(w'Cw)) and its gradient, the paper's Lemma 2."""
+    Cw = C @ w
+    variance = float(w @ Cw)
+    ratio = float(w @ m) / np.sqrt(variance)
+    density = np.exp(-0.5 * ratio**2) / np.sqrt(2 * np.pi)
+    return float(ndtr(ratio)), density * (m - (float(w @ m) / variance) * Cw) / np.sqrt(variance)
+
+
+class Weights:
+    """A function of the weights alone, as :mod:`aucmax.solvers.descent` takes it.
+
+    Parameters
+    ----------
+    objective : callable
+        Returns value and gradient at w.
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Return no scores."""
+        return np.empty(0)
+
+    def evaluate(self, w: np.ndarray, scores: np.ndarray) -> tuple[float, Callable[[], np.ndarray]]:
+        """Return the value, and a function that returns the gradient."""
+        value, gradient = self.objective(w)
+        return value, lambda: gradient
+
+
+def descend(objective: Objective, w: np.ndarray, max_iter: int, tol: float, warns: bool = True) -> Descent:
+    """Return where gradient descent with backtracking ends, and its number of steps (at least 1)."""
+    if not w.any():  # the means are equal, there is nothing to start from
+        return Descent(w, 1)
+    advice = "increase max_iter or tol, or take solver='exact'" if warns else None
+    return gradient_descent(Weights(objective), w, max_iter, tol, advice)
+
+
+def crossing(gap: Any, variances: Any, priors: np.ndarray) -> Cut:
+    """Return where the densities of the scores, times their priors, cross with rising log-odds; nan if they do not.
+
+    The means are `gap` >= 0 apart. This is the threshold of least error, unless predicting one class for all rows is
+    better. Let y be measured from the mean of the negatives, and a, b be the variances of the negatives and positives.
+    Then y^2 / a - (y - gap)^2 / b = 2 log(P_0 s_1 / (P_1 s_0)), where s_0, s_1 are the standard deviations.
+    """
+    a, b = variances
+    log_ratio = np.log(priors[0] / priors[1]) + 0.5 * np.log(b / a)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        root = np.sqrt(a * b * (gap**2 + 2 * (b - a) * log_ratio))
+        place = a * (gap**2 + 2 * b * log_ratio) / (a * gap + root)  # without cancellation
+    exists = root > 0
+    return Cut(np.where(exists, place, np.nan), np.where(exists, root / (a * b), np.nan))
+
+
+def error_at(place: Any, gap: Any, variances: Any, priors: np.ndarray) -> Any:
+    """Return the error at a threshold measured from the mean of the negatives."""
+    a, b = variances
+    return priors[0] * ndtr(-place / np.sqrt(a)) + priors[1] * ndtr((place - gap) / np.sqrt(b))
+
+
+def cut_at(place: float, gap: float, variances: np.ndarray, priors: np.ndarray) -> Cut:
+    """Return a given threshold with a positive slope."""
+    if not variances.all():  # w = 0
+        return larger_class_cut(gap, variances, priors)
+    slope = (gap - place) / variances[1] + place / variances[0]
+    return Cut(place, slope if slope > 0 else 1 / np.sqrt(priors @ variances))
+
+
+def larger_class_cut(gap: float, variances: np.ndarray, priors: np.ndarray) -> Cut:
+    """Return a threshold that predicts the larger class for every row; the probability at the mean is the prior."""
+    odds = float(logit(priors[1]))
+    middle = priors[1] * gap
+    away = BEYOND * np.sqrt(variances.max()) + abs(gap) or 1.0
+    return Cut(middle - np.sign(odds) * away, abs(odds) / away or 1.0)
+
+
+def simultaneous_basis(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return g, increasing, and a basis B with B'(S_0 + S_1)B = I and B'S_1 B = diag(g)."""
+    L = cholesky(S[0] + S[1], lower=True, check_finite=False)
+    half = solve_triangular(L, S[1], lower=True, check_finite=False)
+    g, V = eigh(solve_triangular(L, half.T, lower=True, check_finite=False))
+    return np.clip(g, EPS, 1 - EPS), solve_triangular(L, V, lower=True, trans="T", check_finite=False)
+
+
+def least_error(delta: np.ndarray, S: np.ndarray, priors: np.ndarray) -> tuple[np.ndarray, Cut]:
+    """Return weights and threshold of least error, by the search described at the head of this file."""
+    g, basis = simultaneous_basis(S)
+    d = delta @ basis
+    # If delta is 0 in a basis vector, the optimum may be a limit of s towards 0 or 1. A tiny value reaches this limit.
+    floor = 1e-14 * (np.abs(d).max() or 1.0)
+    d = np.where(np.abs(d) < floor, np.copysign(floor, d), d)
+    span = float(g[-1] - g[0])
+    place = (g - g[0]) / (span or 1.0)
+
+    def weights(x: np.ndarray) -> np.ndarray:
+        return d / (np.multiply.outer(expit(-x), 1 - place) + np.multiply.outer(expit(x), place))
+
+    def trace(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the error for each logit of s, and a number with the sign of its derivative."""
+        W = weights(x)
+        gap, variances = W @ d, np.array([W**2 @ (1 - g), W**2 @ g])
+        cut = crossing(gap, variances, priors)
+        slope = (gap - cut.place) / variances[1] - cut.place / variances[0]
+        return error_at(cut.place, gap, variances, priors), np.tanh(x / 2) - span * slope
+
+    errors, signs = trace(GRID)
+    rises = np.flatnonzero((signs[:-1] < 0) & (signs[1:] > 0))
+    roots = [brentq(lambda x: trace(np.array([x]))[1][0], GRID[k], GRID[k + 1], xtol=1e-14) for k in rises]
+    # The optimum is at a point of the grid only if it is a limit, or if the densities do not cross next to it.
+    candidates = np.array([*roots, GRID[np.nanargmin(errors)] if np.isfinite(errors).any() else 0.0])
+    errors = trace(candidates)[0] * np.append(np.ones(len(roots)), 1 + 1e-9)
+    best = int(np.argmin(np.where(np.isnan(errors), np.inf, errors)))
+    better_than_one_class = errors[best] < priors.min()
+    w = basis @ weights(candidates[best] if better_than_one_class else np.zeros(()))
+    w /= np.abs(w).max()
+    gap, variances = float(w @ delta), np.array([w @ C @ w for C in S])
+    return w, (crossing if better_than_one_class else larger_class_cut)(gap, variances, priors)

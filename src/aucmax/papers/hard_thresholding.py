@@ -1,0 +1,638 @@
+"""SHT-AUC, StoIHT and HSG-HT: gradient steps that keep the k largest weights.
+
+SHT-AUC: Yang, Zhou, Lei and Ying (2020), Stochastic hard thresholding algorithms for AUC maximization.
+StoIHT: Nguyen, Needell and Woolf (2017), Linear convergence of stochastic iterative greedy algorithms with sparse
+constraints.
+HSG-HT: Zhou, Yuan and Feng (2018), Efficient stochastic gradient hard thresholding.
+
+Objective
+---------
+    minimise over w   F(w) + alpha/2 |w|^2   subject to   |w|_0 <= k
+
+SHT-AUC: F = f/2, with f the pairwise square loss, as in `AUCClassifier`. With m+ and m- the class means,
+delta = m+ - m- and n_y the number of rows of class y, f(w)/2 is the mean over the n single rows of
+
+    n / (2 n_y) (w.(z - m_y))^2 + (1 - w.delta)^2 / 2
+
+Of the unbiased gradients that one row can give, the one of this form has the least variance: what is known of all rows,
+the term of delta, is not sampled.
+
+StoIHT and HSG-HT, which Yang et al. compare with: F(w, b) is the mean over the rows of log(1 + exp(-y (w.z + b))), with
+y = +1 or -1. It does not measure ranking, and rows count alike, however rare their class. The intercept b has no
+penalty and is never set to 0. It starts at the log-odds of the positives, where it is best for w = 0.
+
+One step
+--------
+The algorithms differ in F and in the batches B of rows that the steps are on.
+
+1. g is the gradient of F on B:
+   SHT-AUC   g = delta (delta.w - 1) + m * sum over B of w.(z - m_y) (z - m_y) / n_y, on average the gradient of f/2
+   StoIHT    g = (m / n) * sum over B of (1 / (1 + exp(-w.z - b)) - [y = +1]) z, and for b the same with 1 for z
+   HSG-HT    the mean over B of the same terms
+2. v = (w - g / rho) / (1 + alpha / rho), of which the k largest |v| are kept and the others set to 0; of equal ones
+   the first are kept.
+3. rho is the restricted smoothness: 1 / rho is the step of the theory. It is estimated as the steps are made. A step
+   begins with 0.9 times the rho of the last one. If the loss of B curves more than rho between w and v, rho becomes
+   this curvature, or 1.2 rho if that is more, and step 2 is repeated. So no step overshoots on its batch, whatever the
+   scale of the data, and none is shorter than the sparse directions need. With eta0 the step is always eta0.
+   For the logistic loss it is the largest curvature on the way from w to v: where the loss is flat, steps are long.
+4. w = v. The result is the last w.
+
+Rows with weights count by them in the gradient and in its curvature, exactly.
+
+The batches of a pass
+---------------------
+SHT-AUC and StoIHT: the rows, shuffled once so that both classes are spread evenly, are cut into m contiguous blocks of
+n // m rows; the last takes the remainder. A pass is m steps, each on a block drawn uniformly with replacement. At w = 0
+the gradient of SHT-AUC is -delta, and no row is visited. With one block this is iterative hard thresholding: the
+objective falls in every step, and w converges linearly. With more it does so up to a tolerance, set by how much the
+gradients of the blocks differ.
+
+HSG-HT: the rows, in a new random order, are cut into batches; the batch of step t = 0, 1, ... has floor(tau zeta^t)
+rows. Where fewer are left than the next batch needs, the last one of the pass takes them too. So the first steps are
+cheap, and from some step on each batch is all rows: w converges as with full gradients, with no tolerance left. The
+code of Yang et al. begins again with tau rows in each pass; t counts on here, as in Zhou et al.
+
+variant="paper"
+---------------
+1. g is the mean over the rows of B, whatever their number.
+2. alpha is 0.
+3. The step is constant: eta0. The intercept takes the same step as a weight, and starts at 0.
+
+Blocks are cut from the rows in their own order, which may be sorted by class. The authors' step of SHT-AUC is 1 on
+p (1 - p) f, p the share of the positives, and their step of HSG-HT is 3, both for rows of norm 1; on such rows no step
+of HSG-HT above 8 is safe. Their code of SHT-AUC also keeps k - 1 weights, and none of equal ones, where the paper keeps
+k, as both variants do. HSG-HT draws the rows of each batch from all rows without replacement, as in Zhou et al.; a pass
+ends when as many rows were drawn as there are.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from ..jit import jit
+from .engine.epochs import StochasticClassifier
+from .engine.proximal import hard_threshold
+from .engine.row_access import (
+    coordinates,
+    n_columns,
+    recenter,
+    row_axpy,
+    row_dot,
+    settle,
+    vector_dot,
+    zero_weights,
+)
+from .engine.sample import Sample, draw_batches
+
+SQUARE, LOGISTIC = None, 1  # None: Numba then leaves out what is for the other loss
+INTERCEPT, SMOOTHNESS, STEPS, SEED = range(4)
+MOST_KEPT = 50  # where n_nonzero is None
+MOST_BLOCKS, ROWS_PER_COLUMN = 10, 10  # where n_blocks is None
+RELEASE, GROWTH = 0.9, 1.2  # of the smoothness: at each step, and each time that a step is done again
+SLACK = 1 + 1e-9  # rounding must not decide whether it is
+
+
+class ThresholdState(NamedTuple):
+    """State of the hard thresholding algorithms.
+
+    Attributes
+    ----------
+    w : ndarray
+        The weights.
+    scalars : ndarray of shape (4,)
+        The intercept, the smoothness rho, the steps so far and the seed of the row order.
+    """
+
+    w: np.ndarray
+    scalars: np.ndarray
+
+
+class Batches(NamedTuple):
+    """The steps of one pass.
+
+    Attributes
+    ----------
+    order : ndarray of uint64, shape (n,)
+        An order of the rows.
+    start, stop : ndarray of shape (n_steps,)
+        A step is on the rows order[start:stop].
+    mass : ndarray of shape (n_steps,)
+        What multiplies the sum over these rows.
+    """
+
+    order: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    mass: np.ndarray
+
+
+class HardThresholdingClassifier(StochasticClassifier):
+    """A classifier that keeps the `n_nonzero` largest weights after each gradient step.
+
+    Parameters
+    ----------
+    n_nonzero : int, default=None
+        Number k of weights that are kept, the largest ones for the standardised columns; None keeps 50, or all where
+        there are fewer.
+
+    alpha : float, default=None
+        Strength of an additional L2 penalty, ``alpha/2 |w|^2`` to the mean loss of a row; the papers have none, 0. None
+        uses the same share of the curvature as :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
+
+    random_state : int, RandomState instance or None, default=None
+        The source of the random blocks; with one block, nothing is random.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        The weights, `n_nonzero` of which are not zero.
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **{name: kinds for name, kinds in StochasticClassifier._parameter_constraints.items() if name != "shuffle"},
+        "n_nonzero": [Interval(Integral, 1, None, closed="left"), None],
+        "alpha": [Interval(Real, 0, None, closed="left"), None],
+        "eta0": [Interval(Real, 0, None, closed="neither"), None],
+    }
+    _by_variant = {  # noqa: RUF012
+        **StochasticClassifier._by_variant,
+        "alpha": (None, 0.0),
+        "_intercept_from_data": (True, False),
+    }
+
+    n_nonzero: int | None
+    alpha: float | None
+    eta0: float | None
+
+    _loss: int | None
+
+    @abstractmethod
+    def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
+        """Return the steps of one pass."""
+
+    def _check_parameters(self, n_rows: int, n_features: int) -> None:
+        if self.n_nonzero is not None and self.n_nonzero > n_features:
+            raise ValueError(
+                f"n_nonzero={self.n_nonzero} is more than the {n_features} columns of X: "
+                f"give a number from 1 to {n_features}, or None."
+            )
+
+    _repeats_rows = False  # gradients are sums over rows with their weights
+
+    def _start(self, n_features: int, n_rows: int) -> ThresholdState:
+        return ThresholdState(zero_weights(n_features), np.zeros(4))
+
+    def _draw(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
+        return self._batches(state, sample, order, rng)
+
+    def _eta0(self, sample: Sample) -> float | None:
+        """Return the step, or None where it is found on the way."""
+        return self._chosen("eta0")
+
+    def _epoch(self, state: ThresholdState, sample: Sample, drawn: Batches) -> None:
+        d, totals, share = n_columns(state.w), sample.totals, sample.share
+        from_data = self._chosen("_intercept_from_data")
+        if self._loss == LOGISTIC and state.scalars[STEPS] == 0 and from_data:
+            state.scalars[INTERCEPT] = np.log(share / (1 - share))
+        k = min(MOST_KEPT, d) if self.n_nonzero is None else self.n_nonzero
+        # The mean square of a column. The intercept is the weight of a column of ones in this unit, so that no scale
+        # of X slows it.
+        unit = sample.mean_norm / d or 1.0 if from_data else 1.0
+        alpha = self._chosen("alpha")
+        if alpha is None:
+            curvature = unit * (share * (1 - share) if self._loss == LOGISTIC else 2)
+            alpha = curvature * k * np.log(np.e * d / k) / (4 * totals.sum() * share * (1 - share))
+        threshold_epoch(
+            state,
+            sample.rows,
+            sample.positive,
+            sample.row_weights,
+            totals,
+            sample.means,
+            drawn,
+            self._loss,
+            k,
+            alpha,
+            self._eta0(sample) or 0.0,
+            unit,
+        )
+
+    def _weights(self, state: ThresholdState) -> np.ndarray:
+        return state.w.copy()
+
+
+class BlockThresholdingClassifier(HardThresholdingClassifier):
+    """Hard thresholding on blocks of rows that stay the same.
+
+    Parameters
+    ----------
+    n_blocks : int, default=None
+        Number of blocks that the rows are cut into, at most one a row; a pass makes one step for each. The paper's
+        values are 1 to 10. None takes as many, up to 10, as leave each block ten rows of the rarer class for each
+        column: blocks that are smaller disagree on which columns matter. With variant="paper" it is 1.
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **HardThresholdingClassifier._parameter_constraints,
+        "n_blocks": [Interval(Integral, 1, None, closed="left"), None],
+    }
+    _by_variant = {  # noqa: RUF012
+        **HardThresholdingClassifier._by_variant,
+        "n_blocks": (None, 1),
+        "_mixed_blocks": (True, False),
+    }
+
+    shuffle = False
+
+    def __init__(
+        self,
+        *,
+        n_nonzero: int | None = None,
+        alpha: float | None = None,
+        n_blocks: int | None = None,
+        eta0: float | None = None,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        max_iter: int = 20,
+        tol: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_nonzero = n_nonzero
+        self.alpha = alpha
+        self.n_blocks = n_blocks
+        self.eta0 = eta0
+        self.variant = variant
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _order(self, sample: Sample, carry: float, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
+        return sample.in_order, carry  # made once: blocks are drawn, not rows
+
+    def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
+        n, m = len(order), self._count_blocks(sample, n_columns(state.w))
+        if m == 1:  # nothing is random, and a pass of few rows takes less time than to draw it
+            return Batches(order, np.zeros(1, np.int64), np.full(1, n), np.full(1, 1 / sample.totals.sum()))
+        mixed = self._chosen("_mixed_blocks")
+        if mixed:
+            # The seed stands for the order: the state stays small, and other rows may follow.
+            if state.scalars[SEED] == 0:
+                state.scalars[SEED] = rng.randint(1, 2**31 - 1)
+            order = mixed_order(sample.positive, np.random.default_rng(int(state.scalars[SEED])))
+        block = rng.randint(m, size=m)
+        start = block * (n // m)
+        stop = np.where(block == m - 1, n, start + n // m)
+        mass = np.full(m, m / sample.totals.sum()) if mixed else 1 / batch_weights(sample, order, start, stop)
+        return Batches(order, start, stop, mass)
+
+    def _count_blocks(self, sample: Sample, n_features: int) -> int:
+        n_blocks = self._chosen("n_blocks")
+        if n_blocks is not None:
+            return min(n_blocks, len(sample.positive))
+        return min(max(int(sample.totals.min()) // (ROWS_PER_COLUMN * n_features), 1), MOST_BLOCKS)
+
+
+class SHTAUC(BlockThresholdingClassifier):
+    """Stochastic hard thresholding for AUC maximisation (SHT-AUC): the square loss, with at most k nonzero weights.
+
+    Parameters
+    ----------
+    n_nonzero : int, default=None
+        Number k of weights that are kept, the largest ones for the standardised columns; None keeps 50, or all where
+        there are fewer. Best chosen by cross-validation: the paper's values are 10, 20, ..., 100, and up to 500 for
+        genes.
+
+    alpha : float, default=None
+        Strength of an additional L2 penalty, as in :class:`aucmax.AUCClassifier`; the paper has none, 0. None takes the
+        mean curvature of f/2 in a column, 2 where it is standardised, times k log(e d / k) / N: what k of d columns
+        are worth in parameters, over N = 4 / (1 / n+ + 1 / n-), what the pairs are worth in rows. It vanishes as rows
+        are added. With variant="paper" it is 0.
+
+    eta0 : float, default=None
+        The step on f/2; the paper's gamma, a step on f, is eta0 / 2. None takes one over the restricted smoothness,
+        which is found on the way, and 2 p (1 - p) with variant="paper", p the share of the positives: the step of the
+        authors' code.
+
+    See Also
+    --------
+    StoIHT : The same for the logistic loss.
+    AUCClassifier : The exact minimiser for all columns.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+
+    - columns are standardised (a shift changes nothing here): the largest weights are those of the best columns only if
+      columns have one scale.
+    - the step is found on the way: that of the authors' code is for rows of norm 1.
+    - a small L2 penalty, for columns that depend on each other.
+    - there are as many blocks as the rows allow, where the paper's number is tuned; 1 is put back here.
+    - the rows are shuffled once with both classes spread evenly, and the sum over a block is divided by the mean number
+      of rows of a block, so that the gradient is unbiased whatever the order and the number of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax import SHTAUC
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SHTAUC(n_nonzero=5).fit(X, y)
+    >>> int(np.count_nonzero(clf.coef_)), bool(clf.score(X, y) > 0.98)
+    (5, True)
+    """
+
+    _loss = SQUARE
+
+    def _eta0(self, sample: Sample) -> float | None:
+        if self._is_paper and self.eta0 is None:
+            return 2 * sample.share * (1 - sample.share)
+        return self.eta0
+
+
+class StoIHT(BlockThresholdingClassifier):
+    """Stochastic iterative hard thresholding (StoIHT): the logistic loss, with at most k nonzero weights.
+
+    Parameters
+    ----------
+    eta0 : float, default=None
+        The step; None takes one over the restricted smoothness, which is found on the way, and 1 with variant="paper":
+        the papers give no number.
+
+    Attributes
+    ----------
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data. The intercept of the logistic
+        loss is in `state_`.
+
+    See Also
+    --------
+    SHTAUC : The same for the pairwise square loss.
+    HSGHT : With batches that grow.
+
+    Notes
+    -----
+    What the default does otherwise than the papers, and why; docs/variants.md has what each of these gains in AUC:
+
+    - columns are standardised, as in :class:`aucmax.SHTAUC`, and centred, so that the intercept need not follow the
+      weights.
+    - the step is found on the way.
+    - a small L2 penalty, for columns that depend on each other.
+    - there are as many blocks as the rows allow, where the paper's number is tuned; 1 is put back here.
+    - blocks are mixed, as in :class:`aucmax.SHTAUC`.
+    - the intercept starts at the log-odds of the positives instead of 0, and takes its steps in the unit of the
+      columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax import StoIHT
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = StoIHT(n_nonzero=5).fit(X, y)
+    >>> int(np.count_nonzero(clf.coef_)), bool(clf.score(X, y) > 0.98)
+    (5, True)
+    """
+
+    _loss = LOGISTIC
+    _by_variant = {**BlockThresholdingClassifier._by_variant, "eta0": (None, 1.0)}  # noqa: RUF012
+
+
+class HSGHT(HardThresholdingClassifier):
+    """Hybrid stochastic gradient hard thresholding (HSG-HT): the logistic loss on batches that grow.
+
+    Parameters
+    ----------
+    batch_size : int, default=100
+        Rows of the first batch, tau; the paper's values are 1, 10, 100 and 1000.
+
+    growth : float, default=1.033
+        What a batch is larger by than the last one, zeta; at least 1.
+
+    eta0 : float, default=None
+        The step; None takes one over the restricted smoothness, which is found on the way, and 3, as Yang et al., with
+        variant="paper".
+
+    Attributes
+    ----------
+    intercept_ : ndarray of shape (1,)
+        Puts zero at the score whose probability is the base rate of the training data. The intercept of the logistic
+        loss is in `state_`.
+
+    See Also
+    --------
+    StoIHT : With blocks that stay the same.
+    SHTAUC : For the pairwise square loss.
+
+    Notes
+    -----
+    What the default does otherwise than the papers, and why; docs/variants.md has what each of these gains in AUC:
+
+    - columns are centred and standardised, as in :class:`aucmax.StoIHT`.
+    - the step is found on the way.
+    - a small L2 penalty, for columns that depend on each other.
+    - the intercept is that of :class:`aucmax.StoIHT`.
+    - the batches of a pass are cut from one random order, so that each row is met once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax import HSGHT
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = HSGHT(n_nonzero=5, random_state=0).fit(X, y)
+    >>> int(np.count_nonzero(clf.coef_)), bool(clf.score(X, y) > 0.98)
+    (5, True)
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **HardThresholdingClassifier._parameter_constraints,
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "growth": [Interval(Real, 1, None, closed="left")],
+    }
+    _by_variant = {  # noqa: RUF012
+        **HardThresholdingClassifier._by_variant,
+        "eta0": (None, 3.0),
+        "_cut_batches": (True, False),
+    }
+
+    _loss = LOGISTIC
+
+    def __init__(
+        self,
+        *,
+        n_nonzero: int | None = None,
+        alpha: float | None = None,
+        batch_size: int = 100,
+        growth: float = 1.033,
+        eta0: float | None = None,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        max_iter: int = 20,
+        tol: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_nonzero = n_nonzero
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.growth = growth
+        self.eta0 = eta0
+        self.variant = variant
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
+        n, t, cut = len(order), state.scalars[STEPS], self._chosen("_cut_batches")
+        ends = [0]
+        while ends[-1] < n:
+            end = ends[-1] + self._size(t, n)
+            ends.append(n if end + self._size(t + 1, n) > n and cut else end)
+            t += 1
+        start, stop = np.array(ends[:-1]), np.array(ends[1:])
+        if not cut:
+            order = draw_batches(n, stop - start, rng)
+        return Batches(order, start, stop, 1 / batch_weights(sample, order, start, stop))
+
+    def _size(self, t: float, n: int) -> int:
+        with np.errstate(over="ignore"):
+            return int(np.clip(self.batch_size * np.float64(self.growth) ** t, 1, n))
+
+
+def batch_weights(sample: Sample, order: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """Return the weight of the rows of each batch."""
+    if sample.weights is None:
+        return stop - start
+    sums = np.append(0.0, np.cumsum(sample.weights[order]))
+    return sums[stop] - sums[start]
+
+
+def mixed_order(positive: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a random order of the rows in which both classes are spread evenly."""
+    members = [rng.permutation(np.flatnonzero(mask)) for mask in (~positive, positive)]
+    places = [(np.arange(len(rows)) + 0.5) / len(rows) for rows in members]
+    # Two runs that are sorted already: a stable sort merges them in one pass.
+    return np.concatenate(members)[np.argsort(np.concatenate(places), kind="stable")].astype(np.uint64)
+
+
+# With shift_y = -m_y.v for the square loss, and the intercept's part of v for the logistic one, both losses are sums
+# over the rows of functions of s = z.v + shift_y; the square loss also has the term of delta.v = shift_0 - shift_1.
+
+
+@jit
+def class_shifts(loss, means, v, intercept):
+    """Return what is added to z.v in the two classes."""
+    if loss == LOGISTIC:
+        return intercept, intercept
+    return -vector_dot(means[0], v), -vector_dot(means[1], v)
+
+
+@jit
+def logistic(s):
+    """Return 1 / (1 + exp(-s))."""
+    return 1.0 / (1.0 + np.exp(-s))
+
+
+@jit
+def steepest(s, t):
+    """Return the largest slope of the logistic function between s and t."""
+    p = logistic(-min(abs(s), abs(t))) if s * t > 0.0 else 0.5
+    return p * (1.0 - p)
+
+
+@jit
+def block_gradient(loss, rows, positive, weights, means, block, masses, w, intercept, scores, g):
+    """Fill g with the gradient on a block, and return that of the intercept.
+
+    `scores` is filled with s of its rows for the logistic loss alone, whose curvature depends on them.
+    """
+    g[:] = 0.0
+    shift_0, shift_1 = class_shifts(loss, means, w, intercept)
+    total_0 = total_1 = 0.0
+    if loss != LOGISTIC and not w.any():  # all scores are 0, as before the first step, and no row adds anything
+        block = block[:0]
+    for b, i in enumerate(block):
+        s = row_dot(rows, i, w) + (shift_1 if positive[i] else shift_0)
+        residual = weights[i] * (logistic(s) - positive[i] if loss == LOGISTIC else s)
+        if positive[i]:
+            a = masses[1] * residual
+            total_1 += a
+        else:
+            a = masses[0] * residual
+            total_0 += a
+        row_axpy(a, rows, i, g)
+        if loss == LOGISTIC:
+            scores[b] = s
+    settle(rows, g)
+    if loss == LOGISTIC:
+        return total_0 + total_1
+    margin = shift_0 - shift_1 - 1.0
+    for j in range(g.shape[0]):
+        g[j] += (margin - total_1) * means[1, j] - (margin + total_0) * means[0, j]
+    return 0.0
+
+
+@jit
+def block_curvature(loss, rows, positive, weights, means, block, masses, scores, v, intercept):
+    """Return the largest second derivative on a block along v, from w to w + v."""
+    shift_0, shift_1 = class_shifts(loss, means, v, intercept)
+    total_0 = total_1 = 0.0
+    for b, i in enumerate(block):
+        s = row_dot(rows, i, v) + (shift_1 if positive[i] else shift_0)
+        bend = weights[i] * s * s
+        if loss == LOGISTIC:
+            bend *= steepest(scores[b], scores[b] + s)
+        if positive[i]:
+            total_1 += bend
+        else:
+            total_0 += bend
+    total = masses[0] * total_0 + masses[1] * total_1
+    return total if loss == LOGISTIC else total + (shift_0 - shift_1) ** 2
+
+
+@jit
+def threshold_epoch(state, rows, positive, weights, totals, means, batches, loss, k, alpha, eta0, unit):
+    """Take the steps 1 to 4 on the batches; eta0 = 0 stands for steps from the data."""
+    w, width = state.w, state.w.shape[0]
+    d, total = n_columns(w), totals[0] + totals[1]
+    intercept, rho, t, _ = state.scalars
+    g, v, change, scores = np.empty(width), np.empty(width), np.empty(width), np.empty(positive.shape[0])
+    for b in range(batches.start.shape[0]):
+        block, mass = batches.order[batches.start[b] : batches.stop[b]], batches.mass[b]
+        masses = (mass, mass) if loss == LOGISTIC else (mass * total / totals[0], mass * total / totals[1])
+        slope = block_gradient(loss, rows, positive, weights, means, block, masses, w, intercept, scores, g)
+        rho *= RELEASE
+        while True:
+            step = eta0 if eta0 > 0.0 else 1.0 / (rho if rho > 0.0 else unit)
+            for j in range(width):
+                v[j] = (w[j] - step * g[j]) / (1.0 + step * alpha)
+            hard_threshold(coordinates(v), k)
+            recenter(rows, v)
+            rise = -step * unit * slope
+            if eta0 > 0.0:
+                break
+            norm = rise * rise / unit
+            for j in range(width):
+                change[j] = v[j] - w[j]
+                norm += change[j] ** 2 if j < d else 0.0
+            if norm == 0.0:
+                break
+            bend = block_curvature(loss, rows, positive, weights, means, block, masses, scores, change, rise)
+            if not bend > SLACK * rho * norm:
+                break
+            rho = max(bend / norm, GROWTH * rho)
+        w[:] = v
+        intercept += rise
+        t += 1.0
+    state.scalars[:3] = intercept, rho, t

@@ -1,0 +1,224 @@
+"""OAM: online AUC maximisation with a buffer of each class, by sequential updates (OAMseq) or gradients (OAMgra).
+
+Zhao, Hoi, Jin and Yang (2011), Online AUC maximization.
+
+Objective
+---------
+The pairwise hinge: the mean of max(0, 1 - w.z) over the pairs z = x+ - x-. There is no penalty; what regularises is
+the length of the steps and that there are few passes. A new row meets not all rows of the other class so far but those
+in a buffer, a uniform sample of them.
+
+One step on a row x of the class y = +-1
+-----------------------------------------
+1. With `seen` rows of the other class so far, N the size of a buffer: c = C max(1, seen / N) / 2, so that a buffer
+   counts for all the rows it stands for. Without C, c is 1 over the mean of |z|^2 over the pairs so far and the square
+   root of their number, at most 1 / |z|^2.
+2. For each x' in the buffer of the other class, z = y (x - x'):
+   sequential:  w += min(c, max(0, 1 - w.z) / |z|^2) z    (passive-aggressive: to the margin 1 if c allows it)
+   gradient:    w += c z if w.z <= 1, all of these with the w before the row
+3. Row x goes into the buffer of its class by reservoir sampling: the first N rows stay, then row number k takes the
+   place of any one with probability N / k.
+4. The result is the average of the w after each row, in which row t has the mass t, or the last w, as in the paper.
+
+The steps of the paper grow with the number of rows, so that its C has to be found anew for each data set, and for each
+size of it. The steps from the data are those of stochastic gradients with a Lipschitz loss, for rows of any norm.
+
+variant="paper"
+---------------
+C is given (1 unless it is), and the result is the last w.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..jit import jit
+from .engine.averages import SHARE, AveragedWeights, add_to_average
+from .engine.buffers import (
+    ClassBuffers,
+    make_pair,
+    put,
+    release,
+    reservoir_slots,
+    subtract,
+    take,
+    z_axpy,
+    z_dot,
+    z_norm,
+)
+from .engine.epochs import OnlineClassifier
+from .engine.row_access import n_columns
+from .engine.sample import Sample
+
+
+class OAMState(NamedTuple):
+    """State of OAM.
+
+    Attributes
+    ----------
+    w : AveragedWeights
+        The weights.
+    buffers : ClassBuffers
+        The rows kept.
+    scalars : ndarray of shape (3,)
+        Rows that met a pair, the number of their pairs, and the mean |z|^2 of these.
+    """
+
+    w: AveragedWeights
+    buffers: ClassBuffers
+    scalars: np.ndarray
+
+
+class OAM(OnlineClassifier):
+    """Online AUC maximisation: the pairwise hinge of every row against a buffer of the other class.
+
+    A row costs O(buffer_size * nonzeros).
+
+    Parameters
+    ----------
+    update : {"sequential", "gradient"}, default="sequential"
+        Whether the pairs of a row are taken one after the other, each with a passive-aggressive step (OAMseq), or all
+        at once with a gradient (OAMgra).
+
+    C : float, default=None
+        The longest step is C / 2, times the rows of the other class that a row in the buffer stands for. It has to fit
+        the scale of the rows and their number. None takes steps that follow the scale of the rows and fall as
+        1 / sqrt(t), and C = 1 with variant="paper", whose values are 2^-10 to 2^10.
+
+    buffer_size : int, default=100
+        Rows of each class that are kept, a uniform sample of those so far.
+
+    average : bool, default=None
+        Whether the result is the average of the weights over the rows, later ones counting for more, or the last ones.
+        None is True, and False with variant="paper".
+
+    random_state : int, RandomState instance or None, default=None
+        The source of the random row orders. The buffers are drawn from it too.
+
+    Attributes
+    ----------
+    state_ : OAMState
+        The state of the algorithm, with the rows in the buffers; `partial_fit` and `warm_start` continue from it.
+
+    See Also
+    --------
+    CBR : With the confidence in each weight, too.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+
+    - columns are standardised (a shift changes no pair).
+    - steps follow the scale of the rows and fall, where those of the paper grow with the number of rows: C need not be
+      tuned.
+    - the result is an average, which carries less of the noise of the last rows.
+
+    OAMgra is `update="gradient"`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import OAM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> bool(OAM(random_state=0).fit(X, y).score(X, y) > 0.99)
+    True
+    >>> bool(OAM(update="gradient", random_state=0).fit(X, y).score(X, y) > 0.99)
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **OnlineClassifier._parameter_constraints,
+        "update": [StrOptions({"sequential", "gradient"})],
+        "C": [Interval(Real, 0, None, closed="neither"), None],
+        "buffer_size": [Interval(Integral, 1, None, closed="left")],
+        "average": ["boolean", None],
+    }
+    _by_variant = {**OnlineClassifier._by_variant, "C": (None, 1.0), "average": (True, False)}  # noqa: RUF012
+
+    def __init__(
+        self,
+        *,
+        update: str = "sequential",
+        C: float | None = None,
+        buffer_size: int = 100,
+        average: bool | None = None,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        max_iter: int = 1,
+        tol: float | None = None,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.update = update
+        self.C = C
+        self.buffer_size = buffer_size
+        self.average = average
+        self.variant = variant
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _start(self, n_features: int, n_rows: int) -> OAMState:
+        return OAMState(AveragedWeights.zeros(n_features), ClassBuffers.empty(self.buffer_size), np.zeros(3))
+
+    def _draw(self, state: OAMState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Any:
+        """Return the order, and the slot in the buffers of each of its rows."""
+        return order, reservoir_slots(state.buffers, sample.positive[order], rng)
+
+    def _epoch(self, state: OAMState, sample: Sample, drawn: Any) -> None:
+        state.buffers.reserve(sample.rows)
+        gradient = self.update == "gradient"
+        hinge_epoch(state, sample.rows, sample.positive, *drawn, self._chosen("C") or 0.0, gradient)
+
+    def _weights(self, state: OAMState) -> np.ndarray:
+        return state.w.average() if self._chosen("average") else state.w.last()
+
+
+@jit
+def hinge_epoch(state, rows, positive, order, slots, C, gradient):
+    """Take the steps 1 to 4 on the rows in this order; C = 0 stands for steps from the data."""
+    w, buffers = state.w, state.buffers
+    steps, pairs, mean_norm = state.scalars
+    size = buffers.lengths.shape[1]
+    margins = np.zeros(size)
+    pair = make_pair(buffers, n_columns(w.u))
+    for t in range(order.shape[0]):
+        i = order[t]
+        own, sign = (1, 1.0) if positive[i] else (0, -1.0)
+        other = 1 - own
+        n = take(pair, rows, i)
+        seen = buffers.counts[other]
+        if gradient:
+            for slot in range(min(seen, size)):
+                m = subtract(pair, n, buffers, other, slot)
+                margins[slot] = sign * z_dot(pair, m, w.u)
+        for slot in range(min(seen, size)):
+            m = subtract(pair, n, buffers, other, slot)
+            norm = z_norm(pair, m)
+            pairs += 1.0
+            mean_norm += (norm - mean_norm) / pairs
+            margin = margins[slot] if gradient else sign * z_dot(pair, m, w.u)
+            if norm == 0.0 or margin > 1.0:
+                continue
+            a = 0.5 * C * max(1.0, seen / size) if C > 0.0 else min(1.0 / (mean_norm * np.sqrt(pairs)), 1.0 / norm)
+            if not gradient:
+                a = min(a, (1.0 - margin) / norm)
+            z_axpy(sign * a, pair, m, w.u)
+            if w.scalars[SHARE] > 0.0:
+                z_axpy(-w.scalars[SHARE] * sign * a, pair, m, w.rest)
+        if seen > 0:
+            steps += 1.0
+            add_to_average(w, steps)
+        if slots[t] >= 0:
+            put(buffers, own, slots[t], pair, n)
+        buffers.counts[own] += 1
+        release(pair, n)
+    state.scalars[:] = steps, pairs, mean_norm

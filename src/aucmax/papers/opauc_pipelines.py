@@ -1,0 +1,269 @@
+"""OPAUCf, OPAUCrp and OPAUCpca: OPAUC on fewer features, the rivals of OPAUCr.
+
+Gao, Jin, Zhu and Zhou (2013), One-pass AUC optimization. Pipelines of scikit-learn's parts: 1,000 features drawn at
+random, a Gaussian random projection, or the principal components, followed by OPAUC with full covariances.
+
+The reductions take fewer components than asked for where the data have no more: a default number cannot know the data.
+scikit-learn's `SelectKBest` and `GaussianRandomProjection` would warn, `PCA` and `TruncatedSVD` refuse. The reductions
+also refuse sparse rows whose indices lead out of their arrays, which scikit-learn would follow, and rows so wide that
+the components would not fit into memory.
+"""
+
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_selection import SelectKBest
+from sklearn.pipeline import Pipeline
+from sklearn.random_projection import GaussianRandomProjection
+from sklearn.utils import check_random_state
+
+from ..data.machine_memory import check_columns
+from ..data.validation import check_indices
+from .opauc import OPAUC
+
+# A component is rounding if its standard deviation is at most so many times that of a number as long as the rows.
+ROUNDING = 100
+
+
+def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> Pipeline:
+    """Return a pipeline of features drawn at random and `OPAUC`.
+
+    Parameters
+    ----------
+    n_components : int, default=1000
+        Number of features; all, if there are fewer.
+    random_state : int, RandomState instance or None, default=None
+        What the features and the order of the rows are drawn from.
+    **parameters
+        Of :class:`aucmax.OPAUC`.
+
+    Returns
+    -------
+    pipeline : Pipeline
+        With the steps "select" and "opauc".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import OPAUCf
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> OPAUCf(20, random_state=0).fit(X, y)["opauc"].n_features_in_
+    20
+    """
+    draw = LimitedSelection(partial(_random_scores, random_state=random_state), k=n_components)
+    return Pipeline([("select", draw), ("opauc", OPAUC(random_state=random_state, **parameters))])
+
+
+def OPAUCrp(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> Pipeline:
+    """Return a pipeline of a Gaussian random projection and `OPAUC`.
+
+    Parameters
+    ----------
+    n_components : int, default=1000
+        Number of dimensions; at most the number of columns is used.
+    random_state : int, RandomState instance or None, default=None
+        What the projection and the order of the rows are drawn from.
+    **parameters
+        Of :class:`aucmax.OPAUC`.
+
+    Returns
+    -------
+    pipeline : Pipeline
+        With the steps "project" and "opauc".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import OPAUCrp
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> OPAUCrp(20, random_state=0).fit(X, y)["opauc"].n_features_in_
+    20
+    """
+    project = LimitedProjection(n_components, random_state=random_state)
+    return Pipeline([("project", project), ("opauc", OPAUC(random_state=random_state, **parameters))])
+
+
+def OPAUCpca(n_components: int = 1000, *, center: bool = True, random_state: Any = None, **parameters: Any) -> Pipeline:
+    """Return a pipeline of principal components and `OPAUC`.
+
+    Parameters
+    ----------
+    n_components : int, default=1000
+        Number of components; at most the number of rows or columns is used.
+    center : bool, default=True
+        Whether columns are centred first. Without, the components are those of `TruncatedSVD`: on sparse rows of many
+        columns they hardly differ, the first aside, and are found many times faster.
+    random_state : int, RandomState instance or None, default=None
+        What the components (if found at random) and the order of the rows are drawn from.
+    **parameters
+        Of :class:`aucmax.OPAUC`.
+
+    Returns
+    -------
+    pipeline : Pipeline
+        With the steps "pca" and "opauc".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import OPAUCpca
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> OPAUCpca(20, random_state=0).fit(X, y)["opauc"].n_features_in_
+    20
+    """
+    pca = (LimitedPCA if center else LimitedSVD)(n_components, random_state=random_state)
+    return Pipeline([("pca", pca), ("opauc", OPAUC(random_state=random_state, **parameters))])
+
+
+def _random_scores(X: Any, y: Any, random_state: Any) -> np.ndarray:
+    return check_random_state(random_state).permutation(X.shape[1]).astype(np.float64)
+
+
+class LimitedMixin:
+    """Fits the class of scikit-learn with a lower number of components, and takes over what it fitted."""
+
+    _part: type[BaseEstimator]
+    _number = "n_components"
+    _advice = "take fewer components, or leave out columns"
+
+    def _most(self, X: Any) -> int:
+        """Return the largest number of components that rows allow."""
+        return int(X.shape[1])
+
+    def _vectors(self, X: Any, number: int) -> int:
+        """Return how many vectors of one float for each column are held at once (measured), beside the rows."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), default=None
+            Their labels.
+
+        Returns
+        -------
+        self : transformer
+            The fitted transformer.
+        """
+        parameters = self.get_params()  # type: ignore[attr-defined]
+        if len(getattr(X, "shape", ())) == 2:  # scikit-learn makes a matrix of a list, and refuses a vector
+            number = parameters[self._number] = min(parameters[self._number], self._most(X))
+            what = f"{self._part.__name__} with {self._number}={number} on"
+            check_columns(X.shape[1], self._vectors(X, number), what, self._advice)
+        part = self._part(**parameters).fit(check_indices(X), y)
+        vars(self).update({name: value for name, value in vars(part).items() if name not in parameters})
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit rows and return their components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), default=None
+            Their labels.
+
+        Returns
+        -------
+        components : ndarray of shape (n_samples, n_components)
+            The reduced rows.
+        """
+        return self.fit(X, y).transform(X)
+
+    def transform(self, X: Any) -> Any:
+        """Return the components of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        components : ndarray of shape (n_samples, n_components)
+            The reduced rows.
+        """
+        return super().transform(check_indices(X))  # type: ignore[misc]
+
+
+class LimitedSelection(LimitedMixin, SelectKBest):
+    """`SelectKBest` that takes all columns if there are fewer than k."""
+
+    _part, _number = SelectKBest, "k"
+    _advice = "leave out columns"
+
+    def _vectors(self, X: Any, number: int) -> int:
+        return 3  # the scores and their order
+
+
+class LimitedProjection(LimitedMixin, GaussianRandomProjection):
+    """`GaussianRandomProjection` to at most as many dimensions as there are columns."""
+
+    _part = GaussianRandomProjection
+
+    def _vectors(self, X: Any, number: int) -> int:
+        return number * (2 if issparse(X) else 1)  # a product with sparse rows copies the matrix
+
+
+class RankMixin(LimitedMixin):
+    """Leaves out components that are nothing but rounding, of rows that have a lower rank than rows and columns.
+
+    A classifier that standardises its columns would take them for features. Their values are other ones in every order
+    of summation: a row by itself had other scores than among others.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : transformer
+            The fitted transformer.
+        """
+        super().fit(X, y)
+        Z = self.transform(X)
+        length = np.linalg.norm(X.data if issparse(X) else np.asarray(X)) / np.sqrt(len(Z))
+        kept = Z.std(axis=0) > ROUNDING * np.finfo(Z.dtype).eps * length
+        kept[0] = True
+        for name in ("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_"):
+            setattr(self, name, getattr(self, name)[kept])
+        if hasattr(self, "n_components_"):
+            self.n_components_ = int(kept.sum())
+        return self
+
+
+class LimitedPCA(RankMixin, PCA):
+    """`PCA` with at most as many components as the rank of the rows."""
+
+    _part = PCA
+
+    def _most(self, X: Any) -> int:
+        return max(1, min(X.shape) - issparse(X))  # the solver for sparse rows finds all but one
+
+    def _vectors(self, X: Any, number: int) -> int:
+        return 3 * number + 2
+
+
+class LimitedSVD(RankMixin, TruncatedSVD):
+    """`TruncatedSVD` with at most as many components as the rank of the rows."""
+
+    _part = TruncatedSVD
+
+    def _vectors(self, X: Any, number: int) -> int:
+        return 3 * number

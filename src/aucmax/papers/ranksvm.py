@@ -1,0 +1,255 @@
+"""BAM, SVM-perf and SVM-OR: the ranking SVMs, in the papers' own parameters.
+
+- BAM, batch AUC maximisation: Chapelle and Keerthi (2010), Efficient algorithms for ranking with SVMs.
+- SVM-perf: Joachims (2005), A support vector method for multivariate performance measures.
+- SVM-OR, the ordinal regression SVM: Joachims (2006), Training linear SVMs in linear time.
+
+Objectives
+----------
+With z = x+ - x- the difference of a pair, m the number of pairs and l(t) = max(0, 1 - t) the hinge,
+
+    BAM        1/2 |w|^2 + C   sum over the pairs of l(w.z)^2
+    SVM-OR     1/2 |w|^2 + C/m sum over the pairs of l(w.z)
+    SVM-perf   1/2 |w|^2 + C xi,    w.(Psi(y) - Psi(y')) >= Delta(y') - xi  for every set y' of swapped pairs
+
+with Psi(y) - Psi(y') = 100/m times the sum of z over the swapped pairs, and the loss Delta(y') = 100/m times their
+number, the percentage that AUC falls short of 100. The constraint that is violated most swaps the pairs with w.z < 1:
+at the optimum xi is 100 times the mean hinge, and SVM-perf with C is SVM-OR with 100 C.
+
+Divided by what the mean loss of a pair is multiplied by, each of them is the objective of :class:`aucmax.AUCClassifier`
+with "squared_hinge" or "hinge" and alpha = 1 / (2 C m), 1 / C and 1 / (100 C). It is minimised by the solvers of that,
+`solvers/newton.py`.
+
+What is not as in the papers
+----------------------------
+BAM is a truncated Newton method in the papers too. SVM-perf and SVM-OR are trained there by cutting planes, to a
+violation of epsilon; here Newton's method rounds the corner of the hinge off until the duality gap is closed. All have
+one minimum, and an algorithm that finds it has no other say in the weights.
+
+Columns are standardised unless `standardize` is False: C is then for data of any scale. The pairs of rows with sample
+weights count as the products of these, and m is their sum.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from ..data.protocol import Rows
+from ..estimators.base import RowsClassifier
+from ..solvers.candidate import Candidate
+from ..solvers.problem import Objective
+
+
+class RankSVM(RowsClassifier):
+    """Half the squared norm of the weights and a loss of the pairs; a subclass says which, and what C multiplies.
+
+    Parameters
+    ----------
+    standardize : bool, default=True
+        Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied,
+        sparse ones stay sparse, and `coef_` is for the columns as they are.
+
+    tol : float, default=1e-6
+        Where Newton's method stops: the duality gap over the objective.
+
+    max_iter : int, default=1000
+        Limit of Newton steps.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Newton steps; 1 where none was needed.
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "standardize": ["boolean"],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    C: float
+    standardize: bool
+    tol: float
+    max_iter: int
+
+    _loss: str
+
+    @abstractmethod
+    def _factor(self, n_pairs: float) -> float:
+        """Return what the mean loss of a pair is multiplied by in the objective."""
+
+    def _solve_rows(self, rows: Rows) -> np.ndarray:
+        factor = self._factor(float(rows.totals.prod()))
+        self.alpha_ = 1 / factor
+        objective = Objective(self._loss, standardize=self.standardize, max_iter=self.max_iter)
+        w, self.n_iter_, gap, _ = objective.problem(rows).solve(Candidate(self.alpha_), self.tol)
+        if gap is not None:
+            self.dual_gap_ = factor * gap
+        return w
+
+
+class BAM(RankSVM):
+    """Batch AUC maximisation: the squared pairwise hinge loss, minimised exactly.
+
+    It minimises ``1/2 |w|^2 + C sum max(0, 1 - w.z)^2`` over all pairs of a positive row x+ and a negative row x-, with
+    z = x+ - x-, and never over the pairs themselves.
+
+    Parameters
+    ----------
+    C : float, default=1e-4
+        Weight of the loss, above 0. It multiplies a sum: more rows want a smaller C, some 10 over the number of pairs.
+
+    tol : float, default=1e-6
+        Where Newton's method stops: the norm of the gradient over that at w = 0.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / (2 C) over the number of pairs.
+
+    See Also
+    --------
+    AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
+    NBAM : The same on the features of a Gaussian kernel.
+
+    References
+    ----------
+    .. [1] O. Chapelle and S. S. Keerthi, "Efficient algorithms for ranking with SVMs", Information Retrieval 13 (2010).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import BAM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = BAM().fit(X[:400], y[:400])
+    >>> round(clf.score(X[400:], y[400:]), 3)
+    0.999
+    """
+
+    _loss = "squared_hinge"
+
+    def __init__(self, *, C: float = 1e-4, standardize: bool = True, tol: float = 1e-6, max_iter: int = 1000) -> None:
+        self.C = C
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _factor(self, n_pairs: float) -> float:
+        return 2 * self.C * n_pairs
+
+
+class SVMPerf(RankSVM):
+    """SVM-perf: the support vector machine for multivariate performance measures, with AUC for the measure.
+
+    It minimises ``1/2 |w|^2 + C xi``, xi the least slack with which any pairs swapped score less than the true order by
+    as much as they cost, in percent of AUC. That is 100 times the mean of max(0, 1 - w.z) over all pairs of a positive
+    row x+ and a negative row x-, with z = x+ - x-.
+
+    Parameters
+    ----------
+    C : float, default=0.1
+        Weight of the slack, above 0; that of the authors' program, `-c` with `-l 10`.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / (100 C).
+
+    dual_gap_ : float
+        The objective less a lower bound of its minimum.
+
+    See Also
+    --------
+    SVMOR : The same with 100 times the C.
+    AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
+
+    Notes
+    -----
+    The paper adds constraints, always the one violated most, until none is by more than epsilon (the 1-slack cutting
+    plane). Here the corner of the hinge is rounded off less and less, and Newton's method run to a duality gap: another
+    way to the same minimum.
+
+    References
+    ----------
+    .. [1] T. Joachims, "A support vector method for multivariate performance measures", ICML (2005).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import SVMPerf
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SVMPerf().fit(X[:400], y[:400])
+    >>> round(clf.score(X[400:], y[400:]), 3)
+    0.999
+    """
+
+    _loss = "hinge"
+
+    def __init__(self, *, C: float = 0.1, standardize: bool = True, tol: float = 1e-6, max_iter: int = 1000) -> None:
+        self.C = C
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _factor(self, n_pairs: float) -> float:
+        return 100 * self.C
+
+
+class SVMOR(RankSVM):
+    """SVM-OR: the ordinal regression SVM of two ranks, the pairwise hinge loss minimised exactly.
+
+    It minimises ``1/2 |w|^2 + C mean max(0, 1 - w.z)``, the mean over all pairs of a positive row x+ and a negative row
+    x-, with z = x+ - x-.
+
+    Parameters
+    ----------
+    C : float, default=10.0
+        Weight of the loss, above 0.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / C.
+
+    dual_gap_ : float
+        The objective less a lower bound of its minimum.
+
+    See Also
+    --------
+    SVMPerf : The same with a hundredth of the C.
+    AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
+
+    Notes
+    -----
+    The paper finds the minimum by cutting planes; see :class:`aucmax.SVMPerf`.
+
+    References
+    ----------
+    .. [1] T. Joachims, "Training linear SVMs in linear time", KDD (2006).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import SVMOR
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SVMOR().fit(X[:400], y[:400])
+    >>> round(clf.score(X[400:], y[400:]), 3)
+    0.999
+    """
+
+    _loss = "hinge"
+
+    def __init__(self, *, C: float = 10.0, standardize: bool = True, tol: float = 1e-6, max_iter: int = 1000) -> None:
+        self.C = C
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _factor(self, n_pairs: float) -> float:
+        return self.C

@@ -1,0 +1,297 @@
+"""SOLAM and regSOLAM: AUC maximisation as a stochastic saddle-point problem.
+
+Ying, Wen and Lyu (2016), Stochastic online AUC maximization; Natole, Ying and Lyu (2019), Stochastic AUC
+optimization algorithms with linear convergence.
+
+Objective
+---------
+SOLAM minimises the pairwise square loss f(w) over the ball |w| <= R; regSOLAM minimises f(w)/2 + alpha/2 |w|^2, as
+`AUCClassifier` does. With p the share of the positives, p (1 - p) f(w) is, but for a constant, the minimum over a and b
+and the maximum over c of the mean over single rows of
+
+    y = +1:  (1 - p) [(s - a)^2 - 2 (1 + c) s] - p (1 - p) c^2
+    y = -1:       p  [(s - b)^2 + 2 (1 + c) s] - p (1 - p) c^2        s = w.z
+
+(at the optimum a and b are the mean scores of the classes, and c = b - a), so each row by itself gives an unbiased
+gradient in O(nonzeros of the row).
+
+One step on row t, with all gradients at the old values
+---------------------------------------------------
+1. p is the share of the positives in rows 1..t; until both classes were seen, nothing more is done.
+2. The step is gamma = eta0 / sqrt(t). Without eta0 it is 1 / sqrt(t) for a, b and c, and that over the mean of |z|^2
+   so far for w (`averaged_weights.data_step`): the steps of the paper, whose rows have norm 1, for rows of any norm.
+3. y = +1:  w -= gamma 2 (1 - p)(s - a - 1 - c) z;  a += gamma 2 (1 - p)(s - a);  c -= gamma 2 (1 - p)(s + p c)
+   y = -1:  w -= gamma 2 p (s - b + 1 + c) z;       b += gamma 2 p (s - b);       c += gamma 2 p (s - (1 - p) c)
+4. regSOLAM: w /= 1 + gamma 2 p (1 - p) alpha.
+5. Project: |w| <= R, |a|, |b| <= R k, |c| <= 2 R k with k the largest |z| so far (the authors' code bounds a and b on
+   one side only). regSOLAM takes R = sqrt(1 / alpha), outside of which no minimiser lies.
+6. The result is the average of the w with the masses gamma.
+
+The paper's penalty is lambda/2 |w|^2 beside f, which is alpha = lambda / 2 and R = sqrt(2 / lambda).
+
+variant="paper"
+---------------
+1. Steps are taken from the first row on: the gradients are 0 until both classes were seen.
+2. The step is gamma = eta0 / sqrt(t) for all of w, a, b and c, with eta0 the papers' zeta.
+4. regSOLAM: the gradient of w has lambda w in it, lambda = 2 alpha. This is (6) of the paper, whose penalty is beside
+   p (1 - p) f and not beside f as in its (3): what is minimised is p (1 - p) f(w) + alpha |w|^2.
+5. k is the largest |z| of all rows of `fit` (of the rows so far in `partial_fit`); the papers' rows have norm 1.
+6. Step t counts the w before it.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from ..jit import jit
+from .engine.averages import AveragedWeights, add_to_average, data_step, score, shrink, step_in_ball
+from .engine.epochs import OnlineClassifier
+from .engine.row_access import fetch_ahead
+from .engine.sample import Sample
+
+
+class SaddleState(NamedTuple):
+    """State of SOLAM and regSOLAM.
+
+    Attributes
+    ----------
+    w : AveragedWeights
+        The weights.
+    scalars : ndarray of shape (7,)
+        Rows and positives so far, a, b, c, and the mean and the largest |z|^2.
+    """
+
+    w: AveragedWeights
+    scalars: np.ndarray
+
+
+class SOLAM(OnlineClassifier):
+    """Stochastic online AUC maximisation: the pairwise square loss over a ball, in O(nonzeros) a row.
+
+    Parameters
+    ----------
+    radius : float, default=10.0
+        Bound on the norm of the weights of the standardised columns, the paper's R.
+
+    eta0 : float, default=None
+        The step on row t is eta0 / sqrt(t), with eta0 the zeta of the paper. None takes 1 over the mean squared norm of
+        the rows, and 1, the least of the paper's values 1, 10, ..., 100, with variant="paper".
+
+    average : bool, default=True
+        Whether the result is the average of the weights over all steps, weighted by the steps, or the last ones.
+
+    See Also
+    --------
+    RegSOLAM : With an L2 penalty instead of the ball.
+    AUCClassifier : The exact minimiser.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+
+    - columns are centred and standardised: rows that are far from zero tell mostly where they are, and so do columns of
+      large units.
+    - without eta0, the steps of w are those for rows of norm 1 (the paper's rows), whatever their norm is, and no row
+      moves its own score past its target: eta0 need not be tuned.
+    - nothing is averaged before both classes were seen, and step t counts the weights after it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import SOLAM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SOLAM(random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.99)
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **OnlineClassifier._parameter_constraints,
+        "radius": [Interval(Real, 0, None, closed="neither")],
+        "eta0": [Interval(Real, 0, None, closed="neither"), None],
+        "average": ["boolean"],
+    }
+    _by_variant = {**OnlineClassifier._by_variant, "eta0": (None, 1.0)}  # noqa: RUF012
+
+    def __init__(
+        self,
+        *,
+        radius: float = 10.0,
+        eta0: float | None = None,
+        average: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        max_iter: int = 15,
+        tol: float | None = None,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.radius = radius
+        self.eta0 = eta0
+        self.average = average
+        self.variant = variant
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _penalty(self) -> tuple[float, float]:
+        """Return alpha and the radius."""
+        return 0.0, self.radius
+
+    def _start(self, n_features: int, n_rows: int) -> SaddleState:
+        return SaddleState(AveragedWeights.zeros(n_features), np.zeros(7))
+
+    def _epoch(self, state: SaddleState, sample: Sample, drawn: np.ndarray) -> None:
+        rows, eta0 = (sample.rows, sample.norms, sample.positive, drawn), self._chosen("eta0")
+        if self._is_paper:
+            state.scalars[-1] = max(state.scalars[-1], sample.largest_norm)
+            paper_epoch(state, *rows, eta0, *self._penalty())
+        else:
+            saddle_epoch(state, *rows, eta0 or 0.0, *self._penalty())
+
+    def _weights(self, state: SaddleState) -> np.ndarray:
+        return state.w.average() if self.average else state.w.last()
+
+
+class RegSOLAM(SOLAM):
+    """SOLAM with an L2 penalty instead of the ball (regSOLAM): the objective of `AUCClassifier`, in O(nonzeros) a row.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Regularisation strength, above 0, as in :class:`aucmax.AUCClassifier`. The lambda of the paper is 2 alpha.
+        With variant="paper" the penalty is beside p (1 - p) times the loss, p the share of the positives.
+
+    See Also
+    --------
+    SOLAM : With the ball instead.
+    AUCClassifier : The exact minimiser.
+
+    Notes
+    -----
+    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+
+    - columns are centred and standardised, as in :class:`aucmax.SOLAM`.
+    - steps follow the norms of the rows, as in :class:`aucmax.SOLAM`.
+    - the penalty counts for p (1 - p): what is minimised is the paper's problem (3), whose (6) is another one.
+    - the penalty is a proximal step: no step takes weights past 0, however strong it is; and the average is that of
+      :class:`aucmax.SOLAM`. This is measured together with p (1 - p), and with steps from the paper's grid on both
+      sides.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import RegSOLAM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = RegSOLAM(alpha=0.01, random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.99)
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **{name: kinds for name, kinds in SOLAM._parameter_constraints.items() if name != "radius"},
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1e-3,
+        eta0: float | None = None,
+        average: bool = True,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        max_iter: int = 15,
+        tol: float | None = None,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.eta0 = eta0
+        self.average = average
+        self.variant = variant
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _penalty(self) -> tuple[float, float]:
+        return self.alpha, 1 / np.sqrt(self.alpha)
+
+
+@jit
+def saddle_gradients(positive, s, a, b, c, p):
+    """Return the gradients at a row with the score s: what multiplies z in that of w, and those of a, b and c."""
+    if positive:
+        return 2.0 * (1.0 - p) * (s - a - 1.0 - c), -2.0 * (1.0 - p) * (s - a), 0.0, -2.0 * (1.0 - p) * (s + p * c)
+    return 2.0 * p * (s - b + 1.0 + c), 0.0, -2.0 * p * (s - b), 2.0 * p * (s - (1.0 - p) * c)
+
+
+@jit
+def clip(value, bound):
+    """Return the number in [-bound, bound] next to a value."""
+    return min(max(value, -bound), bound)
+
+
+@jit
+def paper_epoch(state, rows, norms, positive, order, zeta, alpha, radius):
+    """Take the steps of variant="paper" on the rows in this order."""
+    w = state.w
+    t, n_positive, a, b, c, mean_norm, largest = state.scalars
+    for n, i in enumerate(order):
+        fetch_ahead(rows, order, n)
+        t += 1.0
+        n_positive += positive[i]
+        largest = max(largest, norms[i])
+        gamma, bound = zeta / np.sqrt(t), radius * np.sqrt(largest)
+        add_to_average(w, gamma)
+        s = score(w, rows, i)
+        g_w, g_a, g_b, g_c = saddle_gradients(positive[i], s, a, b, c, n_positive / t)
+        if alpha > 0.0:
+            kept = 1.0 - gamma * 2.0 * alpha
+            shrink(w, kept)
+            s *= kept
+        step_in_ball(w, -gamma * g_w, rows, i, s, norms[i], 1.0, radius)
+        a, b, c = clip(a - gamma * g_a, bound), clip(b - gamma * g_b, bound), clip(c + gamma * g_c, 2.0 * bound)
+    state.scalars[:] = t, n_positive, a, b, c, mean_norm, largest
+
+
+@jit
+def saddle_epoch(state, rows, norms, positive, order, eta0, alpha, radius):
+    """Take the steps 1 to 6 on the rows in this order; eta0 = 0 stands for steps from the data."""
+    w = state.w
+    t, n_positive, a, b, c, mean_norm, largest = state.scalars  # largest: of |z|^2
+    bound = radius * np.sqrt(largest)
+    for n, i in enumerate(order):
+        fetch_ahead(rows, order, n)
+        t += 1.0
+        share = 1.0 / t
+        n_positive += positive[i]
+        norm = norms[i]
+        mean_norm += (norm - mean_norm) * share
+        if norm > largest:
+            largest = norm
+            bound = radius * np.sqrt(largest)
+        p = n_positive * share
+        if n_positive == 0.0 or n_positive == t or mean_norm == 0.0:
+            continue
+        gamma = (eta0 if eta0 > 0.0 else 1.0) * np.sqrt(share)
+        gamma_w = gamma if eta0 > 0.0 else data_step(gamma, mean_norm, norm)
+        s = score(w, rows, i)
+        g_w, g_a, g_b, g_c = saddle_gradients(positive[i], s, a, b, c, p)
+        kept = 1.0 / (1.0 + gamma_w * 2.0 * p * (1.0 - p) * alpha)
+        step_in_ball(w, -gamma_w * g_w, rows, i, s, norm, kept, radius)
+        a, b, c = clip(a - gamma * g_a, bound), clip(b - gamma * g_b, bound), clip(c + gamma * g_c, 2.0 * bound)
+        add_to_average(w, gamma_w)
+    state.scalars[:] = t, n_positive, a, b, c, mean_norm, largest

@@ -1,0 +1,350 @@
+"""KMeansNystroem and the pipelines on its features."""
+
+import pickle
+import tracemalloc
+
+import dask.array as da
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from problems import noisy_line
+from scipy import linalg, sparse
+from sklearn.base import clone
+from sklearn.datasets import make_circles
+from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from aucmax import AUCClassifier, KMeansNystroem, open_rows
+from aucmax.papers import ALGORITHMS
+from aucmax.papers.registry import nystroem
+
+PIPELINES = ("NSOLAM", "NASAM", "NPSAM", "NBAM")
+
+
+@pytest.fixture(scope="module")
+def X():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((300, 4)) * [1, 2, 0.5, 1] + [0, 5, -1, 0]
+
+
+@pytest.fixture(scope="module")
+def sparse_rows():
+    return sparse.random_array((300, 30), density=0.2, format="csr", rng=np.random.default_rng(1))
+
+
+def gram(transformer, X, Y):
+    return transformer.transform(X) @ transformer.transform(Y).T
+
+
+# What the features are
+
+
+@pytest.mark.parametrize("gamma", [None, 0.03, 2.0])
+def test_inner_products_are_the_nystroem_approximation(X, gamma):
+    new = np.random.default_rng(1).standard_normal((50, 4)) * 3
+    transformer = KMeansNystroem(25, gamma=gamma, random_state=0).fit(X)
+    U, gamma_ = transformer.components_, transformer.gamma_
+    assert U.shape == (25, 4)
+    kernel = rbf_kernel(new, U, gamma=gamma_)
+    expected = kernel @ linalg.pinvh(rbf_kernel(U, gamma=gamma_)) @ kernel.T
+    np.testing.assert_allclose(gram(transformer, new, new), expected, rtol=1e-7, atol=1e-9)
+
+
+def test_on_the_landmarks_the_kernel_is_exact(X):
+    transformer = KMeansNystroem(25, random_state=0).fit(X)
+    U = transformer.components_
+    np.testing.assert_allclose(gram(transformer, X, U), rbf_kernel(X, U, gamma=transformer.gamma_), atol=1e-9)
+    np.testing.assert_allclose(gram(transformer, U, U), rbf_kernel(U, gamma=transformer.gamma_), atol=1e-9)
+
+
+def test_with_all_rows_for_landmarks_the_kernel_is_exact(X, sparse_rows):
+    for rows in (X, sparse_rows):
+        transformer = KMeansNystroem(300, random_state=0).fit(rows)
+        expected = rbf_kernel(rows, gamma=transformer.gamma_)
+        np.testing.assert_allclose(gram(transformer, rows, rows), expected, atol=1e-9)
+
+
+def test_features_come_in_the_order_of_their_eigenvalues_nearly_uncorrelated(X):
+    transformer = KMeansNystroem(25, random_state=0).fit(X)
+    eigenvalues = linalg.eigvalsh(rbf_kernel(transformer.components_, gamma=transformer.gamma_))[::-1]
+    on_landmarks = transformer.transform(transformer.components_)
+    np.testing.assert_allclose(on_landmarks.T @ on_landmarks, np.diag(eigenvalues), atol=1e-9)
+
+
+def test_landmarks_are_near_the_rows_as_k_means_has_them():
+    rng = np.random.default_rng(0)
+    centers = rng.standard_normal((12, 5)) * 10
+    X = np.repeat(centers, 50, axis=0) + 0.1 * rng.standard_normal((600, 5))
+    U = KMeansNystroem(12, random_state=0).fit(X).components_
+    assert euclidean_distances(centers, U).min(axis=1).max() < 0.1
+
+
+# The bandwidth
+
+
+def test_gamma_is_one_over_the_mean_squared_distance_of_the_first_rows(monkeypatch, X, sparse_rows):
+    monkeypatch.setattr(nystroem, "BANDWIDTH_ROWS", 120)
+    for rows in (X, X.astype(np.float32), np.asfortranarray(X), sparse_rows):
+        dense = (rows.toarray() if sparse.issparse(rows) else rows).astype(np.float64)[:120]
+        mean = sum(dense) / 120
+        expected = 120 / sum(np.sum((row - mean) ** 2) for row in dense)
+        assert KMeansNystroem(5, random_state=0).fit(rows).gamma_ == pytest.approx(expected, rel=1e-6)
+    assert KMeansNystroem(5, gamma=0.7).fit(X).gamma_ == 0.7
+
+
+def test_the_published_rule_looks_at_80_000_rows():
+    X = np.zeros((80_001, 1))
+    X[:80_000:2], X[-1] = 2, 1e6
+    assert KMeansNystroem(2, random_state=0).fit(X).gamma_ == 1
+
+
+def test_neither_scale_nor_place_of_the_data_matters(X):
+    features = KMeansNystroem(20, random_state=0).fit_transform(X)
+    moved = KMeansNystroem(20, random_state=0).fit_transform(X + 1e6)
+    np.testing.assert_allclose(moved @ moved.T, features @ features.T, atol=1e-8)
+    for scale in (2.0**-400, 2.0**400):
+        scaled = KMeansNystroem(20, random_state=0).fit_transform(X * scale)
+        np.testing.assert_allclose(scaled @ scaled.T, features @ features.T, atol=1e-9)
+    for scale in (2.0**-80, 2.0**80):
+        scaled = KMeansNystroem(20, random_state=0).fit_transform((X * scale).astype(np.float32))
+        np.testing.assert_allclose(scaled @ scaled.T, features @ features.T, atol=1e-4)
+
+
+# Kinds of input
+
+
+def test_dense_and_sparse_rows_are_the_same_to_it(sparse_rows):
+    dense = sparse_rows.toarray()
+    transformer = KMeansNystroem(20, random_state=0).fit(dense)
+    duplicated = sparse.csr_array(
+        (np.repeat(sparse_rows.data / 2, 2), np.repeat(sparse_rows.indices, 2), 2 * sparse_rows.indptr), dense.shape
+    )
+    wide = sparse_rows.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    for rows in (sparse_rows, sparse.csr_matrix(dense), sparse.csc_array(dense), duplicated, wide):
+        np.testing.assert_allclose(transformer.transform(rows), transformer.transform(dense), atol=1e-9)
+        fitted = KMeansNystroem(20, random_state=0).fit(rows)
+        np.testing.assert_allclose(gram(fitted, rows, rows), gram(transformer, dense, dense), atol=1e-9)
+
+
+def test_single_precision_stays_and_is_near_to_double(X, sparse_rows):
+    for rows in (X, sparse_rows):
+        double = KMeansNystroem(20, random_state=0).fit(rows)
+        single = KMeansNystroem(20, random_state=0).fit(rows.astype(np.float32))
+        assert double.transform(rows).dtype == np.float64
+        features = single.transform(rows.astype(np.float32))
+        assert {features.dtype, single.components_.dtype, single.normalization_.dtype} == {np.dtype(np.float32)}
+        np.testing.assert_allclose(features @ features.T, gram(double, rows, rows), atol=1e-4)
+        mixed = double.transform(rows.astype(np.float32))
+        assert mixed.dtype == np.float64
+        np.testing.assert_allclose(mixed, double.transform(rows.astype(np.float32).astype(np.float64)), atol=1e-9)
+
+
+def test_directions_of_rounding_are_left_out():
+    X = np.random.default_rng(0).standard_normal((400, 1))  # in one column, 60 landmarks tell little more than 15
+    exact = rbf_kernel(X, gamma=1.0)
+    widths = []
+    for dtype, tolerance in ((np.float32, 1e-4), (np.float64, 1e-9)):
+        transformer = KMeansNystroem(60, gamma=1.0, random_state=0).fit(X.astype(dtype))
+        features = transformer.transform(X.astype(dtype))
+        np.testing.assert_allclose(features @ features.T, exact, atol=tolerance)
+        again = transformer.transform((X + 1e-7 * np.abs(X)).astype(dtype))
+        assert np.max(np.linalg.norm(again - features, axis=0) / np.linalg.norm(features, axis=0)) < 0.03
+        widths.append(features.shape[1])
+        assert transformer.get_feature_names_out().shape == (features.shape[1],)
+    assert widths[0] < widths[1] < 60
+
+
+def test_equal_rows_and_constant_data():
+    X = np.repeat(np.random.default_rng(0).standard_normal((6, 3)), 20, axis=0)
+    transformer = KMeansNystroem(30, random_state=0).fit(X)
+    assert transformer.components_.shape == (30, 3)
+    assert transformer.transform(X).shape == (120, 6)
+    np.testing.assert_allclose(gram(transformer, X, X), rbf_kernel(X, gamma=transformer.gamma_), atol=1e-9)
+    for constant in (np.full((50, 3), 0.1), sparse.csr_array(np.full((50, 3), 0.1)), np.full((50, 3), 1e-170)):
+        transformer = KMeansNystroem(10, random_state=0).fit(constant)
+        assert transformer.gamma_ == 1
+        np.testing.assert_allclose(np.abs(transformer.transform(constant)), np.ones((50, 1)))
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_rows_whose_squares_underflow_are_told(X, layout):
+    with pytest.warns(UserWarning, match=r"^The squares of the values of X underflow, so that all rows count as equal"):
+        KMeansNystroem(10, random_state=0).fit(layout(X * 1e-300))
+
+
+def test_more_landmarks_than_rows(X):
+    few = X[:7]
+    transformer = KMeansNystroem().fit(few)
+    np.testing.assert_array_equal(transformer.components_, few)
+    assert transformer.transform(X).shape == (300, 7)
+
+
+def test_rows_far_away_have_features_of_zero(X):
+    transformer = KMeansNystroem(10, random_state=0).fit(X)
+    for far in (np.full((1, 4), 1e5), np.full((1, 4), -1e200), np.full((1, 4), 1.7e308)):
+        for rows in (far, sparse.csr_array(far)):
+            np.testing.assert_allclose(transformer.transform(rows), 0, atol=1e-250)
+
+
+def test_the_kernel_is_never_above_one(X):
+    rows = sparse.csr_array(X + 1e6)  # where squared distances by differences of squares may be below zero
+    kernel = nystroem.GaussianKernel(X + 1e6, 1.0, np.dtype(np.float64), centered=False)(rows)
+    assert kernel.max() == 1
+
+
+def test_what_cannot_be(X):
+    for rows in (X * 1e200, X * 1e307, sparse.csr_array(X * 1e200)):
+        with pytest.raises(ValueError, match=r"^The squares of the values of X overflow"):
+            KMeansNystroem(5).fit(rows)
+        with pytest.raises(ValueError, match=r"^The squares of the values of X overflow"):
+            KMeansNystroem(5, gamma=1.0).fit(rows)
+    fitted = KMeansNystroem(5, random_state=0).fit(X)
+    before = fitted.transform(X)
+    with pytest.raises(ValueError, match="NaN"):
+        fitted.fit(np.where(X > 6, np.nan, X))
+    np.testing.assert_array_equal(fitted.transform(X), before)  # a fit that fails leaves it as it was
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        fitted.transform(X[:, :3])
+    for parameters in ({"n_components": 0}, {"gamma": 0.0}, {"gamma": "scale"}):
+        with pytest.raises(ValueError, match=next(iter(parameters))):
+            KMeansNystroem(**parameters).fit(X)
+
+
+# Blocks, samples, threads
+
+
+def test_blocks_do_not_change_the_features(monkeypatch, X, sparse_rows):
+    for rows in (X, sparse_rows):
+        transformer = KMeansNystroem(20, random_state=0).fit(rows)
+        whole = transformer.transform(rows)
+        for block in (1, 7, 100, 299, 300):
+            monkeypatch.setattr(nystroem, "BLOCK", block)
+            with threadpool_limits(2, user_api="blas"):
+                np.testing.assert_allclose(transformer.transform(rows), whole, rtol=1e-9, atol=1e-11)
+            assert nystroem.default_gamma(rows) == pytest.approx(transformer.gamma_, rel=1e-12)
+        monkeypatch.undo()
+
+
+def test_k_means_sees_a_sample(monkeypatch, X):
+    monkeypatch.setattr(nystroem, "SAMPLE_ROWS", 40)
+    seen = []
+
+    class Watched(nystroem.KMeans):
+        def fit(self, X):
+            seen.append(X.copy())
+            return super().fit(X)
+
+    monkeypatch.setattr(nystroem, "KMeans", Watched)
+    for seed in (0, 0, 1):
+        KMeansNystroem(3, random_state=seed).fit(X)
+    KMeansNystroem(20, random_state=0).fit(X)
+    assert [len(rows) for rows in seen] == [40, 40, 40, 200]  # at least ten for each landmark
+    assert len(np.unique(seen[0], axis=0)) == 40
+    assert set(map(tuple, seen[0])) <= set(map(tuple, X))
+    assert np.array_equal(seen[0], seen[1])
+    assert not np.array_equal(seen[0], seen[2])
+    for rows, expected in ((50, 50), (300, 300), (10_000, 300)):
+        KMeansNystroem(3, kmeans_rows=rows, random_state=0).fit(X)
+        assert len(seen[-1]) == expected
+    n_calls = len(seen)
+    landmarks = KMeansNystroem(3, kmeans_rows=1, random_state=0).fit(X).components_  # never fewer rows than landmarks
+    assert landmarks.shape == (3, 4)
+    assert set(map(tuple, landmarks)) <= set(map(tuple, X))
+    assert len(seen) == n_calls
+
+
+def test_more_iterations_of_k_means_bring_the_landmarks_nearer_to_the_rows(X):
+    distances = [
+        np.mean(
+            euclidean_distances(X, KMeansNystroem(9, kmeans_iter=k, random_state=0).fit(X).components_).min(axis=1) ** 2
+        )
+        for k in (1, 3, 30)
+    ]
+    assert distances[0] > distances[1] > distances[2]
+
+
+def test_one_seed_gives_one_result(X):
+    first, again, other = (KMeansNystroem(20, random_state=seed).fit(X) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.transform(X), again.transform(X))
+    assert not np.array_equal(first.components_, other.components_)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(first)).transform(X), first.transform(X))
+
+
+def test_transform_holds_little_beside_its_result(monkeypatch):
+    monkeypatch.setattr(nystroem, "BLOCK", 128)
+    X = np.random.default_rng(0).standard_normal((20_000, 10))
+    transformer = KMeansNystroem(50, random_state=0).fit(X)
+    for rows in (X, sparse.csr_array(X)):
+        with threadpool_limits(2, user_api="blas"):
+            tracemalloc.start()
+            features = transformer.transform(rows)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert peak < features.nbytes + 1_000_000  # the kernel of all rows alone would be 8 MB
+
+
+def test_names_and_frames(X):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"), index=range(1000, 1300))
+    transformer = KMeansNystroem(5, random_state=0).set_output(transform="pandas")
+    features = transformer.fit_transform(frame)
+    assert list(features.columns) == [f"kmeansnystroem{j}" for j in range(5)]
+    assert features.index.equals(frame.index)
+    assert list(transformer.feature_names_in_) == list("abcd")
+
+
+# The pipelines
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_pipelines_rank_what_no_line_can(name):
+    X, y = make_circles(600, noise=0.15, factor=0.5, random_state=0)
+    X = X * [1, 1000] + [0, 5000]  # columns of any scale
+    assert AUCClassifier().fit(X, y).score(X, y) < 0.6
+    make = ALGORITHMS[name]
+    pipeline = make(n_components=30, random_state=0).fit(X[:400], y[:400])
+    assert pipeline.score(X[400:], y[400:]) > 0.95
+    again = clone(pipeline).fit(X[:400], y[:400])
+    np.testing.assert_array_equal(again.decision_function(X), pipeline.decision_function(X))
+    assert pickle.loads(pickle.dumps(pipeline)).score(X, y) == pipeline.score(X, y)
+    csr = make(n_components=30, random_state=0).fit(sparse.csr_array(X[:400]), y[:400])
+    assert csr.score(sparse.csr_array(X[400:]), y[400:]) > 0.95
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_pipelines_pass_parameters_on(name):
+    pipeline = ALGORITHMS[name](n_components=7, gamma=0.3, random_state=5, max_iter=3)
+    assert isinstance(pipeline["scale"], StandardScaler)
+    assert pipeline["nystroem"].get_params() == {**KMeansNystroem(7).get_params(), "gamma": 0.3, "random_state": 5}
+    assert pipeline[-1].max_iter == 3
+    assert name == "N" + pipeline.steps[-1][0].upper()
+    if name == "NBAM":
+        assert pipeline["bam"].loss == "squared_hinge"
+    else:
+        assert type(pipeline[-1]).__name__ == name[1:]
+        assert pipeline[-1].random_state == 5
+        published = ALGORITHMS[name](n_components=7, variant="paper")  # the papers take columns as distributed
+        assert published["scale"] == "passthrough"
+        assert published[-1].variant == "paper"
+
+
+def test_features_of_files_and_of_dask_arrays_are_made_block_by_block(tmp_path):
+    X, y = noisy_line(n=300, d=3)
+    kernel = KMeansNystroem(12, random_state=0).fit(X)
+    estimator = AUCClassifier("squared", cv=3)
+    expected = clone(estimator).fit(kernel.transform(X), y)
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header="a,b,c,label", comments="", fmt="%.17g")
+    chunks = (100, 1, 0, 199)
+    lazy = [da.from_array(values, chunks=(chunks, *values.shape[1:])) for values in (X, y)]
+    with pytest.raises(ValueError, match=r"^KMeansNystroem takes no Dask collections: .*kernel\.rows\(X, y\)"):
+        kernel.transform(lazy[0])
+    for rows in (kernel.rows(open_rows(path, target="label")), kernel.rows(*lazy), kernel.rows(X, y)):
+        found = clone(estimator).fit_rows(rows)
+        for name, values in expected.cv_results_.items():
+            if np.issubdtype(np.asarray(values).dtype, np.number):
+                assert_allclose(found.cv_results_[name], values, rtol=1e-9, err_msg="held-out AUCs in bins differ more")
+        assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-9 * np.abs(expected.coef_).max())
+        assert found.alpha_ == pytest.approx(expected.alpha_, rel=1e-12)

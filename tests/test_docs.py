@@ -1,0 +1,71 @@
+"""Docstrings that inherit entries: all parameters of a class, in the order of its signature, with its defaults."""
+
+import inspect
+import re
+import subprocess
+import sys
+
+import pytest
+
+import aucmax
+from aucmax._docs import inherit_entries
+from aucmax.estimators.base import LinearAUCClassifier
+
+CLASSES = [getattr(aucmax, name) for name in aucmax.__all__]
+CLASSIFIERS = [each for each in CLASSES if isinstance(each, type) and issubclass(each, LinearAUCClassifier)]
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_the_docstring_has_all_entries_of_the_signature_in_its_order(cls):
+    parameters = cls.__doc__.partition("Parameters\n----------\n")[2].partition("\nAttributes\n")[0]
+    written = re.findall(r"^(\w+) : .*?(?:default=(.+))?$", parameters, re.MULTILINE)
+    signature = inspect.signature(cls).parameters
+    assert [name for name, _ in written] == list(signature)
+    for name, default in written:
+        assert default in ("", '"..."') or eval(default) == signature[name].default
+    for name in ("coef_", "intercept_", "classes_", "calibration_", "n_features_in_", "feature_names_in_"):
+        assert len(re.findall(rf"^{name} : ", cls.__doc__, re.MULTILINE)) == 1
+
+
+def test_inherit_entries_takes_what_a_class_writes_and_the_defaults_of_its_signature():
+    class Base:
+        """Base.
+
+        Parameters
+        ----------
+        a : int, default=1
+            First.
+
+        b : str, default="x"
+            Second.
+
+        c : int, default=3
+            Not for all.
+        """
+
+    class Own(Base):
+        """Own.
+
+        Parameters
+        ----------
+        d : int
+            Own.
+
+        Examples
+        --------
+        None.
+        """
+
+        def __init__(self, d, b="y", a=1): ...
+
+    inherit_entries(Own)
+    assert Own.__doc__ == (
+        "Own.\n\nParameters\n----------\nd : int\n    Own.\n\n"
+        'b : str, default="y"\n    Second.\n\na : int, default=1\n    First.\n\nExamples\n--------\nNone.\n'
+    )
+
+
+def test_docstrings_may_be_left_out():
+    command = "import aucmax; assert aucmax.PSAM.__doc__ is None; print(aucmax.PSAM())"
+    done = subprocess.run([sys.executable, "-OO", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout == "PSAM()\n"
