@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..data.dispatch import cluster_rows
 from ..files import Source
 from ..models.model_file import ModelFile, versions
 from .display import is_linear
@@ -43,12 +44,10 @@ def connect(address: str) -> Iterator[int]:
 
 def fit_on_cluster(estimator: Any, source: Source, positive: str | None, memory: float) -> TrainedModel:
     """Fit an estimator to files that the workers of the active cluster read."""
-    from ..data.dask_files import DaskFiles
-
     check_columns(estimator, source)
     with naming(source):
         try:
-            rows = DaskFiles(source, positive, memory)
+            rows = cluster_rows(source, positive, memory)
             estimator.fit_rows(rows)
             spreads = rows.spreads() if is_linear(estimator) else None
         except RuntimeError as error:  # of Dask; a fault in a file is its cause

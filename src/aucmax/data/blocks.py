@@ -13,17 +13,19 @@ import functools
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy import sparse
 
 from .block_moments import subtract
 from .folds import SAMPLE, in_parts, permute
+from .held_out import BlockedHeldOut
 from .memory import MemoryRows
 from .moments import ClassMoments, spread
 from .passes import Pass, State
-from .protocol import FoldModels, Round, Rows, Targets
+from .protocol import FoldModels, InMemoryRows, Round, Rows, Targets, is_in_memory
+from .ranking import aucs_of_scores
 from .row_block import (
     CODES,
     DealtFolds,
@@ -40,7 +42,7 @@ from .row_block import (
     rows_before,
 )
 from .scores import ScoreHistogram, ScoreMoments
-from .validation import ONE_AFTER_THE_OTHER, TooManyColumnsError
+from .validation import DASK_NOT_SUPPORTED, TooManyColumnsError
 
 MEMORY = 2 << 30
 SLICE = 8192  # rows in a block of rows in memory
@@ -64,6 +66,9 @@ class BlockedRows(ABC):
     has_groups = False
     can_exchange = False  # whether a pass may have an `Exchange`
     feature_names: list[str] | None = None
+    categorical: Sequence[bool] | np.ndarray | None = None
+    pair_sums = None
+    more_memory = "raise memory="
     is_sparse: bool
     memory: float
 
@@ -208,6 +213,10 @@ class BlockedRows(ABC):
         """Return the vector whose entries are `function` of each block."""
         return LazyVector(self, lambda block: function(block.targets, *(block.value(vector) for vector in vectors)))
 
+    def aucs(self, *scores: LazyVector) -> list[float]:
+        """Return the AUCs of vectors of scores."""
+        return aucs_of_scores(self, *scores)
+
     # From columns to scores and back
 
     def scores(self, w: np.ndarray) -> LazyVector:
@@ -340,10 +349,8 @@ class BlockedRows(ABC):
         _ = self._sizes
         return LazyVector(self, lambda block: parts[block.numbers])
 
-    def held_out(self, models: Sequence[FoldModels]) -> Any:
+    def held_out(self, models: Sequence[FoldModels]) -> BlockedHeldOut:
         """Evaluate the models of each split on its test set."""
-        from .held_out import BlockedHeldOut
-
         return BlockedHeldOut(self, models)
 
     # Other views of the same rows
@@ -489,7 +496,8 @@ class MappedRows(RowsView):
     parent : BlockedRows
         The other rows.
     change : callable
-        Returns the matrix of a block, given that of `parent`.
+        Returns the matrix of a block, given the matrix of a block of `parent`. It may have the attributes of
+        :class:`CompactChange`.
     n_features : int
         Number of columns.
     """
@@ -497,13 +505,45 @@ class MappedRows(RowsView):
     def __init__(self, parent: BlockedRows, change: Callable[[Any], Any], n_features: int) -> None:
         super().__init__(parent, lambda block: RowBlock(change(block.X), block.targets), n_features)
         self.is_sparse, self.has_groups = False, parent.has_groups
+        self._compact = cast(CompactChange, change) if hasattr(change, "of_rows") else None
 
     @property
     def _sizes(self) -> Sizes:
-        return self.parent._sizes._replace(n_values=self.parent.n_rows * self.n_features)
+        stored = self.n_features if self._compact is None else self._compact.n_stored
+        return self.parent._sizes._replace(n_values=self.parent.n_rows * stored)
 
     def _before(self) -> np.ndarray:
         return self.parent._before()
+
+    def sample(self, n_each: int) -> Rows:
+        """Return at most `n_each` rows of each class, always the same ones; in memory, unless they are too large."""
+        if self._compact is None:
+            return super().sample(n_each)
+        sample = self.parent.sample(n_each)
+        return self._compact.of_rows(sample) if is_in_memory(sample) else sample.mapped(self._compact, self.n_features)
+
+    def gram(self, scale: np.ndarray) -> np.ndarray:
+        """Return the inner products of all rows of X / scale; the rows are read into memory for it."""
+        rows = self.sample(int(self.counts.max())) if self._compact is not None else self
+        return rows.gram(scale) if rows.in_memory else super().gram(scale)
+
+
+class CompactChange(Protocol):
+    """A change of columns whose matrices take less memory than dense ones.
+
+    Attributes
+    ----------
+    n_stored : int
+        Number of stored values in a row.
+    """
+
+    @property
+    def n_stored(self) -> int: ...  # noqa: D102
+
+    def __call__(self, X: Any) -> Any: ...  # noqa: D102
+
+    def of_rows(self, rows: InMemoryRows) -> InMemoryRows:
+        """Return rows in memory with the other columns."""
 
 
 class SlicedRows(BlockedRows):
@@ -556,7 +596,7 @@ class SlicedRows(BlockedRows):
 
 def refuse_to_merge(a: State, b: State) -> State:
     """Raise a ValueError: a state that takes one row after the other cannot be made of two."""
-    raise ValueError(ONE_AFTER_THE_OTHER)
+    raise ValueError(DASK_NOT_SUPPORTED)
 
 
 def moments_memory(n_features: int, n_parts: int) -> int:

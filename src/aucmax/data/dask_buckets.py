@@ -17,7 +17,6 @@ import numpy as np
 
 BUCKET = 1 << 22  # about so many rows of one bucket
 PICKED = 64  # scores of each bucket among which a splitter is chosen
-GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly
 
 
 class Splitters(NamedTuple):
@@ -72,16 +71,6 @@ class Pieces(NamedTuple):
     weights: np.ndarray | None
     orders: list[np.ndarray]
     buckets: list[list[Piece]]
-
-
-def pick(scores: np.ndarray, step: int, start: int) -> np.ndarray:
-    """Return evenly spaced scores of a partition, one in `step` of them, where `start` rows come before it.
-
-    The first rank depends on `start`, and is spread evenly over partitions: of small ones, whose scores are fewer than
-    a step, some have one picked, and it is of any rank.
-    """
-    ranks = np.arange(int(start * GOLDEN % 1.0 * step), len(scores), step)
-    return np.partition(scores, ranks)[ranks] if len(ranks) else scores[:0]
 
 
 def find_splitters(picked: np.ndarray) -> Splitters:

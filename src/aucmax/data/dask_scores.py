@@ -12,9 +12,10 @@ from . import dask_buckets
 from .blocks import KEPT_SHARE, MEMORY
 from .dask import DaskRows
 from .dask_auc import aucs_by_buckets
-from .dask_buckets import Splitters, find_splitters, pick
+from .dask_buckets import Splitters, find_splitters
 from .dask_partitions import align, as_columns
 from .dask_places import estimate_by_buckets
+from .held_out_exchange import pick
 from .places import EstimatedAUCs
 from .protocol import Targets
 from .ranking import aucs_of_scores
@@ -53,8 +54,8 @@ class DaskScores(DaskRows):
 
         return LazyVector(self, entries)
 
-    def aucs(self) -> list[float]:
-        """Return the AUC of each vector of scores."""
+    def column_aucs(self) -> list[float]:
+        """Return the AUC of each column of scores."""
         columns = range(self.n_features)
         if not self._both_are_large:
             return aucs_of_scores(self, *map(self.column, columns))

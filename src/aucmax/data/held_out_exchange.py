@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .dask_buckets import pick
 from .passes import Exchange, Pass, State
 from .protocol import FoldModels, Targets
 
 SLICE = 1 << 23  # about so many scores of all models are brought together by one task, or more,
 MOST_SLICES = 128  # since each slice takes a task for each partition,
+GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly
 MOST_SCORES = 1 << 33  # but not more than 2^26, which take half a gigabyte
 PICKED = 64  # scores of each slice and model among which splitters are chosen
 LOW_BITS = 20  # counts are cut there before they are multiplied: 2^43 rows may be equal
@@ -189,6 +189,16 @@ class ExchangedCounts:
         for more in slices:
             total = [here.above(lower) for here, lower in zip(more, total, strict=True)]
         return np.reshape([w.doubled / (2 * w.positives * w.negatives) for w in total], (-1, self.shapes[0][1]))
+
+
+def pick(scores: np.ndarray, step: int, start: int) -> np.ndarray:
+    """Return evenly spaced scores of a partition, one in `step` of them, where `start` rows come before it.
+
+    The first rank depends on `start`, and is spread evenly over partitions: of small ones, whose scores are fewer than
+    a step, some have one picked, and it is of any rank.
+    """
+    ranks = np.arange(int(start * GOLDEN % 1.0 * step), len(scores), step)
+    return np.partition(scores, ranks)[ranks] if len(ranks) else scores[:0]
 
 
 def find_edges(picked: np.ndarray, n_slices: int) -> np.ndarray:

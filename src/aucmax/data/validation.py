@@ -16,14 +16,14 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..csr_indices import check_sparse
 from ..sklearn_releases import check_sample_weight
-from .arrays import on_device, to_numpy
+from .arrays import to_host
 
 BLOCK = 1 << 16
-ONE_AFTER_THE_OTHER = (
+DASK_NOT_SUPPORTED = (
     "The stochastic algorithms and partial_fit take one row after the other, and not the partitions of a Dask "
     "collection: use fit of AUCClassifier or of another batch estimator, or compute() X and y first."
 )
-STAYS_ON_DEVICE = (
+DEVICE_NOT_SUPPORTED = (
     "The stochastic algorithms and partial_fit take one row after the other in memory, and not rows on a device: use "
     "fit of AUCClassifier or of another batch estimator, or copy X and y to NumPy arrays first."
 )
@@ -75,7 +75,7 @@ def check_rows(X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X as float32 or float64, dense or canonical CSR, and y. Whether X is finite is checked in its moments."""
     X = check_indices(X)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
-    y = column_or_1d(check_array(to_numpy(y) if on_device(y) else y, ensure_2d=False, dtype=None, input_name="y"))
+    y = column_or_1d(check_array(to_host(y), ensure_2d=False, dtype=None, input_name="y"))
     check_consistent_length(X, y)
     return canonical(X), y
 
