@@ -42,7 +42,7 @@ from .row_block import (
     rows_before,
 )
 from .scores import ScoreHistogram, ScoreMoments
-from .validation import DASK_NOT_SUPPORTED, TooManyColumnsError
+from .validation import DASK_NOT_SUPPORTED, TooManyColumnsError, one_of
 
 MEMORY = 2 << 30
 SLICE = 8192  # rows in a block of rows in memory
@@ -68,7 +68,8 @@ class BlockedRows(ABC):
     feature_names: list[str] | None = None
     categorical: Sequence[bool] | np.ndarray | None = None
     pair_sums = None
-    more_memory = "raise memory="
+    more_memory: str | None = "raise memory="
+    _for_many_columns = "take an online algorithm such as SOLAM"  # whose class moments take too much memory
     is_sparse: bool
     memory: float
 
@@ -286,16 +287,16 @@ class BlockedRows(ABC):
             more = moments_memory(self.n_features, 1) <= self.memory / 2
             raise TooManyColumnsError(
                 f"The class moments of {self.n_features:,} columns in {n_parts} part{'s' if n_parts > 1 else ''} take "
-                f"{needed / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that memory= leaves for "
-                f"them: raise memory=, {'give alpha=, ' if more else ''}or take an online algorithm such as SOLAM."
+                f"{needed / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB of memory for them: "
+                f"{one_of(self.more_memory, 'give alpha=' if more else None, self._for_many_columns)}."
             )
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
         """Raise a ValueError if something would take more than half of the memory."""
         if n_bytes > self.memory / 2:
             raise TooManyColumnsError(
-                f"{what} takes {n_bytes / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that memory= "
-                f"leaves for it: raise memory=, or {advice}."
+                f"{what} takes {n_bytes / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB of memory for "
+                f"it: {one_of(self.more_memory, advice)}."
             )
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
@@ -316,9 +317,10 @@ class BlockedRows(ABC):
         """Return the inner products of all rows of X / scale; the rows are read into memory for it."""
         needed = self._bytes_of(self.n_rows)
         if needed > self.memory / 4:
+            ways = one_of(self.more_memory, "use solver='cg'")
             raise ValueError(
                 f"The inner products of all rows need these in memory: {needed / 1e9:.2g} GB, more than a quarter of "
-                f"the {self.memory / 1e9:.2g} GB that memory= leaves for them: raise memory=, or use solver='cg'."
+                f"the {self.memory / 1e9:.2g} GB of memory for them: {ways}."
             )
         return self._read_into_memory(lambda block: block).gram(scale)
 
@@ -434,6 +436,7 @@ class RowsView(BlockedRows):
     ) -> None:
         self.parent, self.change, self.width = parent, change, n_features
         self.is_sparse, self.memory, self.can_exchange = parent.is_sparse, parent.memory, parent.can_exchange
+        self.more_memory, self._for_many_columns = parent.more_memory, parent._for_many_columns
         self._known: list[Sizes] | None = None  # of each partition
 
     def __getstate__(self) -> State:

@@ -77,7 +77,8 @@ class DaskRows(BlockedRows):
     """
 
     can_exchange = True
-    more_memory = "compute() a sample of the rows and fit that"
+    more_memory: str | None = None
+    _for_many_columns = "use solver='cg'"
     _name = "X"  # what messages call the rows
     _warned = False
 

@@ -111,7 +111,7 @@ class MatrixRows:
     groups: np.ndarray | None
     feature_names: list[str] | None = None  # `fit` takes them from X itself
     categorical: Sequence[bool] | np.ndarray | None = None
-    more_memory = "leave out rows or columns"
+    more_memory: str | None = None
 
     @property
     def n_rows(self) -> int:

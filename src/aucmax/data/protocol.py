@@ -253,8 +253,8 @@ class Rows(ScoreSpace, Protocol):
         Which columns hold codes of categories, if that is known.
     has_groups : bool
         Whether the targets have groups.
-    more_memory : str
-        How to give these rows more memory, as advice in errors.
+    more_memory : str or None
+        How to give these rows more memory, as advice in errors: "raise memory=". None if there is no way.
     """
 
     @property
@@ -268,7 +268,7 @@ class Rows(ScoreSpace, Protocol):
     @property
     def categorical(self) -> Sequence[bool] | np.ndarray | None: ...  # noqa: D102
     @property
-    def more_memory(self) -> str: ...  # noqa: D102
+    def more_memory(self) -> str | None: ...  # noqa: D102
     @property
     def has_groups(self) -> bool: ...  # noqa: D102
     @property

@@ -34,6 +34,12 @@ class TooManyColumnsError(ValueError):
     """Rows that are too wide for an estimator, or for the memory that the user names."""
 
 
+def one_of(*ways: str | None) -> str:
+    """Return what a user can do, as "a, b, or c"; None is left out."""
+    *others, last = [way for way in ways if way is not None]
+    return f"{', '.join(others)}, or {last}" if others else last
+
+
 def is_dask(values: Any) -> bool:
     """Return whether something is a Dask collection, without importing Dask."""
     return "dask" in sys.modules and sys.modules["dask"].is_dask_collection(values)

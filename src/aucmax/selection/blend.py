@@ -18,6 +18,7 @@ import numpy as np
 from ..data.protocol import InMemoryRows, Rows, is_in_memory
 from ..data.scores import ScoreHistogram
 from ..data.threads import one_blas_thread
+from ..data.validation import one_of
 from ..solvers.candidate import Candidate
 from .candidates import (
     MANY_COLUMNS,
@@ -102,8 +103,8 @@ def sample_in_memory(rows: Rows, n_each: int) -> InMemoryRows:
         n_each //= 2
         if n_each < FEWEST_OF_A_CLASS:
             raise ValueError(
-                f"Not enough memory to compare candidates: at least {FEWEST_OF_A_CLASS} rows of each class must fit. "
-                f"Give loss= and alpha=, or {rows.more_memory}."
+                f"Not enough memory to compare candidates: at least {FEWEST_OF_A_CLASS} rows of each class must fit: "
+                f"{one_of('give loss= and alpha=', rows.more_memory)}."
             )
         sample = rows.sample(n_each)
     return sample
@@ -114,10 +115,8 @@ def draw_sample(rows: Rows, cv: Any) -> InMemoryRows:
     if not isinstance(cv, Integral | None):
         sample = rows if rows.in_memory else rows.sample(rows.n_rows)
         if not is_in_memory(sample):
-            raise ValueError(
-                "A blend with splits of your own needs all rows in memory: use a number of folds as cv, a single loss "
-                f"such as loss='squared', or {rows.more_memory}."
-            )
+            ways = one_of("use a number of folds as cv", "a single loss such as loss='squared'", rows.more_memory)
+            raise ValueError(f"A blend with splits of your own needs all rows in memory: {ways}.")
         return sample
     sample = sample_in_memory(rows, max(ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN * min(rows.n_features, MAX_COLUMNS)))
     usable = sample.targets.usable
