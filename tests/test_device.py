@@ -34,8 +34,8 @@ from aucmax import (
 )
 from aucmax.data.arrays import Bins, namespace, on_device, to_numpy
 from aucmax.data.device import DeviceRows
+from aucmax.data.device_kmeans import kmeans_centers, move_centers
 from aucmax.data.memory import MemoryRows
-from aucmax.device_kmeans import kmeans_centers, move_centers
 
 N, D = 120, 4
 
@@ -270,7 +270,7 @@ def test_kernel_features_are_those_of_memory(put, data, monkeypatch):
 def test_k_means_is_that_of_memory(put, n_clusters, data, monkeypatch):
     """With the same seed, however many rows are in a block; its iterations end when those of memory do."""
     monkeypatch.setattr("aucmax.papers.nystroem.KMeans", None)
-    monkeypatch.setattr("aucmax.device_kmeans.BLOCK_VALUES", 500)
+    monkeypatch.setattr("aucmax.data.device_kmeans.BLOCK_VALUES", 500)
     X = data[0] + 1e3
     for max_iter in (1, 5, 300):
         with sklearn.config_context(array_api_dispatch=False):  # with it KMeans of scikit-learn 1.6 fails

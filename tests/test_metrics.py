@@ -1,5 +1,4 @@
 import math
-import subprocess
 import sys
 from fractions import Fraction
 
@@ -534,21 +533,6 @@ def test_both_scores_of_a_comparison_are_checked():
         compare_auc([0, 0, 1, 1], [1, 2, 3, 4], [1, 2, 3, np.nan])
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[4, 3\]"):
         compare_auc([0, 0, 1, 1], [1, 2, 3, 4], [1, 2, 3])
-
-
-# The import
-
-
-def test_numba_is_imported_for_many_rows_only():
-    program = (
-        "import sys, numpy, aucmax.metrics as metrics\n"
-        "y = numpy.arange(50_000) % 2\n"
-        "metrics.roc_auc(y[:1000], y[:1000])\n"
-        "assert 'numba' not in sys.modules\n"
-        "metrics.roc_auc(y, y)\n"
-        "assert 'numba' in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_labels_that_are_not_labels():

@@ -34,7 +34,7 @@ _HOME = {
     "AUCComparison": "metrics",
     "AUCInterval": "metrics",
     "compare_auc": "metrics",
-    "pairwise_loss": "losses.pairwise",
+    "pairwise_loss": "losses.evaluation",
     "roc_auc": "metrics",
     "roc_auc_ci": "metrics",
     "support_f1": "metrics",
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from .classifier import AUCClassifier as AUCClassifier
     from .data.moments import ClassMoments as ClassMoments
     from .files.open_rows import open_rows as open_rows
-    from .losses.pairwise import pairwise_loss as pairwise_loss
+    from .losses.evaluation import pairwise_loss as pairwise_loss
     from .metrics import AUCComparison as AUCComparison
     from .metrics import AUCInterval as AUCInterval
     from .metrics import compare_auc as compare_auc

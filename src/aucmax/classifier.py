@@ -275,8 +275,8 @@ class AUCClassifier(MomentClassifier):
         self : AUCClassifier
             The fitted classifier.
         """
-        rows = self._enter(X, y, sample_weight, groups)
-        self._fit_rows(rows, X=rows.X, y=rows.y)
+        rows, callback_args = self._as_rows(X, y, sample_weight, groups)
+        self._fit_rows(rows, **callback_args)
         return self
 
     def _first_question(self) -> dict[str, Any]:
@@ -288,18 +288,18 @@ class AUCClassifier(MomentClassifier):
         folds = 5 if self.cv is None else self.cv
         return {"n_folds": int(folds) if chosen and square and isinstance(folds, Integral) else 1}
 
-    def _fit_rows(self, rows: Rows, **told: Any) -> None:
+    def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
         """Choose a candidate or a blend if there are several, then solve for it."""
         self._forget("moments_", "alphas_", "cv_results_", "dual_gap_", "blend_", "blend_auc_")
         objective = self._objective(rows.n_features)
         if objective.loss == "auto" and self.alpha is None and self.solver == "auto":
-            self._fit_blend(rows, objective, told)
+            self._fit_blend(rows, objective, callback_args)
             return
         objective = objective._replace(loss="squared") if objective.loss == "auto" else objective
         if self.alpha is None or len(objective.n_nonzero or ()) > 1:
-            self._fit_cross_validated(rows, objective, told)
+            self._fit_cross_validated(rows, objective, callback_args)
         else:
-            self._fit_given(rows, objective, told)
+            self._fit_given(rows, objective, callback_args)
 
     def _objective(self, n_features: int) -> Objective:
         n_nonzero = check_n_nonzero(self.n_nonzero, self.penalty, n_features)
@@ -307,35 +307,35 @@ class AUCClassifier(MomentClassifier):
         standardize = self.standardize is not False  # "auto" standardises where there is no blend
         return Objective(loss, self.penalty, self.l1_ratio, n_nonzero, standardize, self.solver, self.max_iter)
 
-    def _fit_given(self, rows: Rows, objective: Objective, told: dict[str, Any]) -> None:
-        with self._tasks(1, told) as context, self._task(context, "solve"):
+    def _fit_given(self, rows: Rows, objective: Objective, callback_args: dict[str, Any]) -> None:
+        with self._tasks(1, callback_args) as context, self._task(context, "solve"):
             problem = objective.problem(rows)
             w = self._solve(problem, objective, Candidate(float(self.alpha)))  # type: ignore[arg-type]
             known = None if problem.moments is None else ScoreMoments.projected(problem.moments, w)
             self._set_calibration(calibrate(lambda: rows.score_histogram(w, known)))
 
-    def _fit_cross_validated(self, rows: Rows, objective: Objective, told: dict[str, Any]) -> None:
+    def _fit_cross_validated(self, rows: Rows, objective: Objective, callback_args: dict[str, Any]) -> None:
         contexts: list[Any] = []
-        begin = functools.partial(self._begin, told, contexts)
+        begin = functools.partial(self._begin, callback_args, contexts)
         alphas = self.alphas if self.alpha is None else [self.alpha]
         found = cross_validate(rows, objective, self.cv, None if alphas is None else check_alphas(alphas), begin)
         self.alphas_, self.cv_results_ = np.unique(found.path.alphas)[::-1], found.path.results()
         with self._task(contexts[0], "solve"):
             w = self._solve(found.whole, objective, found.path.best, found.start)
             self._set_calibration(calibrate(lambda: found.histogram(float(found.whole.midpoint(w)))))
-        contexts[0].call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
+        contexts[0].call_on_fit_task_end(estimator=self, **callback_args, reconstruction_attributes={})
 
-    def _begin(self, told: dict[str, Any], contexts: list[Any], n_steps: int) -> Any:
+    def _begin(self, callback_args: dict[str, Any], contexts: list[Any], n_steps: int) -> Any:
         """Begin a fit whose number of steps is known only now; return the function that makes the context of a step."""
         context = self._init_callback_context(max_subtasks=n_steps + 1)
         contexts.append(context)
-        context.call_on_fit_task_begin(estimator=self, **told)
+        context.call_on_fit_task_begin(estimator=self, **callback_args)
         return functools.partial(self._task, context)
 
-    def _fit_blend(self, rows: Rows, objective: Objective, told: dict[str, Any]) -> None:
+    def _fit_blend(self, rows: Rows, objective: Objective, callback_args: dict[str, Any]) -> None:
         """Fit a blend of candidates, or the best of them."""
         contexts: list[Any] = []
-        begin = functools.partial(self._begin, told, contexts)
+        begin = functools.partial(self._begin, callback_args, contexts)
         alphas = None if self.alphas is None else check_alphas(self.alphas)
         scaling = None if self.standardize == "auto" else bool(self.standardize)
         blend = choose_blend(rows, scaling, self.cv, alphas, self.selection == "blend", begin)
@@ -353,7 +353,7 @@ class AUCClassifier(MomentClassifier):
                 self.alpha_ = members.candidates[0].alpha
             middle = float(w @ members.center)
             self._set_calibration(calibrate(lambda: blend.held_out().scaled(members.unit).shifted(middle)))
-        contexts[0].call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
+        contexts[0].call_on_fit_task_end(estimator=self, **callback_args, reconstruction_attributes={})
 
     def _solve(
         self, problem: Problem, objective: Objective, candidate: Candidate, start: np.ndarray | None = None

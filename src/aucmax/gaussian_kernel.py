@@ -1,4 +1,4 @@
-"""The Gaussian kernel between rows and landmarks, in memory and on a device, and the features made of it.
+"""The Gaussian kernel between rows in memory and landmarks; `data/device_kernel.py` has it on a device.
 
 Conventions
 -----------
@@ -20,15 +20,6 @@ from sklearn.utils.extmath import row_norms
 
 from .data.arrays import namespace, place_beside, to_numpy
 from .data.threads import one_blas_thread
-
-# Second moments of features are made of those of the kernel, e^-1/2 V'SV e^-1/2, if that changes the variance of a
-# feature by less than this share of it, at most. S is summed of kernels minus their mean, and has an error of about
-# eps s, where s is the variance of the kernel. Rounding errors are not correlated, so that they are no larger for an
-# eigenvector. A feature has a variance of about e / m, which makes the share eps m s / e^2 for the smallest e.
-# Measured with 500 and 1,000 landmarks, smallest e from 0.13 to 0.0009, it was from half of that up to six times that,
-# the latter where it was 2e-13; without subtracting the mean it was 6 to 240 times larger.
-SQUARED_ERROR = 1e-6
-FIRST_LANDMARKS = 1024  # tell the variance of the kernel
 
 
 class GaussianKernel:
@@ -73,82 +64,12 @@ class GaussianKernel:
         return (rows if self.center is None else rows - self.center) * self.unit
 
 
-class DeviceKernel:
-    """The kernel between blocks of rows on a device and landmarks, as :class:`GaussianKernel` computes it in memory.
-
-    Parameters
-    ----------
-    landmarks : ndarray of shape (m, n_features)
-        The landmarks U.
-    gamma : float
-        The gamma of the kernel.
-    dtype : dtype
-        The type of the result, float32 or float64.
-    beside : array
-        An array on the device.
-    """
-
-    def __init__(self, landmarks: np.ndarray, gamma: float, dtype: Any, beside: Any) -> None:
-        kernel = GaussianKernel(landmarks, gamma, np.dtype(dtype), centered=True)
-        self.center, self.slopes, self.norms = (
-            place_beside(c, beside) for c in (kernel.center, kernel.slopes, kernel.norms)
-        )
-        self.unit, self.least = float(kernel.unit), float(kernel.least)
-        first = kernel(landmarks[:FIRST_LANDMARKS])
-        self.variance = float(np.var(first - first.mean(axis=0)))
-
-    @np.errstate(over="ignore")
-    def __call__(self, rows: Any) -> Any:
-        """Return the kernel of shape (n_rows, m)."""
-        xp = namespace(rows)
-        Z = (xp.astype(rows, self.center.dtype, copy=False) - self.center) * self.unit
-        norms = xp.sum(Z * Z, axis=1)
-        near = xp.isfinite(norms)  # the square of a distant row overflows, and its kernel is 0
-        Z = xp.where(near[:, None], Z, xp.zeros_like(Z))
-        K = Z @ self.slopes
-        K -= self.norms
-        K -= xp.where(near, norms, xp.full_like(norms, -2 * self.least))[:, None]
-        return xp.exp(xp.clip(K, self.least, 0.0))
-
-
-class DeviceFeatures:
-    """The features of blocks of rows on a device: a change of columns that ends in a product.
-
-    See :class:`aucmax.data.device_changes.LinearChange`.
-
-    Parameters
-    ----------
-    kernel : DeviceKernel
-        The kernel.
-    normalization : ndarray of shape (m, n_features_out)
-        The matrix V diag(e)^-1/2, largest eigenvalues first.
-    """
-
-    def __init__(self, kernel: DeviceKernel, normalization: np.ndarray) -> None:
-        self.before = kernel
-        self.matrix = place_beside(normalization, kernel.center, kernel.center.dtype)
-        eps, (m, n) = float(np.finfo(normalization.dtype).eps), normalization.shape
-        least = 1 / float(np.sum(normalization[:, -1].astype(np.float64) ** 2)) if n else 0.0
-        self.squares_before = eps * m * kernel.variance < SQUARED_ERROR * least**2
-
-    def __call__(self, rows: Any) -> Any:
-        """Return the features of a block."""
-        return self.before(rows) @ self.matrix
-
-
 def normalize(landmarks: np.ndarray, gamma: float) -> np.ndarray:
     """Return V diag(e)^-1/2 of the landmarks, largest eigenvalues first, without those within rounding of 0."""
     with one_blas_thread():
         K = GaussianKernel(landmarks, gamma, np.dtype(np.float64), centered=True)(landmarks)
         e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
     return scale_eigenvectors(e, V, landmarks.dtype)
-
-
-def normalize_on_device(landmarks: np.ndarray, gamma: float, beside: Any) -> np.ndarray:
-    """Return what `normalize` returns, computed on the device of an array."""
-    kernel = DeviceKernel(landmarks, gamma, np.float64, beside)
-    e, V = namespace(beside).linalg.eigh(kernel(place_beside(landmarks, beside)))
-    return scale_eigenvectors(to_numpy(e), V, landmarks.dtype)
 
 
 def scale_eigenvectors(e: np.ndarray, V: Any, dtype: Any) -> np.ndarray:

@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from .data.arrays import on_device, to_numpy
+from .data.arrays import to_host
 from .data.delong import estimate_aucs
+from .data.dispatch import remote_scores, require_memory
 from .data.memory import MemorySpace
 from .data.protocol import Targets
 from .data.ranking import areas
-from .data.validation import check_class_weights, check_weights, find_classes, is_dask, refuse_dask
+from .data.validation import check_class_weights, check_weights, find_classes
 
 
 class AUCInterval(NamedTuple):
@@ -108,22 +109,27 @@ def roc_auc(
     """
     if max_fpr is not None and not 0 < max_fpr <= 1:
         raise ValueError(f"max_fpr must be in (0, 1], got {max_fpr!r}.")
-    if is_dask(scores):
-        return _lazy_areas(y, scores, sample_weight, max_fpr)
-    if on_device(scores):
-        return _areas_on_device(y, scores, sample_weight, max_fpr)
+    partial = max_fpr is not None and max_fpr < 1
+    if partial:
+        require_memory(
+            scores, f"max_fpr={max_fpr!r} needs all scores in one place: compute() y and scores first.", None
+        )
+        y, scores, sample_weight = map(to_host, (y, scores, sample_weight))
+    space = remote_scores(y, sample_weight, scores=scores)
+    if space is not None:
+        aucs = space.column_aucs()
+        return aucs[0] if np.ndim(scores) == 1 else np.array(aucs)
     scores = _check_scores(scores, "scores", max_ndim=2)
-    refuse_dask("scores", y=y, sample_weight=sample_weight)
     classes, positive = _check_labels(y, scores)
     weights = check_weights(sample_weight, scores)
     if weights is not None:
         check_class_weights(np.array([weights[~positive].sum(), weights[positive].sum()]), classes)
 
     columns = map(np.ascontiguousarray, np.atleast_2d(scores.T))
-    if max_fpr is None or max_fpr == 1:
-        aucs = areas(positive, columns, weights)
+    if partial:
+        aucs = [_partial_area(positive, column, weights, float(max_fpr or 1)) for column in columns]
     else:
-        aucs = [_partial_area(positive, column, weights, max_fpr) for column in columns]
+        aucs = areas(positive, columns, weights)
     return aucs[0] if scores.ndim == 1 else np.array(aucs)
 
 
@@ -363,25 +369,18 @@ def _normal_quantile(confidence_level: float) -> float:
 
 def _delong(y: Any, sample_weight: Any, **scores: Any) -> tuple[list[float], float]:
     """Return the AUCs, and DeLong's standard error of the AUC or of the difference of two (`data/delong.py`)."""
-    lazy = any(map(is_dask, scores.values()))
-    if lazy:
-        from .data.dask_scores import DaskScores
-
-        space: Any = DaskScores(y, sample_weight, **scores)
-    elif any(map(on_device, scores.values())):
-        from .data.device_scores import DeviceScores
-
-        space = DeviceScores(y, sample_weight, **scores)
-        vectors = [space.column(k) for k in range(len(scores))]
-    else:
+    space: Any = remote_scores(y, sample_weight, **scores)
+    lazy = hasattr(space, "estimate")
+    if space is None:
         vectors = [_check_scores(values, name) for name, values in scores.items()]
         check_consistent_length(*vectors)
-        refuse_dask("scores", y=y, sample_weight=sample_weight)
         classes, positive = _check_labels(y, vectors[0])
         weights = check_weights(sample_weight, vectors[0])
         totals = np.bincount(positive, weights, 2).astype(np.float64)
         check_class_weights(totals, classes)
         space = MemorySpace(Targets(positive, weights, totals))
+    else:
+        vectors = [space.column(k) for k in range(len(scores))]
     n_zeros, n_ones = space.counts.tolist()
     if min(n_zeros, n_ones) < 2:
         raise ValueError(
@@ -392,24 +391,3 @@ def _delong(y: Any, sample_weight: Any, **scores: Any) -> tuple[list[float], flo
     else:
         aucs, variance = estimate_aucs(space, *vectors, weighted=sample_weight is not None)
     return aucs, math.sqrt(variance)
-
-
-def _areas_on_device(y: Any, scores: Any, sample_weight: Any, max_fpr: float | None) -> float | np.ndarray:
-    """Return the areas of scores on a device; partial ones are computed in memory."""
-    if max_fpr is not None and max_fpr < 1:
-        weights = None if sample_weight is None else to_numpy(sample_weight)
-        return roc_auc(to_numpy(y), to_numpy(scores), weights, max_fpr=max_fpr)
-    from .data.device_scores import DeviceScores
-
-    aucs = DeviceScores(y, sample_weight, scores=scores).areas()
-    return aucs[0] if scores.ndim == 1 else np.array(aucs)
-
-
-def _lazy_areas(y: Any, scores: Any, sample_weight: Any, max_fpr: float | None) -> float | np.ndarray:
-    """Return the areas of scores in a Dask collection."""
-    if max_fpr is not None and max_fpr < 1:
-        raise ValueError(f"max_fpr={max_fpr!r} needs all scores in one place: compute() y and scores first.")
-    from .data.dask_scores import DaskScores
-
-    aucs = DaskScores(y, sample_weight, scores=scores).aucs()
-    return aucs[0] if scores.ndim == 1 else np.array(aucs)

@@ -12,7 +12,8 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from .data.validation import check_weights, find_classes, is_dask
+from .data.dispatch import learn_remote_table, transform_remote_table
+from .data.validation import check_weights, find_classes
 from .tables import Overrides, Reading
 from .tables.cells import check_thousands
 from .tables.frames import to_arrow
@@ -148,17 +149,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The features or codes; a lazy Dask array if X is a Dask dataframe.
         """
         codes, first_rows = self._learn(X, y, sample_weight)
-        if is_dask(X):
-            return self._transform_lazily(X, first_rows)
+        if codes is None:
+            return self._transform_remotely(X, first_rows)
         return finish(self.output, self.reading_, codes, deal_folds(0, len(codes)))
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         """Set the fitted attributes; return the codes of the training rows, or the first rows of Dask partitions."""
-        if is_dask(X):
-            from .data.dask_tables import learn_partitions
-
-            reading, first_rows, tallies = learn_partitions(X, y, sample_weight, self._overrides(list(X.columns)))
+        learned = learn_remote_table(X, y, sample_weight, self._overrides)
+        if learned is not None:
+            reading, first_rows, tallies = learned
             check_used(reading)
             check_faults(tallies)
             check_encoded(reading, y)
@@ -234,8 +234,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The features or codes; a lazy Dask array if X is a Dask dataframe.
         """
         check_is_fitted(self)
-        if is_dask(X):
-            return self._transform_lazily(X, None)
+        lazy = self._transform_remotely(X, None)
+        if lazy is not None:
+            return lazy
         table = self._table(X, reset=False)
         for column in self.reading_.used:
             if column.name not in table.column_names:
@@ -244,12 +245,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_faults(tallies)
         return finish(self.output, self.reading_, codes, None)
 
-    def _transform_lazily(self, X: Any, first_rows: Any) -> Any:
-        from .data.dask_tables import transform_lazily
-
-        n_columns = len(self.get_feature_names_out())
-        found = transform_lazily(self.reading_, X, functools.partial(finish, self.output), first_rows, n_columns)
-        if self.output == "codes":
+    def _transform_remotely(self, X: Any, first_rows: Any) -> Any:
+        """Return a Dask dataframe as a lazy array; None if X is in memory."""
+        finish_part, n_columns = functools.partial(finish, self.output), len(self.get_feature_names_out())
+        found = transform_remote_table(X, self.reading_, finish_part, first_rows, n_columns)
+        if found is not None and self.output == "codes":
             found.categorical = self.categorical_features_
         return found
 

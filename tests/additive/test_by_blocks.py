@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from aucmax import AdditiveAUCClassifier, TableEncoder, open_rows
 from aucmax.additive import value_counts
-from aucmax.additive.coded_blocks import code_rows
+from aucmax.additive.coded_blocks import cell_mass, code_rows
 from aucmax.data.blocks import SlicedRows
 from aucmax.data.memory import MemoryRows
 from aucmax.data.protocol import Round, Split
@@ -98,7 +98,7 @@ def test_blocks_of_codes_answer_as_rows_in_memory():
     ours, theirs = blocks.scores(w), memory.scores(w)
     assert_allclose(blocks.reduce(lambda targets, t: t, ours, merge=np.append), theirs)
     assert_allclose(blocks.pullback(ours, w), memory.pullback(theirs, w))
-    assert_allclose(blocks.cell_mass(), memory.cell_mass())
+    assert_allclose(cell_mass(blocks), cell_mass(memory))
     assert (blocks.n_rows, blocks.row_length) == (300, 4.0)
     splits = (Split((0,), (1, 2)),)
     parts = [rows.fold_moments([Round(rows.deal(3, 0), 3, splits)])[0] for rows in (blocks, memory)]

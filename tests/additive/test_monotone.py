@@ -70,7 +70,7 @@ def check_conditions(f, gradient):
 
 @pytest.mark.parametrize("pooled", [False, True])
 def test_the_conditions_of_the_square_loss(pooled):
-    u = monotone_square(ROWS, SHAPE, ALPHA, pooled)
+    u = monotone_square(ROWS, ROWS.basis, SHAPE, ALPHA, pooled)
     moments = ROWS.moments().pooled() if pooled else ROWS.moments()
     scale = ROWS.basis.coordinates(np.eye(K))
     gradient = scale.T @ (moments.squared_loss_gradient(u) / 2 + ALPHA * u)
@@ -78,7 +78,7 @@ def test_the_conditions_of_the_square_loss(pooled):
 
 
 def test_the_conditions_of_the_logistic_loss():
-    u, n_iter = monotone_logistic(ROWS, SHAPE, ALPHA, 1e-9)
+    u, n_iter = monotone_logistic(ROWS, ROWS.basis, SHAPE, ALPHA, 1e-9)
     f, c = ROWS.basis.values(u), ROWS.targets.pair_weights / 2
     scores = gather(ROWS.codes, np.append(f, 0.0))
     best = brentq(lambda offset: c @ (expit(scores + offset) - Y), -9, 9, xtol=1e-14)
@@ -93,9 +93,9 @@ def test_without_a_binding_shape_it_is_the_model_without_shapes(loss):
     free._fit_rows(ROWS)
     none = Shape.of(DESIGN.terms, DESIGN.columns, np.zeros(4))
     if loss == "balanced_logistic":
-        u, _ = monotone_logistic(ROWS, none, ALPHA, 1e-9)
+        u, _ = monotone_logistic(ROWS, ROWS.basis, none, ALPHA, 1e-9)
     else:
-        u = monotone_square(ROWS, none, ALPHA, loss == "pooled")
+        u = monotone_square(ROWS, ROWS.basis, none, ALPHA, loss == "pooled")
     assert_allclose(ROWS.scores(u), ROWS.scores(free.coef_[0]), atol=1e-6)
 
 

@@ -6,6 +6,7 @@ from additive_data import CATEGORICAL, design_of, mixed_rows
 from numpy.testing import assert_allclose
 
 from aucmax import AdditiveAUCClassifier
+from aucmax.additive.coded_blocks import cell_mass
 from aucmax.additive.kernels import gather
 from aucmax.additive.purify import centring, main_effects, means_of, purification, standard_errors
 from aucmax.additive.terms import edges_of
@@ -13,7 +14,7 @@ from aucmax.additive.terms import edges_of
 X, Y = mixed_rows(300)
 PAIRS = [(0, 2), (0, 3), (1, 2)]
 DESIGN, ROWS = design_of(X, Y, 12, PAIRS)
-MASS, EDGES = ROWS.cell_mass(), edges_of(DESIGN.terms)
+MASS, EDGES = cell_mass(ROWS), edges_of(DESIGN.terms)
 PURE = purification(DESIGN.terms, MASS)
 
 

@@ -1,8 +1,9 @@
 """A deliberately odd class behind the protocol of rows: rows in a shuffled list of small chunks.
 
-It knows the protocol from its documentation alone. Some chunks are of one class only, and some are empty. Vectors do
-what the protocol promises and nothing else, and there is no attribute `X`: code that takes a vector for an array, or
-reaches around the door, fails.
+It knows the protocol from its documentation alone, and shares no code with the classes of the package. Some chunks are
+of one class only, and some are empty. Vectors do what the protocol promises and nothing else, and there is no attribute
+`X`: code that takes a vector for an array, or reads a member that the protocol does not have, fails. Its samples are
+one chunk, whose vectors are arrays.
 
 Rows have an order, which folds and samples follow. So each chunk holds consecutive rows; the chunks are stored and
 visited in a shuffled order, and what is made of them is merged in the order of the rows.
@@ -18,7 +19,6 @@ from scipy import sparse
 
 from aucmax import ClassMoments
 from aucmax.data.folds import SAMPLE, deal, permute
-from aucmax.data.memory import MemoryRows
 from aucmax.data.protocol import Targets
 from aucmax.data.ranking import aucs_of_scores
 from aucmax.data.scores import ScoreHistogram
@@ -69,6 +69,8 @@ class ChunkSpace:
         Their groups.
     """
 
+    pair_sums = None
+
     def __init__(self, positive, weights=None, groups=None):
         self.positive, self.weights, self.groups = positive, weights, groups
         self.places = np.random.default_rng(len(positive)).permutation(len(positive))  # where each chunk is stored
@@ -97,7 +99,7 @@ class ChunkSpace:
         return sum(np.array([weights[~positive].sum(), weights[positive].sum()]) for positive, weights in chunks)
 
     @cached_property
-    def targets(self):
+    def chunk_targets(self):
         """The targets of each chunk, as stored."""
         return [
             Targets(
@@ -123,7 +125,7 @@ class ChunkSpace:
 
     def map(self, function, *vectors):
         return ChunkVector(
-            [function(*entries) for entries in zip(self.targets, *(v._chunks for v in vectors), strict=True)]
+            [function(*entries) for entries in zip(self.chunk_targets, *(v._chunks for v in vectors), strict=True)]
         )
 
     def reduce(self, function, *vectors, merge=operator.add):
@@ -132,12 +134,15 @@ class ChunkSpace:
     def accumulate(self, empty, add, *vectors, merge=operator.add):
         """Begin a summary for every second chunk, and merge them."""
         begun = []
-        targets = self.chunks(ChunkVector(self.targets))
+        targets = self.chunks(self.map(lambda targets: targets))
         for k, entries in enumerate(zip(targets, *(self.chunks(v) for v in vectors), strict=True)):
             if k % 2 == 0:
                 begun.append(empty())
             add(begun[-1], *entries)
         return functools.reduce(merge, begun)
+
+    def aucs(self, *scores):
+        return aucs_of_scores(self, *scores)
 
     def ranks(self):
         """Return, chunk by chunk, the rank of each usable row among those of its class; -1 for the others."""
@@ -167,6 +172,8 @@ class OddRows(ChunkSpace):
     """
 
     in_memory = False
+    categorical = None
+    more_memory = "cut smaller chunks"
 
     def __init__(self, matrices, classes, positive, weights=None, groups=None, feature_names=None):
         super().__init__(positive, weights, groups)
@@ -256,6 +263,14 @@ class OddRows(ChunkSpace):
             variances[c] = sum(weights[own] @ (X[own] - means[c]) ** 2 for X, weights, own in chunks)
         return means, variances
 
+    def gather(self, name, empty, add, merge):
+        """Begin a summary for every chunk."""
+        targets = self.chunks(self.map(lambda targets: targets))
+        begun = [empty() for _ in targets]
+        for summary, X, its_targets in zip(begun, self.matrices, targets, strict=True):
+            add(summary, X, its_targets)
+        return functools.reduce(merge, begun)
+
     # Cross-validation
 
     def deal(self, n_folds, number):
@@ -286,7 +301,7 @@ class OddRows(ChunkSpace):
             return None if chunks is None else [chunk[mask] for chunk, mask in zip(chunks, masks, strict=True)]
 
         columns = cut(self.matrices), self.classes, cut(self.positive), cut(self.weights), cut(self.groups)
-        return OddRows(*columns, self.feature_names)
+        return type(self)(*columns, self.feature_names)
 
     def sample(self, n_each):
         masks = []
@@ -296,11 +311,12 @@ class OddRows(ChunkSpace):
                 mask[side] = permute(ranks[side], int(self.counts[c]), SAMPLE) < n_each
             masks.append(mask if self.counts.max() > n_each else np.ones(len(ranks), dtype=bool))
         chosen = self.select(masks)
-        stack = sparse.vstack if self.is_sparse else np.vstack
-        weights, groups = (
-            None if chunks is None else np.concatenate(chunks) for chunks in (chosen.weights, chosen.groups)
-        )
-        return MemoryRows(stack(chosen.matrices), np.concatenate(chosen.labels()), self.classes, weights, groups)
+
+        def joined(chunks):
+            return None if chunks is None else [np.concatenate(chunks)]
+
+        X = sparse.csr_array(sparse.vstack(chosen.matrices)) if self.is_sparse else np.vstack(chosen.matrices)
+        return OneChunk([X], self.classes, joined(chosen.positive), joined(chosen.weights), joined(chosen.groups))
 
     def gram(self, scale):
         Z = np.vstack([X.toarray() if self.is_sparse else X for X in self.matrices]) / scale
@@ -310,17 +326,21 @@ class OddRows(ChunkSpace):
     def columns(self, columns):
         names = None if self.feature_names is None else [self.feature_names[j] for j in columns]
         matrices = [X[:, columns] for X in self.matrices]
-        return OddRows(matrices, self.classes, self.positive, self.weights, self.groups, names)
+        return type(self)(matrices, self.classes, self.positive, self.weights, self.groups, names)
 
     def reweighted(self, weights):
-        return OddRows(
+        return type(self)(
             self.matrices, self.classes, self.positive, self.chunks(weights), self.groups, self.feature_names
         )
 
     def shifted(self, shift):
         dense = [(X.toarray() if self.is_sparse else X) - shift for X in self.matrices]
         matrices = [sparse.csr_array(X) for X in dense] if self.is_sparse else dense
-        return OddRows(matrices, self.classes, self.positive, self.weights, self.groups, self.feature_names)
+        return type(self)(matrices, self.classes, self.positive, self.weights, self.groups, self.feature_names)
+
+    def mapped(self, change, n_features):
+        matrices = [np.asarray(change(X)) for X in self.matrices]
+        return type(self)(matrices, self.classes, self.positive, self.weights, self.groups)
 
     # The stochastic algorithms
 
@@ -331,6 +351,41 @@ class OddRows(ChunkSpace):
                 step(state, prepare(X, its_targets))
             if not again(state):
                 return state
+
+
+class OneChunk(OddRows):
+    """Rows in memory: one chunk, whose vectors are arrays."""
+
+    in_memory = True
+
+    @property
+    def targets(self):
+        return self.chunk_targets[0]
+
+    def vector(self, chunks):
+        return chunks[0]
+
+    def chunks(self, vector):
+        return [vector]
+
+    def map(self, function, *vectors):
+        return function(self.targets, *vectors)
+
+    def values(self):
+        return self.matrices[0].toarray() if self.is_sparse else self.matrices[0]
+
+    def matrix(self, scale, center=None):
+        if center is None and self.is_sparse:
+            return sparse.csr_array(self.matrices[0] @ sparse.diags_array(1 / scale))
+        return (self.values() if center is None else self.values() - center) / scale
+
+    as_operator = matrix
+
+    def take(self, rows):
+        return self.select([np.isin(np.arange(self.n_rows), rows)])
+
+    def sample(self, n_each):
+        return self if self.counts.max() <= n_each else super().sample(n_each)
 
 
 class OddHeldOut:

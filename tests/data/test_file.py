@@ -291,7 +291,9 @@ def test_what_cannot_be_fitted_is_refused(tmp_path):
     clf = AUCClassifier("squared", alpha=1.0)
     unchanged_by_refusal(clf, tiny(path, memory=1000), r"5 columns in 1 part take .*: raise memory=, or take an online")
     clf = AUCClassifier("logistic").fit(X, y)
-    chance = "^memory= has no room for 50 rows of each class, the fewest to choose a model by: raise memory="
+    chance = (
+        r"^Not enough memory to compare candidates: at least 50 rows of each class must fit: .*, or raise memory=\.$"
+    )
     unchanged_by_refusal(AUCClassifier(), tiny(path, 400, memory=1000), chance)
     few = r"The inner products of all rows need these in memory.* raise memory=, or use solver='cg'"
     unchanged_by_refusal(AUCClassifier("squared", alpha=1.0, solver="dual"), tiny(path, memory=40_000), few)

@@ -12,8 +12,9 @@ from aucmax.data.memory import MemorySpace
 from aucmax.data.protocol import Targets
 from aucmax.losses import LOSSES, find_loss
 from aucmax.losses import chebyshev_sums as boxes
+from aucmax.losses.evaluation import pairwise_loss
 from aucmax.losses.hinges import Knots, SmoothHinge, SquaredHinge, sort_by_cells
-from aucmax.losses.pairwise import Sigmoid, pairwise_loss
+from aucmax.losses.pairwise import Sigmoid
 
 # l, l' and l'' of the margin t.
 BY_HAND = {

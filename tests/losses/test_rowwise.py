@@ -91,9 +91,9 @@ def test_blocks_of_the_smooth_auc_add_up():
     rng = np.random.default_rng(0)
     y, scores = np.arange(50) % 2 == 0, rng.standard_normal(50)
     loss = SmoothAUC(np.array([0.0, 0.5]))
-    whole = space_of(y).targets
-    parts = [Targets(y[rows], None, whole.totals) for rows in (slice(0, 20), slice(20, 50))]
-    halves = [loss.masses(part, scores[rows]) for part, rows in zip(parts, (slice(0, 20), slice(20, 50)), strict=True)]
+    whole, slices = space_of(y), (slice(0, 20), slice(20, 50))
+    parts = [MemorySpace(Targets(y[rows], None, whole.totals)) for rows in slices]
+    halves = [loss.masses(part, scores[rows]) for part, rows in zip(parts, slices, strict=True)]
     assert_allclose(sum(halves), loss.masses(whole, scores), atol=1e-14)
     assert_allclose(sum(halves).sum(axis=1), 1)
 

@@ -8,10 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from aucmax import roc_auc
 from aucmax.data.memory import MemoryRows
-from aucmax.losses.pairwise import pairwise_loss
+from aucmax.losses.evaluation import pairwise_loss
 from aucmax.solvers import few_pairs
 from aucmax.solvers.few_pairs import FewPairs, Scores, evaluate, find_error, find_few_pairs, find_scores, pull
-from aucmax.solvers.newton import newton_problem
+from aucmax.solvers.problem import newton_problem
 from aucmax.solvers.square import MomentProblem, RowProblem
 
 ALPHAS = 10.0 ** -np.arange(-1, 4, 0.5)

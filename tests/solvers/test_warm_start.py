@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 from aucmax.data.memory import MemoryRows
 from aucmax.losses import find_loss
 from aucmax.solvers import newton
-from aucmax.solvers.newton import RELATIVE, newton_problem
+from aucmax.solvers.newton import RELATIVE
+from aucmax.solvers.problem import newton_problem
 from aucmax.solvers.square import MomentProblem
 from aucmax.solvers.warm_start import combine
 

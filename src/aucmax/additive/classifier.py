@@ -12,31 +12,33 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from ..classifier import AUCClassifier
-from ..data.arrays import on_device
-from ..data.elsewhere import rows_elsewhere
+from ..data.dispatch import remote_rows, require_memory
 from ..data.memory import MemoryRows
-from ..data.protocol import Rows
+from ..data.protocol import Rows, is_in_memory
 from ..data.validation import (
     TooManyColumnsError,
     check_groups,
     check_indices,
     check_weights,
     find_classes,
-    is_dask,
-    refuse_dask,
 )
 from ..estimators.base import LinearAUCClassifier, all_or_nothing, check_finite, lazy_on_dask
 from ..losses import FITTED
 from ..selection.calibration import calibrate
 from ..selection.optimism import subtract_optimism
 from .bins import find_columns
+from .coded_blocks import cell_mass, code_rows, summarise_values
 from .design import MAX_CELLS, as_dense, draw_sample, encode, make_design
 from .frames import find_categorical, find_levels, is_frame, read_frame
+from .kernels import gather
+from .monotone import Shape, monotone_logistic, monotone_square
+from .optimism import find_optimism
 from .parameters import read_pairs, read_signs
 from .purify import centring, means_of, purification, standard_errors
-from .terms import cell_codes
+from .terms import Basis, cell_codes
 
 MAX_COLUMNS = 1024
+NEEDS_MEMORY = "AdditiveAUCClassifier needs X in memory, as an array or a dataframe."
 OF_SHAPES = ("auto", "squared", "pooled", "balanced_logistic")  # the losses that can be fitted under a shape
 # What AUCClassifier sets that is passed on, if it is there.
 PASSED_ON = ("loss_", "alpha_", "alphas_", "cv_results_", "blend_", "blend_auc_", "dual_gap_", "n_iter_")
@@ -241,12 +243,10 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         self : AdditiveAUCClassifier
             The fitted classifier.
         """
-        if is_dask(X):
-            rows = rows_elsewhere(X, y, sample_weight, groups)
-            rows.categorical = getattr(X, "categorical", None)
+        rows = remote_rows(X, y, sample_weight, groups, device_error=NEEDS_MEMORY)
+        if rows is not None:
             self._describe(rows)
         else:
-            refuse_dask("X", y=y, sample_weight=sample_weight, groups=groups)
             matrix, labels = self._read(X, y, reset=True)
             self.classes_ = find_classes(labels)
             weights = check_weights(sample_weight, matrix)
@@ -256,8 +256,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
     def _read(self, X: Any, y: Any = "no_validation", reset: bool = False) -> Any:
         """Return X as a float64 matrix, and y if it is given; `reset` sets what is known of the columns."""
-        if on_device(X):
-            raise ValueError("AdditiveAUCClassifier needs X in memory, as an array or a dataframe.")
+        require_memory(X, device_error=NEEDS_MEMORY)
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
         if not is_frame(X):
             found = validate_data(self, check_indices(X), y, reset=reset, accept_sparse="csr", **checks)
@@ -293,19 +292,16 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     def _first_question(self) -> dict[str, Any]:
         return {}  # values that are missing have no statistics
 
-    def _fit_rows(self, rows: Rows, **told: Any) -> None:
+    def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
         """Fit rows of numbers, NaN where missing, which may come block by block."""
-        if not isinstance(rows, MemoryRows):
+        if "X" not in callback_args or not rows.in_memory:  # `fit` knows the columns of a matrix
             self._describe(rows)
             self._set_columns(rows, rows.n_features)
-        with self._tasks(1, told) as context, self._task(context, "solve"):
+        with self._tasks(1, callback_args) as context, self._task(context, "solve"):
             self._fit_numbers(rows)
 
     def _fit_numbers(self, known: Rows) -> None:
         """Find the curves of rows whose columns are known."""
-        from .coded_blocks import code_rows, summarise_values
-        from .optimism import find_optimism
-
         signs = self._find_signs()
         pairs = read_pairs(self.pairs, self.n_features_in_, getattr(self, "feature_names_in_", None))
         if isinstance(pairs, list) and signs[list(itertools.chain(*pairs))].any():
@@ -317,8 +313,8 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         rows = code_rows(known, design.columns, design.terms, basis)
         self.columns_, self.terms_ = design.columns, design.terms
         self.strengths_, self.freedom_ = design.strengths, design.freedom
-        self.mass_ = rows.cell_mass()
-        u = self._fit_shaped(rows, signs) if signs.any() else self._fit_linear(rows)
+        self.mass_ = cell_mass(rows)
+        u = self._fit_shaped(rows, basis, signs) if signs.any() else self._fit_linear(rows)
         values = basis.values(u)
         for a, column, sign in zip(basis.edges, self.columns_, signs, strict=False):
             if sign:  # the change of basis rounds
@@ -328,7 +324,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         self.__dict__.pop("optimism_", None)
         if hasattr(self, "cv_results_"):
             folds = self.cv if isinstance(self.cv, Integral) else None
-            if isinstance(known, MemoryRows):  # splits of the user's own are of all rows
+            if is_in_memory(known):  # splits of the user's own are of all rows
                 sample, folds = known, self.cv
             self.optimism_ = find_optimism(sample, self.is_categorical_, pairs, signs, folds)
             subtract_optimism(self, self.optimism_)
@@ -345,18 +341,16 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         self.intercept_, self.calibration_ = model.intercept_, model.calibration_
         return model.coef_[0]
 
-    def _fit_shaped(self, rows: Any, signs: np.ndarray) -> np.ndarray:
+    def _fit_shaped(self, rows: Rows, basis: Basis, signs: np.ndarray) -> np.ndarray:
         """Return the coordinates of the model whose curves have their shapes."""
-        from .monotone import Shape, monotone_logistic, monotone_square
-
         shape = Shape.of(self.terms_, self.columns_, signs)
         alpha = float(1 / rows.totals.sum()) if self.loss == "auto" and self.alpha is None else self.alpha
         loss = "balanced_logistic" if self.loss == "auto" else self.loss
         self._fit_linear(rows, loss=loss, alpha=alpha)
         if loss == "balanced_logistic":
-            u, self.n_iter_ = monotone_logistic(rows, shape, self.alpha_, self.tol)
+            u, self.n_iter_ = monotone_logistic(rows, basis, shape, self.alpha_, self.tol)
         else:
-            u, self.n_iter_ = monotone_square(rows, shape, self.alpha_, loss == "pooled"), 1
+            u, self.n_iter_ = monotone_square(rows, basis, shape, self.alpha_, loss == "pooled"), 1
         self._set_calibration(calibrate(lambda: rows.score_histogram(u)))
         return u
 
@@ -383,8 +377,6 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         scores : ndarray of shape (n_samples,)
             The sum of the curves and the intercept; rows with a score above zero are predicted as positive.
         """
-        from .kernels import gather
-
         return check_finite(gather(self._cells(X), np.append(self.coef_[0], 0.0)) + self.intercept_[0])
 
     def _cells(self, X: Any) -> np.ndarray:

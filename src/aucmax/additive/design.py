@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..data.memory import MemoryRows
-from ..data.protocol import Rows
+from ..data.protocol import InMemoryRows, Rows, Targets
 from ..selection.blend import sample_in_memory
 from .bins import Column
+from .evidence import find_strengths
+from .kernels import gather
+from .pairs import find_pairs
 from .terms import Basis, Term, cell_codes, pair_term, single_term
 
 MAX_CELLS = 1024  # of all curves together; as many again of all pairs
@@ -56,9 +58,9 @@ def as_dense(X: Any) -> np.ndarray:
     return X.toarray() if sparse.issparse(X) else X
 
 
-def values_of(rows: MemoryRows) -> np.ndarray:
-    """Return the values of rows in memory."""
-    return as_dense(rows.matrix(np.ones(rows.n_features)))
+def weights_of(targets: Targets) -> np.ndarray:
+    """Return the weights of rows."""
+    return np.ones(len(targets.positive)) if targets.sample_weight is None else targets.sample_weight
 
 
 def encode(columns: Sequence[Column], X: Any) -> np.ndarray:
@@ -67,13 +69,13 @@ def encode(columns: Sequence[Column], X: Any) -> np.ndarray:
 
 
 def make_design(
-    rows: MemoryRows, columns: list[Column], pairs: Any, signs: np.ndarray, budget: int = MAX_CELLS
+    rows: InMemoryRows, columns: list[Column], pairs: Any, signs: np.ndarray, budget: int = MAX_CELLS
 ) -> Design:
     """Return the terms of a model.
 
     Parameters
     ----------
-    rows : MemoryRows
+    rows : InMemoryRows
         Rows that are enough to find strengths and pairs; their values are NaN where missing.
     columns : list of p Column
         How their values become codes.
@@ -89,13 +91,8 @@ def make_design(
     design : Design
         The terms.
     """
-    from .evidence import find_strengths
-    from .kernels import gather
-    from .pairs import find_pairs
-
-    weights = np.ones(rows.n_rows) if rows.sample_weight is None else rows.sample_weight
-    positive = rows.targets.positive
-    codes, terms = encode(columns, values_of(rows)), [single_term(j, column) for j, column in enumerate(columns)]
+    weights, positive = weights_of(rows.targets), rows.targets.positive
+    codes, terms = encode(columns, rows.values()), [single_term(j, column) for j, column in enumerate(columns)]
     found = find_strengths(cell_codes(terms, codes), positive, weights, terms, columns)
     if isinstance(pairs, str | int) and pairs:
         additive = gather(cell_codes(terms, codes), np.append(found.values, 0.0)) + found.offset
@@ -112,6 +109,6 @@ def make_design(
     return Design(columns, terms, found.strengths, found.freedom, found.values, found.covariance)
 
 
-def draw_sample(rows: Rows) -> MemoryRows:
+def draw_sample(rows: Rows) -> InMemoryRows:
     """Return rows in memory that are enough to find strengths and pairs: all if there are few."""
     return sample_in_memory(rows, ENOUGH_ROWS)

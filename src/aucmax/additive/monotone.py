@@ -17,16 +17,16 @@ progress it exchanges one at a time, which ends for certain (Murty, 1974).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from ..data.moments import ClassMoments
-from ..data.protocol import Targets
+from ..data.protocol import Rows, Targets
 from .bins import Column
-from .terms import Term, edges_of
+from .terms import Basis, Term, edges_of
 
 PATIENCE = 3  # exchanges of all entries without progress
 ROUNDING = 1e-12  # of entries and multipliers, relative to the largest
@@ -87,25 +87,25 @@ def nonnegative_minimum(A: np.ndarray, b: np.ndarray, bound: np.ndarray) -> np.n
         free[wrong] = ~free[wrong]
 
 
-def monotone_square(rows: Any, shape: Shape, alpha: float, pooled: bool) -> np.ndarray:
+def monotone_square(rows: Rows, basis: Basis, shape: Shape, alpha: float, pooled: bool) -> np.ndarray:
     """Return the coordinates that minimise the square loss of all pairs, with the penalty alpha |u|^2, under a shape.
 
     The objective is that of `AUCClassifier`: without constraints that bind, its minimiser is returned.
     """
     moments = rows.moments().pooled() if pooled else rows.moments()
-    scale = rows.basis.coordinates(np.eye(rows.n_features))
+    scale = basis.coordinates(np.eye(rows.n_features))
     A = scale.T @ (moments.pair_scatter() + alpha * np.eye(rows.n_features)) @ scale
     return scale @ shape.minimise(A, scale.T @ moments.delta)
 
 
-def monotone_logistic(rows: Any, shape: Shape, alpha: float, tol: float) -> tuple[np.ndarray, int]:
+def monotone_logistic(rows: Rows, basis: Basis, shape: Shape, alpha: float, tol: float) -> tuple[np.ndarray, int]:
     """Return the coordinates that minimise the balanced logistic loss under a shape, and the number of steps.
 
     The objective is the mean of the mean losses of the two classes plus alpha / 2 |u|^2. Newton's method: each step is
     a quadratic programme, and a shorter step between two feasible points is feasible.
     """
     K = rows.n_features
-    scale = rows.basis.coordinates(np.eye(K))
+    scale = basis.coordinates(np.eye(K))
     S = scale.T @ scale
     grown = Shape(np.pad(shape.C, (0, 1)) + np.diag([0.0] * K + [1.0]), np.append(shape.bound, False))
     outer = np.pad(scale, (0, 1)) + np.diag([0.0] * K + [1.0])  # from values and the offset to coordinates and it

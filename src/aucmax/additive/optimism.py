@@ -21,13 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.memory import MemoryRows
-from ..data.protocol import Round, Split
+from ..data.protocol import InMemoryRows, Round, Split
 from ..metrics import roc_auc
 from ..selection.rounds import make_rounds
 from .bins import find_columns
 from .coded_blocks import summarise_values
-from .design import Design, encode, make_design, values_of
+from .design import Design, encode, make_design, weights_of
 from .evidence import find_strengths
 from .kernels import gather
 from .terms import cell_codes
@@ -36,12 +35,12 @@ COARSE_BINS, COARSE_CELLS = 32, 256  # of a column, and of all columns; as many 
 MOST_ROWS = 5_000  # of each class: with more there is hardly any optimism, nor noise in it
 
 
-def find_optimism(rows: MemoryRows, categorical: np.ndarray, pairs: Any, signs: np.ndarray, cv: Any) -> float:
+def find_optimism(rows: InMemoryRows, categorical: np.ndarray, pairs: Any, signs: np.ndarray, cv: Any) -> float:
     """Return by how much held-out AUCs are too high.
 
     Parameters
     ----------
-    rows : MemoryRows
+    rows : InMemoryRows
         Rows of numbers, NaN where missing.
     categorical : ndarray of bool, shape (p,)
         Which columns are categories.
@@ -70,17 +69,17 @@ def find_optimism(rows: MemoryRows, categorical: np.ndarray, pairs: Any, signs: 
     return max(float(np.mean(found)), 0.0)
 
 
-def compare(rows: MemoryRows, of_all: Design, pairs: Any, signs: np.ndarray, round: Round, split: Split) -> float:
+def compare(rows: InMemoryRows, of_all: Design, pairs: Any, signs: np.ndarray, round: Round, split: Split) -> float:
     """Return the AUC on a test set with the strengths of all rows minus that with those of the training set."""
     train, test = (rows.subset(round.parts, parts) for parts in (split.train, split.test))
     own = make_design(train, of_all.columns, pairs, signs, COARSE_CELLS)
-    weights = np.ones(train.n_rows) if train.sample_weight is None else train.sample_weight
-    cells = cell_codes(of_all.terms, encode(of_all.columns, values_of(train)))
-    told = find_strengths(cells, train.targets.positive, weights, of_all.terms, of_all.columns, fixed=of_all.strengths)
-    return score(test, of_all, told.values) - score(test, own, own.values)
+    cells = cell_codes(of_all.terms, encode(of_all.columns, train.values()))
+    given = cells, train.targets.positive, weights_of(train.targets), of_all.terms, of_all.columns
+    refitted = find_strengths(*given, fixed=of_all.strengths)
+    return score(test, of_all, refitted.values) - score(test, own, own.values)
 
 
-def score(test: MemoryRows, design: Design, values: np.ndarray) -> float:
+def score(test: InMemoryRows, design: Design, values: np.ndarray) -> float:
     """Return the AUC of the curves of a design."""
-    cells = cell_codes(design.terms, encode(design.columns, values_of(test)))
-    return float(roc_auc(test.targets.positive, gather(cells, np.append(values, 0.0)), test.sample_weight))
+    cells = cell_codes(design.terms, encode(design.columns, test.values()))
+    return float(roc_auc(test.targets.positive, gather(cells, np.append(values, 0.0)), test.targets.sample_weight))

@@ -1,4 +1,4 @@
-"""Rows as codes, behind the door: the rows of an additive model in the coordinates of its basis.
+"""Rows as codes, behind the row interface: the rows of an additive model in the coordinates of its basis.
 
 The matrix of these rows is D T: the indicator columns of all cells times the basis. It is dense, with K columns; the
 codes are q integers for each row, one for each term. So products with the matrix take q additions for a row instead of
@@ -9,14 +9,14 @@ work unchanged.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data.memory import MemoryRows
 from ..data.moments import ClassMoments
-from ..data.protocol import Round
+from ..data.protocol import Round, Targets
 from .kernels import gather, joint_sums, scatter
 from .terms import Basis
 
@@ -69,7 +69,7 @@ def cell_moments(
     return moments
 
 
-class CodedMatrix:
+class CodedOperator:
     """The matrix (D T - center) / scale of some rows, which is never made: it multiplies, and takes rows.
 
     Parameters
@@ -88,8 +88,8 @@ class CodedMatrix:
         self.codes, self.basis, self.scale, self.center = codes, basis, scale, center
         self.shape = len(codes), basis.n_cells
 
-    def __getitem__(self, rows: Any) -> CodedMatrix:
-        return CodedMatrix(self.codes[rows], self.basis, self.scale, self.center)
+    def __getitem__(self, rows: Any) -> CodedOperator:
+        return CodedOperator(self.codes[rows], self.basis, self.scale, self.center)
 
     def __matmul__(self, W: np.ndarray) -> np.ndarray:
         W = W / self.scale[:, None]
@@ -99,9 +99,72 @@ class CodedMatrix:
         pulled = pullbacks(self.codes, self.basis, G.T).T
         return (pulled - np.multiply.outer(G.sum(axis=1), self.center)) / self.scale
 
-    def astype(self, dtype: Any) -> CodedMatrix:
+    def astype(self, dtype: Any) -> CodedOperator:
         """Return the matrix itself: there are no entries to convert."""
         return self
+
+
+class CodedMatrix:
+    """The matrix D T of a block, as far as passes need it.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, n_terms)
+        The cell of each row in each term.
+    basis : Basis
+        The basis, with K coordinates.
+    """
+
+    def __init__(self, codes: np.ndarray, basis: Basis) -> None:
+        self.codes, self.basis = codes, basis
+        self.shape, self.size = (len(codes), basis.n_cells), codes.size
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __matmul__(self, w: np.ndarray) -> np.ndarray:
+        return products(self.codes, self.basis, w)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return dense_matrix(self.codes, self.basis).astype(dtype or np.float64, copy=False)
+
+    def __getitem__(self, rows: Any) -> CodedMatrix:
+        return CodedMatrix(self.codes[rows], self.basis)
+
+    @property
+    def T(self) -> CodedTranspose:
+        """The transpose, for products."""
+        return CodedTranspose(self)
+
+    def class_moments(
+        self, positive: np.ndarray, weights: np.ndarray | None, folds: np.ndarray | None, n_folds: int
+    ) -> list[ClassMoments]:
+        """Return the class moments of each fold, with the classes False and True."""
+        found = []
+        for fold in range(n_folds):
+            chosen = np.ones(len(self), dtype=bool) if folds is None else folds == fold
+            found.append(cell_moments(self.codes, self.basis, positive, weights, chosen, np.array([False, True])))
+        return found
+
+    def class_columns(
+        self, positive: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the weight of each class, and mean and centred sum of squares of each column in it."""
+        (moments,) = self.class_moments(positive, weights, None, 1)
+        return moments.weight, moments.mean, np.diagonal(moments.scatter, axis1=1, axis2=2)
+
+    def cell_mass(self, weights: np.ndarray) -> np.ndarray:
+        """Return the weight of the rows in each cell."""
+        return scatter(self.codes, weights, self.shape[1] + 1)[:-1]
+
+
+class CodedTranspose(NamedTuple):
+    """The transpose of a `CodedMatrix`."""
+
+    matrix: CodedMatrix
+
+    def __matmul__(self, g: np.ndarray) -> np.ndarray:
+        return pullbacks(self.matrix.codes, self.matrix.basis, g)
 
 
 class CodedRows(MemoryRows):
@@ -151,12 +214,17 @@ class CodedRows(MemoryRows):
         """Return the histogram of the scores."""
         return super().score_histogram(w)
 
-    def cell_mass(self) -> np.ndarray:
-        """Return the weight of the rows in each cell."""
-        weights = np.ones(self.n_rows) if self.sample_weight is None else self.sample_weight
-        return scatter(self.codes, weights, self.n_features + 1)[:-1]
-
     # Summaries of the columns
+
+    def gather(self, name: str, empty: Callable[[], Any], add: Callable[[Any, Any, Targets], None], merge: Any) -> Any:
+        """Return a summary of the matrix of all rows."""
+        state = empty()
+        add(state, CodedMatrix(self.codes, self.basis), self.targets)
+        return state
+
+    def values(self) -> np.ndarray:
+        """Return the matrix."""
+        return dense_matrix(self.codes, self.basis)
 
     def moments(self) -> ClassMoments:
         """Return the class moments of all rows."""
@@ -185,9 +253,9 @@ class CodedRows(MemoryRows):
         """Return the matrix, minus a center and divided by scale. Only samples need it."""
         return self.dense().matrix(scale, center)
 
-    def as_operator(self, scale: np.ndarray, center: np.ndarray | None = None) -> CodedMatrix:
+    def as_operator(self, scale: np.ndarray, center: np.ndarray | None = None) -> CodedOperator:
         """Return what multiplies like `matrix`."""
-        return CodedMatrix(self.codes, self.basis, scale, np.zeros(self.n_features) if center is None else center)
+        return CodedOperator(self.codes, self.basis, scale, np.zeros(self.n_features) if center is None else center)
 
     def dense(self) -> MemoryRows:
         """Return the same rows with their matrix."""

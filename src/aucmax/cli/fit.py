@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._text import ArgumentError
 from ..compare.methods import find_method
+from ..data.dispatch import cluster_rows
 from ..data.file import INTERPRETER, FileRows, rows_of
 from ..data.machine_memory import usable_memory
 from ..estimators.base import LinearAUCClassifier
@@ -294,12 +295,10 @@ def connect(address: str) -> Iterator[int]:
 
 def fit_on_cluster(estimator: Any, source: Source, positive: str | None, memory: float) -> TrainedModel:
     """Fit an estimator to files that the workers of the active cluster read."""
-    from ..data.dask_files import DaskFiles
-
     check_columns(estimator, source)
     with naming(source):
         try:
-            rows = DaskFiles(source, positive, memory)
+            rows = cluster_rows(source, positive, memory)
             estimator.fit_rows(rows)
             spreads = rows.spreads() if is_linear(estimator) else None
         except RuntimeError as error:  # of Dask; a fault in a file is its cause

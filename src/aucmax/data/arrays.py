@@ -62,6 +62,11 @@ def to_numpy(array: Any) -> np.ndarray:
     return _convert_to_numpy(array, namespace(array))
 
 
+def to_host(values: Any) -> Any:
+    """Return an array on a device as one of NumPy, and other values unchanged."""
+    return to_numpy(values) if on_device(values) else values
+
+
 def place_beside(values: Any, array: Any, dtype: Any = None) -> Any:
     """Return values of any kind as an array of the namespace and on the device of another."""
     xp = namespace(array)

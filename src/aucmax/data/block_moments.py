@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .kernels import add_outer_products, csr_columns, dense_columns
 from .threads import gram
 
 BLOCK = 1 << 13
@@ -47,8 +48,6 @@ def csr_moments(Z: Any, weights: np.ndarray | None, total: float) -> tuple[np.nd
     A column without zeros is shifted by its mean first. The others are squared as they are: one zero among n rows of
     mean m gives a variance of at least about m^2 / n, so that centring afterwards loses few digits.
     """
-    from .kernels import add_outer_products
-
     n_rows, n_features = Z.shape
     if weights is None:
         weights = np.ones(n_rows)
@@ -83,8 +82,6 @@ def class_columns(
 
     As in the class moments, dense rows and CSR columns without zeros are shifted before they are squared.
     """
-    from .kernels import csr_columns, dense_columns
-
     weight, means, squares = np.zeros(2), np.zeros((2, X.shape[1])), np.zeros((2, X.shape[1]))
     if sparse.issparse(X):
         csr_columns(X.data, X.indices, X.indptr, positive, weights, weight, means, squares)

@@ -13,7 +13,7 @@ import functools
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy import sparse
@@ -21,10 +21,12 @@ from scipy import sparse
 from .._text import ArgumentError
 from .block_moments import subtract
 from .folds import SAMPLE, in_parts, permute
+from .held_out import BlockedHeldOut
 from .memory import MemoryRows
 from .moments import ClassMoments, spread
 from .passes import Pass, State
-from .protocol import FoldModels, Round, Rows, Targets
+from .protocol import FoldModels, InMemoryRows, Round, Rows, Targets, is_in_memory
+from .ranking import aucs_of_scores
 from .row_block import (
     CODES,
     DealtFolds,
@@ -41,7 +43,7 @@ from .row_block import (
     rows_before,
 )
 from .scores import ScoreHistogram, ScoreMoments
-from .validation import ONE_AFTER_THE_OTHER, TooManyColumnsError
+from .validation import DASK_NOT_SUPPORTED, TooManyColumnsError, one_of
 
 MEMORY = 2 << 30
 SLICE = 8192  # rows in a block of rows in memory
@@ -65,6 +67,10 @@ class BlockedRows(ABC):
     has_groups = False
     can_exchange = False  # whether a pass may have an `Exchange`
     feature_names: list[str] | None = None
+    categorical: Sequence[bool] | np.ndarray | None = None
+    pair_sums = None
+    more_memory: str | None = "raise {memory=}"
+    _for_many_columns = "take an online algorithm such as SOLAM"  # whose class moments take too much memory
     is_sparse: bool
     memory: float
 
@@ -209,6 +215,10 @@ class BlockedRows(ABC):
         """Return the vector whose entries are `function` of each block."""
         return LazyVector(self, lambda block: function(block.targets, *(block.value(vector) for vector in vectors)))
 
+    def aucs(self, *scores: LazyVector) -> list[float]:
+        """Return the AUCs of vectors of scores."""
+        return aucs_of_scores(self, *scores)
+
     # From columns to scores and back
 
     def scores(self, w: np.ndarray) -> LazyVector:
@@ -278,17 +288,16 @@ class BlockedRows(ABC):
             more = moments_memory(self.n_features, 1) <= self.memory / 2
             raise TooManyColumnsError(
                 f"The class moments of {self.n_features:,} columns in {n_parts} part{'s' if n_parts > 1 else ''} take "
-                f"{needed / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that {{memory=}} leaves for "
-                f"them: raise {{memory=}}, {'give {alpha=}, ' if more else ''}or take an online algorithm such as "
-                "SOLAM."
+                f"{needed / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB of memory for them: "
+                f"{one_of(self.more_memory, 'give {alpha=}' if more else None, self._for_many_columns)}."
             )
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
         """Raise a ValueError if something would take more than half of the memory."""
         if n_bytes > self.memory / 2:
             raise TooManyColumnsError(
-                f"{what} takes {n_bytes / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB that "
-                f"{{memory=}} leaves for it: raise {{memory=}}, or {advice}."
+                f"{what} takes {n_bytes / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB of memory for "
+                f"it: {one_of(self.more_memory, advice)}."
             )
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
@@ -309,10 +318,10 @@ class BlockedRows(ABC):
         """Return the inner products of all rows of X / scale; the rows are read into memory for it."""
         needed = self._bytes_of(self.n_rows)
         if needed > self.memory / 4:
+            ways = one_of(self.more_memory, "use solver='cg'")
             raise ArgumentError(
                 f"The inner products of all rows need these in memory: {needed / 1e9:.2g} GB, more than a quarter of "
-                f"the {self.memory / 1e9:.2g} GB that {{memory=}} leaves for them: raise {{memory=}}, or use "
-                "solver='cg'."
+                f"the {self.memory / 1e9:.2g} GB of memory for them: {ways}."
             )
         return self._read_into_memory(lambda block: block).gram(scale)
 
@@ -343,10 +352,8 @@ class BlockedRows(ABC):
         _ = self._sizes
         return LazyVector(self, lambda block: parts[block.numbers])
 
-    def held_out(self, models: Sequence[FoldModels]) -> Any:
+    def held_out(self, models: Sequence[FoldModels]) -> BlockedHeldOut:
         """Evaluate the models of each split on its test set."""
-        from .held_out import BlockedHeldOut
-
         return BlockedHeldOut(self, models)
 
     # Other views of the same rows
@@ -430,6 +437,7 @@ class RowsView(BlockedRows):
     ) -> None:
         self.parent, self.change, self.width = parent, change, n_features
         self.is_sparse, self.memory, self.can_exchange = parent.is_sparse, parent.memory, parent.can_exchange
+        self.more_memory, self._for_many_columns = parent.more_memory, parent._for_many_columns
         self._known: list[Sizes] | None = None  # of each partition
 
     def __getstate__(self) -> State:
@@ -492,7 +500,8 @@ class MappedRows(RowsView):
     parent : BlockedRows
         The other rows.
     change : callable
-        Returns the matrix of a block, given that of `parent`.
+        Returns the matrix of a block, given the matrix of a block of `parent`. It may have the attributes of
+        :class:`CompactChange`.
     n_features : int
         Number of columns.
     """
@@ -500,13 +509,45 @@ class MappedRows(RowsView):
     def __init__(self, parent: BlockedRows, change: Callable[[Any], Any], n_features: int) -> None:
         super().__init__(parent, lambda block: RowBlock(change(block.X), block.targets), n_features)
         self.is_sparse, self.has_groups = False, parent.has_groups
+        self._compact = cast(CompactChange, change) if hasattr(change, "of_rows") else None
 
     @property
     def _sizes(self) -> Sizes:
-        return self.parent._sizes._replace(n_values=self.parent.n_rows * self.n_features)
+        stored = self.n_features if self._compact is None else self._compact.n_stored
+        return self.parent._sizes._replace(n_values=self.parent.n_rows * stored)
 
     def _before(self) -> np.ndarray:
         return self.parent._before()
+
+    def sample(self, n_each: int) -> Rows:
+        """Return at most `n_each` rows of each class, always the same ones; in memory, unless they are too large."""
+        if self._compact is None:
+            return super().sample(n_each)
+        sample = self.parent.sample(n_each)
+        return self._compact.of_rows(sample) if is_in_memory(sample) else sample.mapped(self._compact, self.n_features)
+
+    def gram(self, scale: np.ndarray) -> np.ndarray:
+        """Return the inner products of all rows of X / scale; the rows are read into memory for it."""
+        rows = self.sample(int(self.counts.max())) if self._compact is not None else self
+        return rows.gram(scale) if rows.in_memory else super().gram(scale)
+
+
+class CompactChange(Protocol):
+    """A change of columns whose matrices take less memory than dense ones.
+
+    Attributes
+    ----------
+    n_stored : int
+        Number of stored values in a row.
+    """
+
+    @property
+    def n_stored(self) -> int: ...  # noqa: D102
+
+    def __call__(self, X: Any) -> Any: ...  # noqa: D102
+
+    def of_rows(self, rows: InMemoryRows) -> InMemoryRows:
+        """Return rows in memory with the other columns."""
 
 
 class SlicedRows(BlockedRows):
@@ -559,7 +600,7 @@ class SlicedRows(BlockedRows):
 
 def refuse_to_merge(a: State, b: State) -> State:
     """Raise a ValueError: a state that takes one row after the other cannot be made of two."""
-    raise ValueError(ONE_AFTER_THE_OTHER)
+    raise ValueError(DASK_NOT_SUPPORTED)
 
 
 def moments_memory(n_features: int, n_parts: int) -> int:

@@ -24,7 +24,7 @@ from .dask_tasks import Job, attempt, compute, cut_state, join_slices, merge_by_
 from .passes import Pass, State
 from .protocol import Targets
 from .row_block import RareRows, RowBlock, Sizes, rows_before
-from .validation import ONE_AFTER_THE_OTHER
+from .validation import DASK_NOT_SUPPORTED
 
 GRAPH_LIMIT = "distributed.admin.large-graph-warning-threshold"
 WORTH_A_WORD = 100  # what is gathered in this process is announced if it takes a larger share of the memory
@@ -77,12 +77,14 @@ class DaskRows(BlockedRows):
     """
 
     can_exchange = True
+    more_memory: str | None = None
+    _for_many_columns = "use solver='cg'"
     _name = "X"  # what messages call the rows
     _warned = False
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, memory: float = MEMORY) -> None:
         self.X, self.y, self.memory = X, y, memory
-        self.has_groups = groups is not None
+        self.has_groups, self.categorical = groups is not None, getattr(X, "categorical", None)
         names = None if is_array(X) else _get_feature_names(X._meta)
         self.feature_names = None if names is None else list(names)
         columns = {"X": X, "y": y, "sample_weight": sample_weight, "groups": groups}
@@ -166,7 +168,7 @@ class DaskRows(BlockedRows):
 
     def iterate(self, *arguments: Any, **options: Any) -> State:
         """Raise a ValueError: partitions are not read one after the other."""
-        raise ValueError(ONE_AFTER_THE_OTHER)
+        raise ValueError(DASK_NOT_SUPPORTED)
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
         """Raise a ValueError if something would take more than half of the memory; warn once if it takes much."""

@@ -32,6 +32,8 @@ class DaskFiles(DaskRows):
         The labels of the two classes.
     """
 
+    more_memory = "raise {memory=}"
+
     def __init__(self, source: Source, positive: str | None = None, memory: float = MEMORY) -> None:
         import dask
 

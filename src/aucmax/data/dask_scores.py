@@ -61,7 +61,7 @@ class DaskScores(DaskRows):
         """All vectors of scores."""
         return list(map(self.column, range(self.n_features)))
 
-    def aucs(self) -> list[float]:
+    def column_aucs(self) -> list[float]:
         """Return the AUC of each vector of scores."""
         if not self._both_are_large:
             return aucs_of_scores(self, *self.vectors)

@@ -10,30 +10,52 @@ Rows of float32 are converted to float64 block by block, so that sums have the r
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_consistent_length
 
 from .arrays import by_class, device_of, namespace, place_beside, to_numpy
-from .device_changes import Change, LinearChange
 from .device_checks import check_device_weights, check_finite, check_matrix, check_targets, is_csr
-from .device_csr import csr_columns, csr_gram
-from .device_held_out import DeviceHeldOut
 from .device_moments import ProductSums, pieces_of, room_for_moments
 from .device_scores import DeviceSpace, DeviceVector, find_targets, ranks_in
 from .folds import SAMPLE, deal, in_parts, preimages
 from .memory import MatrixRows, MemoryRows
 from .moments import ClassMoments, chan_update, check_no_overflow, warn_of_underflow
 from .protocol import FoldModels, Round, Targets
+from .ranking import areas
 from .scores import ScoreHistogram, ScoreMoments
-from .validation import STAYS_ON_DEVICE
+from .validation import DEVICE_NOT_SUPPORTED
 
 # A block of rows has about so many values: a product of a GB takes long compared with the start of a kernel. A block of
 # many columns has half as many rows as columns, so that adding its product to the others takes little of the time of
 # the product, up to 8 GB.
 BLOCK_VALUES, MOST_VALUES = 1 << 27, 1 << 30
+
+
+Change = Callable[[Any], Any]
+
+
+class LinearChange(Protocol):
+    """A change of columns that ends in a product: the new columns are `before(block) @ matrix`.
+
+    Attributes
+    ----------
+    before : callable
+        The change without the product.
+    matrix : array of shape (n_before, n_after)
+        The matrix.
+    squares_before : bool
+        Whether second moments may be computed before the product, S = matrix' S_before matrix. That takes one product
+        with the matrix in all, and not one for each row, but squares the condition of the matrix.
+    """
+
+    before: Change
+    matrix: Any
+    squares_before: bool
+
+    def __call__(self, block: Any) -> Any: ...  # noqa: D102
 
 
 class DeviceRows(MatrixRows, DeviceSpace):
@@ -87,7 +109,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
         self.positive, self.changes = positive, changes
         self.xp, self.is_sparse = namespace(positive), is_csr(X)
         self.n_features = X.shape[1] if n_features is None else n_features
-        self.y: Any = None
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> DeviceRows:
@@ -99,9 +120,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
         groups = None if groups is None else to_numpy(groups)
         check_consistent_length(X, groups)
         weights = check_device_weights(sample_weight, beside, X.shape[0])
-        rows = cls(X, positive, classes, weights, groups)
-        rows.y = y  # callbacks are told
-        return rows
+        return cls(X, positive, classes, weights, groups)
 
     def _find_targets(self) -> Targets:
         return find_targets(self.positive, self.sample_weight, self.classes, self.groups)
@@ -112,7 +131,13 @@ class DeviceRows(MatrixRows, DeviceSpace):
         return DeviceRows(**{**{name: getattr(self, name) for name in names}, **changed})
 
     def mapped(self, change: Change, n_features: int) -> DeviceRows:
-        """Return the rows with other columns, which are made block by block whenever they are needed."""
+        """Return the rows with other columns, which are made block by block whenever they are needed.
+
+        A change of rows in memory is made by its counterpart, which its method `on_device` returns.
+        """
+        if hasattr(change, "on_device"):
+            self.check_finite()
+            change = change.on_device(self.positive)
         return self._with(changes=(*self.changes, change), n_features=n_features)
 
     @property
@@ -373,9 +398,13 @@ class DeviceRows(MatrixRows, DeviceSpace):
         moved = self._beside(shift, self.xp.float64)
         return self.mapped(lambda block: block - moved, self.n_features)
 
+    def gather(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """Raise a ValueError: values on a device are not summarised one by one."""
+        raise ValueError(DEVICE_NOT_SUPPORTED)
+
     def iterate(self, *arguments: Any, **options: Any) -> dict[str, Any]:
         """Raise a ValueError: a device does not take one row after the other."""
-        raise ValueError(STAYS_ON_DEVICE)
+        raise ValueError(DEVICE_NOT_SUPPORTED)
 
 
 def device_scores(X: Any, w: np.ndarray) -> Any:
@@ -386,3 +415,88 @@ def device_scores(X: Any, w: np.ndarray) -> Any:
     xp = namespace(values)
     nothing = xp.zeros(X.shape[0], dtype=xp.bool, device=device_of(values))
     return DeviceRows(X, nothing, np.array([0, 1])).scores(w).array
+
+
+class DeviceHeldOut:
+    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.data.protocol.HeldOut`.
+
+    Parameters
+    ----------
+    rows : DeviceRows
+        All rows.
+    models : sequence of FoldModels
+        The models of each round.
+
+    Attributes
+    ----------
+    auc : ndarray of shape (n_splits, n_candidates)
+        The AUC of each test set, over all rounds.
+    """
+
+    def __init__(self, rows: DeviceRows, models: Sequence[FoldModels]) -> None:
+        self.rows, self.models = rows, models
+        self.auc = np.array([self._areas(*split) for split in self._splits()])
+
+    def _splits(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+        """Yield the mask of the test rows, the weights and the midpoints of each split."""
+        for round, weights, midpoints, _ in self.models:
+            for split, W, middle in zip(round.splits, weights, midpoints, strict=True):
+                yield in_parts(round.parts.array, split.test), W, middle
+
+    def _areas(self, test: Any, W: np.ndarray, midpoints: np.ndarray) -> list[float]:
+        xp = self.rows.xp
+        numbers = self.rows._numbers(test)
+        scores = self.rows._products(W.T, numbers)
+        columns = (scores[:, k] for k in range(len(W)))
+        return areas(xp.take(self.rows.positive, numbers), columns, self.rows._weights(numbers))
+
+    def histogram(self, candidate: int) -> ScoreHistogram:
+        """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
+        xp = self.rows.xp
+        totals = times = self.rows._beside(np.zeros(self.rows.n_rows))
+        for test, W, midpoints in self._splits():
+            scores = self.rows._products(W[candidate], self.rows._numbers(test)) - float(midpoints[candidate])
+            totals = xp.where(test, totals + xp.take(scores, ranks_in(test)), totals)
+            times = times + xp.astype(test, xp.float64)
+        unknown = xp.full_like(totals, float("nan"))
+        means = xp.where(times > 0, totals / xp.where(times > 0, times, xp.ones_like(times)), unknown)
+        return ScoreHistogram.of(self.rows, DeviceVector(means))
+
+
+def csr_columns(X: Any, weights: Any) -> tuple[float, Any, Any]:
+    """Return the weight of some rows, and mean and centred sum of squares of each column.
+
+    With the mean m of a column, W the weight of all rows and V that of the rows that store a value in it, the sum of
+    squares is that of w (x - m)^2 over the stored values, plus (W - V) m^2 for the zeros: nothing cancels.
+
+    Parameters
+    ----------
+    X : CSR matrix of shape (n, d)
+        The rows.
+    weights : array of shape (n,)
+        Their weights, all above 0.
+    """
+    xp = namespace(X.data)
+    values = xp.astype(X.data, xp.float64)
+    total = float(xp.sum(weights))
+
+    def sums(values: Any) -> Any:
+        return type(X)((values, X.indices, X.indptr), shape=X.shape).T @ weights
+
+    mean = sums(values) / total
+    zeros = xp.clip(total - sums(xp.ones_like(values)), 0.0, None)
+    return total, mean, sums((values - mean[X.indices]) ** 2) + zeros * mean**2
+
+
+def csr_gram(X: Any, scale: Any, n_values: int) -> Any:
+    """Return the inner products of CSR rows of X / scale, minus their mean, from `n_values` dense values at a time."""
+    xp = namespace(X.data)
+    n, d = X.shape
+    products, step = xp.zeros((n, n), dtype=xp.float64), max(n_values // n, 1)
+    columns = X.tocsc()  # of which a CSR matrix would give some in the time of all
+    for start in range(0, d, step):
+        cut = slice(start, min(start + step, d))
+        dense = xp.astype(columns[:, cut].toarray(), xp.float64)
+        dense = (dense - xp.mean(dense, axis=0)) / scale[cut]
+        products += dense @ dense.T
+    return products

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_consistent_length
 
+from . import device_losses
 from .arrays import device_of, namespace, on_device, place_beside, to_numpy
 from .device_checks import check_device_weights, check_finite, check_targets
 from .memory import MemorySpace
@@ -52,6 +53,8 @@ class DeviceVector:
 
 class DeviceSpace(MemorySpace):
     """A score space whose vectors are arrays on a device: all rows are one block."""
+
+    pair_sums = device_losses
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -121,8 +124,16 @@ class DeviceScores(DeviceSpace):
         """Return a vector of scores."""
         return DeviceVector(self.columns[k])
 
-    def areas(self) -> list[float]:
-        """Return the AUC of each column."""
+    def as_vector(self, values: Any) -> DeviceVector:
+        """Return an array on the device as a vector."""
+        return DeviceVector(values)
+
+    def entries(self, vector: DeviceVector) -> Any:
+        """Return the array of a vector."""
+        return vector.array
+
+    def column_aucs(self) -> list[float]:
+        """Return the AUC of each column of scores."""
         return areas(self.targets.positive, self.columns, self.targets.sample_weight)
 
 

@@ -18,18 +18,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .blocks import BlockedRows
 from .folds import in_parts
 from .held_out_exchange import MOST_SCORES, ExchangedCounts
+from .kernels import bin_columns
 from .passes import State
 from .protocol import FoldModels, Targets
 from .ranking import sort_distinct
 from .row_block import LazyVector, RowBlock
 from .scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
+
+if TYPE_CHECKING:
+    from .blocks import BlockedRows
 
 BINS_SHARE = 16  # bins may take 1/16 of the memory
 SENT_BINS_SHARE = 64  # of several partitions 1/64: each makes bins of its own, which are sent and merged
@@ -202,8 +205,6 @@ class CandidateGrids(NamedTuple):
 
     def add(self, mass: np.ndarray, scores: np.ndarray, positive: np.ndarray, sample_weight: np.ndarray | None) -> None:
         """Add the scores of rows, of shape (n, n_candidates), to the histograms."""
-        from .kernels import bin_columns
-
         low, high = np.array(self.grids).T
         bin_columns(scores, positive, sample_weight, low, N_BINS / np.where(high > low, high - low, 1.0), mass)
 

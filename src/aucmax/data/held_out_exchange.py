@@ -22,6 +22,7 @@ from .protocol import FoldModels, Targets
 
 SLICE = 1 << 23  # about so many scores of all models are brought together by one task, or more,
 MOST_SLICES = 128  # since each slice takes a task for each partition,
+GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly
 MOST_SCORES = 1 << 33  # but not more than 2^26, which take half a gigabyte
 PICKED = 64  # scores of each slice and model among which splitters are chosen
 GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly

@@ -15,7 +15,7 @@ from .block_moments import BLOCK, class_columns, shift_full_columns, subtract
 from .folds import SAMPLE, deal_folds, in_parts, preimages
 from .machine_memory import SURE, usable_memory
 from .moments import DENSE_FROM, ClassMoments, check_no_overflow, grouped_moments, warn_of_underflow
-from .protocol import FoldModels, Round, Targets
+from .protocol import FoldModels, PairSums, Round, Targets
 from .ranking import areas
 from .scores import ScoreGrid, ScoreHistogram, ScoreMoments
 from .threads import N_SPANS, SHARED_FROM, cut_rows, map_spans, map_threads
@@ -30,6 +30,8 @@ class MemorySpace:
     targets : Targets or None
         The targets of all rows; None in a subclass that determines them when they are first needed.
     """
+
+    pair_sums: PairSums | None = None
 
     def __init__(self, targets: Targets | None) -> None:
         self._targets = targets
@@ -89,6 +91,10 @@ class MemorySpace:
         """Return `function` of all rows."""
         return function(self.targets, *vectors)
 
+    def aucs(self, *scores: Any) -> list[float]:
+        """Return the AUCs of vectors of scores."""
+        return self.reduce(lambda targets, *s: areas(targets.positive, s, targets.sample_weight), *scores)
+
 
 class MatrixRows:
     """Rows that are one matrix, in memory or on a device: their sizes.
@@ -104,6 +110,8 @@ class MatrixRows:
     n_features: int
     groups: np.ndarray | None
     feature_names: list[str] | None = None  # `fit` takes them from X itself
+    categorical: Sequence[bool] | np.ndarray | None = None
+    more_memory: str | None = None
 
     @property
     def n_rows(self) -> int:
@@ -218,10 +226,8 @@ class MemoryRows(MatrixRows, MemorySpace):
 
     # Summaries of the columns
 
-    def gather(
-        self, name: str, empty: Callable[[], Any], add: Callable[[Any, Any, Targets], None], merge: Any = None
-    ) -> Any:
-        """Return a summary of the values of all rows: a state to which the matrix and the targets are added."""
+    def gather(self, name: str, empty: Callable[[], Any], add: Callable[[Any, Any, Targets], None], merge: Any) -> Any:
+        """Return a summary of the values of all rows, to which the matrix and the targets are added."""
         state = empty()
         add(state, self.X, self.targets)
         return state
@@ -258,6 +264,10 @@ class MemoryRows(MatrixRows, MemorySpace):
         X = self.X.toarray() if self.is_sparse else self.X
         X = (X - X.mean(axis=0, dtype=np.float64)) / scale
         return X @ X.T
+
+    def values(self) -> np.ndarray:
+        """Return all values as a dense array; a dense X itself."""
+        return self.X.toarray() if self.is_sparse else self.X
 
     def matrix(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
         """Return (X - center) / scale as a dense array, or X / scale, which is CSR if X is. Only samples need it."""
@@ -318,6 +328,10 @@ class MemoryRows(MatrixRows, MemorySpace):
     def shifted(self, shift: np.ndarray) -> MemoryRows:
         """Return the rows of X - shift, which are a copy."""
         return MemoryRows(subtract(self.X, shift), self.y, self.classes, self.sample_weight, self.groups)
+
+    def mapped(self, change: Callable[[Any], Any], n_features: int) -> MemoryRows:
+        """Return the same rows with other columns."""
+        return MemoryRows(np.asarray(change(self.X)), self.y, self.classes, self.sample_weight, self.groups)
 
     # The stochastic algorithms
 

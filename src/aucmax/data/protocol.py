@@ -1,8 +1,9 @@
-"""The door to the data: one protocol for rows, wherever they are stored.
+"""The row interface: one protocol for rows, wherever they are stored.
 
 Solvers, cross-validation, calibration and the stochastic frame see rows through :class:`Rows` and never touch X. One
 class implements the protocol for each place that rows can be in: memory (`memory.py`), a file (`file.py`), Dask
-collections (`dask.py`) and an accelerator (`device.py`).
+collections (`dask.py`) and an accelerator (`device.py`). `dispatch.py` chooses the class. A class of your own needs the
+members of :class:`Rows`, and its samples those of :class:`InMemoryRows`.
 
 Conventions
 -----------
@@ -22,7 +23,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
@@ -146,6 +147,25 @@ class HeldOut(Protocol):
         """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
 
 
+class PairSums(Protocol):
+    """Sums over all pairs, for vectors whose blocks are not the NumPy arrays that the kernels of the losses need.
+
+    The losses define these sums; a place for such vectors computes them, see `device_losses.py`.
+    """
+
+    def hinge(self, space: ScoreSpace, scores: Vector, margin: float, squared: bool) -> tuple[float, Vector, Any]:
+        """Return value, gradient and Hessian product of a hinge, or of half of its square."""
+
+    def boxes(self, targets: Targets, scores: Any, degree: int) -> Any:
+        """Return the boxes of scores, as `aucmax.losses.chebyshev_sums.Boxes.of` does for NumPy arrays."""
+
+    def grid_masses(self, targets: Targets, scores: Any, low: float, step: float, n_points: int) -> np.ndarray:
+        """Return the pair weights at the points of a grid, shape (2, n_points): a score is shared by two points."""
+
+    def grid_slopes(self, targets: Targets, scores: Any, low: float, step: float, slopes: np.ndarray) -> Any:
+        """Return pair weight times the slope after the last point below each score; `slopes` is (2, n_points)."""
+
+
 class ScoreSpace(Protocol):
     """Operations on vectors: all that a loss, an AUC or a calibration needs.
 
@@ -157,8 +177,12 @@ class ScoreSpace(Protocol):
         Number of rows of each class with a weight above 0.
     totals : ndarray of shape (2,)
         The weight of each class, both above 0.
+    pair_sums : PairSums or None
+        The sums over pairs for vectors of another kind; None if the blocks of vectors are NumPy arrays.
     """
 
+    @property
+    def pair_sums(self) -> PairSums | None: ...  # noqa: D102
     @property
     def n_rows(self) -> int: ...  # noqa: D102
     @property
@@ -203,6 +227,9 @@ class ScoreSpace(Protocol):
         `function` may also return another object that describes a block; later functions then receive this object.
         """
 
+    def aucs(self, *scores: Vector) -> list[float]:
+        """Return the AUCs of vectors of scores; `ranking.aucs_of_scores` computes them for vectors in blocks."""
+
 
 class Rows(ScoreSpace, Protocol):
     """The rows of a binary problem.
@@ -216,14 +243,18 @@ class Rows(ScoreSpace, Protocol):
     is_sparse : bool
         Whether the rows are CSR, so that the cost of a product grows with the number of stored values.
     in_memory : bool
-        Whether the rows are in memory. Where they are not, every product with X reads the file once more, and a
-        solver should need few of them.
+        Whether the rows are :class:`InMemoryRows`. If they are not, every product with X reads the file once more, and
+        a solver should need few of them.
     row_length : float
         Mean number of stored values in a row.
     feature_names : list of str or None
         The names of the columns, if they are known.
+    categorical : sequence of bool or None
+        Which columns hold codes of categories, if that is known.
     has_groups : bool
         Whether the targets have groups.
+    more_memory : str or None
+        How to give these rows more memory, as advice in errors: "raise memory=". None if there is no way.
     """
 
     @property
@@ -234,6 +265,10 @@ class Rows(ScoreSpace, Protocol):
     def in_memory(self) -> bool: ...  # noqa: D102
     @property
     def feature_names(self) -> list[str] | None: ...  # noqa: D102
+    @property
+    def categorical(self) -> Sequence[bool] | np.ndarray | None: ...  # noqa: D102
+    @property
+    def more_memory(self) -> str | None: ...  # noqa: D102
     @property
     def has_groups(self) -> bool: ...  # noqa: D102
     @property
@@ -286,6 +321,19 @@ class Rows(ScoreSpace, Protocol):
         A shift does not change the difference of two rows.
         """
 
+    def gather(
+        self,
+        name: str,
+        empty: Callable[[], dict[str, Any]],
+        add: Callable[[dict[str, Any], Any, Targets], None],
+        merge: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]],
+    ) -> dict[str, Any]:
+        """Return a summary of the values of all rows.
+
+        ``add(summary, matrix, targets)`` adds a block to a summary in place. Where several summaries were filled,
+        `merge` joins them. `name` is the name of the pass in progress bars and checkpoints.
+        """
+
     # Cross-validation
 
     def deal(self, n_folds: int, number: int) -> Vector:
@@ -303,7 +351,10 @@ class Rows(ScoreSpace, Protocol):
         """Return the rows of the chosen parts."""
 
     def sample(self, n_each: int) -> Rows:
-        """Return in memory at most `n_each` rows of each class, always the same ones; all rows if there are few."""
+        """Return at most `n_each` rows of each class, always the same ones; all rows if there are few.
+
+        They are :class:`InMemoryRows` unless they take too much memory.
+        """
 
     def columns(self, columns: np.ndarray) -> Rows:
         """Return the same rows with some of their columns, given by sorted column numbers."""
@@ -313,6 +364,12 @@ class Rows(ScoreSpace, Protocol):
 
     def shifted(self, shift: np.ndarray) -> Rows:
         """Return the same rows with X - shift instead of X; in sparse rows, a column that is shifted has no zeros."""
+
+    def mapped(self, change: Callable[[Any], Any], n_features: int) -> Rows:
+        """Return the same rows with other columns, which `change` makes of the matrix of a block.
+
+        It returns an array, or an object that :func:`numpy.asarray` makes one of.
+        """
 
     # The stochastic algorithms
 
@@ -344,3 +401,39 @@ class Rows(ScoreSpace, Protocol):
         state : dict
             The state after the last pass.
         """
+
+
+class InMemoryRows(Rows, Protocol):
+    """Rows in memory: their vectors are arrays, and all rows are one block.
+
+    Attributes
+    ----------
+    targets : Targets
+        Class and weight of all rows.
+    """
+
+    @property
+    def targets(self) -> Targets: ...  # noqa: D102
+
+    def values(self) -> np.ndarray:
+        """Return all values as a dense array, without a copy if they are one."""
+
+    def matrix(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
+        """Return (X - center) / scale as a dense array, or X / scale, which is CSR if X is. Only samples need it."""
+
+    def as_operator(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
+        """Return an object that multiplies and takes rows like `matrix`, and may take less memory."""
+
+    def take(self, rows: np.ndarray) -> InMemoryRows:
+        """Return rows by their numbers."""
+
+    def subset(self, parts: Vector, chosen: Sequence[int]) -> InMemoryRows:
+        """Return the rows of the chosen parts."""
+
+    def sample(self, n_each: int) -> InMemoryRows:
+        """Return at most `n_each` rows of each class, always the same ones; all rows if there are few."""
+
+
+def is_in_memory(rows: Rows) -> TypeGuard[InMemoryRows]:
+    """Return whether rows are in memory."""
+    return rows.in_memory

@@ -12,16 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from . import kernels
 from .arrays import namespace, prefix_sums
+from .kernels import HALF, N_EXPONENTS, OFFSET
 
 # The compiled loop is faster from 1,000 rows on, but importing Numba and loading the loop takes half a second once.
 # Below this number of rows np.searchsorted takes less than 5 ms, so even a hundred calls take less than that.
 COMPILED_FROM = 1 << 15
-
-
-# A value is an integer of 53 bits times a power of 2. These integers are summed for each exponent, the HALF lower bits
-# and the rest apart; frexp has exponents from -1073 to 1024.
-HALF, OFFSET, N_EXPONENTS = 27, 1073, 2098
 
 
 def areas(positive: Any, columns: Iterable[Any], weights: Any) -> list[float]:
@@ -69,7 +66,7 @@ def device_area(positive: Any, scores: Any, weights: Any) -> float:
 
 
 def aucs_of_scores(space: Any, *scores: Any) -> list[float]:
-    """Return the AUCs of vectors of scores. The rarer class is gathered, the other is looked up block by block.
+    """Return the AUCs of scores in blocks. The rarer class is gathered, the other is looked up block by block.
 
     Parameters
     ----------
@@ -78,10 +75,6 @@ def aucs_of_scores(space: Any, *scores: Any) -> list[float]:
     *scores : vector
         The scores.
     """
-    from .memory import MemorySpace
-
-    if isinstance(space, MemorySpace):  # all rows are one block
-        return space.reduce(lambda targets, *s: areas(targets.positive, s, targets.sample_weight), *scores)
     few_are_positive = bool(space.counts[1] <= space.counts[0])
 
     def rare(targets: Any, *s: np.ndarray) -> np.ndarray:
@@ -141,8 +134,6 @@ def sum_below(
     With weights, both are in units of `exact_sum`.
     """
     if len(values) >= COMPILED_FROM:
-        from . import kernels
-
         if weights is None:
             return kernels.sum_below(values, chosen, None, knots, below)
         terms = np.zeros(len(values))
@@ -168,9 +159,7 @@ def exact_sum(values: np.ndarray) -> int:
     """
     sums = np.zeros((N_EXPONENTS, 2), dtype=np.int64)
     if len(values) >= COMPILED_FROM:
-        from .kernels import add_exactly
-
-        add_exactly(values, sums)
+        kernels.add_exactly(values, sums)
     else:
         mantissas, exponents = np.frexp(values)
         whole = (mantissas * 2.0**53).astype(np.int64)

@@ -17,14 +17,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._text import ArgumentError
 from ..csr_indices import check_sparse
 from ..sklearn_releases import check_sample_weight
-from .arrays import on_device, to_numpy
+from .arrays import to_host
 
 BLOCK = 1 << 16
-ONE_AFTER_THE_OTHER = (
+DASK_NOT_SUPPORTED = (
     "The stochastic algorithms and partial_fit take one row after the other, and not the partitions of a Dask "
     "collection: use fit of AUCClassifier or of another batch estimator, or compute() X and y first."
 )
-STAYS_ON_DEVICE = (
+DEVICE_NOT_SUPPORTED = (
     "The stochastic algorithms and partial_fit take one row after the other in memory, and not rows on a device: use "
     "fit of AUCClassifier or of another batch estimator, or copy X and y to NumPy arrays first."
 )
@@ -33,6 +33,12 @@ INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and a
 
 class TooManyColumnsError(ArgumentError):
     """Rows that are too wide for an estimator, or for the memory that the user names."""
+
+
+def one_of(*ways: str | None) -> str:
+    """Return what a user can do, as "a, b, or c"; None is left out."""
+    *others, last = [way for way in ways if way is not None]
+    return f"{', '.join(others)}, or {last}" if others else last
 
 
 def is_dask(values: Any) -> bool:
@@ -76,7 +82,7 @@ def check_rows(X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X as float32 or float64, dense or canonical CSR, and y. Whether X is finite is checked in its moments."""
     X = check_indices(X)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
-    y = column_or_1d(check_array(to_numpy(y) if on_device(y) else y, ensure_2d=False, dtype=None, input_name="y"))
+    y = column_or_1d(check_array(to_host(y), ensure_2d=False, dtype=None, input_name="y"))
     check_consistent_length(X, y)
     return canonical(X), y
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import os
 from abc import abstractmethod
@@ -13,25 +12,23 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._docs import inherit_entries
-from ..data.arrays import by_class, expit, namespace, on_device, softplus, to_numpy
-from ..data.elsewhere import rows_elsewhere
+from ..data.arrays import by_class, expit, namespace, softplus, to_host, to_numpy
+from ..data.dispatch import device_product, predict_where_stored, remote_rows, remote_scores, require_memory
 from ..data.machine_memory import check_columns
 from ..data.memory import MemoryRows, scores_of
 from ..data.protocol import Rows
 from ..data.threads import one_blas_thread
 from ..data.validation import (
-    ONE_AFTER_THE_OTHER,
-    STAYS_ON_DEVICE,
+    DEVICE_NOT_SUPPORTED,
     canonical,
     check_groups,
     check_indices,
     check_labels,
     check_weights,
     find_classes,
-    is_dask,
     naming_text,
 )
 from ..metrics import roc_auc
@@ -75,14 +72,7 @@ def lazy_on_dask(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def wrapper(self: Any, X: Any) -> Any:
-        if not is_dask(X):
-            return method(self, X)
-        from ..data.dask_predictions import predict_lazily
-
-        check_is_fitted(self, "coef_")
-        model = copy.copy(self)  # without what takes memory, such as class moments
-        model.__dict__ = {name: value for name, value in vars(self).items() if name in PREDICTS}
-        return predict_lazily(functools.partial(method, model), X, self.classes_)
+        return predict_where_stored(method, self, X, PREDICTS)
 
     return wrapper
 
@@ -131,8 +121,8 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         inherit_entries(cls)
 
     @abstractmethod
-    def _fit_rows(self, rows: Rows, **told: Any) -> None:
-        """Fit rows of both classes; `told` is passed on to callbacks: the `X` and `y` of `fit`."""
+    def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
+        """Fit rows of both classes; `callback_args` are the `X` and `y` of `fit`, for callbacks."""
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
@@ -168,29 +158,28 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Return the arguments of :meth:`aucmax.data.protocol.Rows.expect`: what `_fit_rows` will ask first."""
         return {"columns": True}
 
-    def _enter(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
-        """Return the rows of a call of `fit`, validated if they are in memory, and set `classes_`."""
-        if on_device(X) and not self.__sklearn_tags__().array_api_support:
-            raise ValueError(STAYS_ON_DEVICE)
-        rows = rows_elsewhere(X, y, sample_weight, groups)
+    def _as_rows(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> tuple[Rows, dict[str, Any]]:
+        """Return the rows of a call of `fit` and the `X` and `y` that callbacks receive; set what is known of them.
+
+        Rows in memory are validated.
+        """
+        refused = None if self.__sklearn_tags__().array_api_support else DEVICE_NOT_SUPPORTED
+        rows = remote_rows(X, y, sample_weight, groups, device_error=refused)
         if rows is not None:
             self._describe(rows)
-            return rows
+            return rows, {"X": X, "y": y}
         X, y, sample_weight = self._validate_rows(X, y, sample_weight)
         self.classes_ = find_classes(y)
-        return MemoryRows(X, y, self.classes_, sample_weight, check_groups(groups, X))
+        return MemoryRows(X, y, self.classes_, sample_weight, check_groups(groups, X)), {"X": X, "y": y}
 
     def _validate_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Any, Any]:
-        if is_dask(X):
-            raise ValueError(ONE_AFTER_THE_OTHER)
-        if on_device(X):
-            raise ValueError(STAYS_ON_DEVICE)
+        require_memory(X)
         # Whether X is finite is checked in its moments, which saves a pass over the data.
         with naming_text(X):
             X, y = validate_data(
                 self,
                 check_indices(X),
-                to_numpy(y) if on_device(y) else y,
+                to_host(y),
                 reset=reset,
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
@@ -204,12 +193,12 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.calibration_ = np.array([calibration.slope, calibration.base_logit])
 
     @contextmanager
-    def _tasks(self, n_tasks: int, told: dict[str, Any]) -> Iterator[Any]:
+    def _tasks(self, n_tasks: int, callback_args: dict[str, Any]) -> Iterator[Any]:
         """Run a fit of `n_tasks` tasks inside scikit-learn's callbacks; yields the context of the tasks."""
         context = self._init_callback_context(max_subtasks=n_tasks)
-        context.call_on_fit_task_begin(estimator=self, **told)
+        context.call_on_fit_task_begin(estimator=self, **callback_args)
         yield context
-        context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
+        context.call_on_fit_task_end(estimator=self, **callback_args, reconstruction_attributes={})
 
     @contextmanager
     def _task(self, context: Any, name: str) -> Iterator[None]:
@@ -235,11 +224,9 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             they are on the device of X.
         """
         check_is_fitted(self, "coef_")
-        if on_device(X):
-            from ..data.device import device_scores
-
-            _check_n_features(self, X, reset=False)
-            return device_scores(X, self.coef_[0]) + float(self.intercept_[0])
+        products = device_product(self, X, self.coef_[0])
+        if products is not None:
+            return products + float(self.intercept_[0])
         with naming_text(X):
             X = check_indices(X)
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -326,16 +313,9 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Area under the ROC curve.
         """
         scores = self.decision_function(X)
-        if is_dask(X):
-            from ..data.dask_scores import DaskScores
-
-            space = DaskScores(y, sample_weight, scores=scores)
-            check_labels(space.classes, self.classes_)
-            return space.aucs()[0]
-        if on_device(scores):
-            from ..data.device_scores import DeviceScores
-
-            return DeviceScores(y, sample_weight, classes=self.classes_, scores=scores).areas()[0]
+        space = remote_scores(y, sample_weight, self.classes_, scores=scores)
+        if space is not None:
+            return space.column_aucs()[0]
         y = column_or_1d(y, warn=True)
         check_labels(y, self.classes_)
         return float(roc_auc(y == self.classes_[1], scores, sample_weight))
@@ -394,12 +374,12 @@ class RowsClassifier(LinearAUCClassifier):
         self : estimator
             The fitted classifier.
         """
-        rows = self._enter(X, y, sample_weight)
-        self._fit_rows(rows, X=rows.X, y=rows.y)
+        rows, callback_args = self._as_rows(X, y, sample_weight)
+        self._fit_rows(rows, **callback_args)
         return self
 
-    def _fit_rows(self, rows: Rows, **told: Any) -> None:
-        with self._tasks(1, told) as context, self._task(context, "solve"):
+    def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
+        with self._tasks(1, callback_args) as context, self._task(context, "solve"):
             w = self._solve_rows(rows)
             self.coef_ = w[None, :]
             self._set_calibration(calibrate(lambda: rows.score_histogram(w)))

@@ -47,15 +47,15 @@ class MomentClassifier(LinearAUCClassifier):
         self : estimator
             The fitted classifier.
         """
-        rows = self._enter(X, y, sample_weight)
-        self._fit_rows(rows, X=rows.X, y=rows.y)
+        rows, callback_args = self._as_rows(X, y, sample_weight)
+        self._fit_rows(rows, **callback_args)
         return self
 
     def _first_question(self) -> dict[str, Any]:
         return {"n_folds": 1}
 
-    def _fit_rows(self, rows: Rows, **told: Any) -> None:
-        with self._tasks(2, told) as context:
+    def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
+        with self._tasks(2, callback_args) as context:
             with self._task(context, "moments"):
                 moments = rows.moments()
                 moments.check_both_classes()

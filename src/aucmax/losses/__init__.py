@@ -29,10 +29,10 @@ Importing this package does not import Numba; :func:`find_loss` does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .pairwise import pairwise_loss as pairwise_loss
     from .squared import PairwiseLoss
 
 # The one list of the losses: the module and the class that implement each.
@@ -54,15 +54,5 @@ FITTED = (*LOSSES, "smooth_auc")
 
 def find_loss(name: str) -> PairwiseLoss:
     """Return a loss by its name."""
-    from importlib import import_module
-
     module, kind = LOSSES[name]
     return getattr(import_module(f".{module}", __name__), kind)()
-
-
-def __getattr__(name: str) -> Any:
-    if name == "pairwise_loss":
-        from .pairwise import pairwise_loss
-
-        return pairwise_loss
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -151,12 +151,8 @@ class Boxes(NamedTuple):
     xi: np.ndarray
 
     @classmethod
-    def of(cls, targets: Any, scores: Any) -> Any:
-        """Return the boxes of finite scores; of scores on a device, their counterpart there."""
-        if not isinstance(scores, np.ndarray):
-            from .device_boxes import DeviceBoxes
-
-            return DeviceBoxes.of(targets.positive, scores)
+    def of(cls, targets: Any, scores: np.ndarray) -> Boxes:
+        """Return the boxes of finite scores."""
         if not len(scores):
             return cls(np.zeros(0), np.zeros(0, np.uint32), np.zeros(0))
         low = math.floor(scores.min())

@@ -27,10 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.device_scores import DeviceVector
 from ..data.protocol import ScoreSpace, Targets, Vector
 from ..jit import jit
-from .device_hinges import hinge_on_device
 from .squared import Point
 
 CROWDED = 32  # with more knots in the cell of a knot, on average, sorting by comparisons is faster
@@ -56,8 +54,8 @@ class SquaredHinge:
 
     def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
         """Return the loss at these scores."""
-        if isinstance(scores, DeviceVector):
-            return hinge_on_device(space, scores, self.margin, squared=True)
+        if space.pair_sums is not None:
+            return Point(*space.pair_sums.hinge(space, scores, self.margin, True))
         knots = Knots.of(space, scores, self.margin)
         slots = space.map(knots.slots, scores)
         table = space.accumulate(lambda: np.zeros((knots.n_knots + 1, 4)), knots.add_sums, scores, slots)
@@ -113,8 +111,8 @@ class Hinge:
 
     def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
         """Return the loss at these scores."""
-        if isinstance(scores, DeviceVector):
-            return hinge_on_device(space, scores, 1.0, squared=False)
+        if space.pair_sums is not None:
+            return Point(*space.pair_sums.hinge(space, scores, 1.0, False))
         knots = Knots.of(space, scores, 1.0)
         slots = space.map(knots.slots, scores)
         table = space.accumulate(lambda: np.zeros((knots.n_knots + 1, 4)), knots.add_sums, scores, slots)

@@ -1,4 +1,4 @@
-"""The smooth pairwise losses, and `pairwise_loss`, which evaluates any loss at given scores.
+"""The smooth pairwise losses.
 
 Importing this module imports Numba; see `jit`.
 """
@@ -9,66 +9,11 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length
 
-from ..data.arrays import by_class, namespace, on_device
-from ..data.device_scores import DeviceScores, DeviceVector
-from ..data.memory import MemorySpace
+from ..data.arrays import by_class, namespace
 from ..data.protocol import ScoreSpace, Targets, Vector
-from ..data.validation import check_class_weights, check_weights, find_classes, is_dask
-from . import LOSSES, find_loss
-from .chebyshev_sums import Boxes, BoxMoments
+from .chebyshev_sums import DEGREE, Boxes, BoxMoments
 from .squared import Point
-
-
-def pairwise_loss(y: Any, scores: Any, loss: str = "squared_hinge", sample_weight: Any = None) -> Point:
-    """Compute the mean loss over all pairs of a positive and a negative row, with its first two derivatives.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels of two classes; the larger is the positive one.
-    scores : array-like of shape (n_samples,)
-        Scores.
-    loss : {"squared", "squared_hinge", "hinge", "logistic", "exponential", "sigmoid"}, default="squared_hinge"
-        The loss of a pair with the score difference t. In this order: (1 - t)^2 / 2, max(0, 1 - t)^2 / 2,
-        max(0, 1 - t), log(1 + exp(-t)), exp(-t), 1 / (1 + exp(t)).
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows; the weight of a pair is their product.
-
-    Returns
-    -------
-    point : Point
-        Named tuple of `value`, `gradient` and `hessian_product`.
-
-    Examples
-    --------
-    >>> from aucmax import pairwise_loss
-    >>> point = pairwise_loss([0, 0, 1], [0.0, 1.0, 1.5], loss="hinge")
-    >>> point.value, point.gradient
-    (0.25, array([ 0. ,  0.5, -0.5]))
-    """
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
-    if any(map(is_dask, (y, scores, sample_weight))):
-        raise ValueError("pairwise_loss needs all scores in one place: compute() y and scores first.")
-    if on_device(scores):
-        space = DeviceScores(y, sample_weight, scores=scores)
-        point = find_loss(loss)(space, space.column(0))
-        return point._replace(
-            gradient=point.gradient.array, hessian_product=lambda v: point.hessian_product(DeviceVector(v)).array
-        )
-    scores = check_array(scores, ensure_2d=False, dtype=np.float64, input_name="scores")
-    if scores.ndim != 1:
-        raise ValueError(f"scores must have one dimension, got the shape {scores.shape}.")
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    check_consistent_length(y, scores)
-    classes = find_classes(y)
-    positive, weights = y == classes[1], check_weights(sample_weight, scores)
-    ones = np.ones(len(y)) if weights is None else weights
-    totals = np.array([ones[~positive].sum(), ones[positive].sum()])
-    check_class_weights(totals, classes)
-    return find_loss(loss)(MemorySpace(Targets(positive, weights, totals)), scores)
 
 
 class ExponentialSums(NamedTuple):
@@ -149,12 +94,13 @@ class Logistic:
     def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
         """Return the loss at these scores."""
         order, sign = self.order, self.sign
-        boxes = space.map(Boxes.of, scores)
+        sums = space.pair_sums
+        boxes = space.map(Boxes.of if sums is None else lambda targets, s: sums.boxes(targets, s, DEGREE), scores)
 
         def moments_of(*weights: Vector) -> BoxMoments:
-            def summary(targets: Targets, boxes: Boxes, *v: np.ndarray) -> BoxMoments:
+            def summary(targets: Targets, boxes: Any, *v: np.ndarray) -> BoxMoments:
                 weights = targets.pair_weights * v[0] if v else targets.pair_weights
-                return boxes.moments(targets.positive, weights)
+                return BoxMoments(*boxes.moments(targets.positive, weights))
 
             return space.reduce(summary, boxes, *weights, merge=BoxMoments.merge)
 

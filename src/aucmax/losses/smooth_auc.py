@@ -13,12 +13,11 @@ Importing this module imports Numba; see `jit`.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
-from ..data.arrays import Bins, namespace, place_beside
 from ..data.protocol import ScoreSpace, Targets, Vector
 from ..data.scores import ScoreMoments
 from ..jit import FAST, jit
@@ -46,48 +45,36 @@ class SmoothAUC:
         """The loss of two points at each distance, from -(N_POINTS - 1) to N_POINTS - 1 steps."""
         return expit(-SLOPE * self.step * np.arange(1 - N_POINTS, N_POINTS))
 
-    def masses(self, targets: Targets, scores: Any) -> np.ndarray:
-        """Return the pair weights of a block at each point, shape (2, N_POINTS)."""
-        if not isinstance(scores, np.ndarray):
-            return self._masses_on_device(targets, scores)
-        masses = np.zeros((2, N_POINTS))
-        add_masses(scores, targets.positive, targets.pair_weights, self.low, 1 / self.step, masses)
-        return masses
+    def masses(self, space: ScoreSpace, scores: Vector) -> np.ndarray:
+        """Return the pair weights of all rows at each point, shape (2, N_POINTS)."""
+        low, step, sums = self.low, self.step, space.pair_sums
+        if sums is not None:
+            return space.reduce(lambda targets, s: sums.grid_masses(targets, s, low, step, N_POINTS), scores)
 
-    def _places(self, scores: Any) -> tuple[Any, Any]:
-        """Return the point before each score on a device, and the share of the point after it."""
-        xp = namespace(scores)
-        x = xp.clip((scores - self.low) / self.step, 0.0, N_POINTS - 1.000001)
-        k = xp.astype(x, xp.int64)
-        return k, x - xp.astype(k, xp.float64)
+        def block_masses(targets: Targets, s: np.ndarray) -> np.ndarray:
+            masses = np.zeros((2, N_POINTS))
+            add_masses(s, targets.positive, targets.pair_weights, low, 1 / step, masses)
+            return masses
 
-    def _masses_on_device(self, targets: Targets, scores: Any) -> np.ndarray:
-        k, right = self._places(scores)
-        xp = namespace(k)
-        bins = Bins(k + N_POINTS * xp.astype(targets.positive, xp.int64), 2 * N_POINTS)
-        masses = bins.sums(targets.pair_weights * (1 - right))
-        masses[1:] += bins.sums(targets.pair_weights * right)[:-1]
-        return masses.reshape(2, N_POINTS)
+        return space.reduce(block_masses, scores)
 
     def value(self, space: ScoreSpace, scores: Vector) -> float:
         """Return the loss at these scores."""
-        masses = space.reduce(self.masses, scores)
-        return float(pair_sum(masses, self.kernel))
+        return float(pair_sum(self.masses(space, scores), self.kernel))
 
     def gradient(self, space: ScoreSpace, scores: Vector) -> Vector:
         """Return the derivative of the loss with respect to each score."""
-        slopes = field_slopes(space.reduce(self.masses, scores), self.kernel) / self.step
+        low, step, sums = self.low, self.step, space.pair_sums
+        slopes = field_slopes(self.masses(space, scores), self.kernel) / step
+        if sums is not None:
+            return space.map(lambda targets, s: sums.grid_slopes(targets, s, low, step, slopes), scores)
 
-        def local(targets: Targets, s: Any) -> Any:
-            if not isinstance(s, np.ndarray):
-                xp, k = namespace(s), self._places(s)[0]
-                own = k + N_POINTS * xp.astype(targets.positive, xp.int64)
-                return targets.pair_weights * xp.take(place_beside(slopes.ravel(), s), own)
+        def block_slopes(targets: Targets, s: np.ndarray) -> np.ndarray:
             out = np.empty(len(s))
-            fill_slopes(s, targets.positive, targets.pair_weights, self.low, 1 / self.step, slopes, out)
+            fill_slopes(s, targets.positive, targets.pair_weights, low, 1 / step, slopes, out)
             return out
 
-        return space.map(local, scores)
+        return space.map(block_slopes, scores)
 
 
 class UnitScores(NamedTuple):

@@ -36,20 +36,21 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from ..data.arrays import namespace, on_device, place_beside, to_numpy
+from ..data.arrays import to_host
 from ..data.blocks import MEMORY, SlicedRows
-from ..data.device import DeviceRows
-from ..data.device_checks import check_finite, check_matrix
-from ..data.elsewhere import rows_elsewhere
+from ..data.dispatch import device_kernels, remote_rows, require_memory
 from ..data.machine_memory import check_columns
 from ..data.memory import MemoryRows
 from ..data.moments import check_no_overflow, spread
 from ..data.threads import map_threads
-from ..data.validation import canonical, check_groups, check_indices, check_rows, check_weights, find_classes, is_dask
-from ..device_kmeans import kmeans_centers
+from ..data.validation import canonical, check_groups, check_indices, check_rows, check_weights, find_classes
 from ..estimators.base import all_or_nothing
-from ..gaussian_kernel import DeviceFeatures, DeviceKernel, GaussianKernel, normalize, normalize_on_device
+from ..gaussian_kernel import GaussianKernel, normalize, scale_eigenvectors
 
+TAKES_NO_DASK = (
+    "KMeansNystroem takes no Dask collections: fit it to rows in memory. Then fit_rows(kernel.rows(X, y)) of a "
+    "classifier makes the features of a collection block by block."
+)
 # The default bandwidth is computed from this many rows, as published.
 BANDWIDTH_ROWS = 80_000
 # Rows that k-means uses if `kmeans_rows` is None, in all and for each landmark.
@@ -58,7 +59,6 @@ SAMPLE_ROWS_EACH = 10
 # Number of rows transformed at a time: enough for BLAS to be fast, and few enough for the kernel between them and the
 # landmarks to stay in the cache.
 BLOCK = 512
-DEVICE_BLOCK = 1 << 16  # on a device
 LANDMARK_COPIES = 4  # of the landmarks, scaled and transposed, that are held at once (measured)
 
 
@@ -175,18 +175,20 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self : KMeansNystroem
             The fitted transformer.
         """
-        beside = X if on_device(X) else None
+        beside, device = X, device_kernels(X)
         X = self._validate_rows(X, reset=True)
         n_components = min(self.n_components, X.shape[0])
         self.check_width(*X.shape)
         # Always computed, since it raises an error if squares overflow.
-        gamma = default_gamma(in_memory(X[: min(BANDWIDTH_ROWS, X.shape[0]), :]))
+        gamma = default_gamma(to_host(X[: min(BANDWIDTH_ROWS, X.shape[0]), :]))
         self.gamma_ = gamma if self.gamma is None else float(self.gamma)
         self.components_ = self._find_landmarks(X, n_components, check_random_state(self.random_state))
-        if beside is None:
+        if device is None:
             self.normalization_ = normalize(self.components_, self.gamma_)
         else:
-            self.normalization_ = normalize_on_device(self.components_, self.gamma_, beside)
+            kernel = self._device_kernel(beside, np.float64)
+            e, V = device.eigenvectors(kernel, self.components_, beside)
+            self.normalization_ = scale_eigenvectors(e, V, self.components_.dtype)
         return self
 
     def check_width(self, n_rows: int, n_features: int) -> None:
@@ -219,10 +221,10 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
-        if on_device(X):
-            single = X.dtype == namespace(X).float32 and self.components_.dtype == np.float32
-            of_block = self._device_features(X, np.float32 if single else np.float64)
-            return namespace(X).concat([of_block(X[part, :]) for part in blocks_of(X, DEVICE_BLOCK)])
+        device = device_kernels(X)
+        if device is not None:
+            single = device.is_single(X) and self.components_.dtype == np.float32
+            return self._device_features(X, np.float32 if single else np.float64).all(X)
         dtype = np.result_type(X.dtype, self.components_.dtype)
         kernel = GaussianKernel(self.components_, self.gamma_, dtype, centered=not sparse.issparse(X))
         normalization = self.normalization_.astype(dtype, copy=False)
@@ -272,24 +274,22 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         if y is not None:
-            X = rows_elsewhere(X, y, sample_weight, groups) or self._sliced(X, y, sample_weight, groups, memory)
+            X = remote_rows(X, y, sample_weight, groups) or self._sliced(X, y, sample_weight, groups, memory)
         if X.n_features != self.n_features_in_:
             raise ValueError(
                 f"X has {X.n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
                 "as input."
             )
-        if not isinstance(X, DeviceRows):
-            return X.mapped(self._features_of_block, self._n_features_out)
-        X.check_finite()  # the kernel of a row that is not finite would be 0
-        return X.mapped(self._device_features(X.positive, np.float64), self._n_features_out)
+        return X.mapped(BlockFeatures(self), self._n_features_out)
 
-    def _device_features(self, beside: Any, dtype: Any) -> DeviceFeatures:
+    def _device_kernel(self, beside: Any, dtype: Any) -> Any:
+        """Return the kernel of blocks on the device of an array."""
+        kernel = GaussianKernel(self.components_, self.gamma_, np.dtype(dtype), centered=True)
+        return device_kernels(beside).DeviceKernel(kernel, self.components_, beside)
+
+    def _device_features(self, beside: Any, dtype: Any) -> Any:
         """Return the features of blocks on the device of an array."""
-        return DeviceFeatures(DeviceKernel(self.components_, self.gamma_, dtype, beside), self.normalization_)
-
-    def _features_of_block(self, X: Any) -> np.ndarray:
-        """Return the features of a block, which may have no rows."""
-        return self.transform(X) if X.shape[0] else np.zeros((0, self._n_features_out))
+        return device_kernels(beside).DeviceFeatures(self._device_kernel(beside, dtype), self.normalization_)
 
     def _sliced(self, X: Any, y: Any, sample_weight: Any, groups: Any, memory: float) -> SlicedRows:
         X, y = check_rows(X, y)
@@ -298,18 +298,17 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _find_landmarks(self, X: Any, n_components: int, rng: np.random.RandomState) -> np.ndarray:
         """Return the k-means centres of a sample of the rows, or all rows if there are only `n_components`."""
-        n_rows = X.shape[0]
+        n_rows, device = X.shape[0], device_kernels(X)
         if n_components == n_rows:
-            return in_memory(X).toarray() if sparse.issparse(X) else in_memory(X).copy()
+            return X.toarray() if sparse.issparse(X) else to_host(X).copy()
         n_sample = max(self.kmeans_rows or max(SAMPLE_ROWS, SAMPLE_ROWS_EACH * n_components), n_components)
         if n_rows > n_sample:
             numbers = np.sort(sample_without_replacement(n_rows, n_sample, random_state=rng))
-            X = namespace(X).take(X, place_beside(numbers, X), axis=0) if on_device(X) else X[numbers]
+            X = X[numbers] if device is None else device.take_rows(X, numbers)
         if X.shape[0] == n_components:  # each is a centre
-            return X.toarray() if sparse.issparse(X) else in_memory(X)
-        if on_device(X):
-            centers = kmeans_centers(namespace(X).astype(X, namespace(X).float64), n_components, self.kmeans_iter, rng)
-            return to_numpy(namespace(X).astype(centers, X.dtype))
+            return X.toarray() if sparse.issparse(X) else to_host(X)
+        if device is not None:
+            return device.find_centers(X, n_components, self.kmeans_iter, rng)
         sample = X.astype(np.float64)  # in float64 no square overflows
         if sparse.issparse(X):  # KMeans needs 32-bit indices
             sample.indices, sample.indptr = sample.indices.astype(np.int32), sample.indptr.astype(np.int32)
@@ -322,14 +321,10 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return kmeans.fit(sample).cluster_centers_.astype(X.dtype)
 
     def _validate_rows(self, X: Any, reset: bool) -> Any:
-        if is_dask(X):
-            raise ValueError(
-                "KMeansNystroem takes no Dask collections: fit it to rows in memory. Then fit_rows(kernel.rows(X, y)) "
-                "of a classifier makes the features of a collection block by block."
-            )
-        if on_device(X):
-            X = check_matrix(X, sparse=False)
-            check_finite(X, "X")
+        require_memory(X, TAKES_NO_DASK, None)
+        device = device_kernels(X)
+        if device is not None:
+            X = device.check_rows(X)
             _check_n_features(self, X, reset=reset)
             return X
         X = check_indices(X)
@@ -345,6 +340,27 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class BlockFeatures:
+    """The features of blocks of rows, a change of columns.
+
+    Parameters
+    ----------
+    kernel : KMeansNystroem
+        The fitted transformer.
+    """
+
+    def __init__(self, kernel: KMeansNystroem) -> None:
+        self.kernel = kernel
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return the features of a block in memory, which may have no rows."""
+        return self.kernel.transform(X) if X.shape[0] else np.zeros((0, self.kernel._n_features_out))
+
+    def on_device(self, beside: Any) -> Any:
+        """Return the change of blocks on the device of an array."""
+        return self.kernel._device_features(beside, np.float64)
 
 
 def default_gamma(X: Any) -> float:
@@ -367,11 +383,6 @@ def default_gamma(X: Any) -> float:
     return 1.0
 
 
-def in_memory(X: Any) -> Any:
-    """Return rows of a device as a NumPy array, and others as they are."""
-    return to_numpy(X) if on_device(X) else X
-
-
-def blocks_of(X: Any, step: int = BLOCK) -> list[slice]:
+def blocks_of(X: Any) -> list[slice]:
     """Return slices that cover the rows."""
-    return [slice(start, min(start + step, X.shape[0])) for start in range(0, X.shape[0], step)]
+    return [slice(start, min(start + BLOCK, X.shape[0])) for start in range(0, X.shape[0], BLOCK)]

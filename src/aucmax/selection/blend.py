@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.memory import MemoryRows
-from ..data.protocol import Rows
+from .._text import ArgumentError
+from ..data.protocol import InMemoryRows, Rows, is_in_memory
 from ..data.scores import ScoreHistogram
 from ..data.threads import one_blas_thread
+from ..data.validation import one_of
 from ..solvers.candidate import Candidate
 from .candidates import (
     MANY_COLUMNS,
@@ -32,6 +33,7 @@ from .candidates import (
     view_rows,
 )
 from .cross_validation import PathCV, Task, warn_of_a_rising_path
+from .held_out_scores import TestSets
 from .rounds import make_rounds
 
 # Candidates are compared on at most so many rows of each class, or so many for each column; on fewer if the memory of a
@@ -68,7 +70,7 @@ class Blend(NamedTuple):
         ones and the candidates were compared on a sample: the best alpha falls as one over the number of rows.
     views : dict of bool to View
         The rows, with standardised columns (True) and as they are (False).
-    sample : MemoryRows
+    sample : InMemoryRows
         The rows that the candidates were compared on.
     held_out : callable
         Returns the histogram of the held-out scores of the blend, of unit spread for each member.
@@ -82,7 +84,7 @@ class Blend(NamedTuple):
     sampled: bool
     alpha_factor: float
     views: dict[bool, View]
-    sample: MemoryRows
+    sample: InMemoryRows
     held_out: Callable[[], ScoreHistogram]
 
     def view(self, k: int) -> View:
@@ -95,29 +97,27 @@ class Blend(NamedTuple):
         return candidate._replace(alpha=self.alpha_factor * candidate.alpha)
 
 
-def sample_in_memory(rows: Rows, n_each: int) -> MemoryRows:
+def sample_in_memory(rows: Rows, n_each: int) -> InMemoryRows:
     """Return at most `n_each` rows of each class in memory, fewer if there is no room for them."""
     sample = rows.sample(n_each)
-    while not isinstance(sample, MemoryRows):
+    while not is_in_memory(sample):
         n_each //= 2
         if n_each < FEWEST_OF_A_CLASS:
-            raise ValueError(
-                f"memory= has no room for {FEWEST_OF_A_CLASS} rows of each class, the fewest to choose a model by: "
-                "raise memory=, or give loss= and alpha=."
+            raise ArgumentError(
+                f"Not enough memory to compare candidates: at least {FEWEST_OF_A_CLASS} rows of each class must fit: "
+                f"{one_of('give {loss=} and {alpha=}', rows.more_memory)}."
             )
         sample = rows.sample(n_each)
     return sample
 
 
-def draw_sample(rows: Rows, cv: Any) -> MemoryRows:
+def draw_sample(rows: Rows, cv: Any) -> InMemoryRows:
     """Return the rows that candidates are compared on, in memory: all of them if `cv` has splits of the user's own."""
     if not isinstance(cv, Integral | None):
         sample = rows if rows.in_memory else rows.sample(rows.n_rows)
-        if not isinstance(sample, MemoryRows):
-            raise ValueError(
-                "A blend with splits of your own needs all rows in memory: use a number of folds as cv, a single loss "
-                "such as loss='squared', or raise memory=."
-            )
+        if not is_in_memory(sample):
+            ways = one_of("use a number of folds as cv", "a single loss such as {loss='squared'}", rows.more_memory)
+            raise ArgumentError(f"A blend with splits of your own needs all rows in memory: {ways}.")
         return sample
     sample = sample_in_memory(rows, max(ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN * min(rows.n_features, MAX_COLUMNS)))
     usable = sample.targets.usable
@@ -154,8 +154,6 @@ def choose_blend(
     blend : Blend
         The candidates and their shares.
     """
-    from .held_out_scores import TestSets
-
     sample = draw_sample(rows, cv)
     order = min(sample.n_rows, sample.n_features)
     rounds = make_rounds(cv, sample, MAX_ROUNDS if order <= MANY_COLUMNS else 1)

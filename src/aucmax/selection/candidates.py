@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..data.machine_memory import BLEND_VECTORS, check_columns
-from ..data.memory import MemoryRows
 from ..data.moments import spread
-from ..data.protocol import Round, Rows
+from ..data.protocol import InMemoryRows, Round, Rows
 from ..data.rotation import Rotation, rotate
 from ..solvers.candidate import Candidate
 from ..solvers.problem import SQUARES
 from ..solvers.square import penalty_scale
 from .cross_validation import RISING
-
-if TYPE_CHECKING:
-    from .fold_training import FoldTraining
-    from .held_out_scores import TestSets
+from .fold_rows import FoldRows
+from .fold_training import FoldTraining
+from .held_out_scores import TestSets
 
 POOL = (*SQUARES, "balanced_logistic", "smooth_auc")  # the losses
 # The alphas of the candidates, as powers of ten of the mean eigenvalue of M. The largest are close to the limit, in
@@ -84,11 +82,8 @@ def is_wide(rows: Rows) -> bool:
     return rows.n_rows < rows.n_features and rows.n_rows <= MAX_ROTATED
 
 
-def view_rows(sample: MemoryRows, rounds: Sequence[Round], scalings: Sequence[bool]) -> dict[bool, View]:
+def view_rows(sample: InMemoryRows, rounds: Sequence[Round], scalings: Sequence[bool]) -> dict[bool, View]:
     """Return the sample with standardised columns (True) and as they are (False), where these are wanted."""
-    from .fold_rows import FoldRows
-    from .fold_training import FoldTraining
-
     means, variances = sample.column_statistics()
     share, gap = sample.totals / sample.totals.sum(), means[1] - means[0]
     center, middle = share @ means, means.mean(axis=0)

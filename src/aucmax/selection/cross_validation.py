@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from ..data.elsewhere import rows_elsewhere
+from ..data.dispatch import remote_rows
 from ..data.machine_memory import check_columns
 from ..data.memory import MemoryRows
 from ..data.moments import ClassMoments
@@ -179,7 +179,7 @@ def cross_validate_path(
     >>> bool(path.auc.mean(axis=0).max() > 0.99)
     True
     """
-    rows: Rows | None = rows_elsewhere(X, y, sample_weight, groups)
+    rows: Rows | None = remote_rows(X, y, sample_weight, groups)
     if rows is None:
         X, y = check_rows(X, y)
         rows = MemoryRows(X, y, find_classes(y), check_weights(sample_weight, X), check_groups(groups, X))

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.memory import MemoryRows
 from ..data.moments import ClassMoments
-from ..data.protocol import Rows
+from ..data.protocol import InMemoryRows, Rows
 from ..data.scores import ScoreMoments
 from ..solvers.candidate import Candidate
 from ..solvers.problem import SQUARES, Objective, Problem
@@ -145,7 +144,7 @@ def is_thin(rows: Rows) -> bool:
     return rows.is_sparse and rows.n_features**3 > CG_COST * rows.n_rows * rows.row_length
 
 
-def score_spread(rows: MemoryRows, w: np.ndarray) -> float:
+def score_spread(rows: InMemoryRows, w: np.ndarray) -> float:
     """Return the root of the mean variance of the scores in a class."""
     return float(np.sqrt(ScoreMoments.of(rows.targets, rows.scores(w)).variance.mean()))
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.protocol import Rows
+from ..data.protocol import InMemoryRows, Rows, is_in_memory
 from ..jit import FAST, jit
 from .square import EPS, RIDGE, SquareProblem, eigh
 
@@ -84,7 +84,7 @@ class FewPairs:
 
     Parameters
     ----------
-    rows : MemoryRows
+    rows : InMemoryRows
         The rows of X - shift.
     square : SquareProblem
         The square loss on the same rows.
@@ -99,13 +99,13 @@ class FewPairs:
         The difference of the class means.
     """
 
-    def __init__(self, rows: Rows, square: SquareProblem) -> None:
-        Z = rows.matrix(square.scale, square.center - square.shift)  # type: ignore[attr-defined]
+    def __init__(self, rows: InMemoryRows, square: SquareProblem) -> None:
+        Z = rows.matrix(square.scale, square.center - square.shift)
         basis = None
         if len(Z) < Z.shape[1]:  # the minimisers are combinations of the rows
             basis, R = np.linalg.qr(Z.T)
             Z = R.T
-        positive, weights = rows.targets.positive, rows.targets.pair_weights  # type: ignore[attr-defined]
+        positive, weights = rows.targets.positive, rows.targets.pair_weights
         used = weights > 0
         (upper, a), (lower, b) = ((Z[side & used], weights[side & used]) for side in (positive, ~positive))
         values, U = eigh(pair_scatter(upper, a, lower, b))
@@ -158,7 +158,7 @@ def find_few_pairs(rows: Rows, square: SquareProblem) -> FewPairs | None:
     if not few or square.iterative:
         return None
     sample = rows if rows.in_memory else rows.sample(rows.n_rows)
-    return FewPairs(sample, square) if sample.in_memory else None
+    return FewPairs(sample, square) if is_in_memory(sample) else None
 
 
 class Scores(NamedTuple):

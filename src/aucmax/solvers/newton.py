@@ -38,7 +38,6 @@ from ..data.arrays import by_class, namespace
 from ..data.memory import MemorySpace
 from ..data.moments import ClassMoments
 from ..data.protocol import Rows, Targets, Vector
-from ..data.ranking import aucs_of_scores
 from ..losses import find_loss
 from ..losses.hinges import Hinge, SmoothHinge
 from ..losses.squared import PairwiseLoss, Point
@@ -90,14 +89,6 @@ class Iterate(NamedTuple):
     scores: Vector
     point: Point
     slopes: np.ndarray | None = None
-
-
-def newton_problem(rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> NewtonProblem:
-    """Return the problem of a loss other than the square loss."""
-    from .smooth_auc import SmoothAUCProblem
-
-    kinds = {"hinge": HingeProblem, "sigmoid": SigmoidProblem, "smooth_auc": SmoothAUCProblem}
-    return kinds.get(loss, NewtonProblem)(rows, square, loss, max_iter)
 
 
 class NewtonProblem:
@@ -513,7 +504,7 @@ class SigmoidProblem(NewtonProblem):
     ) -> np.ndarray:
         """Return the best minimisers, given those of the logistic loss; a perfect ranking needs no steeper loss."""
         if aucs is None:
-            aucs = np.array([aucs_of_scores(self.rows, self.rows.scores(w))[0] for w in smooth])
+            aucs = np.array([self.rows.aucs(self.rows.scores(w))[0] for w in smooth])
         self.n_iter, best, imperfect = self.logistic.n_iter, smooth.copy(), np.flatnonzero(aucs < 1)
         with np.errstate(divide="ignore"):  # alpha may be 0
             exponents = np.round(np.log10(alphas[imperfect, None] / SLOPES**2), 9)
@@ -539,7 +530,7 @@ class SigmoidProblem(NewtonProblem):
             relaxed = self.relaxed(STEEPER * tol, start, alpha)
             at, _ = self.minimise(self.loss, start, alpha, relaxed * self.steepness * self.size)
             last = [at, *last[:1]]
-            V[k:], aucs[k:] = at.v, aucs_of_scores(self.rows, at.scores)[0]
+            V[k:], aucs[k:] = at.v, self.rows.aucs(at.scores)[0]
             if aucs[k] == 1 or at.point.value <= (1 + STEEP) * (1 - aucs[k]):
                 break
         return V, aucs

@@ -13,7 +13,11 @@ import numpy as np
 from ..data.machine_memory import NEWTON_VECTORS, check_columns
 from ..data.moments import ClassMoments
 from ..data.protocol import Rows
+from .best_subset import SubsetProblem
 from .candidate import Candidate, Solution
+from .elastic_net import ElasticNetProblem
+from .newton import HingeProblem, NewtonProblem, SigmoidProblem
+from .smooth_auc import SmoothAUCProblem
 from .square import MomentProblem, RowProblem, choose_solver
 
 SQUARES = ("squared", "pooled")  # the losses that class moments are enough for
@@ -90,8 +94,6 @@ class Objective(NamedTuple):
         if self.loss in SQUARES:
             return self.penalised(square)
         check_columns(rows.n_features, NEWTON_VECTORS, f"The loss {self.loss} on", "leave out columns")
-        from .newton import newton_problem  # imports Numba, so only where it is needed
-
         return newton_problem(rows, square, self.loss, self.max_iter)
 
     def of_moments(self, moments: ClassMoments) -> MomentProblem:
@@ -99,13 +101,15 @@ class Objective(NamedTuple):
         return MomentProblem(moments, self.standardize, self.loss == "pooled")
 
     def penalised(self, square: MomentProblem | RowProblem) -> Problem:
-        """Return the square loss with its penalty; the solvers of other penalties than L2 import Numba."""
+        """Return the square loss with its penalty."""
         if self.n_nonzero is not None:
-            from .best_subset import SubsetProblem
-
             return SubsetProblem(square, self.n_nonzero, self.max_iter)
         if self.penalty != "l2":
-            from .elastic_net import ElasticNetProblem
-
             return ElasticNetProblem(square, 1.0 if self.penalty == "l1" else self.l1_ratio, self.max_iter)
         return square
+
+
+def newton_problem(rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> NewtonProblem:
+    """Return the problem of a loss other than the square loss."""
+    kinds = {"hinge": HingeProblem, "sigmoid": SigmoidProblem, "smooth_auc": SmoothAUCProblem}
+    return kinds.get(loss, NewtonProblem)(rows, square, loss, max_iter)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .data.arrays import device_of, namespace, place_beside, to_numpy
+from .arrays import device_of, namespace, place_beside, to_numpy
 
 BLOCK_VALUES = 1 << 27  # distances that are in memory at once
 TOL = 1e-4  # as in KMeans: of the mean variance of the columns, squared shifts of the centres that end the iterations
@@ -48,7 +48,7 @@ def kmeans_centers(X: Any, n_clusters: int, max_iter: int, rng: np.random.Random
     --------
     >>> import array_api_strict as xp
     >>> import numpy as np
-    >>> from aucmax.device_kmeans import kmeans_centers
+    >>> from aucmax.data.device_kmeans import kmeans_centers
     >>> X = xp.asarray([[0.0], [1.0], [9.0], [11.0]])
     >>> xp.sort(kmeans_centers(X, 2, 10, np.random.RandomState(0)), axis=0)
     Array([[ 0.5],
