@@ -138,7 +138,7 @@ def table_of(model):
     """Return the lines of the table of a blend, parted at two blanks or more."""
     rows = zip(*(model.blend_[name].tolist() for name in ("loss", "standardize", "alpha", "share", "auc")), strict=True)
     lines = [
-        [loss, "standardised" if scaled else "as they are", f"{alpha:.4g}", f"{share:.1%}", f"{auc:.4f}"]
+        [loss, "standardised" if scaled else "unscaled", f"{alpha:.4g}", f"{share:.1%}", f"{auc:.4f}"]
         for loss, scaled, alpha, share, auc in rows
     ]
     return [["loss", "columns", "alpha", "share", TEXTS[HELD_OUT]], *lines, ["blend", f"{model.blend_auc_:.4f}"]]
@@ -174,7 +174,7 @@ def test_the_best_candidate_is_told_in_one_line(run, folder, tmp_path, options):
     model = load_model(tmp_path / "m")
     best = model.cv_results_["params"][int(np.argmax(model.cv_results_["mean_test_score"]))]
     assert best["standardize"] is ("--no-standardize" not in options)
-    columns = "standardised" if best["standardize"] else "as they are"
+    columns = "standardised" if best["standardize"] else "unscaled"
     told = (
         f"loss {best['loss']}, alpha {best['alpha']:.6g}, columns {columns}, {TEXTS[HELD_OUT]} {model.blend_auc_:.6g}"
     )
