@@ -138,7 +138,7 @@ def table_of(model):
     """Return the lines of the table of a blend, parted at two blanks or more."""
     rows = zip(*(model.blend_[name].tolist() for name in ("loss", "standardize", "alpha", "share", "auc")), strict=True)
     lines = [
-        [loss, "standardised" if scaled else "as they are", f"{alpha:.4g}", f"{share:.1%}", f"{auc:.4f}"]
+        [loss, "standardised" if scaled else "unscaled", f"{alpha:.4g}", f"{share:.1%}", f"{auc:.4f}"]
         for loss, scaled, alpha, share, auc in rows
     ]
     return [["loss", "columns", "alpha", "share", TEXTS[HELD_OUT]], *lines, ["blend", f"{model.blend_auc_:.4f}"]]
@@ -174,7 +174,7 @@ def test_the_best_candidate_is_told_in_one_line(run, folder, tmp_path, options):
     model = load_model(tmp_path / "m")
     best = model.cv_results_["params"][int(np.argmax(model.cv_results_["mean_test_score"]))]
     assert best["standardize"] is ("--no-standardize" not in options)
-    columns = "standardised" if best["standardize"] else "as they are"
+    columns = "standardised" if best["standardize"] else "unscaled"
     told = (
         f"loss {best['loss']}, alpha {best['alpha']:.6g}, columns {columns}, {TEXTS[HELD_OUT]} {model.blend_auc_:.6g}"
     )
@@ -685,7 +685,7 @@ def test_a_checkpoint_is_no_licence_to_replace_another_file(run, folder, tmp_pat
 def test_columns_without_names_are_taken_in_their_order_and_that_is_said(run, folder):
     status, _, err = run("predict", folder / "libsvm.safetensors", folder / "test.csv", "--target", "diagnosis")
     assert status == 0
-    assert "columns are taken in their order, since the model has no names" in err
+    assert "columns are taken in their order, since the model has no column names" in err
 
 
 def test_minus_is_standard_output(run, folder, tmp_path, monkeypatch):
@@ -825,7 +825,7 @@ def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder,
         ),
         (["--positive", "7"], "no row has the label '7'"),
         (["--alpha", "-1"], "--alpha must be a float"),
-        (["--n-nonzero", "99"], "--n-nonzero must be between 1 and the number of columns"),
+        (["--n-nonzero", "99"], "n_nonzero must be between 1 and the number of columns"),
         (["--memory", "10MB", "--algorithm", "SOLAM(shuffle=True)", "-q"], "set shuffle=False"),
         (["--nonsense"], "--nonsense"),
         (["--format", "xml"], "'xml' is not one of 'libsvm'"),

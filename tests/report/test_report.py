@@ -323,11 +323,11 @@ def test_shares_of_a_blend(axes):
     assert [label.get_text() for label in axes["blend"].get_yticklabels()] == [
         "smooth_auc\nalpha 0.1, standardised",
         "squared\nalpha 1, standardised",
-        "pooled\nalpha 1, as they are",
+        "pooled\nalpha 1, unscaled",
     ]
     shares = zip(("50%", "30%", "20%"), blend["auc"], strict=True)
     assert [told.get_text() for told in axes["blend"].texts] == [f"{share}, AUC {auc:.4f}" for share, auc in shares]
-    assert "columns standardised columns as they are" in text
+    assert "standardised columns unscaled columns" in text
 
 
 def test_candidates_of_a_blend(axes):
@@ -342,7 +342,7 @@ def test_candidates_of_a_blend(axes):
     members, level = lines(drawn, "ink")
     np.testing.assert_allclose(members, points[[12, 1, 10]])
     np.testing.assert_allclose(level[:, 1], 0.875)
-    assert "the blend, AUC 0.8750 its members squared, standardised pooled, standardised squared, as they are" in text
+    assert "the blend, AUC 0.8750 its members squared, standardised pooled, standardised squared, unscaled" in text
     assert "AUC of the candidates" in text
     assert "AUC along alpha" not in text
 

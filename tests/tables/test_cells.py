@@ -70,7 +70,7 @@ def test_thousands_must_be_separated_everywhere_unless_the_user_names_the_separa
 
 @pytest.mark.parametrize("text", ["", ",,", "a", "7", "-"])
 def test_what_cannot_separate_thousands(text):
-    message = f"^thousands='{text}' cannot separate thousands: give one character, such as ',' or ' '.$"
+    message = f"^'{text}' cannot separate thousands: give one character, such as ',' or ' '.$"
     with pytest.raises(ValueError, match=message):
         check_thousands(text)
     check_thousands("'")

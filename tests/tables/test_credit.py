@@ -218,7 +218,7 @@ def test_names_of_files_cannot_control_a_terminal(run, tmp_path):
 
 def test_a_separator_of_thousands_is_one_character(refused, folder):
     line = refused("inspect", folder / "train.csv", "--thousands", ",,")
-    assert line == "--thousands ,, cannot separate thousands: give one character, such as ',' or ' '."
+    assert line == "',,' cannot separate thousands: give one character, such as ',' or ' '."
 
 
 def test_delimiter_encoding_and_thousands(run, tmp_path):

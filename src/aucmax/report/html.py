@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..compare.comparison import VERDICTS, Comparison
 from ..files.atomic_write import write_atomically
 from .displays.base import number_text, shorten
 from .evaluation import Evaluation
@@ -30,7 +31,6 @@ from .figures import (
 if TYPE_CHECKING:
     import os
 
-    from ..compare.comparison import Comparison
     from .curves import AdditiveParts
 
 NONE = "\N{EN DASH}"
@@ -200,8 +200,6 @@ class TableLine(NamedTuple):
 
 
 def _table_lines(comparison: Comparison) -> list[TableLine]:
-    from ..compare.comparison import VERDICTS
-
     def text(value: float | None, form: str) -> str:
         return format(value, form) if value is not None and np.isfinite(value) else NONE
 

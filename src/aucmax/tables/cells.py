@@ -69,7 +69,7 @@ def find_missing(text: Any, na_values: Sequence[str] = ()) -> np.ndarray:
 def check_thousands(thousands: str | None) -> None:
     """Raise a ValueError if what the user names cannot separate thousands."""
     if thousands is not None and (len(thousands) != 1 or thousands.isalnum() or thousands in "+-"):
-        raise ValueError(f"thousands={thousands!r} cannot separate thousands: give one character, such as ',' or ' '.")
+        raise ValueError(f"{thousands!r} cannot separate thousands: give one character, such as ',' or ' '.")
 
 
 def list_number_forms(text: Any, thousands: str | None = None) -> Iterator[tuple[str, Any, bool]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ...files import describe_paths, find_formats, open_source
+from ...files import Source, describe_paths, find_formats, open_source
 from ...losses import FITTED
 from ...models.model_file import save_model
 from ...report.html import write_report
@@ -34,8 +34,6 @@ from ..score import evaluate_file, evaluate_scores, open_rows
 from ..table_model import name_columns, output_of
 
 if TYPE_CHECKING:
-    from ...files import Source
-
     LossName = str
 else:  # what Typer sees
     LossName = Literal["auto", *FITTED]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # The columns that the penalty of a candidate sees, by `standardize`, and their colours.
-SCALINGS = {True: "standardised", False: "as they are"}
+SCALINGS = {True: "standardised", False: "unscaled"}
 SCALING_COLOURS = {True: "accent", False: "other"}
 BAR_SHARE = 0.5  # of the width, for the longest bar; its text takes the rest
 
@@ -210,7 +210,7 @@ class BlendDisplay(Display):
     def keys(self) -> list[Key]:
         """The entries of the legend."""
         found = [scaled for scaled in SCALINGS if scaled in self.standardize]
-        return [Key("area", SCALING_COLOURS[scaled], f"columns {SCALINGS[scaled]}") for scaled in found]
+        return [Key("area", SCALING_COLOURS[scaled], f"{SCALINGS[scaled]} columns") for scaled in found]
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
         """Draw on axes, in the colours of these roles.
