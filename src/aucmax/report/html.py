@@ -13,6 +13,7 @@ import numpy as np
 
 from ..compare.comparison import VERDICTS, Comparison
 from ..files.atomic_write import write_atomically
+from .curves import AdditiveParts, draw_curve
 from .displays.base import number_text, shorten
 from .evaluation import Evaluation
 from .figures import (
@@ -31,7 +32,6 @@ from .figures import (
 if TYPE_CHECKING:
     import os
 
-    from .curves import AdditiveParts
 
 NONE = "\N{EN DASH}"
 
@@ -239,7 +239,5 @@ def _drawings(report: Report) -> Iterator[Drawing]:
     if report.convergence is not None and np.any(np.asarray(report.convergence) > 0):
         yield draw_convergence(np.asarray(report.convergence))
     if report.additive is not None:
-        from .curves import draw_curve
-
         for number, curve in enumerate(report.additive.curves):
             yield draw_curve(number, curve)
