@@ -17,8 +17,8 @@ from aucmax import NASAM, NBAM, NPSAM, NSOLAM, SOLAM, AUCClassifier, KMeansNystr
 from aucmax.cli.completion import FITTED
 from aucmax.data import machine_memory
 from aucmax.data.machine_memory import BLEND_VECTORS, LEAST_VECTORS, NEWTON_VECTORS, check_columns, usable_memory
-from aucmax.papers import checked_scaler, nystroem, opauc_pipelines
-from aucmax.papers.checked_scaler import CheckedScaler
+from aucmax.papers import kernel_pipelines, nystroem, opauc_pipelines
+from aucmax.papers.kernel_pipelines import ColumnScaler
 from aucmax.papers.opauc_pipelines import LimitedPCA, LimitedProjection, LimitedSVD
 from aucmax.selection import candidates, cross_validation
 
@@ -59,7 +59,7 @@ def test_wide_rows_are_refused_before_the_fit(clf, little):
 
 
 STEPS = {
-    CheckedScaler(with_mean=False): "A fit to 100,000,000 columns takes 12.8 GB or more, {}: leave out columns.",
+    ColumnScaler(with_mean=False): "A fit to 100,000,000 columns takes 12.8 GB or more, {}: leave out columns.",
     KMeansNystroem(3): "KMeansNystroem with 3 landmarks on 100,000,000 columns takes 9.6 GB or more, {}: take fewer "
     "landmarks, or leave out columns.",
     OPAUCf(9)["select"]: "SelectKBest with k=9 on 100,000,000 columns takes 2.4 GB or more, {}: leave out columns.",
@@ -95,7 +95,7 @@ def test_the_steps_of_pipelines_take_no_less_than_they_say(step, monkeypatch):
     asked = []
     for module in (nystroem, opauc_pipelines):
         monkeypatch.setattr(module, "check_columns", lambda d, n_vectors, *said: asked.append(8 * d * n_vectors))
-    monkeypatch.setattr(checked_scaler, "check_columns", lambda d: None)  # what all fits take, not the scaler alone
+    monkeypatch.setattr(kernel_pipelines, "check_columns", lambda d: None)  # what all fits take, not the scaler alone
     tracemalloc.start()
     try:
         clone(step).fit_transform(X, np.arange(20) % 2)
@@ -247,9 +247,9 @@ def test_every_algorithm_refuses_an_enormous_index_in_a_sentence_that_names_it(t
 
 
 @pytest.mark.parametrize("make", [NSOLAM, NASAM, NPSAM, NBAM])
-def test_kernel_pipelines_refuse_wide_rows_before_they_scale_them(make, little, monkeypatch):
-    monkeypatch.setattr(CheckedScaler, "fit", None)
-    X = sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 1, 2, 10**6 - 1])), shape=(4, 10**6))
-    told = "KMeansNystroem with 3 landmarks on 1,000,000 columns takes 0.1 GB or more"
+def test_kernel_pipelines_refuse_rows_too_wide_for_their_landmarks(make, monkeypatch):
+    monkeypatch.setattr(machine_memory, "usable_memory", lambda: 2 * 10**8)  # the scaler takes less
+    X = sparse.csr_array((np.ones(10), (range(10), [*range(9), 10**6 - 1])), shape=(10, 10**6))
+    told = "KMeansNystroem with 9 landmarks on 1,000,000 columns takes 0.3 GB or more"
     with pytest.raises(MemoryError, match=f"^{told}"):
-        make(3).fit(X, [0, 1, 0, 1])
+        make(9).fit(X, np.arange(10) % 2)
