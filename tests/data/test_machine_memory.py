@@ -13,13 +13,13 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from aucmax import NASAM, NBAM, NPSAM, NSOLAM, SOLAM, AUCClassifier, KMeansNystroem, OPAUCf, nystroem
+from aucmax import NASAM, NBAM, NPSAM, NSOLAM, SOLAM, AUCClassifier, KMeansNystroem, OPAUCf
 from aucmax.cli.options import FITTED
 from aucmax.data import machine_memory
 from aucmax.data.machine_memory import BLEND_VECTORS, LEAST_VECTORS, NEWTON_VECTORS, check_columns, usable_memory
-from aucmax.papers.checked_scaler import CheckedScaler
+from aucmax.papers import kernel_pipelines, nystroem, opauc_pipelines
+from aucmax.papers.kernel_pipelines import ColumnScaler
 from aucmax.papers.opauc_pipelines import LimitedPCA, LimitedProjection, LimitedSVD
-from aucmax.papers.registry import checked_scaler, reduction
 from aucmax.selection import candidates, cross_validation
 
 TOLD = r"A fit to 1,000,000 columns takes 0\.1 GB or more, but this process may use 0\.0 GB: leave out columns\."
@@ -27,7 +27,7 @@ TOLD = r"A fit to 1,000,000 columns takes 0\.1 GB or more, but this process may 
 
 @pytest.fixture
 def little(monkeypatch):
-    importlib.import_module("aucmax.cli.fit")  # which takes the function over when it is first imported
+    importlib.import_module("aucmax.cli.fit_file")  # which takes the function over when it is first imported
     monkeypatch.setattr(machine_memory, "usable_memory", lambda: 10**7)
 
 
@@ -59,7 +59,7 @@ def test_wide_rows_are_refused_before_the_fit(clf, little):
 
 
 STEPS = {
-    CheckedScaler(with_mean=False): "A fit to 100,000,000 columns takes 12.8 GB or more, {}: leave out columns.",
+    ColumnScaler(with_mean=False): "A fit to 100,000,000 columns takes 12.8 GB or more, {}: leave out columns.",
     KMeansNystroem(3): "KMeansNystroem with 3 landmarks on 100,000,000 columns takes 9.6 GB or more, {}: take fewer "
     "landmarks, or leave out columns.",
     OPAUCf(9)["select"]: "SelectKBest with k=9 on 100,000,000 columns takes 2.4 GB or more, {}: leave out columns.",
@@ -93,9 +93,9 @@ def test_the_steps_of_pipelines_take_lists_and_refuse_vectors(step):
 def test_the_steps_of_pipelines_take_no_less_than_they_say(step, monkeypatch):
     X = sparse.random_array((20, 50_000), density=1e-3, format="csr", rng=np.random.default_rng(0))
     asked = []
-    for module in (nystroem, reduction):
+    for module in (nystroem, opauc_pipelines):
         monkeypatch.setattr(module, "check_columns", lambda d, n_vectors, *said: asked.append(8 * d * n_vectors))
-    monkeypatch.setattr(checked_scaler, "check_columns", lambda d: None)  # what all fits take, not the scaler alone
+    monkeypatch.setattr(kernel_pipelines, "check_columns", lambda d: None)  # what all fits take, not the scaler alone
     tracemalloc.start()
     try:
         clone(step).fit_transform(X, np.arange(20) % 2)
@@ -149,7 +149,7 @@ def test_the_command_names_the_index_and_its_line(refused, little, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n# 1000000:1\n1 3:1 1000000:1\n0 1000000:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", *options)
-    expected = TOLD.replace("\\", "")
+    expected = TOLD.replace("\\", "").replace("A fit", "A fit of SOLAM" if "SOLAM" in options else "A fit")
     assert told == f"rows.libsvm: {expected} The largest index, 1000000, is in line 4 of rows.libsvm."
 
 
@@ -157,9 +157,10 @@ def test_the_command_names_the_index_and_its_line(refused, little, tmp_path, mon
 def test_few_rows_are_read_at_once_however_little_memory_is_left(refused, little, tmp_path, monkeypatch, name):
     """The interpreter is there already: the rows are not too many, but too wide."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("aucmax.cli.commands.fit.default_memory", lambda: 10**8)
+    monkeypatch.setattr("aucmax.cli.fit_file.default_memory", lambda: 10**8)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1 30000000:1\n0 1:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--algorithm", name)
+    assert f" of {name} " in told
     assert " 30,000,000 columns " in told
     assert told.endswith("The largest index, 30000000, is in line 3 of rows.libsvm.")
 
@@ -175,7 +176,7 @@ def test_a_state_that_is_too_wide_for_the_memory_that_is_named_names_the_index(r
 
 def test_rows_that_do_not_fit_into_the_default_memory_tell_what_they_take(refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("aucmax.cli.commands.fit.default_memory", lambda: 10**3)
+    monkeypatch.setattr("aucmax.cli.fit_file.default_memory", lambda: 10**3)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1\n0 1:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--algorithm", "NSOLAM")
     assert told.startswith("rows.libsvm: NSOLAM needs all rows in memory, about ")
@@ -194,7 +195,7 @@ LITTLE_ADDRESS_SPACE = """
 import contextlib, io, json, resource, sys
 from aucmax.cli.app import main
 from aucmax.cli.options import FITTED
-from aucmax.cli.fit import make_estimator
+from aucmax.cli.fit_file import make_estimator
 from aucmax.data.machine_memory import address_space
 
 for name in FITTED:
@@ -241,13 +242,14 @@ def test_every_algorithm_refuses_an_enormous_index_in_a_sentence_that_names_it(t
     for index, name, status, said in found:
         assert status == 2, (index, name, said)
         assert "Unable to allocate" not in said
+        assert f" of {name} " in said or name in ("AUCClassifier", "AdditiveAUCClassifier"), said
         assert said.endswith(f" The largest index, {index}, is in line 2 of {index}.\n"), (name, said)
 
 
 @pytest.mark.parametrize("make", [NSOLAM, NASAM, NPSAM, NBAM])
-def test_kernel_pipelines_refuse_wide_rows_before_they_scale_them(make, little, monkeypatch):
-    monkeypatch.setattr(CheckedScaler, "fit", None)
-    X = sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 1, 2, 10**6 - 1])), shape=(4, 10**6))
-    told = "KMeansNystroem with 3 landmarks on 1,000,000 columns takes 0.1 GB or more"
+def test_kernel_pipelines_refuse_rows_too_wide_for_their_landmarks(make, monkeypatch):
+    monkeypatch.setattr(machine_memory, "usable_memory", lambda: 2 * 10**8)  # the scaler takes less
+    X = sparse.csr_array((np.ones(10), (range(10), [*range(9), 10**6 - 1])), shape=(10, 10**6))
+    told = "KMeansNystroem with 9 landmarks on 1,000,000 columns takes 0.3 GB or more"
     with pytest.raises(MemoryError, match=f"^{told}"):
-        make(3).fit(X, [0, 1, 0, 1])
+        make(9).fit(X, np.arange(10) % 2)

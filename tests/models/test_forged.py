@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from small_models import EVERY_MODEL, SPARSE, D, X, Y, fit, make
 
 from aucmax import CBR, OAM, AUCClassifier, load_model, save_model
-from aucmax.models.names import NAMES
+from aucmax.models.names import NAMES, find
 from aucmax.models.schemas import SCHEMAS
 
 # Their values need not be finite: they are told, and nothing is computed from them.
@@ -16,7 +16,8 @@ BOUNDS = ("cuts", "low", "high")  # of bins of an additive model: infinite where
 
 
 def test_every_estimator_that_a_file_may_hold_has_a_schema():
-    assert set(SCHEMAS) == set(NAMES["estimator"])
+    without = [name for name in NAMES["estimator"] if not hasattr(find(name, "estimator"), "_in_file")]
+    assert set(SCHEMAS) == set(without)
 
 
 @pytest.fixture(scope="module", params=EVERY_MODEL)

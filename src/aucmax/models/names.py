@@ -1,13 +1,14 @@
 """The names of classes and functions in model files and checkpoints, and where each of them lives.
 
-A file holds the names on the left. They never change, so that old files can still be read. Where a class or function is
-moved or renamed, change its place on the right, ``module:attribute``. Reading a file imports these modules and no
-others.
+A file holds the names on the left, and their places on the right, ``module:attribute``, may change. The published
+algorithms and their states come from their registry. Reading a file imports these modules and no others.
 """
 
 import importlib
 import sys
 from typing import Any
+
+from ..papers.registry import ALGORITHMS
 
 # By tag, as `encoding` explains them; a name is used once.
 NAMES = {
@@ -16,54 +17,19 @@ NAMES = {
         "AdditiveAUCClassifier": "aucmax.additive.classifier:AdditiveAUCClassifier",
         "KMeansNystroem": "aucmax.papers.nystroem:KMeansNystroem",
         "TableEncoder": "aucmax.table_encoder:TableEncoder",
-        "ASAM": "aucmax.papers.psam:ASAM",
-        "BAM": "aucmax.papers.ranksvm:BAM",
-        "CBR": "aucmax.papers.cbr:CBR",
-        "FSAUC": "aucmax.papers.fsauc:FSAUC",
-        "GaussianAUC": "aucmax.papers.gaussian:GaussianAUC",
-        "GaussianError": "aucmax.papers.gaussian:GaussianError",
-        "HSGHT": "aucmax.papers.hard_thresholding:HSGHT",
-        "OAM": "aucmax.papers.oam:OAM",
-        "OPAUC": "aucmax.papers.opauc:OPAUC",
-        "PSAM": "aucmax.papers.psam:PSAM",
-        "PairwiseDescent": "aucmax.papers.pairwise_descent:PairwiseDescent",
-        "RegSOLAM": "aucmax.papers.solam:RegSOLAM",
-        "SHTAUC": "aucmax.papers.hard_thresholding:SHTAUC",
-        "SOLAM": "aucmax.papers.solam:SOLAM",
-        "SPAM": "aucmax.papers.spam:SPAM",
-        "SPDAM": "aucmax.papers.spdam:SPDAM",
-        "SVMOR": "aucmax.papers.ranksvm:SVMOR",
-        "SVMPerf": "aucmax.papers.ranksvm:SVMPerf",
-        "StoIHT": "aucmax.papers.hard_thresholding:StoIHT",
-        "UniExp": "aucmax.papers.univariate:UniExp",
-        "UniLog": "aucmax.papers.univariate:UniLog",
-        "UniSqu": "aucmax.papers.univariate:UniSqu",
         "GaussianRandomProjection": "sklearn.random_projection:GaussianRandomProjection",
-        "CheckedScaler": "aucmax.papers.checked_scaler:CheckedScaler",
+        "ColumnScaler": "aucmax.papers.kernel_pipelines:ColumnScaler",
         "LimitedPCA": "aucmax.papers.opauc_pipelines:LimitedPCA",
         "LimitedProjection": "aucmax.papers.opauc_pipelines:LimitedProjection",
         "LimitedSVD": "aucmax.papers.opauc_pipelines:LimitedSVD",
         "LimitedSelection": "aucmax.papers.opauc_pipelines:LimitedSelection",
         "PCA": "sklearn.decomposition:PCA",
-        "CheckedPipeline": "aucmax.papers.checked_pipeline:CheckedPipeline",
         "Pipeline": "sklearn.pipeline:Pipeline",
         "SelectKBest": "sklearn.feature_selection:SelectKBest",
         "StandardScaler": "sklearn.preprocessing:StandardScaler",
         "TruncatedSVD": "sklearn.decomposition:TruncatedSVD",
     },
     "named_tuple": {
-        "CBRDiagonalState": "aucmax.papers.cbr:DiagonalState",
-        "CBRFullState": "aucmax.papers.cbr:FullState",
-        "FSAUCStage": "aucmax.papers.fsauc:Stage",
-        "OAMState": "aucmax.papers.oam:OAMState",
-        "OPAUCCovarianceState": "aucmax.papers.opauc:CovarianceState",
-        "OPAUCSketchState": "aucmax.papers.opauc:SketchState",
-        "PairState": "aucmax.papers.psam:PairState",
-        "PrimalDualState": "aucmax.papers.spdam:PrimalDualState",
-        "SPAMState": "aucmax.papers.spam:SPAMState",
-        "SaddleState": "aucmax.papers.solam:SaddleState",
-        "ThresholdState": "aucmax.papers.hard_thresholding:ThresholdState",
-        "UnivariateState": "aucmax.papers.univariate:UnivariateState",
         "AveragedWeights": "aucmax.papers.engine.averages:AveragedWeights",
         "ClassBuffers": "aucmax.papers.engine.buffers:ClassBuffers",
         "Scaling": "aucmax.papers.engine.sample:Scaling",
@@ -87,6 +53,11 @@ NAMES = {
         "csr_matrix": "scipy.sparse:csr_matrix",
     },
 }
+
+for _method in ALGORITHMS.values():
+    if not _method.module.endswith("_pipelines"):  # functions, which make pipelines of what is listed above
+        NAMES["estimator"][_method.maker] = f"{_method.module}:{_method.maker}"
+    NAMES["named_tuple"] |= {state: f"{_method.module}:{state}" for state in _method.states}
 
 
 def name_of(thing: Any, tag: str) -> str | None:

@@ -82,11 +82,6 @@ STREAM = fields(
     },
     required=("scaling", "rng", "carry", "moments"),
 )
-STOCHASTIC = CLASSIFIER | {
-    "convergence_": array("f", None, finite=False),
-    "_stream": STREAM,
-    "state_": anything,  # compared by `_check_state` of the algorithm
-}
 CROSS_VALIDATED = {
     "alphas_": array("f", None),
     "alpha_": real,
@@ -102,7 +97,6 @@ CROSS_VALIDATED = {
         others=array("fbiU", "c", finite=False),
     ),
 }
-RANK_SVM = CLASSIFIER | {"alpha_": real, "dual_gap_": measured}
 
 
 def blended(n_weights: str) -> dict[str, Check]:
@@ -118,9 +112,6 @@ def blended(n_weights: str) -> dict[str, Check]:
 
 
 AUC_CLASSIFIER = CLASSIFIER | blended("d") | {"moments_": check_moments, "n_nonzero_": count}
-GAUSSIAN = (
-    CLASSIFIER | CROSS_VALIDATED | {"moments_": check_moments, "priors_": array("f", 2), "shrinkage_": array("f", 2)}
-)
 COMPONENTS = FIRST | {"components_": array("f", "k", "d"), "n_components_": size("k"), "_n_features_out": size("k")}
 SPECTRUM = {name: array("f", "k") for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_")}
 SELECTION = FIRST | {"scores_": array("f", "d"), "pvalues_": either(absent, array("f", "d"))}
@@ -142,28 +133,31 @@ SCALER = FIRST | {
     "n_samples_seen_": either(number(int, float, low=0), array("i", "d")),
 }
 
+# What a published algorithm sets beside CLASSIFIER; its class has a tuple `_in_file` of these names.
+ALGORITHM: dict[str, Check] = CROSS_VALIDATED | {
+    "convergence_": array("f", None, finite=False),
+    "_stream": STREAM,
+    "state_": anything,  # compared by `_check_state` of the algorithm
+    "dual_gap_": measured,
+    "moments_": check_moments,
+    "priors_": array("f", 2),
+    "shrinkage_": array("f", 2),
+    "expected_auc_": real,
+    "expected_error_": real,
+}
+
 SCHEMAS: dict[str, dict[str, Check]] = {
     "AUCClassifier": AUC_CLASSIFIER,
     "AdditiveAUCClassifier": CLASSIFIER | ADDITIVE | blended("K") | {"optimism_": number(float, low=0)},
     "TableEncoder": TABLE_ENCODER,
     "KMeansNystroem": FIRST
     | {"gamma_": number(float, low=0), "components_": array("f", "k", "d"), "normalization_": array("f", "k", None)},
-    **dict.fromkeys(("BAM", "SVMOR", "SVMPerf"), RANK_SVM),
-    "PairwiseDescent": CLASSIFIER | {"alpha_": real},
-    "GaussianAUC": GAUSSIAN | {"expected_auc_": real},
-    "GaussianError": GAUSSIAN | {"expected_error_": real},
-    **dict.fromkeys(
-        ("ASAM", "CBR", "FSAUC", "HSGHT", "OAM", "OPAUC", "PSAM", "RegSOLAM", "SHTAUC", "SOLAM", "SPAM", "SPDAM"),
-        STOCHASTIC,
-    ),
-    **dict.fromkeys(("StoIHT", "UniExp", "UniLog", "UniSqu"), STOCHASTIC),
     **dict.fromkeys(("PCA", "LimitedPCA"), PCA),
     **dict.fromkeys(("TruncatedSVD", "LimitedSVD"), COMPONENTS | SPECTRUM),
     **dict.fromkeys(("GaussianRandomProjection", "LimitedProjection"), COMPONENTS),
     **dict.fromkeys(("SelectKBest", "LimitedSelection"), SELECTION),
-    **dict.fromkeys(("StandardScaler", "CheckedScaler"), SCALER),
+    **dict.fromkeys(("StandardScaler", "ColumnScaler"), SCALER),
     "Pipeline": {},
-    "CheckedPipeline": {},
 }
 # What predictions need; a stream of one class has none of these yet.
 TOGETHER = ("coef_", "intercept_", "calibration_", "classes_", "n_features_in_")
@@ -181,7 +175,7 @@ NEEDED = {
     **dict.fromkeys(("PCA", "LimitedPCA"), ("components_", "mean_", "explained_variance_")),
     **dict.fromkeys(("TruncatedSVD", "LimitedSVD", "GaussianRandomProjection", "LimitedProjection"), ("components_",)),
     **dict.fromkeys(("SelectKBest", "LimitedSelection"), ("scores_",)),
-    **dict.fromkeys(("StandardScaler", "CheckedScaler"), ("mean_", "scale_")),
+    **dict.fromkeys(("StandardScaler", "ColumnScaler"), ("mean_", "scale_")),
 }
 
 
@@ -210,7 +204,7 @@ def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
     check_dicts(estimator)
     if hasattr(estimator, "steps"):
         check_steps(estimator.steps)
-    schema = SCHEMAS[name_of(type(estimator), "estimator") or name]
+    schema = schema_of(estimator)
     sizes: Sizes = {}
     if "n_features_in_" in attributes:
         count(attributes["n_features_in_"], f"n_features_in_ of {name}", sizes)
@@ -228,6 +222,13 @@ def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
         check_additive(attributes, name)
     if "reading_" in attributes:
         check_names(attributes, name)
+
+
+def schema_of(estimator: Any) -> dict[str, Check]:
+    """Return the checks of the attributes of an estimator, by their names."""
+    if hasattr(estimator, "_in_file"):
+        return CLASSIFIER | {name: ALGORITHM[name] for name in estimator._in_file}
+    return SCHEMAS[name_of(type(estimator), "estimator") or type(estimator).__name__]
 
 
 def check_dicts(estimator: Any) -> None:

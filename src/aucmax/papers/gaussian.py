@@ -197,6 +197,8 @@ class GaussianAUC(GaussianClassifier):
     0.9965
     """
 
+    _in_file = ("alpha_", "moments_", "expected_auc_")
+
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **GaussianClassifier._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), None],
@@ -342,6 +344,8 @@ class GaussianError(GaussianClassifier):
     >>> round(1 - GaussianError().fit_moments(moments).expected_error_, 3)
     0.974
     """
+
+    _in_file = ("moments_", "priors_", "shrinkage_", "expected_error_")
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **GaussianClassifier._parameter_constraints,

@@ -18,13 +18,14 @@ Pipelines of three steps:
 The features are held in memory: n_samples x n_components numbers, half the bytes where X is float32.
 """
 
-from typing import Any
+from typing import Any, Self
 
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from ..classifier import AUCClassifier
-from .checked_pipeline import CheckedPipeline
-from .checked_scaler import CheckedScaler
+from ..data.machine_memory import check_columns
+from ..data.validation import check_indices
 from .nystroem import KMeansNystroem
 from .psam import ASAM, PSAM
 from .solam import SOLAM
@@ -161,5 +162,23 @@ def NBAM(
 def _kernel_pipeline(n_components: int, gamma: float | None, random_state: Any, name: str, classifier: Any) -> Pipeline:
     nystroem = KMeansNystroem(n_components, gamma=gamma, random_state=random_state)
     as_distributed = getattr(classifier, "variant", "") == "paper"
-    scale = "passthrough" if as_distributed else CheckedScaler(with_mean=False)
-    return CheckedPipeline([("scale", scale), ("nystroem", nystroem), (name, classifier)])
+    scale = "passthrough" if as_distributed else ColumnScaler(with_mean=False)
+    return Pipeline([("scale", scale), ("nystroem", nystroem), (name, classifier)])
+
+
+class ColumnScaler(StandardScaler):
+    """`StandardScaler` as the entrance of a pipeline: scikit-learn follows the indices of sparse rows unchecked.
+
+    It refuses indices that lead out of their arrays, and rows too wide for memory.
+    """
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Compute the standard deviations of the columns."""
+        X = check_indices(X)
+        if len(getattr(X, "shape", ())) == 2:  # scikit-learn makes a matrix of a list, and refuses a vector
+            check_columns(X.shape[1])
+        return super().fit(X, y, sample_weight)
+
+    def transform(self, X: Any, copy: bool | None = None) -> Any:
+        """Return rows with scaled columns."""
+        return super().transform(check_indices(X), copy)

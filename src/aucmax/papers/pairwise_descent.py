@@ -95,6 +95,8 @@ class PairwiseDescent(RowsClassifier):
     1.0
     """
 
+    _in_file = ("alpha_",)
+
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "loss": [StrOptions({"hinge", "logistic"})],
         "alpha": [Interval(Real, 0, None, closed="left")],

@@ -66,6 +66,8 @@ class RankSVM(RowsClassifier):
         Newton steps; 1 where none was needed.
     """
 
+    _in_file = ("alpha_", "dual_gap_")  # beside what all classifiers have
+
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "C": [Interval(Real, 0, None, closed="neither")],
         "standardize": ["boolean"],

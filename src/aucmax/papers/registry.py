@@ -44,6 +44,8 @@ class Method(NamedTuple):
         The packages it needs that aucmax does not depend on, as pip names them.
     note : str
         What tables say about it.
+    states : tuple of str
+        The named tuples of its module that a fitted estimator holds, and so a model file.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Method(NamedTuple):
     takes_codes: bool = False
     requires: tuple[str, ...] = ()
     note: str = ""
+    states: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
@@ -196,36 +199,61 @@ _SQUARE, _HINGE, _SQUARED_HINGE = "pairwise square", "pairwise hinge", "pairwise
 ALGORITHMS = {
     method.name: method
     for method in (
-        Method("OPAUC", ".opauc:OPAUC", _OPAUC, family=_SQUARE, paper="OPAUC", online=True),
+        Method(
+            "OPAUC",
+            ".opauc:OPAUC",
+            _OPAUC,
+            family=_SQUARE,
+            paper="OPAUC",
+            online=True,
+            states=("CovarianceState", "SketchState"),
+        ),
         Method("OPAUCr", ".opauc:OPAUC", _OPAUC, parameters={"rank": 50}, family=_SQUARE, paper="OPAUC", online=True),
         Method("OPAUCf", ".opauc_pipelines:OPAUCf", _PIPELINE, family=_SQUARE, paper="OPAUC"),
         Method("OPAUCrp", ".opauc_pipelines:OPAUCrp", _PIPELINE, family=_SQUARE, paper="OPAUC"),
         Method("OPAUCpca", ".opauc_pipelines:OPAUCpca", _PIPELINE, family=_SQUARE, paper="OPAUC"),
-        Method("SOLAM", ".solam:SOLAM", _SOLAM, family=_SQUARE, paper="SOLAM", online=True),
+        Method("SOLAM", ".solam:SOLAM", _SOLAM, family=_SQUARE, paper="SOLAM", online=True, states=("SaddleState",)),
         Method("RegSOLAM", ".solam:RegSOLAM", _REG_SOLAM, family=_SQUARE, paper="SPDAM", online=True),
-        Method("SPAM", ".spam:SPAM", _SPAM, family=_SQUARE, paper="SPAM"),
+        Method("SPAM", ".spam:SPAM", _SPAM, family=_SQUARE, paper="SPAM", states=("SPAMState",)),
         Method("SPAMl1", ".spam:SPAM", _SPAM, parameters={"penalty": "l1"}, family=_SQUARE, paper="SPAM"),
         Method("SPAMl1l2", ".spam:SPAM", _SPAM, parameters={"penalty": "elasticnet"}, family=_SQUARE, paper="SPAM"),
-        Method("FSAUC", ".fsauc:FSAUC", _FSAUC, family=_SQUARE, paper="FSAUC"),
-        Method("SPDAM", ".spdam:SPDAM", {"alpha": powers(10, -5, 1)}, family=_SQUARE, paper="SPDAM"),
-        Method("SHTAUC", ".hard_thresholding:SHTAUC", _BLOCKS, family=_SQUARE, paper="SHT"),
+        Method("FSAUC", ".fsauc:FSAUC", _FSAUC, family=_SQUARE, paper="FSAUC", states=("Stage",)),
+        Method(
+            "SPDAM",
+            ".spdam:SPDAM",
+            {"alpha": powers(10, -5, 1)},
+            family=_SQUARE,
+            paper="SPDAM",
+            states=("PrimalDualState",),
+        ),
+        Method("SHTAUC", ".hard_thresholding:SHTAUC", _BLOCKS, family=_SQUARE, paper="SHT", states=("ThresholdState",)),
         Method("StoIHT", ".hard_thresholding:StoIHT", _BLOCKS, family="logistic", paper="StoIHT"),
         Method("HSGHT", ".hard_thresholding:HSGHT", _BATCHES, family="logistic", paper="HSG-HT"),
-        Method("ASAM", ".psam:ASAM", _ASAM, family=_HINGE, paper="ASAM"),
+        Method("ASAM", ".psam:ASAM", _ASAM, family=_HINGE, paper="ASAM", states=("PairState",)),
         Method("PSAM", ".psam:PSAM", _ASAM, family=_HINGE, paper="PSAM"),
         Method("NSOLAM", ".kernel_pipelines:NSOLAM", of_step("solam", _SOLAM), family=_SQUARE, paper="PSAM"),
         Method("NASAM", ".kernel_pipelines:NASAM", of_step("asam", _ASAM), family=_HINGE, paper="ASAM"),
         Method("NPSAM", ".kernel_pipelines:NPSAM", of_step("psam", _ASAM), family=_HINGE, paper="PSAM"),
         # The papers' C is 1 / (2 alpha) over the number of pairs; here alpha is cross-validated.
         Method("NBAM", ".kernel_pipelines:NBAM", family=_SQUARED_HINGE, paper="ASAM"),
-        Method("UniSqu", ".univariate:UniSqu", _UNI, family="univariate", paper="Uni", online=True),
+        Method(
+            "UniSqu",
+            ".univariate:UniSqu",
+            _UNI,
+            family="univariate",
+            paper="Uni",
+            online=True,
+            states=("UnivariateState",),
+        ),
         Method("UniExp", ".univariate:UniExp", _UNI, family="univariate", paper="Uni", online=True),
         Method("UniLog", ".univariate:UniLog", _UNI, family="univariate", paper="Uni", online=True),
-        Method("OAM", ".oam:OAM", _BUFFERED, family=_HINGE, paper="OAM", online=True),
+        Method("OAM", ".oam:OAM", _BUFFERED, family=_HINGE, paper="OAM", online=True, states=("OAMState",)),
         Method(
             "OAMgra", ".oam:OAM", _BUFFERED, parameters={"update": "gradient"}, family=_HINGE, paper="OAM", online=True
         ),
-        Method("CBR", ".cbr:CBR", _BUFFERED, family=_HINGE, paper="CBR", online=True),
+        Method(
+            "CBR", ".cbr:CBR", _BUFFERED, family=_HINGE, paper="CBR", online=True, states=("DiagonalState", "FullState")
+        ),
         Method(
             "CBRdiag",
             ".cbr:CBR",

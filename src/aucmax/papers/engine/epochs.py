@@ -290,6 +290,8 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         The number that `tol` is compared with, after each pass.
     """
 
+    _in_file: tuple[str, ...] = ("state_", "_stream", "convergence_")  # beside what all classifiers have
+
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "variant": VariantMixin._variants,
         "standardize": ["boolean", None],
