@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from problems import noisy_line
 
 from aucmax import AUCClassifier, compare_auc, roc_auc, roc_auc_ci
-from aucmax.data import dask_auc, dask_buckets, dask_places, dask_scores, ranking
+from aucmax.data import dask_auc, dask_buckets, dask_places, dask_scores, held_out_exchange, ranking
 
 
 @pytest.fixture(autouse=True)
@@ -229,4 +229,4 @@ def test_all_columns_are_cut_in_one_pass(small_buckets):
     with Graphs():
         assert_array_equal(roc_auc(lazy(y, (4000,)), lazy(scores, (4000,))), roc_auc(y, scores))
     assert len(graphs) == 3
-    assert_array_equal(dask_buckets.pick(scores[:, 0], 8, 0), np.sort(scores[:, 0])[::8])
+    assert_array_equal(held_out_exchange.pick(scores[:, 0], 8, 0), np.sort(scores[:, 0])[::8])

@@ -29,7 +29,7 @@ def test_the_step_solves_the_system_of_newton():
     H = np.array([point.hessian_product(unit) for unit in np.eye(60)])
     lengths = (X**2).sum(axis=1)
     d, scores, n_steps = row_space_direction(
-        rows, rows.scores, rows.pullback, point, (np.diag(H), lengths), gradient, alpha, 1e-9, 500
+        rows, rows.scores, rows.rmatvec, point, (np.diag(H), lengths), gradient, alpha, 1e-9, 500
     )
     expected = np.linalg.solve(X.T @ H @ X + alpha * np.eye(150), -gradient)
     assert_allclose(d, expected, rtol=0, atol=1e-6 * np.abs(expected).max())

@@ -35,7 +35,7 @@ def estimate_lengths(rows: Rows, n_features: int, scores: Callable[[np.ndarray],
 def row_space_direction(
     rows: Rows,
     scores: Callable[[np.ndarray], Vector],
-    pullback: Callable[[Vector], np.ndarray],
+    rmatvec: Callable[[Vector], np.ndarray],
     point: Point,
     diagonals: tuple[Vector, Vector],
     gradient: np.ndarray,
@@ -49,7 +49,7 @@ def row_space_direction(
     ----------
     rows : Rows
         The rows.
-    scores, pullback : callable
+    scores, rmatvec : callable
         The products with X / scale and its transpose.
     point : Point
         The loss at the current scores.
@@ -80,7 +80,7 @@ def row_space_direction(
     while n_steps < max_steps and rows.reduce(squared_residual, r, diagonals[1]) > goal:
         n_steps += 1
         curved = point.hessian_product(p)
-        pulled = pullback(curved)
+        pulled = rmatvec(curved)
         pulled_scores = scores(pulled)
         q = alpha * curved + point.hessian_product(pulled_scores)
         step = rz / (p @ q)
