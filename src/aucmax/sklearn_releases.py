@@ -44,22 +44,22 @@ except ImportError:
             """Return the context of a task inside this one."""
             return CallbackContext(self.callbacks, task_name, parent=self)
 
-        def call_on_fit_task_begin(self, *, estimator: Any, **told: Any) -> CallbackContext:
+        def call_on_fit_task_begin(self, *, estimator: Any, **callback_args: Any) -> CallbackContext:
             """Tell the callbacks that the task begins."""
-            self._tell("on_fit_task_begin", estimator, told)
+            self._tell("on_fit_task_begin", estimator, callback_args)
             return self
 
-        def call_on_fit_task_end(self, *, estimator: Any, **told: Any) -> bool:
+        def call_on_fit_task_end(self, *, estimator: Any, **callback_args: Any) -> bool:
             """Tell the callbacks that the task has ended; return whether one of them wants the fit to stop."""
-            return self._tell("on_fit_task_end", estimator, told)
+            return self._tell("on_fit_task_end", estimator, callback_args)
 
-        def _tell(self, hook: str, estimator: Any, told: dict[str, Any]) -> bool:
+        def _tell(self, hook: str, estimator: Any, callback_args: dict[str, Any]) -> bool:
             """Call a hook of all callbacks with what it asks for by keyword."""
             stop = False
             for callback in self.callbacks:
                 call = getattr(callback, hook)
                 asked = [p.name for p in inspect.signature(call).parameters.values() if p.kind == p.KEYWORD_ONLY]
-                stop |= bool(call(estimator, self, **{name: told.get(name) for name in asked}))
+                stop |= bool(call(estimator, self, **{name: callback_args.get(name) for name in asked}))
             return stop
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
