@@ -251,7 +251,7 @@ def test_large_matrices_are_factored_on_the_device(put, data, monkeypatch):
 
 def test_kernel_features_are_those_of_memory(put, data, monkeypatch):
     X = data[0]
-    monkeypatch.setattr("aucmax.papers.nystroem.DEVICE_BLOCK", 50)
+    monkeypatch.setattr("aucmax.data.device_kernel.BLOCK", 50)
     kernel = KMeansNystroem(20, random_state=0).fit(X)
     on = KMeansNystroem(20, random_state=0).fit(put(X))
     assert on.gamma_ == kernel.gamma_
@@ -330,7 +330,7 @@ def test_wide_moments_are_made_of_panels(put, n_pieces, data, monkeypatch):
 def test_moments_of_features(put, bound, data, monkeypatch):
     """Those of the kernel, multiplied once, if the kernel of the landmarks is far from singular."""
     X, y, weights = data
-    monkeypatch.setattr("aucmax.papers.nystroem.SQUARED_ERROR", bound)
+    monkeypatch.setattr("aucmax.data.device_kernel.SQUARED_ERROR", bound)
     kernel = KMeansNystroem(8, gamma=0.1, random_state=0).fit(X)
     rows = kernel.rows(*map(put, (X, y, weights)))
     assert rows._linear.squares_before == (bound > 0)
@@ -339,7 +339,7 @@ def test_moments_of_features(put, bound, data, monkeypatch):
     assert_allclose(found.mean, expected.mean, rtol=0, atol=1e-13)
     assert_allclose(found.scatter, expected.scatter, rtol=0, atol=1e-11)
     g = np.random.default_rng(0).standard_normal(N)
-    assert_allclose(rows.pullback(rows.label(g), expected.mean[0]), (kernel.transform(X) - expected.mean[0]).T @ g)
+    assert_allclose(rows.rmatvec(rows.as_vector(g), expected.mean[0]), (kernel.transform(X) - expected.mean[0]).T @ g)
     single = KMeansNystroem(8, gamma=1e-7, random_state=0).fit(X)
     assert not single.rows(put(X), put(y))._linear.squares_before
 

@@ -279,7 +279,7 @@ class AUCClassifier(MomentClassifier):
         self._fit_rows(rows, **callback_args)
         return self
 
-    def _first_question(self) -> dict[str, Any]:
+    def _first_pass_request(self) -> dict[str, Any]:
         if self.solver not in ("auto", "moments"):
             return {"columns": True}
         chosen = self.alpha is None or np.size(self.n_nonzero) > 1

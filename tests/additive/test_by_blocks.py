@@ -97,11 +97,11 @@ def test_blocks_of_codes_answer_as_rows_in_memory():
     w, W = rng.standard_normal(basis.n_cells), rng.standard_normal((basis.n_cells, 2))
     ours, theirs = blocks.scores(w), memory.scores(w)
     assert_allclose(blocks.reduce(lambda targets, t: t, ours, merge=np.append), theirs)
-    assert_allclose(blocks.pullback(ours, w), memory.pullback(theirs, w))
+    assert_allclose(blocks.rmatvec(ours, w), memory.rmatvec(theirs, w))
     assert_allclose(cell_mass(blocks), cell_mass(memory))
     assert (blocks.n_rows, blocks.row_length) == (300, 4.0)
     splits = (Split((0,), (1, 2)),)
-    parts = [rows.fold_moments([Round(rows.deal(3, 0), 3, splits)])[0] for rows in (blocks, memory)]
+    parts = [rows.fold_moments([Round(rows.assign_folds(3, 0), 3, splits)])[0] for rows in (blocks, memory)]
     for mine, other in zip(*parts, strict=True):
         assert_allclose(mine.scatter, other.scatter, atol=1e-9)
     weighted = [rows.reweighted(rows.map(lambda targets, t: t**2, s)) for rows, s in ((blocks, ours), (memory, theirs))]

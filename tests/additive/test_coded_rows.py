@@ -44,12 +44,12 @@ def test_scores_and_pullbacks(rows):
         assert_allclose(rows.scores(w, some), dense.scores(w)[some], atol=1e-12)
         center = rng.standard_normal(rows.n_features)
         for each in (None, center):
-            assert_allclose(rows.pullback(g, each), dense.pullback(g, each), atol=1e-10)
+            assert_allclose(rows.rmatvec(g, each), dense.rmatvec(g, each), atol=1e-10)
 
 
 def test_moments_of_all_rows_of_parts_and_of_columns(rows):
     dense = rows.dense()
-    parts = Round(rows.deal(3, 0), 3, (Split((0,), (1, 2)),))
+    parts = Round(rows.assign_folds(3, 0), 3, (Split((0,), (1, 2)),))
     pairs = [(rows.moments(), dense.moments())]
     pairs += list(zip(rows.fold_moments([parts])[0], dense.fold_moments([parts])[0], strict=True))
     for ours, theirs in pairs:

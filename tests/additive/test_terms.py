@@ -53,7 +53,7 @@ def test_in_the_coordinates_of_the_basis_the_penalty_is_the_squared_norm():
     assert_allclose(total, u @ u)
     assert_allclose(BASIS.coordinates(f), u, atol=1e-10)
     g = np.random.default_rng(2).standard_normal(BASIS.n_cells)
-    assert_allclose(g @ f, BASIS.pullback(g) @ u)
+    assert_allclose(g @ f, BASIS.rmatvec(g) @ u)
 
 
 def test_each_row_is_in_one_cell_of_each_term():

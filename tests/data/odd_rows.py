@@ -211,7 +211,7 @@ class OddRows(ChunkSpace):
     def has_groups(self):
         return self.groups is not None
 
-    def expect(self, fit, n_folds=None, columns=False):
+    def prefetch(self, fit, n_folds=None, columns=False):
         pass
 
     def labels(self):
@@ -223,7 +223,7 @@ class OddRows(ChunkSpace):
     def scores(self, w):
         return self.vector([X @ w for X in self.matrices])
 
-    def pullback(self, g, center=None):
+    def rmatvec(self, g, center=None):
         pairs = list(zip(self.matrices, self.chunks(g), strict=True))
         product = sum(X.T @ entries for X, entries in pairs)
         total = sum(entries.sum(axis=0) for _, entries in pairs)
@@ -273,7 +273,7 @@ class OddRows(ChunkSpace):
 
     # Cross-validation
 
-    def deal(self, n_folds, number):
+    def assign_folds(self, n_folds, number):
         folds = []
         for ranks, positive in zip(self.ranks(), self.positive, strict=True):
             own = np.zeros(len(ranks), dtype=int)
@@ -282,9 +282,9 @@ class OddRows(ChunkSpace):
             folds.append(own)
         return self.vector(folds)
 
-    def label(self, parts):
+    def as_vector(self, values):
         edges = np.cumsum([len(positive) for positive in self.positive])[:-1]
-        return self.vector(np.split(parts, edges))
+        return self.vector(np.split(values, edges))
 
     def held_out(self, models):
         return OddHeldOut(self, models)
@@ -339,7 +339,7 @@ class OddRows(ChunkSpace):
         return type(self)(matrices, self.classes, self.positive, self.weights, self.groups, self.feature_names)
 
     def mapped(self, change, n_features):
-        matrices = [np.asarray(change(X)) for X in self.matrices]
+        matrices = [change(X) for X in self.matrices]
         return type(self)(matrices, self.classes, self.positive, self.weights, self.groups)
 
     # The stochastic algorithms

@@ -160,7 +160,7 @@ def entries(rows, vector):
 
 def vector_of(rows, values):
     """Return an array as a vector."""
-    return rows.label(values)
+    return rows.as_vector(values)
 
 
 def skip_without_numpy(rows):
@@ -272,7 +272,7 @@ def test_accumulate_adds_every_block_once(rows, problem):
 
 
 def test_reduce_merges_in_the_order_of_the_rows(rows, problem):
-    numbers = rows.label(np.arange(problem.n))
+    numbers = rows.as_vector(np.arange(problem.n))
     assert_array_equal(entries(rows, numbers), np.arange(problem.n))
     skip_without_numpy(rows)
     assert rows.reduce(lambda targets, i: list(i), numbers, merge=operator.add) == list(range(problem.n))
@@ -308,14 +308,14 @@ def test_scores_and_pullback(rows, problem):
     assert_allclose(entries(rows, rows.scores(w)), problem.X @ w, rtol=1e-12, atol=1e-13)
     g, center = vector_of(rows, a), np.array([1.0, -2.0, 0.0, 1e3])
     for found, expected in (
-        (rows.pullback(g), problem.X.T @ a),
-        (rows.pullback(g, center), (problem.X - center).T @ a),
-        (rows.pullback(rows.scores(w)), problem.X.T @ (problem.X @ w)),
+        (rows.rmatvec(g), problem.X.T @ a),
+        (rows.rmatvec(g, center), (problem.X - center).T @ a),
+        (rows.rmatvec(rows.scores(w)), problem.X.T @ (problem.X @ w)),
     ):
         assert isinstance(found, np.ndarray)
         assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
     # The adjoint of each other
-    assert rows.scores(w) @ g == pytest.approx(w @ rows.pullback(g), rel=1e-12)
+    assert rows.scores(w) @ g == pytest.approx(w @ rows.rmatvec(g), rel=1e-12)
 
 
 def test_scores_on_a_grid(rows, problem):
@@ -344,7 +344,7 @@ def some_rounds(rows, problem):
     """Two rounds of parts, dealt out and given, one part of one class only and one empty."""
     dealt = deal_folds(problem.positive, problem.weights > 0, 3, 1)
     given = np.where(problem.positive, np.arange(problem.n) % 2, 2)
-    return [(Round(rows.deal(3, 1), 3, ()), dealt), (Round(rows.label(given), 4, ()), given)]
+    return [(Round(rows.assign_folds(3, 1), 3, ()), dealt), (Round(rows.as_vector(given), 4, ()), given)]
 
 
 def test_moments_of_the_parts_of_several_rounds(rows, problem):
@@ -383,23 +383,23 @@ def test_inner_products_of_the_rows(rows, problem):
 @pytest.mark.parametrize("n_folds", [2, 5])
 def test_rows_are_dealt_out_as_in_memory(rows, problem, n_folds, number):
     usable = problem.weights > 0
-    found = entries(rows, rows.deal(n_folds, number))
+    found = entries(rows, rows.assign_folds(n_folds, number))
     assert set(found) <= set(range(n_folds))
     assert_array_equal(found[usable], deal_folds(problem.positive, usable, n_folds, number)[usable])
 
 
 def test_labels_are_those_of_the_rows(rows, problem):
     parts = problem.rng.integers(0, 5, problem.n)
-    assert_array_equal(entries(rows, rows.label(parts)), parts)
+    assert_array_equal(entries(rows, rows.as_vector(parts)), parts)
 
 
 def fold_models(rows, problem, n_candidates=3):
     """Two rounds of folds and a split of which some rows are used twice or not at all, with models made up."""
     rng = np.random.default_rng(1)
     splits = tuple(Split((k,), tuple(j for j in range(3) if j != k)) for k in range(3))
-    rounds = [Round(rows.deal(3, number), 3, splits) for number in range(2)]
+    rounds = [Round(rows.assign_folds(3, number), 3, splits) for number in range(2)]
     parts = rng.integers(0, 4, problem.n)
-    rounds.append(Round(rows.label(parts), 4, (Split((0, 3), (1, 3)),)))
+    rounds.append(Round(rows.as_vector(parts), 4, (Split((0, 3), (1, 3)),)))
     models = []
     for round in rounds:
         W = rng.integers(-4, 5, (len(round.splits), n_candidates, D)) / 4  # sums of products are exact: ties are ties
@@ -447,7 +447,7 @@ def test_held_out_scores_on_a_grid(rows, problem, known):
 
 def test_rows_that_were_never_held_out_lie_nowhere(rows, problem):
     parts = np.arange(problem.n) % 3
-    models = [FoldModels(Round(rows.label(parts), 3, (Split((0,), (1, 2)),)), np.ones((1, 1, D)), np.zeros((1, 1)))]
+    models = [FoldModels(Round(rows.as_vector(parts), 3, (Split((0,), (1, 2)),)), np.ones((1, 1, D)), np.zeros((1, 1)))]
     tested = problem.take(np.flatnonzero(parts == 0))
     found = rows.held_out(models).histogram(0)
     assert_allclose(found.mass.sum(axis=1), tested.totals())
@@ -462,7 +462,7 @@ def test_a_subset(rows, problem):
     parts = problem.rng.integers(0, 4, problem.n)
     for chosen in ((0,), (1, 3), (0, 1, 2, 3)):
         expected = problem.take(np.flatnonzero(np.isin(parts, chosen)))
-        subset = rows.subset(rows.label(parts), chosen)
+        subset = rows.subset(rows.as_vector(parts), chosen)
         assert_same_rows(subset, expected)
         assert_same_moments(subset.moments(), expected.moments())
         used = expected.weights > 0
@@ -493,7 +493,7 @@ def test_some_of_the_columns(rows, problem):
     assert part.n_features == 2
     w, a = np.array([1.0, -2.0]), problem.rng.standard_normal(problem.n)
     assert_allclose(entries(part, part.scores(w)), problem.X[:, [0, 2]] @ w, atol=1e-13)
-    assert_allclose(part.pullback(vector_of(part, a)), problem.X[:, [0, 2]].T @ a, rtol=1e-11, atol=1e-11)
+    assert_allclose(part.rmatvec(vector_of(part, a)), problem.X[:, [0, 2]].T @ a, rtol=1e-11, atol=1e-11)
     _, mean, scatter = problem.moments()
     assert_allclose(part.moments().mean, mean[:, [0, 2]], atol=1e-12)
     assert_allclose(part.moments().scatter, scatter[:, [0, 2]][:, :, [0, 2]], rtol=1e-11, atol=1e-11)
@@ -519,7 +519,7 @@ def test_a_shifted_column(make, problem):
     rows, g = make(X, *problem.arrays()[1:]), problem.rng.standard_normal(problem.n)
     other, w = rows.shifted(shift), problem.rng.standard_normal(D)
     assert_allclose(entries(other, other.scores(w)), (X - shift) @ w, rtol=1e-12, atol=1e-12)
-    assert_allclose(other.pullback(vector_of(other, g)), (X - shift).T @ g, rtol=1e-12, atol=1e-12)
+    assert_allclose(other.rmatvec(vector_of(other, g)), (X - shift).T @ g, rtol=1e-12, atol=1e-12)
     assert_allclose(other.moments().mean, rows.moments().mean - shift, atol=1e-12)
     assert_allclose(entries(rows, rows.scores(w)), X @ w, rtol=1e-12)  # which are as they were
 

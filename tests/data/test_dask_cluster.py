@@ -108,7 +108,7 @@ def test_workers_exchange_held_out_scores(data, client, monkeypatch):
 def test_rows_stay_where_they_are(data, client):
     """A task knows of the rows what the first pass has found, and how its caller treats floating-point errors."""
     rows = DaskRows(*map(lazy, data))
-    half = rows.subset(rows.deal(2, 1), [0])
+    half = rows.subset(rows.assign_folds(2, 1), [0])
     assert half.n_rows < N  # from here on, it knows the sizes of its partitions
 
     def known(targets):

@@ -40,7 +40,7 @@ def made_up(rows, parts, n_candidates=3):
     """Models of three folds, and of one split whose test set is two of four parts; the last model has no weights."""
     rng, models = np.random.default_rng(1), []
     folds = tuple(Split((k,), tuple(j for j in range(3) if j != k)) for k in range(3))
-    for round in (Round(rows.deal(3, 0), 3, folds), Round(rows.label(parts), 4, (Split((0, 3), (1, 3)),))):
+    for round in (Round(rows.assign_folds(3, 0), 3, folds), Round(rows.as_vector(parts), 4, (Split((0, 3), (1, 3)),))):
         W = rng.integers(-4, 5, (len(round.splits), n_candidates, 4)) / 4  # products are exact: ties are ties
         W[:, -1] = 0
         models.append(FoldModels(round, W, np.zeros(W.shape[:2])))

@@ -118,7 +118,7 @@ def test_a_cross_validation_that_keeps_too_many_models_is_refused_before_it_trai
 
 
 def test_a_blend_and_newtons_method_ask_for_more_than_the_leanest_fit(monkeypatch):
-    monkeypatch.setattr(machine_memory, "SURE", 0)
+    monkeypatch.setattr(machine_memory, "ALWAYS_AVAILABLE", 0)
     X = sparse.random_array((60, 4000), density=0.01, format="csr", rng=np.random.default_rng(0))
     y, advice = np.arange(60) % 2, "give loss= and alpha=, or leave out columns"
     monkeypatch.setattr(machine_memory, "usable_memory", lambda: 8 * 4000 * NEWTON_VECTORS - 1)

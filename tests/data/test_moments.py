@@ -235,7 +235,7 @@ def test_products_with_large_rows_are_shared(monkeypatch, dtype, shape):
     found = []
     for n_threads in (1, 2, 5):
         with threadpool_limits(n_threads, user_api="blas"), threads.one_blas_thread():
-            found.append((rows.scores(w), rows.pullback(g), rows.pullback(g, X.mean(axis=0))))
+            found.append((rows.scores(w), rows.rmatvec(g), rows.rmatvec(g, X.mean(axis=0))))
     for scores, back, centred in found:
         assert_allclose(scores, rows.X @ w, rtol=1e-6, atol=1e-6)
         assert_allclose(back, rows.X.T @ g, rtol=1e-6, atol=1e-6)

@@ -226,7 +226,7 @@ def test_far_from_the_margin_the_squared_hinge_is_the_square():
 def count_products(monkeypatch):
     """Count what is multiplied with X or its transpose."""
     count = []
-    for name in ("scores", "pullback"):
+    for name in ("scores", "rmatvec"):
         verb = getattr(MemoryRows, name)
 
         def counted(self, *arguments, verb=verb):

@@ -397,9 +397,9 @@ def test_a_million_columns_are_never_dense():
     for c in range(2):
         share = np.where(rows.y == c, rows.sample_weight, 0)
         share /= share.sum()
-        means.append(rows.pullback(share))
+        means.append(rows.rmatvec(share))
         score_means.append(share @ scores)
-        Mw += rows.pullback(share * scores) - means[c] * score_means[c]
+        Mw += rows.rmatvec(share * scores) - means[c] * score_means[c]
     delta = means[1] - means[0]
     Mw += delta * (score_means[1] - score_means[0])
     assert np.linalg.norm(Mw - delta) <= 1e-9 * np.linalg.norm(delta)

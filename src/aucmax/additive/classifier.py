@@ -289,7 +289,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
             raise ValueError(f"loss={self.loss!r} cannot be fitted with monotonic_cst: use one of {list(OF_SHAPES)}.")
         return signs
 
-    def _first_question(self) -> dict[str, Any]:
+    def _first_pass_request(self) -> dict[str, Any]:
         return {}  # values that are missing have no statistics
 
     def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:

@@ -120,7 +120,7 @@ def monotone_logistic(rows: Rows, basis: Basis, shape: Shape, alpha: float, tol:
         slopes = rows.map(loss.slopes, scores)
         H = outer.T @ second_moments(rows.reweighted(rows.map(loss.curvatures, scores)).moments()) @ outer
         H[:K, :K] += alpha * S
-        pulled = np.append(scale.T @ rows.pullback(slopes), rows.reduce(total, slopes))
+        pulled = np.append(scale.T @ rows.rmatvec(slopes), rows.reduce(total, slopes))
         gradient = pulled + np.append(alpha * S @ f[:K], 0.0)
         change = grown.minimise(H, H @ f - gradient) - f
         slope, before, length = float(gradient @ change), value(f), 1.0

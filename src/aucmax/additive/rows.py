@@ -29,11 +29,11 @@ def products(codes: np.ndarray, basis: Basis, w: np.ndarray) -> np.ndarray:
     return np.array([gather(codes, np.ascontiguousarray(column)) for column in values.T]).T
 
 
-def pullbacks(codes: np.ndarray, basis: Basis, g: np.ndarray) -> np.ndarray:
+def rmatvecs(codes: np.ndarray, basis: Basis, g: np.ndarray) -> np.ndarray:
     """Return T'D'g for g of shape (n,) or (n, L)."""
     if g.ndim == 1:
-        return basis.pullback(scatter(codes, g, basis.n_cells + 1)[:-1])
-    return np.array([pullbacks(codes, basis, np.ascontiguousarray(column)) for column in g.T]).T
+        return basis.rmatvec(scatter(codes, g, basis.n_cells + 1)[:-1])
+    return np.array([rmatvecs(codes, basis, np.ascontiguousarray(column)) for column in g.T]).T
 
 
 def dense_matrix(codes: np.ndarray, basis: Basis) -> np.ndarray:
@@ -64,7 +64,7 @@ def cell_moments(
         total = float(ours.sum())
         if total > 0:
             mean = scatter(some, ours, K + 1)[:K] / total
-            moments.weight[c], moments.mean[c] = total, basis.pullback(mean)
+            moments.weight[c], moments.mean[c] = total, basis.rmatvec(mean)
             basis.pull_scatter(joint_sums(some, ours, K + 1), total, mean, moments.scatter[c])
     return moments
 
@@ -96,7 +96,7 @@ class CodedOperator:
         return products(self.codes, self.basis, W) - self.center @ W
 
     def __rmatmul__(self, G: np.ndarray) -> np.ndarray:
-        pulled = pullbacks(self.codes, self.basis, G.T).T
+        pulled = rmatvecs(self.codes, self.basis, G.T).T
         return (pulled - np.multiply.outer(G.sum(axis=1), self.center)) / self.scale
 
     def astype(self, dtype: Any) -> CodedOperator:
@@ -164,7 +164,7 @@ class CodedTranspose(NamedTuple):
     matrix: CodedMatrix
 
     def __matmul__(self, g: np.ndarray) -> np.ndarray:
-        return pullbacks(self.matrix.codes, self.matrix.basis, g)
+        return rmatvecs(self.matrix.codes, self.matrix.basis, g)
 
 
 class CodedRows(MemoryRows):
@@ -205,9 +205,9 @@ class CodedRows(MemoryRows):
         codes = self.codes if rows is None else self.codes[rows]
         return products(codes, self.basis, w)
 
-    def pullback(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
+    def rmatvec(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
         """Return the matrix transposed times g, for g of shape (n_rows,) or (n_rows, L); minus a center if given."""
-        out = pullbacks(self.codes, self.basis, g)
+        out = rmatvecs(self.codes, self.basis, g)
         return out if center is None else out - np.multiply.outer(center, g.sum(axis=0))
 
     def score_histogram(self, w: np.ndarray, moments: Any = None) -> Any:

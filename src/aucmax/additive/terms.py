@@ -141,7 +141,7 @@ class Basis:
         parts = np.split(u, self.edges[1:-1])
         return np.concatenate([T @ part for T, part in zip(self.blocks, parts, strict=True)])
 
-    def pullback(self, g: np.ndarray) -> np.ndarray:
+    def rmatvec(self, g: np.ndarray) -> np.ndarray:
         """Return T'g, shape (K,) or (K, L)."""
         parts = np.split(g, self.edges[1:-1])
         return np.concatenate([T.T @ part for T, part in zip(self.blocks, parts, strict=True)])

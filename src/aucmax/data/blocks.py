@@ -167,7 +167,7 @@ class BlockedRows(ABC):
         _ = self.totals  # computed before the pass, so that the targets of its blocks know it
         return self._pass(name, empty, lambda state, block: add(state, block.X, block.targets), merge)
 
-    def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+    def prefetch(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
         """Do nothing: only a file that was not read yet can make use of it."""
         return
 
@@ -225,7 +225,7 @@ class BlockedRows(ABC):
         """Return the vector X @ w."""
         return LazyScores(self, w)
 
-    def pullback(self, g: LazyVector, center: np.ndarray | None = None) -> np.ndarray:
+    def rmatvec(self, g: LazyVector, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g."""
 
         def step(state: State, block: RowBlock) -> None:
@@ -342,15 +342,15 @@ class BlockedRows(ABC):
 
     # Cross-validation
 
-    def deal(self, n_folds: int, number: int) -> LazyVector:
+    def assign_folds(self, n_folds: int, number: int) -> LazyVector:
         """Return the fold of each row in round `number`."""
         _ = self._sizes  # the numbers of the rows of a partition depend on those of the others
         return DealtFolds(self, n_folds, number)
 
-    def label(self, parts: np.ndarray) -> LazyVector:
-        """Return as a vector the part numbers of all rows, which are given in the order of the rows."""
+    def as_vector(self, values: np.ndarray) -> LazyVector:
+        """Return as a vector the values of all rows, given in the order of the rows."""
         _ = self._sizes
-        return LazyVector(self, lambda block: parts[block.numbers])
+        return LazyVector(self, lambda block: values[block.numbers])
 
     def held_out(self, models: Sequence[FoldModels]) -> BlockedHeldOut:
         """Evaluate the models of each split on its test set."""

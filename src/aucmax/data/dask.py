@@ -27,7 +27,7 @@ from .row_block import RareRows, RowBlock, Sizes, rows_before
 from .validation import DASK_NOT_SUPPORTED
 
 GRAPH_LIMIT = "distributed.admin.large-graph-warning-threshold"
-WORTH_A_WORD = 100  # what is gathered in this process is announced if it takes a larger share of the memory
+WARN_FRACTION = 100  # what is gathered in this process is announced if it takes a larger share of the memory
 
 
 class DaskRows(BlockedRows):
@@ -173,7 +173,7 @@ class DaskRows(BlockedRows):
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
         """Raise a ValueError if something would take more than half of the memory; warn once if it takes much."""
         super().check_memory(what, n_bytes, advice)
-        if n_bytes > self.memory / WORTH_A_WORD and not self._warned:
+        if n_bytes > self.memory / WARN_FRACTION and not self._warned:
             self._warned = True
             warnings.warn(
                 f"{what} gathers their scores in this process in every pass, about {n_bytes / 1e6:,.0f} MB: to avoid "

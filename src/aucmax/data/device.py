@@ -203,11 +203,11 @@ class DeviceRows(MatrixRows, DeviceSpace):
         products = [block @ w for _, block in self._blocks(numbers)]
         return products[0] if len(products) == 1 else self.xp.concat(products)
 
-    def pullback(self, g: DeviceVector, center: np.ndarray | None = None) -> np.ndarray:
+    def rmatvec(self, g: DeviceVector, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g, for g of shape (n_rows,) or (n_rows, L)."""
         many = center is not None and g.array.ndim > 1
         if not many and (last := self._linear) is not None:
-            total = to_numpy(last.matrix.T @ self._beside(self._before_product(last).pullback(g)))
+            total = to_numpy(last.matrix.T @ self._beside(self._before_product(last).rmatvec(g)))
         elif self.is_sparse and not self.changes and not many:
             total = to_numpy(self.X.T @ g.array)
         else:
@@ -327,7 +327,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
 
     # Cross-validation
 
-    def deal(self, n_folds: int, number: int) -> DeviceVector:
+    def assign_folds(self, n_folds: int, number: int) -> DeviceVector:
         """Return the fold of each row in round `number`."""
         positive, usable = self.positive, self.targets.usable
         folds: Any = None
@@ -341,9 +341,9 @@ class DeviceRows(MatrixRows, DeviceSpace):
             folds = self.xp.where(members, mine, self.xp.zeros_like(mine) if folds is None else folds)
         return DeviceVector(folds)
 
-    def label(self, parts: np.ndarray) -> DeviceVector:
-        """Return part numbers as a vector."""
-        return DeviceVector(self._beside(parts))
+    def as_vector(self, values: np.ndarray) -> DeviceVector:
+        """Return the values of all rows as a vector."""
+        return DeviceVector(self._beside(values))
 
     def held_out(self, models: Sequence[FoldModels]) -> DeviceHeldOut:
         """Evaluate the models of each split on its test set."""

@@ -1,8 +1,8 @@
 """Rows in a file that need not fit into memory.
 
 The first pass determines the classes and the number of rows and columns. It also computes what will be asked first
-(`expect`), and keeps the rows of the rarer class as long as they take little memory. Every later method of the protocol
-takes one pass or more. Memory holds a block and the result, whatever the number of rows.
+(`prefetch`), and keeps the rows of the rarer class as long as they take little memory. Every later method of the
+protocol takes one pass or more. Memory holds a block and the result, whatever the number of rows.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class FileRows(BlockedRows):
         if self.passes.checkpoint is not None:
             self.passes.checkpoint.remove()
 
-    def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+    def prefetch(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
         """Tell what is fitted, and what will be asked first; the first pass answers it."""
         self.passes.command |= fit
         self._expected = Expected(n_folds, columns)

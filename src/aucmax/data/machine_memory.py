@@ -10,7 +10,7 @@ from contextlib import suppress
 # are too many to be rotated, 97 to 104.
 LEAST_VECTORS, NEWTON_VECTORS, BLEND_VECTORS = 16, 20, 80
 UNKNOWN = 8 << 30  # bytes, where the system does not tell
-SURE = 16 << 20  # bytes that every process has which could import NumPy
+ALWAYS_AVAILABLE = 16 << 20  # bytes that every process has which could import NumPy
 CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -59,7 +59,9 @@ def check_columns(
         What holds them, and what to do about it.
     """
     needed = 8 * n_vectors * n_features
-    if needed > SURE and needed > (usable := usable_memory()):  # asking the system takes longer than a small fit
+    if needed > ALWAYS_AVAILABLE and needed > (
+        usable := usable_memory()
+    ):  # asking the system takes longer than a small fit
         raise MemoryError(
             f"{what} {n_features:,} columns takes {needed / 1e9:,.1f} GB or more, but this process may use "
             f"{usable / 1e9:,.1f} GB: {advice}."

@@ -13,7 +13,7 @@ from sklearn.utils import assert_all_finite
 
 from .block_moments import BLOCK, class_columns, shift_full_columns, subtract
 from .folds import SAMPLE, deal_folds, in_parts, preimages
-from .machine_memory import SURE, usable_memory
+from .machine_memory import ALWAYS_AVAILABLE, usable_memory
 from .moments import DENSE_FROM, ClassMoments, check_no_overflow, grouped_moments, warn_of_underflow
 from .protocol import FoldModels, PairSums, Round, Targets
 from .ranking import areas
@@ -64,7 +64,7 @@ class MemorySpace:
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
         """Raise a MemoryError if something would take more memory than this process may use."""
-        if n_bytes > SURE and n_bytes > (usable := usable_memory()):
+        if n_bytes > ALWAYS_AVAILABLE and n_bytes > (usable := usable_memory()):
             raise MemoryError(
                 f"{what} takes {n_bytes / 1e9:,.1f} GB, but this process may use {usable / 1e9:,.1f} GB: {advice}."
             )
@@ -128,7 +128,7 @@ class MatrixRows:
         """Whether there are groups."""
         return self.groups is not None
 
-    def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+    def prefetch(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
         """Do nothing: no answer takes a reading here."""
 
 
@@ -181,7 +181,7 @@ class MemoryRows(MatrixRows, MemorySpace):
         """Return X @ w, or X[rows] @ w, for w of shape (n_features,) or (n_features, L), columns contiguous."""
         return scores_of(self.X, w, rows)
 
-    def pullback(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
+    def rmatvec(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g, for g of shape (n_rows,) or (n_rows, L).
 
         If g has several columns, X is shifted before the product, which avoids cancellation; the shift is cheap
@@ -283,13 +283,13 @@ class MemoryRows(MatrixRows, MemorySpace):
 
     # Cross-validation
 
-    def deal(self, n_folds: int, number: int) -> np.ndarray:
+    def assign_folds(self, n_folds: int, number: int) -> np.ndarray:
         """Return the fold of each row in round `number`."""
         return deal_folds(self.targets.positive, self.targets.usable, n_folds, number)
 
-    def label(self, parts: np.ndarray) -> np.ndarray:
-        """Return part numbers as a vector."""
-        return parts
+    def as_vector(self, values: np.ndarray) -> np.ndarray:
+        """Return the values of all rows as a vector."""
+        return values
 
     def held_out(self, models: Sequence[FoldModels]) -> MemoryHeldOut:
         """Evaluate the models of each split on its test set."""

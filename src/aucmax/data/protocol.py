@@ -276,7 +276,7 @@ class Rows(ScoreSpace, Protocol):
     @property
     def row_length(self) -> float: ...  # noqa: D102
 
-    def expect(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+    def prefetch(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
         """Announce the fit, and what it will ask first: a file computes that in the pass that determines its shape.
 
         Parameters
@@ -294,7 +294,7 @@ class Rows(ScoreSpace, Protocol):
     def scores(self, w: np.ndarray) -> Vector:
         """Return the vector X @ w."""
 
-    def pullback(self, g: Vector, center: np.ndarray | None = None) -> np.ndarray:
+    def rmatvec(self, g: Vector, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g.
 
         Gradients of pairwise losses sum to 0 up to rounding. Columns far from zero would magnify this rounding error;
@@ -336,11 +336,11 @@ class Rows(ScoreSpace, Protocol):
 
     # Cross-validation
 
-    def deal(self, n_folds: int, number: int) -> Vector:
+    def assign_folds(self, n_folds: int, number: int) -> Vector:
         """Return the fold of each row in round `number`; `folds.deal` describes the method."""
 
-    def label(self, parts: np.ndarray) -> Vector:
-        """Return as a vector the part numbers of all rows, which are given in the order of the rows."""
+    def as_vector(self, values: np.ndarray) -> Vector:
+        """Return as a vector the values of all rows, such as part numbers, given in the order of the rows."""
 
     def held_out(self, models: Sequence[FoldModels]) -> HeldOut:
         """Evaluate the models of each split on its test set."""
@@ -368,7 +368,8 @@ class Rows(ScoreSpace, Protocol):
     def mapped(self, change: Callable[[Any], Any], n_features: int) -> Rows:
         """Return the same rows with other columns, which `change` makes of the matrix of a block.
 
-        It returns an array, or an object that :func:`numpy.asarray` makes one of.
+        It returns an array, or an object with products, with rows by number, and of which :func:`numpy.asarray` makes
+        an array; `gather` then passes this object on.
         """
 
     # The stochastic algorithms

@@ -47,8 +47,8 @@ class Rotation(NamedTuple):
 
     def weights(self, U: np.ndarray) -> np.ndarray:
         """Return the weights of X for weights of the coordinates, shape (rank,) or (n, rank)."""
-        combination = self.source.label(np.ascontiguousarray((U @ self.to_rows.T).T))
-        return self.source.pullback(combination, self.center).T / self.scale / self.scale
+        combination = self.source.as_vector(np.ascontiguousarray((U @ self.to_rows.T).T))
+        return self.source.rmatvec(combination, self.center).T / self.scale / self.scale
 
 
 def rotate(rows: Rows, scale: np.ndarray, center: np.ndarray) -> Rotation:

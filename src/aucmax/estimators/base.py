@@ -142,7 +142,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             The fitted classifier.
         """
         parameters = {name: repr(value) for name, value in self.get_params().items()}
-        rows.expect({"the estimator": type(self).__name__, **parameters}, **self._first_question())
+        rows.prefetch({"the estimator": type(self).__name__, **parameters}, **self._first_pass_request())
         self._fit_rows(rows)
         self._describe(rows)
         return self
@@ -154,8 +154,8 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if rows.feature_names is not None:
             self.feature_names_in_ = np.array(rows.feature_names, dtype=object)
 
-    def _first_question(self) -> dict[str, Any]:
-        """Return the arguments of :meth:`aucmax.data.protocol.Rows.expect`: what `_fit_rows` will ask first."""
+    def _first_pass_request(self) -> dict[str, Any]:
+        """Return the arguments of :meth:`aucmax.data.protocol.Rows.prefetch`: what `_fit_rows` will ask first."""
         return {"columns": True}
 
     def _as_rows(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> tuple[Rows, dict[str, Any]]:

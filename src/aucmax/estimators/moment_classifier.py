@@ -51,7 +51,7 @@ class MomentClassifier(LinearAUCClassifier):
         self._fit_rows(rows, **callback_args)
         return self
 
-    def _first_question(self) -> dict[str, Any]:
+    def _first_pass_request(self) -> dict[str, Any]:
         return {"n_folds": 1}
 
     def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:

@@ -156,4 +156,4 @@ class PairwiseObjective:
         """Return F, and a function that returns its gradient."""
         point = self.problem.loss(self.problem.rows, scores)
         value = point.value + self.alpha / 2 * float(v @ v)
-        return value, lambda: self.problem.pullback(point.gradient) + self.alpha * v
+        return value, lambda: self.problem.rmatvec(point.gradient) + self.alpha * v

@@ -45,7 +45,7 @@ FEWEST_OF_A_CLASS = 50  # with fewer, the choice is one by chance
 MAX_ROUNDS = 2
 N_BEST, N_STEPS = 12, 6  # of the greedy search: the best candidates that it chooses from, and its steps
 # Columns as they are count only if they are better than standardised ones by this many standard errors.
-HANDICAP = 1.0
+SCALING_MARGIN = 1.0
 
 
 class Blend(NamedTuple):
@@ -186,7 +186,7 @@ def choose_blend(
     models = [model for family in families for model in family.models.mean(axis=0)]
 
     def histogram() -> ScoreHistogram:
-        found = ScoreHistogram.of(sample, sample.label(tests.by_row(shares @ held, sample.n_rows)))
+        found = ScoreHistogram.of(sample, sample.as_vector(tests.by_row(shares @ held, sample.n_rows)))
         return found if sample is rows else found.with_totals(rows.totals)
 
     sampled = sample.counts.sum() < rows.counts.sum()
@@ -197,9 +197,9 @@ def choose_blend(
 def choose_scaling(squares: Sequence[Family], n_rounds: int, by_default: bool = True) -> bool:
     """Return whether to standardise columns, by the AUC of the square losses.
 
-    Columns are left as they are if the best candidate of these is better by HANDICAP standard errors. With few rows the
-    noise of the choice costs more than the other scaling gains, except where it gains much. A path of columns as they
-    are that still rises at the end of the default grid does not count.
+    Columns are left unscaled if the best candidate of these is better by SCALING_MARGIN standard errors. With few rows
+    the noise of the choice costs more than the other scaling gains, except where it gains much. A path of unscaled
+    columns that still rises at the end of the default grid does not count.
     """
     best: dict[bool, np.ndarray] = {}
     for family in squares:
@@ -213,7 +213,7 @@ def choose_scaling(squares: Sequence[Family], n_rounds: int, by_default: bool = 
         return next(iter(best))
     gains = best[False] - best[True]
     error = gains.std(ddof=1) / np.sqrt(len(gains) / n_rounds) if len(gains) > 1 else np.inf
-    return not gains.mean() > HANDICAP * error
+    return not gains.mean() > SCALING_MARGIN * error
 
 
 def warn_if_rising(families: Sequence[Family], best: Candidate, alphas: np.ndarray | None) -> None:

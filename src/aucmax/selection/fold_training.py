@@ -78,7 +78,7 @@ class FoldTraining:
         V = self.models(V).astype(np.float32)
         return V @ Zt if isinstance(Z, np.ndarray) else np.ascontiguousarray((Z @ V.T).T, dtype=np.float32)
 
-    def pullback(self, G: np.ndarray) -> np.ndarray:
+    def rmatvec(self, G: np.ndarray) -> np.ndarray:
         """Return G @ (Z * ratio) for G of shape (B, n)."""
         Z, Zt = self.rows.single
         G = G.astype(np.float32, copy=False)
@@ -124,7 +124,7 @@ class FoldTraining:
             lower, upper = ((by_split @ side).reshape(-1, 1) for side in sides)
             G = spread * (T - np.where(self.positive, upper, lower))
             G += c * np.where(self.positive, upper - lower, lower - upper)
-            return self.pullback(G) + penalty * V
+            return self.rmatvec(G) + penalty * V
 
         def precondition(R: np.ndarray) -> np.ndarray:
             return self.solve(R, kappa, penalty)
@@ -177,7 +177,7 @@ class FoldTraining:
             lower = losses + penalties / 2 <= values
             length = np.where(lower, 1.0, length / 4)
             best, values = np.where(lower[:, None], trial, best), np.where(lower, losses + penalties / 2, values)
-            gradients = np.column_stack([self.pullback(slopes) + alpha * trial[:, :-1], slopes.sum(axis=1)])
+            gradients = np.column_stack([self.rmatvec(slopes) + alpha * trial[:, :-1], slopes.sum(axis=1)])
             if W.shape[1] <= MAX_EIGEN and number % PATIENCE == 0 and not sparse.issparse(self.rows.Z):
                 inverses = self.inverse_hessians(curvatures, alpha)
             new, decrements = self.direction(curvatures, alpha, gradients, inverses)
@@ -217,7 +217,7 @@ class FoldTraining:
 
         def product(P: np.ndarray) -> np.ndarray:
             G = curvatures * (self.scores(P[:, :-1]) + P[:, -1:].astype(np.float32))
-            return np.column_stack([self.pullback(G) + alpha * P[:, :-1], G.sum(axis=1)])
+            return np.column_stack([self.rmatvec(G) + alpha * P[:, :-1], G.sum(axis=1)])
 
         return conjugate_gradients(product, precondition, gradients.astype(self.precision), FORCING, INNER_STEPS)
 
@@ -242,7 +242,7 @@ class FoldTraining:
             ours, some = [part[active] for part in grids], scores[active]
             gradients = np.empty_like(some)
             values = fill_gradients(some, self.positive, c[active], *ours, gradients)
-            directions = -self.solve(self.pullback(gradients), kappa[active], alpha / self.unit**2)
+            directions = -self.solve(self.rmatvec(gradients), kappa[active], alpha / self.unit**2)
             changes, moved = self.scores(directions).astype(np.float64), lengths[active]
             found = step_all(some, changes, self.positive, c[active], *ours, values, gradients, moved, FIRST_STEP)
             U[active] += moved[:, None] * directions

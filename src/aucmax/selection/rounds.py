@@ -44,7 +44,7 @@ def make_rounds(cv: Any, rows: Rows, max_rounds: int = MAX_ROUNDS) -> list[Round
         n_folds = check_folds(rows.counts.tolist(), int(n_folds))
         splits = tuple(Split((k,), tuple(i for i in range(n_folds) if i != k)) for k in range(n_folds))
         n_rounds = min(max_rounds, count_rounds(int(rows.counts.min()), min(rows.n_rows, rows.n_features)))
-        return [Round(rows.deal(n_folds, number), n_folds, splits) for number in range(n_rounds)]
+        return [Round(rows.assign_folds(n_folds, number), n_folds, splits) for number in range(n_rounds)]
     if isinstance(n_folds, Integral):
         cv = StratifiedGroupKFold(int(n_folds))
     positive = rows.reduce(lambda targets: targets.positive, merge=np.append)
@@ -95,13 +95,13 @@ def make_round(rows: Rows, pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: in
     if len(pairs) == 1:
         train, test = (np.isin(np.arange(n), members) for members in pairs[0])
         parts = np.select([train & test, train, test], [BOTH, TRAIN, TEST], UNUSED).astype(np.int16)
-        return Round(rows.label(parts), 4, (Split((TEST, BOTH), (TRAIN, BOTH)),))
+        return Round(rows.as_vector(parts), 4, (Split((TEST, BOTH), (TRAIN, BOTH)),))
     parts = np.full(n, len(pairs), dtype=np.int16)
     for k, (_, test) in enumerate(pairs):
         parts[test] = k
     others = [tuple(i for i in range(len(pairs) + 1) if i != k) for k in range(len(pairs))]
     splits = tuple(Split((k,), rest) for k, rest in enumerate(others))
-    return Round(rows.label(parts), len(pairs) + 1, splits)
+    return Round(rows.as_vector(parts), len(pairs) + 1, splits)
 
 
 def count_rounds(rarer: int, order: int) -> int:

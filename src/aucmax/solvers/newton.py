@@ -202,9 +202,9 @@ class NewtonProblem:
         """Return the scores of weights of X / scale."""
         return self.rows.scores(v / self.square.scale)
 
-    def pullback(self, g: Vector) -> np.ndarray:
+    def rmatvec(self, g: Vector) -> np.ndarray:
         """Return X'g / scale for a g that sums to 0."""
-        return self.rows.pullback(g, self.square.center - self.square.shift) / self.square.scale
+        return self.rows.rmatvec(g, self.square.center - self.square.shift) / self.square.scale
 
     def under(self, loss: PairwiseLoss, at: Iterate) -> Iterate:
         """Return the iterate with the same weights and another loss."""
@@ -248,7 +248,7 @@ class NewtonProblem:
         """
         precondition, n_steps = None, 0
         for n_newton in range(self.max_iter + 1):
-            slopes = self.pullback(at.point.gradient) if at.slopes is None else at.slopes
+            slopes = self.rmatvec(at.point.gradient) if at.slopes is None else at.slopes
             gradient = slopes + alpha * at.v
             norm = float(np.linalg.norm(gradient))
             if norm <= target or n_newton == self.max_iter:
@@ -315,7 +315,7 @@ class NewtonProblem:
         while n_steps < MAX_CG:
             n_steps += 1
             p_scores = self.scores(p)
-            q = self.pullback(point.hessian_product(p_scores)) + alpha * p
+            q = self.rmatvec(point.hessian_product(p_scores)) + alpha * p
             curvature = float(p @ q)
             if not curvature > 0:
                 return (p, p_scores, n_steps) if scores is None else (d, scores, n_steps)
@@ -349,7 +349,7 @@ class NewtonProblem:
             here, slopes = np.inf, None
             if np.isfinite(change):
                 # If a product with X reads a file, the same pass computes the slopes that the next step needs.
-                slopes = None if self.rows.in_memory else self.pullback(point.gradient)
+                slopes = None if self.rows.in_memory else self.rmatvec(point.gradient)
                 along = point.gradient @ its_scores if slopes is None else slopes @ direction
                 here = float(along + alpha * (v @ direction))
             lower = change <= SUFFICIENT * step * slope
@@ -457,7 +457,7 @@ class HingeProblem(NewtonProblem):
     def lower_bound(self, at: Iterate, alpha: float) -> float:
         """Return the lower bound from the slopes at an iterate, times the factor in [0, 1] that maximises it."""
         mean = float(self.rows.reduce(lambda targets, g: namespace(g).sum(g[~targets.positive]), at.point.gradient))
-        G = self.pullback(at.point.gradient)
+        G = self.rmatvec(at.point.gradient)
         square = float(G @ G) / alpha
         factor = min(mean / square, 1.0) if square > 0 else 1.0
         return factor * mean - factor**2 * square / 2

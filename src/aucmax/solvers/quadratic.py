@@ -92,7 +92,7 @@ class RowQuadratic:
     def matvec(self, v: np.ndarray) -> np.ndarray:
         """Return M @ v."""
         g = square_curvature(self.rows, self.rows.scores(v / self.scale), self.shares)
-        return self.rows.pullback(g, self.center) / self.scale
+        return self.rows.rmatvec(g, self.center) / self.scale
 
     def product(self, columns: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return M[:, columns] @ v."""

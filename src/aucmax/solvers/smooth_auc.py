@@ -63,7 +63,7 @@ class SmoothAUCProblem(NewtonProblem):
         value, length = loss.value(self.rows, scores), None
         for _ in range(N_STEPS):
             gradient = loss.gradient(self.rows, scores)
-            direction = -metric(self.pullback(gradient))
+            direction = -metric(self.rmatvec(gradient))
             change = self.scores(direction)
             shift = self.rows.reduce(ScoreMoments.of, change, merge=ScoreMoments.merge)
             middle = float(shift.mean.mean())

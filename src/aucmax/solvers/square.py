@@ -342,7 +342,7 @@ def dual_path(rows: Rows, alphas: np.ndarray, scale: np.ndarray, center: np.ndar
     B = (_shifted_inverse(values, alphas) * U[-1] @ U.T).T
     pulled = root * B[:-1]
     pulled = pulled - averages @ (classes.T @ pulled) + signs[:, None] * B[-1]  # J'B
-    return (rows.pullback(rows.label(pulled), center) / scale[:, None]).T
+    return (rows.rmatvec(rows.as_vector(pulled), center) / scale[:, None]).T
 
 
 def eigh(M: np.ndarray, beside: Any = None) -> tuple[np.ndarray, np.ndarray]:

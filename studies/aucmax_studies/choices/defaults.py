@@ -39,7 +39,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[tuple[Any, str, Any]]]] = {
     "squared and pooled only": ({}, [(candidates, "POOL", ("squared", "pooled"))]),
     "standardised columns only": ({"standardize": True}, []),
     "columns as they are only": ({"standardize": False}, []),
-    "columns as they are without a handicap": ({}, [(blend, "HANDICAP", 0.0)]),
+    "columns as they are without a handicap": ({}, [(blend, "SCALING_MARGIN", 0.0)]),
     "two alphas per decade": (
         {},
         [(candidates, "SQUARE_POWERS", HALF_STEPS), (candidates, "LOGISTIC_POWERS", HALF_STEPS[2:-2])],

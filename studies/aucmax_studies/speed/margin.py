@@ -36,7 +36,7 @@ PRODUCTS = 40
 def counted_products() -> Iterator[list[str]]:
     """Record the products with the rows that are made inside the context."""
     calls: list[str] = []
-    verbs = {name: getattr(MemoryRows, name) for name in ("scores", "pullback")}
+    verbs = {name: getattr(MemoryRows, name) for name in ("scores", "rmatvec")}
 
     def counting(name: str):
         def counted(self: MemoryRows, *arguments: np.ndarray) -> np.ndarray:

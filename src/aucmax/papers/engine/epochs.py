@@ -9,7 +9,7 @@ An algorithm is a subclass that gives three things:
 `drawn` is what the pass visits: an order of the rows, unless the algorithm has a `_draw` of its own. All random numbers
 of a pass are drawn there.
 
-`fit` is a straight line: the entrance makes `MemoryRows`, `_fit_rows` hands them to `EpochLoop`, and the door
+`fit` is a straight line: the entrance makes `MemoryRows`, `_fit_rows` hands them to `EpochLoop`, and the rows
 (`rows.iterate`) calls the loop once for each block of rows and asks it after each pass whether to go on. Rows in memory
 are one block, so a file differs in nothing but the number of blocks.
 
@@ -162,8 +162,8 @@ class EpochLoop:
         The class means of the columns.
     context : callback context
         That of the fit.
-    told : dict
-        The `X` and `y` that callbacks are told.
+    callback_args : dict
+        The `X` and `y` of `fit`, for callbacks.
 
     Attributes
     ----------
@@ -180,10 +180,10 @@ class EpochLoop:
         scaling: Scaling,
         means: np.ndarray,
         context: Any,
-        told: dict[str, Any],
+        callback_args: dict[str, Any],
     ) -> None:
         self.clf, self.rows, self.scaling, self.means = clf, rows, scaling, means
-        self.context, self.told = context, told
+        self.context, self.callback_args = context, callback_args
         self.sample: Any = None
         self.task: Any = None
         self.stopped = False
@@ -197,7 +197,7 @@ class EpochLoop:
         """Tell callbacks of a new pass, at its first block."""
         if self.task is None:
             self.task = self.context.subcontext(task_name="epoch")
-            self.task.call_on_fit_task_begin(estimator=self.clf, **self.told)
+            self.task.call_on_fit_task_begin(estimator=self.clf, **self.callback_args)
 
     def step(self, progress: dict[str, Any], sample: Any) -> None:
         """Pass over one block."""
@@ -216,7 +216,7 @@ class EpochLoop:
         progress["weights"] = w
         progress["measures"].append(clf._measure(state, self.sample, before, w))
         self.stopped = self.task.call_on_fit_task_end(
-            estimator=clf, **self.told, reconstruction_attributes=functools.partial(self.attributes, w)
+            estimator=clf, **self.callback_args, reconstruction_attributes=functools.partial(self.attributes, w)
         )
         self.task = None
         return not (self.stopped or self.has_converged(progress)) and len(progress["measures"]) < clf.max_iter
@@ -383,8 +383,8 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
     def _is_resumed(self) -> bool:
         return self.warm_start and hasattr(self, "state_")
 
-    def _fit_rows(self, rows: Rows, **told: Any) -> None:
-        """Fit rows of both classes; callbacks are told the `X` and `y` that `fit` was given."""
+    def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
+        """Fit rows of both classes; `callback_args` are the `X` and `y` of `fit`, for callbacks."""
         self._check_rows(rows)
         self._check_total_weight(rows)
         self._check_parameters(int(rows.counts.sum()), rows.n_features)
@@ -397,8 +397,8 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
             stream = Stream.begin(scaling, check_random_state(self.random_state))
             self.n_iter_, self.convergence_ = 0, np.empty(0)
         context = self._init_callback_context(max_subtasks=self.max_iter)
-        context.call_on_fit_task_begin(estimator=self, **told)
-        loop = EpochLoop(self, rows, stream.scaling, means, context, told)
+        context.call_on_fit_task_begin(estimator=self, **callback_args)
+        loop = EpochLoop(self, rows, stream.scaling, means, context, callback_args)
         progress = {
             "state": state,
             "rng": stream.rng,
@@ -416,7 +416,7 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         self._set_fitted(fitted_attributes(coef, calibrate(lambda: history.histogram(rows, scores))))
         self.state_ = progress["state"]
         self._stream = stream._replace(rng=progress["rng"], carry=progress["carry"]).watch(history)
-        context.call_on_fit_task_end(estimator=self, **told, reconstruction_attributes={})
+        context.call_on_fit_task_end(estimator=self, **callback_args, reconstruction_attributes={})
 
     def _first_state(self, rows: Rows) -> Any:
         """Return the state that the passes start from."""

@@ -1,4 +1,4 @@
-"""The door to the data: every batch estimator fits rows that it knows by the protocol alone.
+"""The row interface: every batch estimator fits rows that it knows by the protocol alone.
 
 The rows are in a shuffled list of small chunks (`odd_rows`). Weights, intercept and calibration are those of the same
 rows in memory.
@@ -14,7 +14,17 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from aucmax import BAM, SVMOR, AUCClassifier, GaussianAUC, GaussianError, PairwiseDescent, SVMPerf
+from aucmax import (
+    BAM,
+    SVMOR,
+    AdditiveAUCClassifier,
+    AUCClassifier,
+    GaussianAUC,
+    GaussianError,
+    KMeansNystroem,
+    PairwiseDescent,
+    SVMPerf,
+)
 from aucmax.losses import FITTED
 from aucmax.selection import cross_validation, rounds
 from aucmax.solvers import newton, square
@@ -183,7 +193,23 @@ def test_the_dual_solver(loss, data):
     assert_chooses_alike(found, expected)
 
 
-# Who reaches around the door is found out.
+def test_an_additive_model(data):
+    X, y, *_ = data
+    expected = AdditiveAUCClassifier("squared", alpha=0.1).fit(X, y)
+    found = AdditiveAUCClassifier("squared", alpha=0.1).fit_rows(OddRows.of(X, y))
+    assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
+    assert_allclose(found.mass_, expected.mass_)
+
+
+def test_kernel_features(data):
+    X, y, *_ = data
+    kernel = KMeansNystroem(5, random_state=0).fit(X)
+    expected = AUCClassifier("squared").fit_rows(kernel.rows(X, y))
+    found = AUCClassifier("squared").fit_rows(kernel.rows(OddRows.of(X, y)))
+    assert_allclose(found.coef_, expected.coef_, rtol=1e-7)
+
+
+# Code that reads more than the protocol has fails.
 
 
 def test_a_solver_that_touches_the_matrix_fails(monkeypatch, data):
