@@ -34,7 +34,7 @@ test-lowest: .venv-lowest/.installed ## the tests with the lowest versions that 
 # checks of one estimator of each kind, model files, frames of pandas, polars and Arrow, figures, the command line, Dask,
 # arrays of the array API standard, and the ONNX export. It takes three minutes of one core.
 RELEASES := tests/estimators tests/models/test_model_file.py tests/tables tests/report tests/cli/test_json.py \
-	tests/data/test_dask.py tests/test_device.py tests/test_metrics.py tests/models/test_onnx_export.py tests/test_packaging.py \
+	tests/rows/dask/test_dask.py tests/rows/device/test_device.py tests/test_metrics.py tests/models/test_onnx_export.py tests/test_packaging.py \
 	-k "not test_estimator_check or GaussianAUC or SOLAM or KMeansNystroem or TableEncoder"
 
 test-like-windows: $(VENV)/.installed ## the tests without what only POSIX has, in a locale of ASCII alone

@@ -15,7 +15,7 @@ def what_is_expected(check):
     """Return the context of a check: those of arrays on a device find that fitted attributes are NumPy arrays.
 
     That is a decision: an estimator that was fitted on a device can be used and saved anywhere. The rest of what they
-    ask for is checked by tests/test_device.
+    ask for is checked by tests/rows/device/test_device.
     """
     if MIXES_CLASSES_UP and "check_sample_weight_equivalence" in getattr(check, "func", check).__name__:
         pytest.skip("scikit-learn before 1.7 fits other labels in this check")

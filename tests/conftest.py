@@ -23,7 +23,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # has cached, so the cache is keyed by both.
 _folder = Path(__file__).parents[1] / "src" / "aucmax"
 _names = (
-    "jit.py",
+    "_compat.py",
     *(f"papers/engine/{name}.py" for name in ("row_access", "averages", "proximal", "buffers")),
 )
 _shared = b"".join((_folder / name).read_bytes() for name in _names)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from aucmax.data.memory import MemoryRows
+from aucmax.rows.memory import MemoryRows
 
 CLASSES = np.array([0, 1])
 

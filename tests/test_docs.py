@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import aucmax
+from aucmax._base import LinearAUCClassifier
 from aucmax._docs import inherit_entries
-from aucmax.estimators.base import LinearAUCClassifier
 
 CLASSES = [getattr(aucmax, name) for name in aucmax.__all__]
 CLASSIFIERS = [each for each in CLASSES if isinstance(each, type) and issubclass(each, LinearAUCClassifier)]

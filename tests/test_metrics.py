@@ -11,7 +11,6 @@ from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, jaccard_score, roc_auc_score
 
-from aucmax.data import ranking
 from aucmax.metrics import (
     AUCComparison,
     AUCInterval,
@@ -21,6 +20,7 @@ from aucmax.metrics import (
     support_f1,
     support_jaccard,
 )
+from aucmax.rows.summaries import ranking
 
 # Values of COMPILED_FROM that send every input to the compiled loop, or none.
 both_branches = pytest.mark.parametrize("branch", [0, sys.maxsize], ids=["compiled", "searched"])

@@ -12,8 +12,8 @@ import pytest
 import threadpoolctl
 
 import aucmax
-from aucmax import jit
-from aucmax.data.threads import map_spans, map_threads, one_blas_thread
+from aucmax import _compat as jit
+from aucmax.rows.machine import map_spans, map_threads, one_blas_thread
 
 FITS = """
 import sys

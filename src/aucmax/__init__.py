@@ -57,10 +57,10 @@ _SUBMODULES = (
 __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
+    from ._compat import ProgressBar as ProgressBar
     from .additive.classifier import AdditiveAUCClassifier as AdditiveAUCClassifier
     from .additive.scorecard import Scorecard as Scorecard
     from .classifier import AUCClassifier as AUCClassifier
-    from .data.moments import ClassMoments as ClassMoments
     from .files.open_rows import open_rows as open_rows
     from .losses.evaluation import pairwise_loss as pairwise_loss
     from .metrics import AUCComparison as AUCComparison
@@ -81,10 +81,10 @@ if TYPE_CHECKING:
     from .report.displays.roc import ROCDisplay as ROCDisplay
     from .report.displays.scores import ScoresDisplay as ScoresDisplay
     from .report.displays.weights import WeightsDisplay as WeightsDisplay
-    from .selection.cross_validation import PathCV as PathCV
-    from .selection.cross_validation import cross_validate_path as cross_validate_path
-    from .sklearn_releases import ProgressBar as ProgressBar
-    from .table_encoder import TableEncoder as TableEncoder
+    from .rows.summaries.moments import ClassMoments as ClassMoments
+    from .search.cross_validation import PathCV as PathCV
+    from .search.cross_validation import cross_validate_path as cross_validate_path
+    from .tables.encoder import TableEncoder as TableEncoder
 
 
 def __getattr__(name: str) -> Any:

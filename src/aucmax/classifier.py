@@ -7,21 +7,25 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from .data.moments import ClassMoments
-from .data.protocol import Rows
-from .data.scores import ScoreMoments
-from .estimators.base import all_or_nothing
-from .estimators.moment_classifier import MomentClassifier
+from ._base import MomentClassifier, all_or_nothing
+from ._compat import Interval, StrOptions, _fit_context
 from .losses import FITTED
-from .selection.blend import choose_blend
-from .selection.calibration import calibrate, calibrate_gaussian
-from .selection.cross_validation import PENALTIES, check_alphas, check_loss, check_n_nonzero, cross_validate
-from .selection.from_moments import choose_from_moments
-from .selection.members import solve_members
+from .rows.protocol import Rows
+from .rows.summaries.moments import ClassMoments
+from .rows.summaries.scores import ScoreMoments
+from .search.blend import choose_blend
+from .search.calibration import calibrate, calibrate_gaussian
+from .search.cross_validation import (
+    PENALTIES,
+    check_alphas,
+    check_loss,
+    check_n_nonzero,
+    choose_from_moments,
+    cross_validate,
+)
+from .search.members import solve_members
 from .solvers.candidate import Candidate
 from .solvers.problem import SQUARES, Objective, Problem
 from .solvers.square import SOLVERS, MomentProblem

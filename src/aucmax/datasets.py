@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import ortho_group
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from .data.moments import ClassMoments
+from ._compat import Interval, StrOptions, validate_params
+from .rows.summaries.moments import ClassMoments
 
 
 class GaussianSet(NamedTuple):

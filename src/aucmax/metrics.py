@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from .data.arrays import to_host
-from .data.delong import estimate_aucs
-from .data.dispatch import remote_scores, require_memory
-from .data.memory import MemorySpace
-from .data.protocol import Targets
-from .data.ranking import areas
-from .data.validation import check_class_weights, check_weights, find_classes
+from .rows.arrays import to_host
+from .rows.dispatch import remote_scores, require_memory
+from .rows.memory import MemorySpace
+from .rows.protocol import Targets
+from .rows.summaries.delong import estimate_aucs
+from .rows.summaries.ranking import areas
+from .rows.validate import check_class_weights, check_weights, find_classes
 
 
 class AUCInterval(NamedTuple):
@@ -368,7 +368,7 @@ def _normal_quantile(confidence_level: float) -> float:
 
 
 def _delong(y: Any, sample_weight: Any, **scores: Any) -> tuple[list[float], float]:
-    """Return the AUCs, and DeLong's standard error of the AUC or of the difference of two (`data/delong.py`)."""
+    """Return the AUCs, and DeLong's standard error of the AUC or of the difference of two."""
     space: Any = remote_scores(y, sample_weight, **scores)
     lazy = hasattr(space, "estimate")
     if space is None:

@@ -6,7 +6,7 @@ import sklearn
 from numpy.testing import assert_allclose
 
 from aucmax import KMeansNystroem
-from aucmax.data.arrays import to_numpy
+from aucmax.rows.arrays import to_numpy
 from aucmax_studies.gpu import kernel as gpu_kernel
 from aucmax_studies.gpu import measure as gpu
 

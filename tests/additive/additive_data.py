@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from aucmax.additive.bins import find_columns
-from aucmax.additive.coded_blocks import code_rows, summarise_values
+from aucmax.additive.bins import add_values, find_columns, finish_counts, no_values
 from aucmax.additive.design import make_design
-from aucmax.additive.value_counts import add_values, finish_counts, no_values
-from aucmax.data.memory import MemoryRows
+from aucmax.additive.rows import code_rows, summarise_values
+from aucmax.rows.memory import MemoryRows
 
 
 def mixed_rows(n=400, seed=0):

@@ -8,11 +8,11 @@ from additive_data import CATEGORICAL, mixed_rows
 from numpy.testing import assert_allclose
 
 from aucmax import AdditiveAUCClassifier, TableEncoder, open_rows
-from aucmax.additive import value_counts
-from aucmax.additive.coded_blocks import cell_mass, code_rows
-from aucmax.data.blocks import SlicedRows
-from aucmax.data.memory import MemoryRows
-from aucmax.data.protocol import Round, Split
+from aucmax.additive import bins as value_counts
+from aucmax.additive.rows import cell_mass, code_rows
+from aucmax.rows.blocks.rows import SlicedRows
+from aucmax.rows.memory import MemoryRows
+from aucmax.rows.protocol import Round, Split
 
 pandas = pytest.importorskip("pandas")
 X, Y = mixed_rows(300, seed=3)

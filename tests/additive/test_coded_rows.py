@@ -7,11 +7,11 @@ from numpy.testing import assert_allclose
 
 from aucmax import AUCClassifier
 from aucmax.additive import kernels
-from aucmax.additive.coded_blocks import cell_mass
-from aucmax.additive.rows import CodedRows
-from aucmax.data.memory import MemoryRows
-from aucmax.data.protocol import Round, Split
-from aucmax.selection import candidates, fold_training
+from aucmax.additive.rows import CodedRows, cell_mass
+from aucmax.rows.memory import MemoryRows
+from aucmax.rows.protocol import Round, Split
+from aucmax.search import candidates
+from aucmax.search import training as fold_training
 
 X, Y = mixed_rows(200)
 

@@ -13,8 +13,7 @@ from aucmax.additive import evidence
 from aucmax.additive.bins import find_columns
 from aucmax.additive.design import encode
 from aucmax.additive.evidence import find_strengths
-from aucmax.additive.purify import centring, standard_errors
-from aucmax.additive.terms import cell_codes, edges_of, penalty, single_term
+from aucmax.additive.terms import cell_codes, centring, edges_of, penalty, single_term, standard_errors
 
 X, Y = mixed_rows(300)
 COLUMNS = find_columns([count_values(x, np.ones(len(x))) for x in X.T], CATEGORICAL, 8, 1000)

@@ -6,7 +6,7 @@ from additive_data import CATEGORICAL, mixed_rows
 
 from aucmax import AdditiveAUCClassifier, AUCClassifier
 from aucmax.additive.optimism import find_optimism
-from aucmax.data.memory import MemoryRows
+from aucmax.rows.memory import MemoryRows
 
 FAST = {"max_bins": 32, "categorical_features": [2]}
 

@@ -30,10 +30,10 @@ from aucmax.cli.commands.compare import split_names
 from aucmax.cli.console import format_bytes
 from aucmax.cli.display import HELD_OUT, TEXTS, describe_fitted
 from aucmax.cli.fit import fit_arguments
-from aucmax.data.file import FileRows
 from aucmax.files import Block, open_source
 from aucmax.models.model_file import read_model
 from aucmax.report.displays.path import chosen_index
+from aucmax.rows.file import FileRows
 
 X, Y = load_breast_cancer(return_X_y=True)
 TRAIN, TEST = slice(0, 400), slice(400, None)

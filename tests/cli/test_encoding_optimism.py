@@ -7,7 +7,7 @@ from aucmax import AdditiveAUCClassifier, AUCClassifier
 from aucmax.cli.fit import fit_in_memory
 from aucmax.cli.table_model import split_model
 from aucmax.files import open_source
-from aucmax.selection.optimism import subtract_optimism
+from aucmax.search.optimism import subtract_optimism
 
 MODELS = {
     "linear": (lambda source: AUCClassifier("squared"), "features"),

@@ -14,10 +14,10 @@ from problems import noisy_line
 from sklearn.datasets import dump_svmlight_file
 
 from aucmax import AUCClassifier, open_rows
-from aucmax.data.dask_files import DaskFiles
 from aucmax.files import open_source
 from aucmax.metrics import roc_auc
 from aucmax.models.model_file import read_model
+from aucmax.rows.dask.files import DaskFiles
 
 WRITERS = {
     "csv": lambda path, X, y: np.savetxt(

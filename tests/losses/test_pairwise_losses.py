@@ -8,13 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from odd_rows import ChunkSpace
 from scipy.special import expit
 
-from aucmax.data.memory import MemorySpace
-from aucmax.data.protocol import Targets
 from aucmax.losses import LOSSES, find_loss
 from aucmax.losses import chebyshev_sums as boxes
 from aucmax.losses.evaluation import pairwise_loss
 from aucmax.losses.hinges import Knots, SmoothHinge, SquaredHinge, sort_by_cells
 from aucmax.losses.pairwise import Sigmoid
+from aucmax.rows.memory import MemorySpace
+from aucmax.rows.protocol import Targets
 
 # l, l' and l'' of the margin t.
 BY_HAND = {

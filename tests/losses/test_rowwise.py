@@ -8,10 +8,10 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from aucmax import AUCClassifier, GaussianAUC, GaussianError, pairwise_loss, roc_auc
-from aucmax.data.memory import MemoryRows, MemorySpace
-from aucmax.data.protocol import Targets
-from aucmax.data.scores import ScoreMoments
 from aucmax.losses.smooth_auc import SLOPE, SmoothAUC, UnitScores
+from aucmax.rows.memory import MemoryRows, MemorySpace
+from aucmax.rows.protocol import Targets
+from aucmax.rows.summaries.scores import ScoreMoments
 from aucmax.solvers.problem import Objective
 
 

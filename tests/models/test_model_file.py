@@ -39,9 +39,9 @@ from aucmax.models.model_file import (
     NO_DIGEST,
     read_model,
     read_values,
+    tensor_bytes,
     write_values,
 )
-from aucmax.models.tensor_file import tensor_bytes
 from aucmax.papers.engine.epochs import Scaling, Stream
 
 
@@ -503,7 +503,7 @@ def test_a_file_is_written_without_copies_of_its_arrays(tmp_path):
     code = f"""
 import resource
 import numpy as np
-from aucmax.data.machine_memory import address_space
+from aucmax.rows.machine import address_space
 from aucmax.models.model_file import write_values
 write_values({str(tmp_path / "m")!r}, "checkpoint", {{"mean": np.zeros(1)}})  # imports what it needs
 values = {{"mean": np.arange(1e7), "transposed": np.arange(1e7).reshape(10, -1).T}}

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from aucmax import HSGHT, SHTAUC, AUCClassifier, StoIHT, roc_auc, support_f1
-from aucmax.data.memory import MemoryRows
 from aucmax.datasets import make_sparse_shift
 from aucmax.papers.engine.row_access import coordinates, weight_vector, zero_weights
 from aucmax.papers.engine.sample import Sample, Scaling
@@ -25,6 +24,7 @@ from aucmax.papers.hard_thresholding import (
     block_gradient,
     mixed_order,
 )
+from aucmax.rows.memory import MemoryRows
 
 ALL = [SHTAUC, StoIHT, HSGHT]
 BLOCKS = [SHTAUC(n_blocks=3), StoIHT(n_blocks=3), HSGHT(batch_size=10)]

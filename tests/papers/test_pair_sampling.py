@@ -8,11 +8,11 @@ from scipy.stats import chisquare
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import ASAM, PSAM
-from aucmax.data.memory import MemoryRows
 from aucmax.papers.engine.averages import AveragedWeights
 from aucmax.papers.engine.row_access import coordinates, view_rows
 from aucmax.papers.engine.sample import Sample, Scaling
 from aucmax.papers.psam import PairSample, PairState, pair_epoch
+from aucmax.rows.memory import MemoryRows
 
 PASSES = np.array([1, 4, 16, 64, 256])
 both = pytest.mark.parametrize("kind", [ASAM, PSAM])

@@ -5,13 +5,13 @@ import pytest
 from scipy import sparse
 
 from aucmax import HSGHT, SHTAUC, SPDAM, AUCClassifier, StoIHT, UniExp, UniLog, UniSqu
-from aucmax.data.memory import MemoryRows
 from aucmax.papers import ALGORITHMS
 from aucmax.papers.engine.epochs import OnlineClassifier, StochasticClassifier
 from aucmax.papers.engine.row_access import coordinates, weight_vector
 from aucmax.papers.engine.sample import Sample, Scaling
 from aucmax.papers.hard_thresholding import block_gradient
 from aucmax.papers.psam import Urn
+from aucmax.rows.memory import MemoryRows
 
 
 def is_kind(name, kind):

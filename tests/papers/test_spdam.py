@@ -8,9 +8,9 @@ from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from aucmax import SPDAM, AUCClassifier, ClassMoments
-from aucmax.data.memory import MemoryRows
 from aucmax.papers.engine.sample import Sample, Scaling
 from aucmax.papers.spdam import CentredRows, Steps, duality_gap
+from aucmax.rows.memory import MemoryRows
 
 
 def make_data(n=150, d=6, share=0.3, seed=0):

@@ -7,10 +7,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from aucmax import AUCClassifier, UniExp, UniLog, UniSqu, roc_auc
-from aucmax.data.memory import MemoryRows
 from aucmax.papers.engine.sample import Sample, Scaling
 from aucmax.papers.registry import univariate
 from aucmax.papers.univariate import LOSSES, Objective, implicit_change, newton
+from aucmax.rows.memory import MemoryRows
 from aucmax.solvers import problem
 from aucmax.solvers.descent import Point
 

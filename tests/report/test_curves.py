@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aucmax import AdditiveAUCClassifier, Scorecard
-from aucmax.additive.importance import auc_lost_without
+from aucmax.additive.curves import auc_lost_without
 from aucmax.report.curves import describe_additive
 from aucmax.report.html import Report, render_page
 

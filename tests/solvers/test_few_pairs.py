@@ -7,8 +7,8 @@ from problems import shifted_class
 from sklearn.exceptions import ConvergenceWarning
 
 from aucmax import roc_auc
-from aucmax.data.memory import MemoryRows
 from aucmax.losses.evaluation import pairwise_loss
+from aucmax.rows.memory import MemoryRows
 from aucmax.solvers import few_pairs
 from aucmax.solvers.few_pairs import FewPairs, Scores, evaluate, find_error, find_few_pairs, find_scores, pull
 from aucmax.solvers.problem import newton_problem

@@ -13,11 +13,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import AUCClassifier, ClassMoments, cross_validate_path, roc_auc
-from aucmax.data.memory import MemoryRows
 from aucmax.losses.evaluation import pairwise_loss
 from aucmax.losses.hinges import SmoothHinge
 from aucmax.losses.pairwise import Sigmoid
-from aucmax.selection import cross_validation as model_selection
+from aucmax.rows.memory import MemoryRows
+from aucmax.search import cross_validation as model_selection
 from aucmax.solvers import newton
 from aucmax.solvers.candidate import Candidate
 from aucmax.solvers.newton import HingeProblem

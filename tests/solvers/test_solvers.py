@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from aucmax import ClassMoments
-from aucmax.data.memory import MemoryRows
+from aucmax.rows.memory import MemoryRows
 from aucmax.solvers.quadratic import RowQuadratic
 from aucmax.solvers.square import (
     MAX_ORDER,

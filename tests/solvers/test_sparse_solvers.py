@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 from threadpoolctl import threadpool_limits
 
-from aucmax.data.memory import MemoryRows
+from aucmax.rows.memory import MemoryRows
 from aucmax.solvers.best_subset import Exchange, Search, SubsetProblem
 from aucmax.solvers.elastic_net import ElasticNetProblem
 from aucmax.solvers.square import MomentProblem, RowProblem

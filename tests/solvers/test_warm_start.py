@@ -6,13 +6,12 @@ from numpy.testing import assert_allclose
 from problems import shifted_class
 from scipy.optimize import minimize
 
-from aucmax.data.memory import MemoryRows
 from aucmax.losses import find_loss
+from aucmax.rows.memory import MemoryRows
 from aucmax.solvers import newton
-from aucmax.solvers.newton import RELATIVE
+from aucmax.solvers.newton import RELATIVE, combine
 from aucmax.solvers.problem import newton_problem
 from aucmax.solvers.square import MomentProblem
-from aucmax.solvers.warm_start import combine
 
 LOSSES = ("squared_hinge", "logistic", "exponential", "sigmoid")
 

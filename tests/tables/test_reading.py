@@ -8,8 +8,8 @@ from scipy import sparse
 
 from aucmax.cli.table_model import UnseenValues
 from aucmax.tables import Overrides, features
+from aucmax.tables.features import FOLDS, PRIOR, deal_folds, rates_of, sum_levels
 from aucmax.tables.reading import make_reading, summarise_table
-from aucmax.tables.target_encoding import FOLDS, PRIOR, deal_folds, rates_of, sum_levels
 
 pa = pytest.importorskip("pyarrow")
 

@@ -10,7 +10,7 @@ matrix D of shape (n, K) that is never made.
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from ..jit import FAST, jit
+from .._compat import FAST, jit
 
 FEW_CELLS = 3  # of a term
 BLOCK = 2048  # rows whose indicators are made at once

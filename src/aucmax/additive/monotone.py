@@ -23,8 +23,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
-from ..data.moments import ClassMoments
-from ..data.protocol import Rows, Targets
+from ..rows.protocol import Rows, Targets
+from ..rows.summaries.moments import ClassMoments
 from .bins import Column
 from .terms import Basis, Term, edges_of
 

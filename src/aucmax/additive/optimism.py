@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from ..data.protocol import InMemoryRows, Round, Split
 from ..metrics import roc_auc
-from ..selection.rounds import make_rounds
+from ..rows.protocol import InMemoryRows, Round, Split
+from ..search.rounds import make_rounds
 from .bins import find_columns
-from .coded_blocks import summarise_values
 from .design import Design, encode, make_design, weights_of
 from .evidence import find_strengths
 from .kernels import gather
+from .rows import summarise_values
 from .terms import cell_codes
 
 COARSE_BINS, COARSE_CELLS = 32, 256  # of a column, and of all columns; as many again of all pairs that are found

@@ -11,7 +11,7 @@ from rich.table import Table
 from sklearn.pipeline import Pipeline
 
 from .. import __version__
-from ..additive.labels import split_table, term_name
+from ..additive.curves import split_table, term_name
 from ..additive.terms import edges_of
 from ..compare.comparison import Comparison
 from ..models.model_file import ModelFile

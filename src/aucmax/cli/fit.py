@@ -13,17 +13,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
+from .._base import LinearAUCClassifier
 from .._text import ArgumentError
 from ..compare.methods import find_method
-from ..data.dispatch import cluster_rows
-from ..data.file import INTERPRETER, FileRows, rows_of
-from ..data.machine_memory import usable_memory
-from ..estimators.base import LinearAUCClassifier
 from ..files import Block, Source
 from ..files.labels import Classes
 from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
 from ..papers.engine.epochs import OnlineClassifier, StochasticClassifier
+from ..rows.dispatch import cluster_rows
+from ..rows.file import INTERPRETER, FileRows, rows_of
+from ..rows.machine import usable_memory
 from .console import format_bytes
 from .display import is_linear
 from .options import FITTED

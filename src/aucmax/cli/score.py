@@ -12,13 +12,13 @@ import typer
 from scipy import sparse
 
 from .._text import ArgumentError
-from ..data.validation import TooManyColumnsError
 from ..files import Block, Source, open_source
 from ..files.labels import Classes, Labels
 from ..files.libsvm import LibsvmSource
 from ..files.source import stack
 from ..models.model_file import ModelFile
 from ..report.evaluation import Evaluation, evaluate
+from ..rows.validate import TooManyColumnsError
 from .checks import check_used
 from .console import Console, on_block
 from .table_model import UnseenValues, find_reading, is_additive, read_as_numbers, split_model

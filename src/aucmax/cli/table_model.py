@@ -24,11 +24,11 @@ from ..compare.methods import find_method
 from ..files import Source
 from ..metrics import roc_auc
 from ..papers.registry import Method
-from ..selection.optimism import subtract_optimism
-from ..table_encoder import TableEncoder
+from ..search.optimism import subtract_optimism
+from ..tables.encoder import TableEncoder
+from ..tables.features import FOLDS
 from ..tables.kinds import Column, Part
 from ..tables.reading import Reading, Tally
-from ..tables.target_encoding import FOLDS
 
 LINEAR = {"loss": "squared", "alpha": 0.01}  # of a model that is compared with itself
 COARSE = {"loss": "balanced_logistic", "alpha": 1e-3, "max_bins": 32}  # the same of an additive model

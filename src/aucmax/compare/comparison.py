@@ -25,8 +25,8 @@ from scipy.special import stdtr
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.utils import assert_all_finite
 
-from ..data.validation import check_rows, find_classes
 from ..papers.registry import Method
+from ..rows.validate import check_rows, find_classes
 from .methods import find_method
 from .tuning import (
     FAILURES,

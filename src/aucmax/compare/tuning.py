@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from ..metrics import roc_auc
 from ..papers.registry import Method, plain_name
-from ..selection.calibration import no_calibration
+from ..search.calibration import no_calibration
 
 # What a failed fit raises: the data do not allow a parameter, steps diverge, or memory is too small for the columns.
 FAILURES = (ValueError, ArithmeticError, MemoryError)

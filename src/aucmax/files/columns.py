@@ -17,11 +17,10 @@ import numpy as np
 from .._text import ArgumentError
 from ..tables import Overrides, Reading
 from ..tables.cells import read_numbers, trim
-from ..tables.features import is_sparse
+from ..tables.features import deal_folds, is_sparse
 from ..tables.kinds import Column
 from ..tables.reading import Tally, make_reading, merge_summaries, summarise_column
 from ..tables.summary import UNITS, ColumnSummary, find_type, native_numbers
-from ..tables.target_encoding import deal_folds
 from .labels import Labels
 from .source import BLOCK_BYTES, EMPTY, Block, Options, Problem, Source, refuse_files, refuse_problems
 

@@ -17,8 +17,8 @@ from typing import NoReturn
 import numpy as np
 from scipy.sparse import csr_array
 
+from .._compat import jit
 from .._text import ArgumentError
-from ..jit import jit
 from .lines import Chunk, Lines
 from .source import BLOCK_BYTES, Block, Options, Source
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
-from ..csr_indices import check_csr
+from ..rows.validate import check_csr
 from .columns import ROUNDED, check_role, check_width, listed
 from .source import BLOCK_BYTES, Block, File, Options, Source, is_of_the_disk
 

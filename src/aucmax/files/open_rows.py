@@ -7,9 +7,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ..data.blocks import MEMORY
-from ..data.file import FileRows, rows_of
 from ..models.checkpoint import Checkpoint
+from ..rows.blocks.rows import MEMORY
+from ..rows.file import FileRows, rows_of
 from .open_source import Path, check_options, find_formats, open_source
 
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(open_source).parameters.items()}

@@ -21,7 +21,7 @@ class.
     "sigmoid"        1 / (1 + exp(t))            as "logistic"; not convex                        n
 
 n is the number of rows and m the number of rows of the rarer class. A loss never sees X and does not know where the
-rows are: it only calls methods of a :class:`aucmax.data.protocol.ScoreSpace`. So any split of the rows into blocks
+rows are: it only calls methods of a :class:`aucmax.rows.protocol.ScoreSpace`. So any split of the rows into blocks
 gives the same numbers up to rounding.
 
 Importing this package does not import Numba; :func:`find_loss` does.

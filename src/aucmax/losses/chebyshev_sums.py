@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from ..jit import FAST, jit
+from .._compat import FAST, jit
 
 DEGREE = 16
 REACH = 12

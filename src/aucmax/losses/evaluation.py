@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
-from ..data.dispatch import remote_scores, require_memory
-from ..data.memory import MemorySpace
-from ..data.protocol import Targets
-from ..data.validation import check_class_weights, check_weights, find_classes
+from ..rows.dispatch import remote_scores, require_memory
+from ..rows.memory import MemorySpace
+from ..rows.protocol import Targets
+from ..rows.validate import check_class_weights, check_weights, find_classes
 from . import LOSSES, find_loss
 from .squared import Point
 

@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.protocol import ScoreSpace, Targets, Vector
-from ..jit import jit
+from .._compat import jit
+from ..rows.protocol import ScoreSpace, Targets, Vector
 from .squared import Point
 
 CROWDED = 32  # with more knots in the cell of a knot, on average, sorting by comparisons is faster

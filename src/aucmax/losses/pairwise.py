@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.arrays import by_class, namespace
-from ..data.protocol import ScoreSpace, Targets, Vector
+from ..rows.arrays import by_class, namespace
+from ..rows.protocol import ScoreSpace, Targets, Vector
 from .chebyshev_sums import DEGREE, Boxes, BoxMoments
 from .squared import Point
 

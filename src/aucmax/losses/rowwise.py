@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data.arrays import expit, namespace, softplus
-from ..data.protocol import ScoreSpace, Targets, Vector
+from ..rows.arrays import expit, namespace, softplus
+from ..rows.protocol import ScoreSpace, Targets, Vector
 from .squared import Point, class_sums
 
 MAX_STEPS = 100  # of the search for the offset; a few are enough

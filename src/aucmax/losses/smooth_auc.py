@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from ..data.protocol import ScoreSpace, Targets, Vector
-from ..data.scores import ScoreMoments
-from ..jit import FAST, jit
+from .._compat import FAST, jit
+from ..rows.protocol import ScoreSpace, Targets, Vector
+from ..rows.summaries.scores import ScoreMoments
 
 SLOPE = 8.0
 N_POINTS = 256

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..data.arrays import by_class, namespace
-from ..data.moments import covariance_shares
-from ..data.protocol import ScoreSpace, Targets, Vector
-from ..data.scores import ScoreMoments
+from ..rows.arrays import by_class, namespace
+from ..rows.protocol import ScoreSpace, Targets, Vector
+from ..rows.summaries.moments import covariance_shares
+from ..rows.summaries.scores import ScoreMoments
 
 
 class Point(NamedTuple):

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from ..csr_indices import check_csr
+from ..rows.validate import check_csr
 from .checks import array, check_shape
 from .names import find, name_of
 from .schemas import check_estimator, check_moments

@@ -15,6 +15,11 @@ DESCRIPTION is the JSON of
     values          what the file holds, as described in `encoding`
 
 The digest comes first, so that it has the same place in files of every format.
+
+How tensors are written in the layout of safetensors, one after the other.
+
+The library safetensors makes two copies of all tensors to write them. A fit that just had enough memory would be lost
+when its model is written; written from where they lie, tensors take no more.
 """
 
 from __future__ import annotations
@@ -24,14 +29,73 @@ import functools
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
 
 from .. import __version__
 from .._text import printable
 from ..files.atomic_write import write_atomically as write_atomically
 from .encoding import decode, encode
-from .tensor_file import tensor_bytes
+
+ALIGNMENT = 8  # bytes; the tensors begin at a multiple of it
+LETTERS = {"b": "BOOL", "i": "I", "u": "U", "f": "F"}  # by kind of type; numbers of bits follow, but for truth values
+
+
+def tensor_bytes(tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> Iterator[memoryview]:
+    """Yield the content of a file: the length of the header and the header, then each tensor.
+
+    Parameters
+    ----------
+    tensors : dict of ndarray
+        Arrays in C order, of truth values, integers or floats of up to 8 bytes.
+    metadata : dict of str
+        Texts, which begin the header.
+
+    Yields
+    ------
+    part : memoryview
+        Bytes; those of a tensor are not copied where the machine has the byte order of the file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from safetensors.numpy import load
+    >>> from aucmax.models.model_file import tensor_bytes
+    >>> content = b"".join(tensor_bytes({"w": np.arange(3.0)}, {"about": "weights"}))
+    >>> load(content)["w"]
+    array([0., 1., 2.])
+    """
+    ordered = sorted(
+        tensors.items(), key=lambda item: -item[1].itemsize
+    )  # so that each begins at a multiple of its own
+    header: dict[str, object] = {"__metadata__": metadata}
+    end = 0
+    for name, tensor in ordered:
+        begin, end = end, end + tensor.nbytes
+        header[name] = {"dtype": type_name(tensor.dtype), "shape": tensor.shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    yield memoryview(len(text).to_bytes(8, "little") + text)
+    for _, tensor in ordered:
+        little = tensor.astype(tensor.dtype.newbyteorder("<"), copy=False)
+        yield little.reshape(-1).view(np.uint8).data
+
+
+def type_name(dtype: np.dtype) -> str:
+    """Return what safetensors calls a type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax.models.model_file import type_name
+    >>> type_name(np.dtype(float)), type_name(np.dtype(bool))
+    ('F64', 'BOOL')
+    """
+    return LETTERS[dtype.kind] + ("" if dtype.kind == "b" else str(8 * dtype.itemsize))
+
 
 FORMAT = 1
 BEGINNING = b'{"__metadata__":{"aucmax":"{\\"sha256\\":\\"'

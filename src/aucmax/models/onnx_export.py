@@ -29,14 +29,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
+from .._base import LinearAUCClassifier
 from ..additive.terms import edges_of
-from ..data.validation import check_indices
-from ..estimators.base import LinearAUCClassifier
 from ..files.atomic_write import write_atomically
 from ..files.labels import label_text
-from ..gaussian_kernel import GaussianKernel
-from ..tables.features import count_levels
-from ..tables.target_encoding import rates_of
+from ..papers.nystroem import GaussianKernel
+from ..rows.validate import check_indices
+from ..tables.features import count_levels, rates_of
 
 BLOCK = 2**22  # how many numbers a runtime is given at a time
 

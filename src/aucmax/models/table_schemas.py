@@ -12,8 +12,8 @@ import numpy as np
 
 from ..tables.cells import CODES
 from ..tables.dates import DATE_FORMS, DIGITS_FORM, TIME_FORM
+from ..tables.features import FOLDS
 from ..tables.kinds import LABELS
-from ..tables.target_encoding import FOLDS
 from .checks import Check, Sizes, array, either, fields, instance, items, named_tuple, number
 
 text, flag, absent = instance(str), instance(bool, np.bool_), instance(type(None))

@@ -48,10 +48,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..data.moments import check_memory
-from ..jit import REORDER, jit
+from .._compat import REORDER, Interval, StrOptions, jit
+from ..rows.summaries.moments import check_memory
 from .engine.buffers import (
     ClassBuffers,
     fifo_slots,

@@ -39,9 +39,8 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from ..jit import jit
+from .._compat import Interval, jit
 from .engine.averages import (
     AveragedWeights,
     add_to_average,

@@ -60,11 +60,11 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..data.moments import ClassMoments
-from ..estimators.moment_classifier import MomentClassifier
-from ..selection.calibration import Calibration, calibrate_gaussian
+from .._base import MomentClassifier
+from .._compat import Interval, StrOptions
+from ..rows.summaries.moments import ClassMoments
+from ..search.calibration import Calibration, calibrate_gaussian
 from ..solvers.descent import Descent, gradient_descent
 from ..solvers.square import EPS, MomentProblem, eigh, oracle_shrinkage, shrinkage_alpha, shrinkage_ridge
 from .engine.variant import VariantMixin

@@ -73,9 +73,8 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from ..jit import jit
+from .._compat import Interval, jit
 from .engine.epochs import StochasticClassifier
 from .engine.proximal import hard_threshold
 from .engine.row_access import (

@@ -24,8 +24,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..classifier import AUCClassifier
-from ..data.machine_memory import check_columns
-from ..data.validation import check_indices
+from ..rows.machine import check_columns
+from ..rows.validate import check_indices
 from .nystroem import KMeansNystroem
 from .psam import ASAM, PSAM
 from .solam import SOLAM

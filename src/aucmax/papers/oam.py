@@ -34,9 +34,8 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..jit import jit
+from .._compat import Interval, StrOptions, jit
 from .engine.averages import SHARE, AveragedWeights, add_to_average
 from .engine.buffers import (
     ClassBuffers,

@@ -51,10 +51,9 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..data.moments import check_memory
-from ..jit import REORDER, jit
+from .._compat import REORDER, Interval, StrOptions, jit
+from ..rows.summaries.moments import check_memory
 from .engine.averages import SMALLEST
 from .engine.epochs import OnlineClassifier
 from .engine.row_access import row_axpy, row_dot, row_dots, row_outer, settle, zero_weights

@@ -21,8 +21,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils import check_random_state
 
-from ..data.machine_memory import check_columns
-from ..data.validation import check_indices
+from ..rows.machine import check_columns
+from ..rows.validate import check_indices
 from .opauc import OPAUC
 
 # A component is rounding if its standard deviation is at most so many times that of a number as long as the rows.

@@ -36,10 +36,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..data.protocol import Rows, Vector
-from ..estimators.base import RowsClassifier
+from .._base import RowsClassifier
+from .._compat import Interval, StrOptions
+from ..rows.protocol import Rows, Vector
 from ..solvers.descent import gradient_descent
 from ..solvers.newton import NewtonProblem
 from ..solvers.square import RowProblem

@@ -47,9 +47,8 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from ..jit import jit
+from .._compat import Interval, jit
 from .engine.averages import AveragedWeights, add_to_average, pair_score, pair_step, shrink
 from .engine.epochs import StochasticClassifier
 from .engine.row_access import KernelRows, pair_norm

@@ -37,10 +37,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from ..data.protocol import Rows
-from ..estimators.base import RowsClassifier
+from .._base import RowsClassifier
+from .._compat import Interval
+from ..rows.protocol import Rows
 from ..solvers.candidate import Candidate
 from ..solvers.problem import Objective
 

@@ -45,9 +45,8 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from ..jit import jit
+from .._compat import Interval, jit
 from .engine.averages import AveragedWeights, add_to_average, data_step, score, shrink, step_in_ball
 from .engine.epochs import OnlineClassifier
 from .engine.row_access import fetch_ahead

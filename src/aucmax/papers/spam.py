@@ -46,9 +46,8 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..jit import jit
+from .._compat import Interval, StrOptions, jit
 from ..solvers.descent import largest_eigenvalue
 from .engine.averages import (
     SCALE,

@@ -67,9 +67,8 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, RealNotInt
 
-from ..jit import jit
+from .._compat import Interval, RealNotInt, jit
 from ..solvers.descent import largest_eigenvalue
 from .engine.epochs import StochasticClassifier
 from .engine.row_access import (

@@ -70,11 +70,10 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from ..data.protocol import Rows
-from ..jit import jit
+from .._compat import Interval, StrOptions, jit
+from ..rows.protocol import Rows
 from ..solvers.candidate import Candidate
 from ..solvers.descent import Point, backtrack
 from ..solvers.problem import Objective as PairwiseObjective

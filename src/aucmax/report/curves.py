@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..additive.curves import WIDE, Curve, curve_of, most_varied
-from ..additive.importance import auc_lost_without
-from ..additive.labels import column_name
+from ..additive.curves import WIDE, Curve, auc_lost_without, column_name, curve_of, most_varied
 from ..additive.scorecard import Entry, Scorecard
 from .displays.base import Key, shorten
 from .displays.curves import paint_curve

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.utils import check_consistent_length
 
-from ..data.validation import find_classes
 from ..metrics import AUCInterval, _check_scores, roc_auc, roc_auc_ci
+from ..rows.validate import find_classes
 
 N_STEPS = 250  # steps of the thinned curve, with up to two points each
 AREA_TOLERANCE = 1e-4

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.moments import ClassMoments
+from ..rows.summaries.moments import ClassMoments
 
 
 class Candidate(NamedTuple):

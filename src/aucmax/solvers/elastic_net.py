@@ -26,9 +26,9 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.moments import ClassMoments
-from ..data.threads import one_blas_thread
-from ..jit import jit
+from .._compat import jit
+from ..rows.machine import one_blas_thread
+from ..rows.summaries.moments import ClassMoments
 from .candidate import Candidate, Solution
 from .quadratic import Quadratic
 from .square import MomentProblem, RowProblem

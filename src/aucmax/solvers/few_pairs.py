@@ -26,15 +26,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.protocol import InMemoryRows, Rows, is_in_memory
-from ..jit import FAST, jit
+from .._compat import FAST, jit
+from ..rows.protocol import InMemoryRows, Rows, is_in_memory
 from .square import EPS, RIDGE, SquareProblem, eigh
 
 MAX_PAIRS = 250_000  # with 400,000, Chebyshev moments are as fast
 MAX_ENTRIES = 1_000_000  # of X, which is copied
 FORCING, SMALLEST_KAPPA, MAX_CG, MAX_TRIALS = 0.1, 1e-3, 100, 40  # as in `solvers/newton.py`
 SUFFICIENT, ROUNDING = 1e-4, 1e-9
-START_TRIALS, SMALL, SINGULAR = 3, 1e-4, 1e-9  # of starts, see `solvers/warm_start.py`
+START_TRIALS, SMALL, SINGULAR = 3, 1e-4, 1e-9  # of starts, see `solvers/newton.py`
 LARGEST_EXPONENT = 350.0  # the product of two exponentials does not overflow
 
 
@@ -449,7 +449,7 @@ def minimise(pairs, sigmoid, at, value, v, alpha, target, max_iter):
 def combine(pairs, sigmoid, at, value, v, w, alpha):
     """Replace v by the combination of v and w that about minimises F, from the state at v; return the mean of p there.
 
-    See `solvers/warm_start.py`. The value of the logistic loss is not known: a step is taken if it lowers the slope.
+    See `solvers/newton.py`. The value of the logistic loss is not known: a step is taken if it lowers the slope.
     """
     vs, ws, curved = empty_scores(pairs), empty_scores(pairs), empty_scores(pairs)
     mix_scores(1.0, at.scores, 0.0, at.scores, vs)

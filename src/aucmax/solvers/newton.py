@@ -20,13 +20,18 @@ The square loss helps to minimise the others in two ways:
 
 Iterations stop when the norm of the gradient is `tol` times that at v = 0, where the gradient is l'(0) delta. The hinge
 stops at a duality gap instead, except along a path.
+
+Where to start on a path of penalties: the best combination of the last minimisers, found without the rows.
+
+The scores of a combination of weights are the same combination of their scores. So F can be minimised over all
+combinations by Newton's method for two or three numbers, without a product with X.
 """
 
 from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,17 +39,78 @@ from scipy import linalg
 from scipy.optimize import bisect
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.arrays import by_class, namespace
-from ..data.memory import MemorySpace
-from ..data.moments import ClassMoments
-from ..data.protocol import Rows, Targets, Vector
 from ..losses import find_loss
 from ..losses.hinges import Hinge, SmoothHinge
 from ..losses.squared import PairwiseLoss, Point
+from ..rows.arrays import by_class, namespace
+from ..rows.memory import MemorySpace
+from ..rows.protocol import Rows, Targets, Vector
+from ..rows.summaries.moments import ClassMoments
 from .candidate import Candidate, Solution
 from .few_pairs import FewPairs, FewPairsPath, find_few_pairs
 from .square import RIDGE, MomentProblem, Operator, RowProblem, near_zero
-from .warm_start import combine, products
+
+MAX_STEPS = 5
+SMALL = 1e-4  # steps that lower F by less than this share of the penalty are not worth an evaluation of the loss
+SINGULAR = 1e-12  # minimisers may be multiples of each other
+
+
+def combine(
+    rows: Rows,
+    loss: PairwiseLoss,
+    V: np.ndarray,
+    scores: Sequence[Vector],
+    alpha: float,
+    point: Point | None = None,
+) -> tuple[np.ndarray, Vector, Point]:
+    """Return the combination c @ V that about minimises L + alpha/2 |c @ V|^2, its scores and the loss there.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    loss : PairwiseLoss
+        The loss L.
+    V : ndarray of shape (n_vectors, n_features)
+        Weights, the last minimiser first. F is never higher than there.
+    scores : sequence of vectors
+        Their scores.
+    alpha : float
+        The penalty.
+    point : Point, default=None
+        The loss at the first of the scores, if known.
+    """
+    penalty = alpha * V @ V.T
+    c, step, best = np.zeros(len(V)), np.eye(len(V))[0], np.inf
+    for n_steps in range(MAX_STEPS):
+        trial = c + step
+        total = mix(trial, scores)
+        point = loss(rows, total) if n_steps > 0 or point is None else point
+        value = point.value + trial @ penalty @ trial / 2
+        if not value < best:
+            step = step / 4
+            continue
+        c, best, found = trial, value, (trial @ V, total, point)
+        slopes = rows.reduce(products, point.gradient, *scores) + penalty @ c
+        curvatures = [rows.reduce(products, point.hessian_product(s), *scores) for s in scores]
+        step = -np.linalg.lstsq(np.array(curvatures) + penalty, slopes, rcond=SINGULAR)[0]
+        if not -slopes @ step > SMALL * (c @ penalty @ c):
+            break
+    return found
+
+
+def mix(c: np.ndarray, scores: Sequence[Vector]) -> Vector:
+    """Return the sum of the vectors times their coefficients."""
+    total = float(c[0]) * scores[0]
+    for factor, s in zip(c[1:], scores[1:], strict=True):
+        total = total + float(factor) * s
+    return total
+
+
+def products(targets: Targets, u: np.ndarray, *others: np.ndarray) -> np.ndarray:
+    """Return the inner products of one vector's block with other vectors' blocks."""
+    return np.array([float(u @ other) for other in others])
+
 
 SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
 ROUNDING = 1e-9  # relative rounding error of F; it is largest for the hinge with a narrow corner

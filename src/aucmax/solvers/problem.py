@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..data.machine_memory import NEWTON_VECTORS, check_columns
-from ..data.moments import ClassMoments
-from ..data.protocol import Rows
+from ..rows.machine import NEWTON_VECTORS, check_columns
+from ..rows.protocol import Rows
+from ..rows.summaries.moments import ClassMoments
 from .best_subset import SubsetProblem
 from .candidate import Candidate, Solution
 from .elastic_net import ElasticNetProblem

@@ -14,9 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ..data.moments import ClassMoments
-from ..data.protocol import Rows
 from ..losses.squared import square_curvature
+from ..rows.protocol import Rows
+from ..rows.summaries.moments import ClassMoments
 
 
 class Quadratic(Protocol):

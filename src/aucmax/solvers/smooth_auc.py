@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data.protocol import Rows, Vector
-from ..data.scores import ScoreMoments
 from ..losses.smooth_auc import SmoothAUC, UnitScores
+from ..rows.protocol import Rows, Vector
+from ..rows.summaries.scores import ScoreMoments
 from .candidate import Candidate, Solution
 from .newton import NewtonProblem, finite
 from .square import MomentProblem, RowProblem

@@ -10,10 +10,10 @@ whose optimality condition is the linear system
 
     (M + alpha I) w = delta,   M = C_0 + C_1 + delta delta' = X'HX
 
-in the notation of `aucmax.data.moments`. The loss "pooled" replaces both covariances by the pooled one, in which a
-class counts by its weight: the direction of linear discriminant analysis and of ridge regression. The covariance of a
-rare class, estimated from few rows, then counts little. In general M = a_0 C_0 + a_1 C_1 + delta delta', with the
-shares a_c = 1 or 2 W_c / (W_0 + W_1).
+in the notation of `aucmax.rows.summaries.moments`. The loss "pooled" replaces both covariances by the pooled one, in
+which a class counts by its weight: the direction of linear discriminant analysis and of ridge regression. The
+covariance of a rare class, estimated from few rows, then counts little. In general M = a_0 C_0 + a_1 C_1 + delta
+delta', with the shares a_c = 1 or 2 W_c / (W_0 + W_1).
 
 H is the curvature of f/2 in score space: with c_i the sample weights scaled
 to sum to one in each class, H s = a c (s - class mean of s) +- c (delta of the class means of s). It is J'J with J of
@@ -41,11 +41,11 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.arrays import namespace, place_beside, to_numpy
-from ..data.moments import ClassMoments, covariance_shares, spread
-from ..data.protocol import Rows, Vector
-from ..data.scores import ScoreMoments
-from ..data.threads import one_blas_thread
+from ..rows.arrays import namespace, place_beside, to_numpy
+from ..rows.machine import one_blas_thread
+from ..rows.protocol import Rows, Vector
+from ..rows.summaries.moments import ClassMoments, covariance_shares, spread
+from ..rows.summaries.scores import ScoreMoments
 from .candidate import Candidate, Solution
 from .quadratic import MomentQuadratic, RowQuadratic
 

@@ -15,10 +15,9 @@ import numpy as np
 
 from .cells import find_missing, read_numbers, read_truth, tidy_numbers, trim
 from .dates import DATE_FORMS, TIME_FORM, read_dates, read_times
-from .features import make_features, name_features
+from .features import make_features, name_features, sum_levels
 from .kinds import LABELS, Column, Overrides, Part, decide, is_named_identifier
 from .summary import SECONDS, ColumnSummary, as_text, find_type, native_dates, native_numbers, split_dates, summarise
-from .target_encoding import sum_levels
 
 
 class Tally(NamedTuple):

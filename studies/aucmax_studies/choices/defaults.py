@@ -22,7 +22,8 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 from threadpoolctl import threadpool_limits
 
 from aucmax import AUCClassifier
-from aucmax.selection import blend, candidates, fold_training
+from aucmax.search import blend, candidates
+from aucmax.search import training as fold_training
 from aucmax.solvers import smooth_auc
 
 from ..common import study_data

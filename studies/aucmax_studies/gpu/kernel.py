@@ -5,7 +5,7 @@ from typing import Any
 from array_api_compat import device as device_of
 
 from aucmax import AUCClassifier, KMeansNystroem, roc_auc
-from aucmax.data.arrays import namespace, place_beside, to_numpy
+from aucmax.rows.arrays import namespace, place_beside, to_numpy
 
 from .library import Library, timed
 

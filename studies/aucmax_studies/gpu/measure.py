@@ -39,9 +39,9 @@ import numpy as np
 from sklearn.base import clone
 
 from aucmax import AUCClassifier, pairwise_loss, roc_auc
-from aucmax.data.arrays import to_numpy
-from aucmax.data.device import DeviceRows
-from aucmax.data.memory import MemoryRows
+from aucmax.rows.arrays import to_numpy
+from aucmax.rows.device.rows import DeviceRows
+from aucmax.rows.memory import MemoryRows
 
 from .. import RESULTS_DIR
 from ..common.markdown import replace_between

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aucmax import AUCClassifier, open_rows
-from aucmax.data.dask import DaskRows
+from aucmax.rows.dask.rows import DaskRows
 
 from ..common.markdown import replace_block
 from ..common.timing import Table

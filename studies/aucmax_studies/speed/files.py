@@ -25,8 +25,8 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from aucmax import OPAUC, SOLAM, AUCClassifier, open_rows
 from aucmax.cli.fit import FIT_SHARE
-from aucmax.data.file import INTERPRETER
 from aucmax.files import open_source
+from aucmax.rows.file import INTERPRETER
 
 from ..common.realdata import DATA_DIR, SOURCES, available
 from ..common.timing import Table, side_by_side

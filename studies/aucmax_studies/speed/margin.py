@@ -21,9 +21,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from aucmax import ASAM, PSAM, AUCClassifier
-from aucmax.data.memory import MemoryRows, MemorySpace
-from aucmax.data.protocol import Targets
 from aucmax.losses import find_loss
+from aucmax.rows.memory import MemoryRows, MemorySpace
+from aucmax.rows.protocol import Targets
 
 from ..common.realdata import available, load
 from ..common.timing import Table, peak_memory, side_by_side

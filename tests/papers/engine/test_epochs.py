@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from aucmax import SOLAM, SPDAM, UniSqu
-from aucmax.data.memory import MemoryRows, MemorySpace
-from aucmax.data.protocol import Targets
 from aucmax.papers import ALGORITHMS
 from aucmax.papers.engine.epochs import OnlineClassifier, ScoreHistory
+from aucmax.rows.memory import MemoryRows, MemorySpace
+from aucmax.rows.protocol import Targets
 
 ONLINE = [
     name

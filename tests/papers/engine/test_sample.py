@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from aucmax.data.memory import MemoryRows
 from aucmax.papers.engine.sample import Sample, Scaling, row_order
+from aucmax.rows.memory import MemoryRows
 
 weights_of_rows = st.lists(st.floats(0, 5) | st.integers(0, 3).map(float), max_size=40).map(np.array)
 

@@ -10,7 +10,7 @@ import typer
 from ...files import Source
 from ...models.model_file import ModelFile
 from ...models.onnx_export import export_onnx, measure_difference
-from ...table_encoder import finish
+from ...tables.encoder import finish
 from ..checks import check_inputs, check_outputs
 from ..console import Console
 from ..model_notes import read_model_file

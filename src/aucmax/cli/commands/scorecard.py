@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ...additive.labels import split_table
+from ...additive.curves import split_table
 from ...additive.scorecard import Entry, Scorecard
 from ...files.atomic_write import write_atomically
 from ..checks import check_inputs, check_outputs

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...jit import jit
+from ..._compat import jit
 from .row_access import pair_axpy, pair_dot, recenter, row_axpys, row_dot, settle, vector_dot, zero_weights
 
 SCALE, NORM, SHARE, MASS = range(4)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...jit import REORDER, jit
+from ..._compat import REORDER, jit
 from .row_access import KernelRows, copy_row, longest_row
 
 

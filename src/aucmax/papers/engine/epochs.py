@@ -30,19 +30,17 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from scipy.special import logit
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils._param_validation import Interval
 
-from ...data.kernels import bin_columns
-from ...data.memory import MemoryRows, scores_of
-from ...data.protocol import Rows, Targets
-from ...data.scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
-from ...data.validation import check_labels, check_weights, find_classes, stream_classes
-from ...estimators.base import LinearAUCClassifier, all_or_nothing
-from ...jit import jit
-from ...selection.calibration import Calibration, calibrate, calibrate_gaussian
+from ..._base import LinearAUCClassifier, all_or_nothing
+from ..._compat import Interval, _fit_context, jit
+from ...rows.memory import MemoryRows, scores_of
+from ...rows.protocol import Rows, Targets
+from ...rows.summaries.kernels import bin_columns
+from ...rows.summaries.scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
+from ...rows.validate import check_labels, check_weights, find_classes, stream_classes
+from ...search.calibration import Calibration, calibrate, calibrate_gaussian
 from .buffers import ClassBuffers
 from .row_access import coefficients
 from .sample import Sample, Scaling, row_order

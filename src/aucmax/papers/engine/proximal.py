@@ -5,7 +5,7 @@ Importing this module imports Numba; see `jit`.
 
 import numpy as np
 
-from ...jit import jit
+from ..._compat import jit
 
 
 @jit

@@ -40,7 +40,7 @@ from numba.extending import intrinsic, overload, register_jitable
 from numba.np.arrayobj import make_array
 from scipy import sparse
 
-from ...jit import FAST, jit
+from ..._compat import FAST, jit
 
 SLOTS = 2
 AHEAD = 4  # rows: in less time than their steps take, memory answers

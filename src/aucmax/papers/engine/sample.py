@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...data.moments import spread
-from ...data.protocol import Targets
-from ...jit import jit
+from ..._compat import jit
+from ...rows.protocol import Targets
+from ...rows.summaries.moments import spread
 from ...solvers.square import penalty_scale
 from .row_access import KernelRows, coordinates, norm_rows, view_rows, weight_vector
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import StrOptions
+from ..._compat import StrOptions
 
 ADAPTIVE, PAPER = "adaptive", "paper"
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
+from ..._compat import _safe_indexing
 from ...metrics import _check_labels, _check_scores
 from ..evaluation import Evaluation, evaluate
 from .base import AREA_ALPHA, PALETTE, Display, Key, scores_of

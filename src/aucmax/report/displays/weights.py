@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from ...data.validation import check_indices
 from ...files.labels import label_text
+from ...rows.validate import check_indices
 from .base import POWERS, Display, Key, shorten
 
 if TYPE_CHECKING:

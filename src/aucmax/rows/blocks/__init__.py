@@ -1,0 +1,1 @@
+"""Rows that come block by block."""

@@ -1,0 +1,185 @@
+"""Passes over the blocks of a file, which can be killed at any moment and resumed.
+
+A pass updates a state with each block: a dict of values that a checkpoint can hold. A checkpoint holds this state, the
+position in the file and the results of the earlier passes. A resumed fit computes everything else again from these.
+Blocks are always cut at the same places, so a resumed fit gives bitwise the result of an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ...files.source import Block, Source
+
+if TYPE_CHECKING:
+    import numpy as np
+
+State = dict[str, Any]
+# A checkpoint is written often, so it does not hold larger results of finished passes: a resumed fit makes these passes
+# again.
+KEPT_BYTES = 1 << 18
+
+
+class Exchange(NamedTuple):
+    """How partitions exchange what their states hold, if all of it together is too large to be merged.
+
+    Each state is cut into slices. The slices of all partitions that have the same number are joined, one number apart
+    from the other.
+
+    Attributes
+    ----------
+    n_slices : int
+        Number of slices.
+    cut : callable
+        Returns a slice, given the state of a partition and the number of the slice.
+    join : callable
+        Returns a small result, given the slices of all partitions that have the same number, in the order of the rows.
+    """
+
+    n_slices: int
+    cut: Callable[[State, int], Any]
+    join: Callable[[list[Any]], Any]
+
+
+class Pass(NamedTuple):
+    """What one pass over all rows does, whether their blocks come one after the other or all at once.
+
+    Rows may be in several *partitions*. Each of these has a state of its own, and the states are merged in the end. The
+    blocks of a file are one partition.
+
+    Attributes
+    ----------
+    name : str
+        The name of the pass in progress bars.
+    begin : callable
+        Returns the state before the first block of a partition, given the number of the partition.
+    step : callable
+        Updates a state with a block, in place.
+    merge : callable
+        Returns the state of two neighbouring partitions together, and changes neither.
+    again : callable
+        Called with the final state. Returns whether to make another pass.
+    keep : bool
+        Whether checkpoints hold the result even if it is large.
+    exchange : Exchange, default=None
+        If given, states are not merged: the pass returns the list of what `exchange` joins.
+    """
+
+    name: str
+    begin: Callable[[int], State]
+    step: Callable[[State, Any], None]
+    merge: Callable[[State, State], State]
+    again: Callable[[State], bool]
+    keep: bool
+    exchange: Exchange | None = None
+
+
+class Checkpoint(Protocol):
+    """Where the state of a fit is kept; see :class:`aucmax.models.checkpoint.Checkpoint`."""
+
+    def load(self, command: Mapping[str, Any]) -> State | None: ...  # noqa: D102
+    def due(self) -> bool: ...  # noqa: D102
+    def save(self, state: State) -> None: ...  # noqa: D102
+    def remove(self) -> None: ...  # noqa: D102
+
+
+class Passes:
+    """Passes over a source.
+
+    Parameters
+    ----------
+    source : Source
+        The file to read.
+    n_bytes : int
+        Approximate size of a block in bytes of text.
+    checkpoint : Checkpoint, default=None
+        Where the state is kept, and resumed from if there is one.
+    command : mapping, default=None
+        A description of the fit, as names and values that JSON can hold. A checkpoint of another fit is refused.
+    on_block : callable, default=None
+        Called with the name of the pass and the block after each step.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        n_bytes: int,
+        *,
+        checkpoint: Checkpoint | None = None,
+        command: Mapping[str, Any] | None = None,
+        on_block: Callable[[str, Block], None] | None = None,
+    ) -> None:
+        self.source, self.n_bytes, self.checkpoint, self.on_block = source, n_bytes, checkpoint, on_block
+        self.n_passes = 0
+        self.command = {**(command or {}), "the size of the file": source.size}
+        self._resumed: State = {}
+        self._finished: State = {}
+
+    def _resume(self) -> None:
+        """Load the checkpoint before the first pass, when all of the command is known."""
+        if self.checkpoint is not None:
+            self._resumed = self.checkpoint.load({**self.command, "the size of a block": self.n_bytes}) or {}
+            self._finished = dict(self._resumed.get("finished", {}))
+
+    def run(
+        self,
+        name: str,
+        state: State,
+        step: Callable[[State, Block], None],
+        again: Callable[[State], bool] = lambda state: False,
+        keep: bool = True,
+    ) -> State:
+        """Update a state with all blocks, in place, in as many passes as `again` asks for.
+
+        Parameters
+        ----------
+        name : str
+            The name of the pass in progress bars.
+        state : dict
+            The state before the first block.
+        step : callable
+            Updates the state with a block.
+        again : callable, default=never
+            Called with the state at the end of the file. Returns whether to make another pass.
+        keep : bool, default=True
+            Whether checkpoints hold the result even if it is large.
+
+        Returns
+        -------
+        state : dict
+            The state after the last pass. If an earlier process finished this pass, it comes from the checkpoint.
+        """
+        if self.n_passes == 0:
+            self._resume()
+        number = str(self.n_passes)
+        self.n_passes += 1
+        if number in self._finished:
+            return self._finished[number]
+        start = 0
+        if self._resumed.get("number") == number:
+            state, start = self._resumed["state"], self._resumed["position"]
+        while True:
+            for block in self.source.blocks(self.n_bytes, start):
+                step(state, block)
+                if self.on_block is not None:
+                    self.on_block(name, block)
+                if self.checkpoint is not None and self.checkpoint.due():
+                    position = {"number": number, "state": state, "position": block.position}
+                    self.checkpoint.save({"finished": self._finished, **position})
+            start = 0
+            if not again(state):
+                break
+        if self.checkpoint is not None and (keep or bytes_in(state) <= KEPT_BYTES):
+            self._finished[number] = state
+        return state
+
+
+def bytes_in(value: Any) -> int:
+    """Return the size of the arrays in a value."""
+    if isinstance(value, dict):
+        return sum(map(bytes_in, value.values()))
+    if isinstance(value, tuple | list):
+        return sum(map(bytes_in, value))
+    array: np.ndarray | None = value if hasattr(value, "nbytes") else None
+    return 0 if array is None else int(array.nbytes)

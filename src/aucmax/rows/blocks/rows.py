@@ -1,0 +1,638 @@
+"""Rows that come block by block: the methods of the protocol, as passes over the blocks.
+
+A pass calls a step with each block, in the order of the rows. Rows in several partitions have a state for each, which
+begins empty, and these states are merged. :class:`BlockedRows` builds every method of the protocol from such
+passes; its subclasses say where the blocks come from. A vector is a recipe (:class:`LazyVector`): nothing is kept for
+each row, so memory does not grow with the number of rows.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+from scipy import sparse
+
+from ..._text import ArgumentError
+from ..folds import SAMPLE, in_parts, permute
+from ..memory import MemoryRows
+from ..protocol import FoldModels, InMemoryRows, Round, Rows, Targets, is_in_memory
+from ..summaries.block_moments import subtract
+from ..summaries.moments import ClassMoments, spread
+from ..summaries.ranking import aucs_of_scores
+from ..summaries.scores import ScoreHistogram, ScoreMoments
+from ..validate import DASK_NOT_SUPPORTED, TooManyColumnsError, one_of
+from .block import (
+    CODES,
+    DealtFolds,
+    LazyScores,
+    LazyVector,
+    RareRows,
+    RowBlock,
+    Sizes,
+    add_moments,
+    add_statistics,
+    empty_statistics,
+    finish_statistics,
+    merge_statistics,
+    rows_before,
+)
+from .held_out import BlockedHeldOut
+from .passes import Pass, State
+
+MEMORY = 2 << 30
+SLICE = 8192  # rows in a block of rows in memory
+KEPT_SHARE = 16  # one part in so many of the memory is for rows of the rarer class
+
+
+class BlockedRows(ABC):
+    """Rows that come block by block.
+
+    A subclass defines `_read`, `_sizes`, `classes` and `n_features`.
+
+    Attributes
+    ----------
+    is_sparse : bool
+        Whether the rows are CSR.
+    memory : float
+        The approximate number of bytes that may be used.
+    """
+
+    in_memory = False
+    has_groups = False
+    can_exchange = False  # whether a pass may have an `Exchange`
+    feature_names: list[str] | None = None
+    categorical: Sequence[bool] | np.ndarray | None = None
+    pair_sums = None
+    more_memory: str | None = "raise {memory=}"
+    _for_many_columns = "take an online algorithm such as SOLAM"  # whose class moments take too much memory
+    is_sparse: bool
+    memory: float
+
+    @property
+    @abstractmethod
+    def classes(self) -> np.ndarray:
+        """The negative and the positive label."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of columns."""
+
+    @property
+    @abstractmethod
+    def _sizes(self) -> Sizes:
+        """The sizes, which only a pass over all rows can tell."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._sizes.n_rows
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Number of rows of each class with a weight above 0."""
+        return self._sizes.counts
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The weight of each class."""
+        return self._sizes.totals
+
+    @property
+    def row_length(self) -> float:
+        """Mean number of stored values in a row."""
+        return self._sizes.n_values / max(self.n_rows, 1)
+
+    @abstractmethod
+    def _read(self, task: Pass) -> Any:
+        """Make a pass, and return the state at its end, or what its exchange joins."""
+
+    def _before(self) -> np.ndarray:
+        """Return how many rows come before each partition, see `rows_before`. By default there is one partition."""
+        return rows_before([Sizes.none()])
+
+    def _pass(
+        self,
+        name: str,
+        empty: Callable[[], State],
+        step: Callable[[State, RowBlock], None],
+        merge: Callable[[State, State], State],
+        again: Callable[[State], bool] = lambda state: False,
+        keep: bool = True,
+    ) -> State:
+        """Make a pass that begins with an empty state; see :class:`aucmax.rows.blocks.passes.Pass`."""
+        return self._run(Pass(name, lambda number: empty(), step, merge, again, keep))
+
+    def _run(self, task: Pass) -> Any:
+        """Make a pass whose blocks know how many rows came before them."""
+        before = self._before()
+
+        def begin(number: int) -> State:
+            return {"state": task.begin(number), "start": int(before[number, 0]), "seen": before[number, 1:]}
+
+        def counted(outer: State, block: RowBlock) -> None:
+            block.start, block.seen = outer["start"], outer["seen"]
+            task.step(outer["state"], block)
+            outer["start"], outer["seen"] = block.start + len(block.targets.positive), block.seen + block.counts()
+
+        def merge(a: State, b: State) -> State:
+            return {**b, "state": task.merge(a["state"], b["state"])}
+
+        def once_more(outer: State) -> bool:
+            outer["start"], outer["seen"] = 0, np.zeros(2, dtype=np.int64)
+            return task.again(outer["state"])
+
+        whole = Pass(task.name, begin, counted, merge, once_more, task.keep)
+        if task.exchange is None:
+            return self._read(whole)["state"]
+        cut = task.exchange.cut
+        return self._read(
+            whole._replace(exchange=task.exchange._replace(cut=lambda outer, number: cut(outer["state"], number)))
+        )
+
+    def gather(
+        self,
+        name: str,
+        empty: Callable[[], State],
+        add: Callable[[State, Any, Targets], None],
+        merge: Callable[[State, State], State],
+    ) -> State:
+        """Return a summary of the values of all rows: a state to which the matrix and targets of blocks are added."""
+        _ = self.totals  # computed before the pass, so that the targets of its blocks know it
+        return self._pass(name, empty, lambda state, block: add(state, block.X, block.targets), merge)
+
+    def prefetch(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+        """Do nothing: only a file that was not read yet can make use of it."""
+        return
+
+    def rare_rows(self) -> RowBlock | None:
+        """Return the rows of the rarer class with a weight above 0 if they are in memory, else None."""
+        return None
+
+    # Score space
+
+    def reduce(
+        self, function: Callable[..., Any], *vectors: LazyVector, merge: Callable[[Any, Any], Any] = operator.add
+    ) -> Any:
+        """Return the summaries of all blocks, merged in the order of the rows."""
+
+        def step(state: State, block: RowBlock) -> None:
+            new = function(block.targets, *(block.value(vector) for vector in vectors))
+            state.update(joined(state, {"merged": new, "begun": True}))
+
+        def joined(a: State, b: State) -> State:
+            return {**b, "merged": merge(a["merged"], b["merged"])} if a["begun"] and b["merged"] is not None else b
+
+        _ = self.totals  # computed before the pass, so that the targets of its blocks know it
+        return self._pass("scores", lambda: {"merged": None, "begun": False}, step, joined, keep=False)["merged"]
+
+    def accumulate(
+        self,
+        empty: Callable[[], Any],
+        add: Callable[..., None],
+        *vectors: LazyVector,
+        merge: Callable[[Any, Any], Any] = operator.add,
+    ) -> Any:
+        """Return a summary to which the blocks were added one after the other."""
+
+        def step(state: State, block: RowBlock) -> None:
+            add(state["summary"], block.targets, *(block.value(vector) for vector in vectors))
+
+        def joined(a: State, b: State) -> State:
+            return {"summary": merge(a["summary"], b["summary"])}
+
+        _ = self.totals
+        # A copy, since the caller may change it while a checkpoint holds it.
+        return copy.copy(self._pass("scores", lambda: {"summary": empty()}, step, joined, keep=False)["summary"])
+
+    def map(self, function: Callable[..., Any], *vectors: LazyVector) -> LazyVector:
+        """Return the vector whose entries are `function` of each block."""
+        return LazyVector(self, lambda block: function(block.targets, *(block.value(vector) for vector in vectors)))
+
+    def aucs(self, *scores: LazyVector) -> list[float]:
+        """Return the AUCs of vectors of scores."""
+        return aucs_of_scores(self, *scores)
+
+    # From columns to scores and back
+
+    def scores(self, w: np.ndarray) -> LazyVector:
+        """Return the vector X @ w."""
+        return LazyScores(self, w)
+
+    def rmatvec(self, g: LazyVector, center: np.ndarray | None = None) -> np.ndarray:
+        """Return X.T @ g, or (X - center).T @ g."""
+
+        def step(state: State, block: RowBlock) -> None:
+            entries = block.value(g)
+            state["sum"] = state["sum"] + block.X.T @ entries
+            if center is not None:
+                state["sum"] -= np.multiply.outer(center, entries.sum(axis=0))
+
+        def merge(a: State, b: State) -> State:
+            return {"sum": a["sum"] + b["sum"]}
+
+        _ = self.totals
+        return self._pass("gradient", lambda: {"sum": np.zeros(())}, step, merge, keep=False)["sum"]
+
+    def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
+        """Return the histogram of the scores X @ w, in one pass if their moments are known and in two if not."""
+        return ScoreHistogram.of(self, self.scores(w), moments)
+
+    # Summaries of the columns
+
+    def moments(self) -> ClassMoments:
+        """Return the class moments of all rows."""
+        everything = Round(self.map(lambda targets: np.zeros(len(targets.positive), np.int16)), 1, ())
+        return self.fold_moments([everything])[0][0]
+
+    def fold_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
+        """Return the class moments of each part of each round, in one pass or in several if memory is short."""
+        found: list[list[ClassMoments]] = []
+        while len(found) < len(rounds):
+            batch = list(rounds[len(found) : len(found) + 1])
+            for round in rounds[len(found) + 1 :]:
+                if moments_memory(self.n_features, sum(r.n_parts for r in [*batch, round])) > self.memory / 2:
+                    break
+                batch.append(round)
+            found += self._batch_moments(batch)
+        return found
+
+    def _batch_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
+        self.check_moments(sum(round.n_parts for round in rounds))
+
+        def step(state: State, block: RowBlock) -> None:
+            for parts, round in zip(state["parts"], rounds, strict=True):
+                add_moments(parts, block, block.value(round.parts))
+
+        def empty() -> State:
+            return {"parts": [[ClassMoments(n_features, CODES) for _ in range(round.n_parts)] for round in rounds]}
+
+        def merge(a: State, b: State) -> State:
+            pairs = zip(a["parts"], b["parts"], strict=True)
+            return {"parts": [list(map(ClassMoments.merge, *pair)) for pair in pairs]}
+
+        n_features = self.n_features
+        state = self._pass("class moments", empty, step, merge)
+        return [[part.relabelled(self.classes) for part in parts] for parts in state["parts"]]
+
+    def check_moments(self, n_parts: int) -> None:
+        """Raise a ValueError if the moments of `n_parts` parts would take more than half of the memory."""
+        needed = moments_memory(self.n_features, n_parts)
+        if needed > self.memory / 2:
+            more = moments_memory(self.n_features, 1) <= self.memory / 2
+            raise TooManyColumnsError(
+                f"The class moments of {self.n_features:,} columns in {n_parts} part{'s' if n_parts > 1 else ''} take "
+                f"{needed / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB of memory for them: "
+                f"{one_of(self.more_memory, 'give {alpha=}' if more else None, self._for_many_columns)}."
+            )
+
+    def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
+        """Raise a ValueError if something would take more than half of the memory."""
+        if n_bytes > self.memory / 2:
+            raise TooManyColumnsError(
+                f"{what} takes {n_bytes / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB of memory for "
+                f"it: {one_of(self.more_memory, advice)}."
+            )
+
+    def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
+        with np.errstate(over="ignore", invalid="ignore"):  # `finish_statistics` checks the result
+            empty = functools.partial(empty_statistics, self.n_features)
+            state = self._pass("column statistics", empty, add_statistics, merge_statistics)
+        return finish_statistics(state)
+
+    def spreads(self) -> np.ndarray:
+        """Return the standard deviation of each column, 1 for constant ones."""
+        means, variances = self.column_statistics()
+        share = self.totals / self.totals.sum()
+        std = spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
+        return np.where(std == 0, 1.0, std)
+
+    def gram(self, scale: np.ndarray) -> np.ndarray:
+        """Return the inner products of all rows of X / scale; the rows are read into memory for it."""
+        needed = self._bytes_of(self.n_rows)
+        if needed > self.memory / 4:
+            ways = one_of(self.more_memory, "use solver='cg'")
+            raise ArgumentError(
+                f"The inner products of all rows need these in memory: {needed / 1e9:.2g} GB, more than a quarter of "
+                f"the {self.memory / 1e9:.2g} GB of memory for them: {ways}."
+            )
+        return self._read_into_memory(lambda block: block).gram(scale)
+
+    def _bytes_of(self, n_rows: float) -> float:
+        """Return about how many bytes so many rows take in memory."""
+        return 12 * self.row_length * n_rows
+
+    def _read_into_memory(self, choose: Callable[[RowBlock], RowBlock]) -> MemoryRows:
+        """Return the chosen rows of each block, together in memory."""
+
+        def step(state: State, block: RowBlock) -> None:
+            state["blocks"].append(pack(choose(block)))
+
+        def merge(a: State, b: State) -> State:
+            return {"blocks": a["blocks"] + b["blocks"]}
+
+        return unpack(self._pass("rows", lambda: {"blocks": []}, step, merge)["blocks"], self.classes)
+
+    # Cross-validation
+
+    def assign_folds(self, n_folds: int, number: int) -> LazyVector:
+        """Return the fold of each row in round `number`."""
+        _ = self._sizes  # the numbers of the rows of a partition depend on those of the others
+        return DealtFolds(self, n_folds, number)
+
+    def as_vector(self, values: np.ndarray) -> LazyVector:
+        """Return as a vector the values of all rows, given in the order of the rows."""
+        _ = self._sizes
+        return LazyVector(self, lambda block: values[block.numbers])
+
+    def held_out(self, models: Sequence[FoldModels]) -> BlockedHeldOut:
+        """Evaluate the models of each split on its test set."""
+        return BlockedHeldOut(self, models)
+
+    # Other views of the same rows
+
+    def subset(self, parts: LazyVector, chosen: Sequence[int]) -> BlockedRows:
+        """Return the rows of the chosen parts."""
+        return RowsView(self, lambda block: block.take(np.flatnonzero(in_parts(block.value(parts), chosen))))
+
+    def mapped(self, change: Callable[[Any], np.ndarray], n_features: int) -> BlockedRows:
+        """Return the rows with other columns, dense ones, which are made block by block in every pass."""
+        return MappedRows(self, change, n_features)
+
+    def columns(self, columns: np.ndarray) -> BlockedRows:
+        """Return the same rows with some of their columns."""
+        return RowsView(self, lambda block: RowBlock(block.X[:, columns], block.targets), len(columns))
+
+    def reweighted(self, weights: LazyVector) -> BlockedRows:
+        """Return the same rows with other weights."""
+
+        def change(block: RowBlock) -> RowBlock:
+            t = block.targets
+            return RowBlock(block.X, Targets(t.positive, block.value(weights), t.totals, t.groups))
+
+        return RowsView(self, change)
+
+    def shifted(self, shift: np.ndarray) -> BlockedRows:
+        """Return the rows of X - shift."""
+        return RowsView(self, lambda block: RowBlock(subtract(block.X, shift), block.targets))
+
+    def sample(self, n_each: int) -> Rows:
+        """Return at most `n_each` rows of each class, always the same ones; in memory, unless they are too large."""
+        take_all = self.counts.max() <= n_each
+
+        def drawn(block: RowBlock) -> np.ndarray:
+            ranks, own = block.ranks(), block.targets.positive.astype(np.intp)
+            drawn = block.targets.usable.copy()
+            for c, count in enumerate(self.counts.tolist()):
+                members = np.flatnonzero(drawn & (own == c))
+                drawn[members] = permute(ranks[members], count, SAMPLE) < n_each
+            return drawn
+
+        if self._bytes_of(self.n_rows if take_all else np.minimum(self.counts, n_each).sum()) > self.memory / 4:
+            return self if take_all else self.subset(LazyVector(self, drawn), [1])
+        if take_all:
+            return self._read_into_memory(lambda block: block)
+        return self._read_into_memory(lambda block: block.take(np.flatnonzero(drawn(block))))
+
+    # The stochastic algorithms
+
+    def iterate(
+        self,
+        name: str,
+        state: State,
+        prepare: Callable[[Any, Targets], Any],
+        step: Callable[[State, Any], None],
+        again: Callable[[State], bool],
+    ) -> State:
+        """Update a state with one block after the other, in as many passes as `again` asks for."""
+
+        def one_block(state: State, block: RowBlock) -> None:
+            step(state, prepare(block.X, block.targets))
+
+        return self._pass(name, lambda: state, one_block, refuse_to_merge, again)
+
+
+class RowsView(BlockedRows):
+    """A view of other rows, whose blocks are changed as they are read.
+
+    Parameters
+    ----------
+    parent : BlockedRows
+        The other rows.
+    change : callable
+        Returns a block of the view, given a block of `parent`.
+    n_features : int, default=None
+        Number of columns; by default that of `parent`.
+    """
+
+    def __init__(
+        self, parent: BlockedRows, change: Callable[[RowBlock], RowBlock], n_features: int | None = None
+    ) -> None:
+        self.parent, self.change, self.width = parent, change, n_features
+        self.is_sparse, self.memory, self.can_exchange = parent.is_sparse, parent.memory, parent.can_exchange
+        self.more_memory, self._for_many_columns = parent.more_memory, parent._for_many_columns
+        self._known: list[Sizes] | None = None  # of each partition
+
+    def __getstate__(self) -> State:
+        """Return what tasks know of these rows: of their sizes, only the sum."""
+        return {**vars(self), "_known": None if self._known is None else [self._sizes]}
+
+    def _before(self) -> np.ndarray:
+        return rows_before(self._known) if self._known is not None else 0 * self.parent._before()
+
+    def _read(self, task: Pass) -> Any:
+        totals = None if self._known is None else self.totals
+
+        def changed(outer: State, block: RowBlock) -> None:
+            new = self.change(block)
+            if totals is not None:
+                new.targets.totals = totals
+            task.step(outer, new)
+
+        return self.parent._run(task._replace(step=changed))
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The negative and the positive label."""
+        return self.parent.classes
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.parent.n_features if self.width is None else self.width
+
+    def rare_rows(self) -> RowBlock | None:
+        """Return the rows of the rarer class with a weight above 0 if they fit into memory, else None.
+
+        Only a view with other columns knows them: it has the rows of its parent.
+        """
+        rare = None if self.width is None else self.parent.rare_rows()
+        if rare is None or self._bytes_of(len(rare.numbers)) > self.memory / KEPT_SHARE:
+            return None
+        return RareRows(self.change(rare).X, rare.targets, rare.numbers)
+
+    @property
+    def _sizes(self) -> Sizes:
+        def step(state: State, block: RowBlock) -> None:
+            state["sizes"] = [list(Sizes(*state["sizes"][0]).add(block))]
+
+        def merge(a: State, b: State) -> State:
+            return {"sizes": a["sizes"] + b["sizes"]}
+
+        if self._known is None:
+            found = self._pass("sizes", lambda: {"sizes": [list(Sizes.none())]}, step, merge)["sizes"]
+            self._known = [Sizes(*sizes) for sizes in found]
+        return functools.reduce(Sizes.merge, self._known)
+
+
+class MappedRows(RowsView):
+    """The rows of others with other columns, which are not sparse.
+
+    Parameters
+    ----------
+    parent : BlockedRows
+        The other rows.
+    change : callable
+        Returns the matrix of a block, given the matrix of a block of `parent`. It may have the attributes of
+        :class:`CompactChange`.
+    n_features : int
+        Number of columns.
+    """
+
+    def __init__(self, parent: BlockedRows, change: Callable[[Any], Any], n_features: int) -> None:
+        super().__init__(parent, lambda block: RowBlock(change(block.X), block.targets), n_features)
+        self.is_sparse, self.has_groups = False, parent.has_groups
+        self._compact = cast(CompactChange, change) if hasattr(change, "of_rows") else None
+
+    @property
+    def _sizes(self) -> Sizes:
+        stored = self.n_features if self._compact is None else self._compact.n_stored
+        return self.parent._sizes._replace(n_values=self.parent.n_rows * stored)
+
+    def _before(self) -> np.ndarray:
+        return self.parent._before()
+
+    def sample(self, n_each: int) -> Rows:
+        """Return at most `n_each` rows of each class, always the same ones; in memory, unless they are too large."""
+        if self._compact is None:
+            return super().sample(n_each)
+        sample = self.parent.sample(n_each)
+        return self._compact.of_rows(sample) if is_in_memory(sample) else sample.mapped(self._compact, self.n_features)
+
+    def gram(self, scale: np.ndarray) -> np.ndarray:
+        """Return the inner products of all rows of X / scale; the rows are read into memory for it."""
+        rows = self.sample(int(self.counts.max())) if self._compact is not None else self
+        return rows.gram(scale) if rows.in_memory else super().gram(scale)
+
+
+class CompactChange(Protocol):
+    """A change of columns whose matrices take less memory than dense ones.
+
+    Attributes
+    ----------
+    n_stored : int
+        Number of stored values in a row.
+    """
+
+    @property
+    def n_stored(self) -> int: ...  # noqa: D102
+
+    def __call__(self, X: Any) -> Any: ...  # noqa: D102
+
+    def of_rows(self, rows: InMemoryRows) -> InMemoryRows:
+        """Return rows in memory with the other columns."""
+
+
+class SlicedRows(BlockedRows):
+    """Rows in memory that come block by block, for columns that are made of them and would not fit.
+
+    Parameters
+    ----------
+    rows : MemoryRows
+        The rows.
+    memory : float, default=2 GiB
+        About how many bytes may be used beside the rows.
+    step : int, default=8192
+        Number of rows in a block.
+    """
+
+    def __init__(self, rows: MemoryRows, memory: float = MEMORY, step: int = SLICE) -> None:
+        self.rows, self.memory, self.step = rows, memory, step
+        self.is_sparse, self.has_groups = rows.is_sparse, rows.has_groups
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The negative and the positive label."""
+        return self.rows.classes
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.rows.n_features
+
+    @property
+    def _sizes(self) -> Sizes:
+        return Sizes.none().add(RowBlock(self.rows.X, self.rows.targets))
+
+    def rare_rows(self) -> RowBlock | None:
+        """Return the rows of the rarer class with a weight above 0: they are in memory."""
+        rare = int(np.argmin(self.counts))
+        t = self.rows.targets
+        members = np.flatnonzero((t.positive == rare) & t.usable)
+        few = RowBlock(self.rows.X, t).take(members)
+        return RareRows(few.X, few.targets, members)
+
+    def _read(self, task: Pass) -> State:
+        state, all_rows = task.begin(0), RowBlock(self.rows.X, self.rows.targets)
+        while True:
+            for start in range(0, self.rows.n_rows, self.step):
+                task.step(state, all_rows.take(slice(start, start + self.step)))
+            if not task.again(state):
+                return state
+
+
+def refuse_to_merge(a: State, b: State) -> State:
+    """Raise a ValueError: a state that takes one row after the other cannot be made of two."""
+    raise ValueError(DASK_NOT_SUPPORTED)
+
+
+def moments_memory(n_features: int, n_parts: int) -> int:
+    """Return the bytes that the moments of `n_parts` parts take: those of all blocks, of one block, and a solver's."""
+    return 3 * n_parts * 2 * 8 * n_features**2
+
+
+def pack(block: RowBlock) -> list[Any]:
+    """Return the rows of a block in a form that a checkpoint can hold."""
+    X, t = block.X, block.targets
+    return [X if sparse.issparse(X) else np.asarray(X), t.positive, t.sample_weight, t.groups]
+
+
+def unpack(blocks: list[list[Any]], classes: np.ndarray) -> MemoryRows:
+    """Return the rows of all packed blocks, in memory."""
+    parts = [block for block in blocks if len(block[1])] or blocks[:1]
+    matrices, positive, weights, groups = zip(*parts, strict=True)
+    X = stack(list(matrices))
+    y = classes[np.concatenate(positive).astype(np.intp)]
+    return MemoryRows(
+        X,
+        y,
+        classes,
+        None if weights[0] is None else np.concatenate(weights),
+        None if groups[0] is None else np.concatenate(groups),
+    )
+
+
+def stack(parts: list[Any]) -> Any:
+    """Return the rows of all parts."""
+    if sparse.issparse(parts[0]):
+        X = sparse.csr_array(sparse.vstack(parts, format="csr"))
+        X.has_canonical_format = True
+        return X
+    return np.concatenate(parts)

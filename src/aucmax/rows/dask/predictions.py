@@ -1,0 +1,59 @@
+"""Predictions for Dask collections: lazy, and of the same kind and the same partitions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .partitions import is_array, join_columns
+
+Method = Callable[[Any], np.ndarray]
+
+
+def predict_lazily(method: Method, X: Any, classes: np.ndarray) -> Any:
+    """Return what a method of prediction returns for each partition of X, without computing it.
+
+    The method is called once here, with one row of ones: it says at once if X has other columns than it expects.
+
+    Parameters
+    ----------
+    method : callable
+        Returns an array of shape (n,) or (n, 2) for n rows, given as an array, a CSR array or a dataframe.
+    X : Dask array or dataframe
+        The rows.
+    classes : ndarray of shape (2,)
+        The names of the two columns of a dataframe of results.
+
+    Returns
+    -------
+    results : Dask array, series or dataframe
+        An array if X is one, else a series or a dataframe with the index of X.
+    """
+    if not is_array(X):
+        call = functools.partial(of_frame, method, classes)
+        return X.map_partitions(call, meta=call(X._meta_nonempty).iloc[:0])
+
+    import dask.array as da
+
+    result = method(np.ones((1, X.shape[1])))
+    call = functools.partial(of_block, method, result[:0])
+    columns = {} if result.ndim == 1 else {"k": result.shape[1]}
+    return da.blockwise(call, ["i", *columns], X, "ij", new_axes=columns, meta=result[:0])
+
+
+def of_block(method: Method, nothing: np.ndarray, blocks: list[Any]) -> np.ndarray:
+    """Return the results for rows of an array, which may be none, and may be cut between columns."""
+    return method(join_columns(blocks)) if blocks[0].shape[0] else nothing
+
+
+def of_frame(method: Method, classes: np.ndarray, frame: Any) -> Any:
+    """Return the results for a dataframe, which may have no rows, as a series or a dataframe with its index."""
+    import pandas as pd
+
+    values = method(frame) if len(frame) else method(frame.reindex([0], fill_value=1.0))[:0]
+    if values.ndim == 1:
+        return pd.Series(values, index=frame.index)
+    return pd.DataFrame(values, index=frame.index, columns=list(classes))

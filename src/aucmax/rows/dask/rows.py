@@ -1,0 +1,206 @@
+"""Rows in Dask collections: every pass is one graph, in which each partition makes its own state.
+
+The tasks run where Dask runs them: on the workers of the active client, or on the local scheduler. A tree of tasks
+merges the states in the order of the rows, and only the last one comes back. Partitions are computed for each pass from
+the user's graph, unless the user has persisted the collections.
+
+The first pass reads the labels and weights, and one partition of X. It determines the classes, and the sizes of all
+partitions, on which the folds of later passes depend.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._compat import _get_feature_names
+from ..blocks.block import RareRows, RowBlock, Sizes, rows_before
+from ..blocks.passes import Pass, State
+from ..blocks.rows import KEPT_SHARE, MEMORY, BlockedRows, stack
+from ..protocol import Targets
+from ..validate import DASK_NOT_SUPPORTED
+from .partitions import FirstPass, LabelSizes, align, is_array, shape_of
+from .tasks import Job, attempt, compute, cut_state, join_slices, merge_by_tree, merge_states, run_partition
+
+GRAPH_LIMIT = "distributed.admin.large-graph-warning-threshold"
+WARN_FRACTION = 100  # what is gathered in this process is announced if it takes a larger share of the memory
+
+
+class DaskRows(BlockedRows):
+    """The rows of Dask collections that have the same partitions.
+
+    The sizes of the partitions need not be known. A partition may be empty or lack a class.
+
+    Parameters
+    ----------
+    X : Dask array or dataframe of shape (n_rows, n_features)
+        The rows; the blocks of an array may be CSR.
+    y : Dask array or series of shape (n_rows,)
+        Labels of two classes; the larger is the positive one.
+    sample_weight : Dask array or series of shape (n_rows,), default=None
+        Nonnegative weights.
+    groups : Dask array or series of shape (n_rows,), default=None
+        Groups of rows that cross-validation keeps together, if its folds are made by group.
+    memory : float, default=2 GiB
+        About how many bytes may be used in this process, for the results of passes and for samples.
+
+    Attributes
+    ----------
+    X, y : Dask collection
+        The rows and their labels.
+
+    Notes
+    -----
+    A pass brings back a summary of all rows, with these exceptions: samples, on which candidates are compared; the rows
+    of the rarer class for held-out AUCs, if they take at most a sixteenth of the memory (if not, the workers exchange
+    held-out scores, `held_out_exchange.py`); the scores of the rarer class
+    for the hinges, which are announced if they take more than a hundredth of it and refused if they take more than
+    half; labels and groups for splits of your own.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from aucmax.rows.dask.rows import DaskRows
+    >>> X = da.from_array(np.arange(10.0).reshape(5, 2), chunks=(3, 2))
+    >>> y = da.from_array(np.array(["no", "no", "yes", "no", "yes"]), chunks=3)
+    >>> rows = DaskRows(X, y)
+    >>> rows.n_rows, rows.counts
+    (5, array([3, 2]))
+    >>> rows.moments().mean
+    array([[2.66666667, 3.66666667],
+           [6.        , 7.        ]])
+    """
+
+    can_exchange = True
+    more_memory: str | None = None
+    _for_many_columns = "use solver='cg'"
+    _name = "X"  # what messages call the rows
+    _warned = False
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, memory: float = MEMORY) -> None:
+        self.X, self.y, self.memory = X, y, memory
+        self.has_groups, self.categorical = groups is not None, getattr(X, "categorical", None)
+        names = None if is_array(X) else _get_feature_names(X._meta)
+        self.feature_names = None if names is None else list(names)
+        columns = {"X": X, "y": y, "sample_weight": sample_weight, "groups": groups}
+        self._partitions = list(zip(*align(columns), strict=True))
+
+    def __getstate__(self) -> State:
+        """Return what tasks know of these rows: the classes and the sizes of all rows together, and no rows."""
+        state = {name: value for name, value in vars(self).items() if name not in ("X", "y", "_partitions", "_rare")}
+        return {**state, "_first": self._first._replace(partitions=[])}
+
+    # Sizes
+
+    @cached_property
+    def _first(self) -> FirstPass:
+        """The result of the first pass."""
+        import dask
+
+        look = dask.delayed(attempt, pure=False)
+        labels = [look(LabelSizes.of, number, *part[1:3]) for number, part in enumerate(self._partitions)]
+        looks = [look(shape_of, self._partitions[0][0], self._name), *labels]
+        (n_features, is_sparse), *found = compute(dask.delayed(list, pure=False)(looks), looks)
+        return FirstPass.of(self._name, n_features, is_sparse, found)
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The negative and the positive label."""
+        return self._first.classes
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._first.n_features
+
+    @property
+    def is_sparse(self) -> bool:  # type: ignore[override]
+        """Whether the rows are CSR."""
+        return self._first.is_sparse
+
+    @property
+    def _sizes(self) -> Sizes:
+        return self._first.sizes
+
+    @cached_property
+    def row_length(self) -> float:
+        """Mean number of stored values in a row; CSR rows take a pass for it."""
+
+        def step(state: State, block: RowBlock) -> None:
+            state["n_values"] += block.X.nnz
+
+        def merge(a: State, b: State) -> State:
+            return {"n_values": a["n_values"] + b["n_values"]}
+
+        if not self.is_sparse:
+            return float(self.n_features)
+        return self._pass("sizes", lambda: {"n_values": 0}, step, merge)["n_values"] / self.n_rows
+
+    def _before(self) -> np.ndarray:
+        return rows_before(self._first.partitions)
+
+    # Passes
+
+    def _read(self, task: Pass) -> Any:
+        import dask
+
+        sent = dask.delayed(self._job(task), pure=False, traverse=False)
+        run = dask.delayed(run_partition, pure=False)
+        states = [run(sent, number, *part) for number, part in enumerate(self._partitions)]
+        if task.exchange is None:
+            result = merge_by_tree(functools.partial(dask.delayed(merge_states, pure=False), sent), states)
+        else:
+            cut, join = dask.delayed(cut_state, pure=False), dask.delayed(join_slices, pure=False)
+            slices = [[cut(sent, state, number) for state in states] for number in range(task.exchange.n_slices)]
+            result = dask.delayed(list, pure=False)([join(sent, together) for together in slices])
+        # The graph has what all tasks need, for held-out AUCs the rows of the rarer class. If these were sent to the
+        # workers beforehand, they would be lost with the workers.
+        with dask.config.set({GRAPH_LIMIT: self.memory}):
+            return compute(result, states)
+
+    def _job(self, task: Pass) -> Job:
+        return Job(task, self.classes, self.n_features, self.is_sparse, self.totals, np.geterr(), self._name)
+
+    def iterate(self, *arguments: Any, **options: Any) -> State:
+        """Raise a ValueError: partitions are not read one after the other."""
+        raise ValueError(DASK_NOT_SUPPORTED)
+
+    def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
+        """Raise a ValueError if something would take more than half of the memory; warn once if it takes much."""
+        super().check_memory(what, n_bytes, advice)
+        if n_bytes > self.memory / WARN_FRACTION and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{what} gathers their scores in this process in every pass, about {n_bytes / 1e6:,.0f} MB: to avoid "
+                f"it, {advice}.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def rare_rows(self) -> RowBlock | None:
+        """Return the rows of the rarer class with a weight above 0 if they fit into memory, else None."""
+        return self._rare
+
+    @cached_property
+    def _rare(self) -> RowBlock | None:
+        rare = int(np.argmin(self.counts))
+        if self._bytes_of(self.counts[rare]) > self.memory / KEPT_SHARE:
+            return None
+
+        def step(state: State, block: RowBlock) -> None:
+            members = np.flatnonzero((block.targets.positive == rare) & block.targets.usable)
+            few = block.take(members)
+            state["kept"].append([few.X, few.targets.sample_weight, block.numbers[members]])
+
+        def merge(a: State, b: State) -> State:
+            return {"kept": a["kept"] + b["kept"]}
+
+        X, weights, numbers = zip(*self._pass("rows", lambda: {"kept": []}, step, merge)["kept"], strict=True)
+        positive = np.full(self.counts[rare], bool(rare))
+        targets = Targets(positive, None if weights[0] is None else np.concatenate(weights), self.totals)
+        return RareRows(stack(list(X)), targets, np.concatenate(numbers))

@@ -1,0 +1,140 @@
+"""Where X is: in memory, in Dask collections or on a device. No other module asks, or imports code for one place.
+
+Functions return None if X is in memory; the caller then validates arrays itself.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import _check_n_features
+from .arrays import on_device
+from .validate import DASK_NOT_SUPPORTED, DEVICE_NOT_SUPPORTED, check_labels, is_dask, refuse_dask
+
+# Rows
+
+
+def remote_rows(X: Any, y: Any, sample_weight: Any = None, groups: Any = None, device_error: str | None = None) -> Any:
+    """Return the rows of Dask collections or of arrays on a device; None if X is in memory.
+
+    Rows on a device are refused with the words `device_error`, if these are given.
+    """
+    if is_dask(X):
+        from .dask.rows import DaskRows
+
+        return DaskRows(X, y, sample_weight, groups)
+    if on_device(X):
+        if device_error is not None:
+            raise ValueError(device_error)
+        from .device.rows import DeviceRows
+
+        return DeviceRows.of(X, y, sample_weight, groups)
+    refuse_dask("X", y=y, sample_weight=sample_weight, groups=groups)
+    return None
+
+
+def cluster_rows(source: Any, positive: str | None, memory: float) -> Any:
+    """Return the rows of files that the workers of a Dask cluster read."""
+    from .dask.files import DaskFiles
+
+    return DaskFiles(source, positive, memory)
+
+
+def require_memory(
+    X: Any, dask_error: str = DASK_NOT_SUPPORTED, device_error: str | None = DEVICE_NOT_SUPPORTED
+) -> None:
+    """Raise a ValueError if X is not in memory; None allows arrays on a device."""
+    if is_dask(X):
+        raise ValueError(dask_error)
+    if device_error is not None and on_device(X):
+        raise ValueError(device_error)
+
+
+# Predictions
+
+
+def predict_where_stored(method: Callable[..., Any], model: Any, X: Any, attributes: Sequence[str]) -> Any:
+    """Call a method of prediction; for a Dask collection, return a lazy collection of the same kind.
+
+    The model that tasks receive has only the named attributes, without what takes memory, such as class moments.
+    """
+    if not is_dask(X):
+        return method(model, X)
+    from .dask.predictions import predict_lazily
+
+    check_is_fitted(model, "coef_")
+    small = copy.copy(model)
+    small.__dict__ = {name: value for name, value in vars(model).items() if name in attributes}
+    return predict_lazily(functools.partial(method, small), X, model.classes_)
+
+
+def device_product(estimator: Any, X: Any, w: np.ndarray) -> Any:
+    """Return X @ w for X on a device, which has the columns that the estimator was fitted to."""
+    if not on_device(X):
+        return None
+    from .device.rows import device_scores
+
+    _check_n_features(estimator, X, reset=False)
+    return device_scores(X, w)
+
+
+# Scores
+
+
+def remote_scores(y: Any, sample_weight: Any = None, classes: np.ndarray | None = None, **scores: Any) -> Any:
+    """Return the space of scores in Dask collections or on a device, with the methods `column` and `column_aucs`.
+
+    At least one of the scores, which errors call by the given names, is there.
+    """
+    if any(map(is_dask, scores.values())):
+        from .dask.scores import DaskScores
+
+        space = DaskScores(y, sample_weight, **scores)
+        if classes is not None:
+            check_labels(space.classes, classes)
+        return space
+    if any(map(on_device, scores.values())):
+        from .device.scores import DeviceScores
+
+        return DeviceScores(y, sample_weight, classes, **scores)
+    refuse_dask("scores", y=y, sample_weight=sample_weight)
+    return None
+
+
+# Tables
+
+
+def learn_remote_table(X: Any, y: Any, sample_weight: Any, find_overrides: Callable[[list[str]], Any]) -> Any:
+    """Return how the table of a Dask dataframe is read, see :func:`aucmax.rows.dask.tables.learn_partitions`."""
+    if not is_dask(X):
+        return None
+    from .dask.tables import learn_partitions
+
+    return learn_partitions(X, y, sample_weight, find_overrides(list(X.columns)))
+
+
+def transform_remote_table(X: Any, reading: Any, finish: Any, first_rows: Any, n_columns: int) -> Any:
+    """Return a Dask dataframe as a lazy array of features or codes."""
+    if not is_dask(X):
+        return None
+    from .dask.tables import transform_lazily
+
+    return transform_lazily(reading, X, finish, first_rows, n_columns)
+
+
+# Kernels
+
+
+def device_kernels(X: Any) -> Any:
+    """Return the module that computes kernels and k-means where X is, `device_kernel`, if X is on a device."""
+    if not on_device(X):
+        return None
+    from .device import kernels as device_kernel
+
+    return device_kernel

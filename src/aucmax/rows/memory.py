@@ -1,0 +1,492 @@
+"""Rows in memory, dense or CSR. All results are float64, whatever the precision of X.
+
+Wide rows in as many coordinates as there are rows.
+
+A fit with an L2 penalty depends on the rows through their inner products alone, and its weights lie in the span of the
+centred rows. If K = V diag(lambda) V' is the matrix of these inner products, the rows V sqrt(lambda) have the same
+inner products in `rank` columns. All folds, losses and alphas are then fitted to these, and the weights u of the
+coordinates are the weights (X - mean)' V u / sqrt(lambda) of the columns.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import assert_all_finite
+
+from .folds import SAMPLE, deal_folds, in_parts, preimages
+from .machine import (
+    ALWAYS_AVAILABLE,
+    N_SPANS,
+    SHARED_FROM,
+    cut_rows,
+    map_spans,
+    map_threads,
+    one_blas_thread,
+    usable_memory,
+)
+from .protocol import FoldModels, PairSums, Round, Rows, Targets
+from .summaries.block_moments import BLOCK, class_columns, shift_full_columns, subtract
+from .summaries.moments import DENSE_FROM, ClassMoments, check_no_overflow, grouped_moments, warn_of_underflow
+from .summaries.ranking import areas
+from .summaries.scores import ScoreGrid, ScoreHistogram, ScoreMoments
+from .validate import check_class_weights
+
+
+class MemorySpace:
+    """A score space whose vectors are arrays: all rows are one block.
+
+    Parameters
+    ----------
+    targets : Targets or None
+        The targets of all rows; None in a subclass that determines them when they are first needed.
+    """
+
+    pair_sums: PairSums | None = None
+
+    def __init__(self, targets: Targets | None) -> None:
+        self._targets = targets
+
+    def _find_targets(self) -> Targets:
+        raise NotImplementedError
+
+    @property
+    def targets(self) -> Targets:
+        """Class and weight of all rows."""
+        if self._targets is None:
+            self._targets = self._find_targets()
+        return self._targets
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.targets.positive.shape[0]
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Number of rows of each class with a weight above 0."""
+        usable, positive = self.targets.usable, self.targets.positive
+        return np.array([np.count_nonzero(usable & side) for side in (~positive, positive)])
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The weight of each class."""
+        return self.targets.totals
+
+    def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
+        """Raise a MemoryError if something would take more memory than this process may use."""
+        if n_bytes > ALWAYS_AVAILABLE and n_bytes > (usable := usable_memory()):
+            raise MemoryError(
+                f"{what} takes {n_bytes / 1e9:,.1f} GB, but this process may use {usable / 1e9:,.1f} GB: {advice}."
+            )
+
+    def reduce(
+        self, function: Callable[..., Any], *vectors: np.ndarray, merge: Callable[[Any, Any], Any] = operator.add
+    ) -> Any:
+        """Return the summary of all rows."""
+        return function(self.targets, *vectors)
+
+    def accumulate(
+        self,
+        empty: Callable[[], Any],
+        add: Callable[..., None],
+        *vectors: np.ndarray,
+        merge: Callable[[Any, Any], Any] = operator.add,
+    ) -> Any:
+        """Return a summary to which all rows were added."""
+        summary = empty()
+        add(summary, self.targets, *vectors)
+        return summary
+
+    def map(self, function: Callable[..., Any], *vectors: np.ndarray) -> Any:
+        """Return `function` of all rows."""
+        return function(self.targets, *vectors)
+
+    def aucs(self, *scores: Any) -> list[float]:
+        """Return the AUCs of vectors of scores."""
+        return self.reduce(lambda targets, *s: areas(targets.positive, s, targets.sample_weight), *scores)
+
+
+class MatrixRows:
+    """Rows that are one matrix, in memory or on a device: their sizes.
+
+    Attributes
+    ----------
+    X : matrix of shape (n_rows, n_features)
+        The rows, dense or CSR.
+    """
+
+    X: Any
+    is_sparse: bool
+    n_features: int
+    groups: np.ndarray | None
+    feature_names: list[str] | None = None  # `fit` takes them from X itself
+    categorical: Sequence[bool] | np.ndarray | None = None
+    more_memory: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def row_length(self) -> float:
+        """Mean number of stored values in a row."""
+        return self.X.nnz / max(self.n_rows, 1) if self.is_sparse else float(self.n_features)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether there are groups."""
+        return self.groups is not None
+
+    def prefetch(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+        """Do nothing: no answer takes a reading here."""
+
+
+class MemoryRows(MatrixRows, MemorySpace):
+    """The rows of a binary problem in memory, validated.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_rows, n_features)
+        Float32 or float64 values. Whether they are finite is checked in their moments.
+    y : ndarray of shape (n_rows,)
+        Labels, each one of `classes`.
+    classes : ndarray of shape (2,)
+        The negative and the positive label.
+    sample_weight : ndarray of shape (n_rows,), default=None
+        Nonnegative weights.
+    groups : ndarray of shape (n_rows,), default=None
+        Groups of rows that cross-validation keeps together, if its folds are made by group.
+    """
+
+    in_memory = True
+
+    def __init__(
+        self,
+        X: Any,
+        y: np.ndarray,
+        classes: np.ndarray,
+        sample_weight: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+    ) -> None:
+        super().__init__(None)
+        self.X, self.y, self.classes, self.sample_weight, self.groups = X, y, classes, sample_weight, groups
+        self.is_sparse, self.n_features = sparse.issparse(X), X.shape[1]
+
+    # The targets are determined when they are first needed: an exact fit does not need them.
+
+    def _find_targets(self) -> Targets:
+        positive = self.y == self.classes[1]
+        sides = (~positive, positive)
+        if self.sample_weight is None:
+            totals = np.array([np.count_nonzero(side) for side in sides], dtype=np.float64)
+        else:
+            totals = np.array([self.sample_weight[side].sum() for side in sides])
+        check_class_weights(totals, self.classes)
+        return Targets(positive, self.sample_weight, totals, self.groups)
+
+    # From columns to scores and back
+
+    def scores(self, w: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return X @ w, or X[rows] @ w, for w of shape (n_features,) or (n_features, L), columns contiguous."""
+        return scores_of(self.X, w, rows)
+
+    def rmatvec(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
+        """Return X.T @ g, or (X - center).T @ g, for g of shape (n_rows,) or (n_rows, L).
+
+        If g has several columns, X is shifted before the product, which avoids cancellation; the shift is cheap
+        compared with the products.
+        """
+        many = center is not None and g.ndim > 1
+        shift: Any = 0.0
+        if self.is_sparse:
+            X, shift = shift_full_columns(self.X, self.targets.pair_weights, 2.0) if many else (self.X, shift)
+            out = X.T @ g
+        else:  # on tall X, BLAS takes less than half the time by blocks
+            shift = center if many else shift
+
+            def one_span(span: slice) -> np.ndarray:
+                out = np.zeros((self.n_features, *g.shape[1:]))
+                for start in range(span.start, span.stop, BLOCK):
+                    part = slice(start, min(start + BLOCK, span.stop))
+                    out += (self.X[part] - shift if many else self.X[part]).T @ g[part]
+                return out
+
+            out = sum(map_threads(one_span, product_spans(self.X)), np.zeros(()))
+        return out if center is None else out - np.multiply.outer(center - shift, g.sum(axis=0))
+
+    def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
+        """Return the histogram of the scores X @ w; if their moments are known, the scores are never all in memory."""
+        if moments is None:
+            return ScoreHistogram.of(self, self.scores(w))
+        means, variances = moments.mean, moments.variance
+        grid = ScoreGrid.around(means, variances)
+
+        def one_span(span: slice) -> np.ndarray:
+            total: Any = 0
+            for start in range(span.start, span.stop, BLOCK):
+                part = slice(start, min(start + BLOCK, span.stop))
+                weights = None if self.sample_weight is None else self.sample_weight[part]
+                targets = Targets(self.y[part] == self.classes[1], weights, moments.weight)
+                total = total + grid.bin(targets, self.X[part] @ w)
+            return total
+
+        mass = sum(map_spans(one_span, self.n_rows, BLOCK, self.n_features), np.zeros(()))
+        return ScoreHistogram(grid, mass, means, variances)
+
+    # Summaries of the columns
+
+    def gather(self, name: str, empty: Callable[[], Any], add: Callable[[Any, Any, Targets], None], merge: Any) -> Any:
+        """Return a summary of the values of all rows, to which the matrix and the targets are added."""
+        state = empty()
+        add(state, self.X, self.targets)
+        return state
+
+    def moments(self) -> ClassMoments:
+        """Return the class moments of all rows."""
+        return grouped_moments(self.X, self.y, self.classes, self.sample_weight)[0]
+
+    def fold_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
+        """Return the class moments of each part of each round."""
+        return [
+            grouped_moments(self.X, self.y, self.classes, self.sample_weight, round.parts, round.n_parts)
+            for round in rounds
+        ]
+
+    @np.errstate(over="ignore", invalid="ignore")  # the result is checked
+    def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
+        weight, means, squares = class_columns(self.X, self.targets.positive, self.sample_weight)
+        variances = squares / weight[:, None]
+        if not np.isfinite(variances).all():
+            assert_all_finite(self.X, input_name="X")
+        if self.sample_weight is not None and not self.sample_weight.all():
+            assert_all_finite(self.X[self.sample_weight == 0], input_name="X")  # rows that are in no column statistic
+        check_no_overflow(variances)
+        warn_of_underflow(means, variances)
+        return means, variances
+
+    def gram(self, scale: np.ndarray) -> np.ndarray:
+        """Return the inner products of all rows of X / scale, after shifting the columns to remove large means."""
+        if self.is_sparse and self.X.nnz <= DENSE_FROM * self.n_rows * self.n_features:
+            X = shift_full_columns(self.X, self.targets.pair_weights, 2.0)[0] @ sparse.diags_array(1 / scale)
+            return (X @ X.T).toarray()
+        X = self.X.toarray() if self.is_sparse else self.X
+        X = (X - X.mean(axis=0, dtype=np.float64)) / scale
+        return X @ X.T
+
+    def values(self) -> np.ndarray:
+        """Return all values as a dense array; a dense X itself."""
+        return self.X.toarray() if self.is_sparse else self.X
+
+    def matrix(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
+        """Return (X - center) / scale as a dense array, or X / scale, which is CSR if X is. Only samples need it."""
+        if center is None:
+            return (self.X @ sparse.diags_array(1 / scale)).tocsr() if self.is_sparse else self.X / scale
+        Z = (self.X.toarray() if self.is_sparse else self.X) - center  # float64, since the center is
+        Z /= scale
+        return Z
+
+    def as_operator(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
+        """Return what multiplies and takes rows like `matrix`, which it is here; a subclass may spare itself that."""
+        return self.matrix(scale, center)
+
+    # Cross-validation
+
+    def assign_folds(self, n_folds: int, number: int) -> np.ndarray:
+        """Return the fold of each row in round `number`."""
+        return deal_folds(self.targets.positive, self.targets.usable, n_folds, number)
+
+    def as_vector(self, values: np.ndarray) -> np.ndarray:
+        """Return the values of all rows as a vector."""
+        return values
+
+    def held_out(self, models: Sequence[FoldModels]) -> MemoryHeldOut:
+        """Evaluate the models of each split on its test set."""
+        return MemoryHeldOut(self, models)
+
+    # Other views of the same rows
+
+    def subset(self, parts: np.ndarray, chosen: Sequence[int]) -> MemoryRows:
+        """Return the rows of the chosen parts."""
+        return self.take(np.flatnonzero(in_parts(parts, chosen)))
+
+    def take(self, rows: np.ndarray) -> MemoryRows:
+        """Return rows by their numbers."""
+        weights = None if self.sample_weight is None else self.sample_weight[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return MemoryRows(self.X[rows], self.y[rows], self.classes, weights, groups)
+
+    def sample(self, n_each: int) -> MemoryRows:
+        """Return at most `n_each` rows of each class, always the same ones; all rows if there are few."""
+        if self.counts.max() <= n_each:
+            return self
+        chosen = np.zeros(self.n_rows, dtype=bool)
+        for side, count in zip((~self.targets.positive, self.targets.positive), self.counts, strict=True):
+            members = np.flatnonzero(self.targets.usable & side)
+            chosen[members[preimages(np.arange(min(count, n_each)), int(count), SAMPLE)]] = True
+        return self.take(np.flatnonzero(chosen))
+
+    def columns(self, columns: np.ndarray) -> MemoryRows:
+        """Return the same rows with some of their columns."""
+        return MemoryRows(self.X[:, columns], self.y, self.classes, self.sample_weight, self.groups)
+
+    def reweighted(self, weights: np.ndarray) -> MemoryRows:
+        """Return the same rows with other weights."""
+        return MemoryRows(self.X, self.y, self.classes, weights, self.groups)
+
+    def shifted(self, shift: np.ndarray) -> MemoryRows:
+        """Return the rows of X - shift, which are a copy."""
+        return MemoryRows(subtract(self.X, shift), self.y, self.classes, self.sample_weight, self.groups)
+
+    def mapped(self, change: Callable[[Any], Any], n_features: int) -> MemoryRows:
+        """Return the same rows with other columns."""
+        return MemoryRows(np.asarray(change(self.X)), self.y, self.classes, self.sample_weight, self.groups)
+
+    # The stochastic algorithms
+
+    def iterate(
+        self,
+        name: str,
+        state: dict[str, Any],
+        prepare: Callable[[Any, Targets], Any],
+        step: Callable[[dict[str, Any], Any], None],
+        again: Callable[[dict[str, Any]], bool],
+    ) -> dict[str, Any]:
+        """Update a state with all rows, as many times as `again` asks for."""
+        prepared = prepare(self.X, self.targets)
+        while True:
+            step(state, prepared)
+            if not again(state):
+                return state
+
+
+class MemoryHeldOut:
+    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.rows.protocol.HeldOut`.
+
+    Parameters
+    ----------
+    rows : MemoryRows
+        All rows.
+    models : sequence of FoldModels
+        The models of each round.
+
+    Attributes
+    ----------
+    auc : ndarray of shape (n_splits, n_candidates)
+        The AUC of each test set, over all rounds.
+    """
+
+    def __init__(self, rows: MemoryRows, models: Sequence[FoldModels]) -> None:
+        self.rows, self.models = rows, models
+        positive, weights = rows.targets.positive, rows.targets.sample_weight
+
+        def auc(job: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[float]:
+            test, W, _ = job
+            columns = rows.scores(W.T, test).T
+            return areas(positive[test], columns, None if weights is None else weights[test])
+
+        self.auc = np.array(list(map_threads(auc, list(self._splits()))))
+
+    def _splits(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield the numbers of the test rows, the weights and the midpoints of each split."""
+        for round, weights, midpoints, _ in self.models:
+            for split, W, middle in zip(round.splits, weights, midpoints, strict=True):
+                yield np.flatnonzero(in_parts(round.parts, split.test)), W, middle
+
+    def histogram(self, candidate: int) -> ScoreHistogram:
+        """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
+        totals, times = np.zeros(self.rows.n_rows), np.zeros(self.rows.n_rows)
+        for test, W, midpoints in self._splits():
+            totals[test] += self.rows.scores(W[candidate], test) - midpoints[candidate]
+            times[test] += 1
+        with np.errstate(invalid="ignore"):
+            return ScoreHistogram.of(self.rows, totals / times)  # NaN where a row was never held out
+
+
+def scores_of(X: Any, W: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """Return X[rows] @ W for W of shape (n_features,) or (n_features, L), columns contiguous."""
+    spans = [slice(0, X.shape[0])] if sparse.issparse(X) else product_spans(X)
+    if rows is None and len(spans) == 1 and (sparse.issparse(X) or X.dtype == np.float64):
+        return np.asfortranarray(X @ W)
+    n_rows = X.shape[0] if rows is None else len(rows)
+    out = np.empty((*W.shape[1:], n_rows))
+
+    def one_span(span: slice) -> None:
+        for start in range(span.start, span.stop, BLOCK):  # by blocks, so that only a block of rows is copied at a time
+            part = slice(start, min(start + BLOCK, span.stop))
+            block = X[part] if rows is None else X[rows[part]]
+            out[..., part] = (block @ W).T
+
+    for _ in map_threads(one_span, spans if rows is None else [slice(0, n_rows)]):
+        pass
+    return out.T
+
+
+def product_spans(X: Any) -> list[slice]:
+    """Return slices that cover the rows of a dense X; if it is large, several, which threads share in products."""
+    return cut_rows(X.shape[0], N_SPANS if X.size >= SHARED_FROM else 1)
+
+
+RANK_TOL = 1e-12  # smaller eigenvalues, relative to the largest, are rounding errors
+
+
+class Rotation(NamedTuple):
+    """Rows in coordinates, and the way back.
+
+    Attributes
+    ----------
+    rows : MemoryRows
+        The coordinates of the rows, with the same classes, weights and groups.
+    source : Rows
+        The rows themselves.
+    scale : ndarray of shape (n_features,)
+        The columns were divided by it.
+    center : ndarray of shape (n_features,)
+        A point among the rows.
+    variances : ndarray of shape (rank,)
+        The variances of the coordinates, which are uncorrelated.
+    to_rows : ndarray of shape (n_rows, rank)
+        V / sqrt(lambda), which turns weights of the coordinates into a combination of rows.
+    """
+
+    rows: MemoryRows
+    source: Rows
+    scale: np.ndarray
+    center: np.ndarray
+    variances: np.ndarray
+    to_rows: np.ndarray
+
+    def weights(self, U: np.ndarray) -> np.ndarray:
+        """Return the weights of X for weights of the coordinates, shape (rank,) or (n, rank)."""
+        combination = self.source.as_vector(np.ascontiguousarray((U @ self.to_rows.T).T))
+        return self.source.rmatvec(combination, self.center).T / self.scale / self.scale
+
+
+def rotate(rows: Rows, scale: np.ndarray, center: np.ndarray) -> Rotation:
+    """Return the rows of X / scale in coordinates whose inner products are those of the centred rows."""
+    K = rows.gram(scale)
+    means = K.mean(axis=0)
+    K = K - means[:, None] - means + means.mean()
+    with one_blas_thread():
+        values, V = np.linalg.eigh(K)
+    kept = values > RANK_TOL * max(float(values[-1]), 0.0)
+    kept[-1] = True  # if all rows are equal, there is one coordinate of zeros
+    root = np.sqrt(np.maximum(values[kept], 0.0))
+    positive = rows.reduce(lambda targets: targets.positive, merge=np.append)
+    groups = rows.reduce(lambda targets: targets.groups, merge=np.append) if rows.has_groups else None
+    labels, weights = rows.classes[positive.astype(np.intp)], rows.reduce(sample_weights, merge=np.append)
+    coordinates = MemoryRows(V[:, kept] * root, labels, rows.classes, weights, groups)
+    to_rows = V[:, kept] / np.where(root > 0, root, 1.0)
+    return Rotation(coordinates, rows, scale, center, root**2 / len(V), to_rows)
+
+
+def sample_weights(targets: Targets) -> np.ndarray:
+    """Return the weights of a block."""
+    return np.ones(len(targets.positive)) if targets.sample_weight is None else targets.sample_weight

@@ -1,0 +1,440 @@
+"""The row interface: one protocol for rows, wherever they are stored.
+
+Solvers, cross-validation, calibration and the stochastic frame see rows through :class:`Rows` and never touch X. One
+class implements the protocol for each place that rows can be in: memory (`memory.py`), a file (`file.py`), Dask
+collections (`dask.py`) and an accelerator (`device.py`). `dispatch.py` chooses the class. A class of your own needs the
+members of :class:`Rows`, and its samples those of :class:`InMemoryRows`.
+
+Conventions
+-----------
+- Class 0 is the negative class and class 1 the positive one.
+- A *vector* has one entry for each row: scores, gradients, part numbers. It stays where the rows are. In memory it is
+  an array, on an accelerator an array there; elsewhere it is a recipe that is evaluated block by block. All vectors
+  can be added, subtracted, negated, multiplied by a number, and have an inner product ``u @ v``.
+- A *summary* is a small object that describes some rows. Summaries of different rows can be merged, and the result
+  does not depend, up to rounding, on how the rows were split into blocks. Class moments are one summary; `reduce`
+  computes the others.
+- *Parts* are sets of rows that do not overlap. A :class:`Round` numbers the part of each row; the folds of a
+  cross-validation are parts.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, TypeGuard
+
+import numpy as np
+
+from .arrays import by_class, namespace
+from .summaries.moments import ClassMoments
+from .summaries.scores import ScoreHistogram, ScoreMoments
+
+Vector = Any
+
+
+class Targets:
+    """Class and weight of some rows. Functions of the scores receive it beside the scores.
+
+    Parameters
+    ----------
+    positive : ndarray of bool, shape (n,)
+        Which rows are positive.
+    sample_weight : ndarray of shape (n,) or None
+        Their weights; None where every row counts once.
+    totals : ndarray of shape (2,)
+        The weight of each class over all rows, even where `positive` describes only a block of them.
+    groups : ndarray of shape (n,), default=None
+        The group of each row, where groups were given.
+    """
+
+    def __init__(
+        self,
+        positive: np.ndarray,
+        sample_weight: np.ndarray | None,
+        totals: np.ndarray,
+        groups: np.ndarray | None = None,
+    ) -> None:
+        self.positive, self.sample_weight, self.totals, self.groups = positive, sample_weight, totals, groups
+
+    @cached_property
+    def pair_weights(self) -> np.ndarray:
+        """The sample weights divided by the total of their class; a pair's weight is the product of two of them."""
+        scaled = by_class(1 / self.totals, self.positive)
+        return scaled if self.sample_weight is None else self.sample_weight * scaled
+
+    @cached_property
+    def signed_weights(self) -> np.ndarray:
+        """The pair weights, with a minus sign for the negatives."""
+        return namespace(self.positive).where(self.positive, self.pair_weights, -self.pair_weights)
+
+    @property
+    def usable(self) -> np.ndarray:
+        """The mask of the rows with a weight above 0."""
+        if self.sample_weight is None:
+            return namespace(self.positive).ones_like(self.positive)
+        return self.sample_weight > 0
+
+
+class Split(NamedTuple):
+    """A training set and a test set, as parts of a round. They overlap only where a user's own splits do.
+
+    Attributes
+    ----------
+    test : tuple of int
+        The parts of the test set.
+    train : tuple of int
+        The parts of the training set.
+    """
+
+    test: tuple[int, ...]
+    train: tuple[int, ...]
+
+
+class Round(NamedTuple):
+    """One round of a cross-validation: the part of each row, and the splits made of these parts.
+
+    Attributes
+    ----------
+    parts : vector of int
+        The part of each row, from 0 to n_parts - 1.
+    n_parts : int
+        Number of parts.
+    splits : tuple of Split
+        The training and test sets.
+    """
+
+    parts: Vector
+    n_parts: int
+    splits: tuple[Split, ...]
+
+
+class FoldModels(NamedTuple):
+    """The models of the splits of one round: L candidates for each of K splits.
+
+    Attributes
+    ----------
+    round : Round
+        The splits.
+    weights : ndarray of shape (K, L, n_features)
+        The weights of each model.
+    midpoints : ndarray of shape (K, L)
+        The score half-way between the class means of the training set. The scores of different folds may differ by a
+        constant, which the AUC does not see. Subtracting the midpoint makes them comparable.
+    moments : list of ClassMoments or None
+        The moments of each test set, where they are known.
+    """
+
+    round: Round
+    weights: np.ndarray
+    midpoints: np.ndarray
+    moments: list[ClassMoments] | None = None
+
+
+class HeldOut(Protocol):
+    """The models of the folds, evaluated on the rows that they were not trained on.
+
+    Attributes
+    ----------
+    auc : ndarray of shape (n_splits, n_candidates)
+        The AUC of each test set, over all rounds.
+    """
+
+    auc: np.ndarray
+
+    def histogram(self, candidate: int) -> ScoreHistogram:
+        """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
+
+
+class PairSums(Protocol):
+    """Sums over all pairs, for vectors whose blocks are not the NumPy arrays that the kernels of the losses need.
+
+    The losses define these sums; a place for such vectors computes them, see `device_losses.py`.
+    """
+
+    def hinge(self, space: ScoreSpace, scores: Vector, margin: float, squared: bool) -> tuple[float, Vector, Any]:
+        """Return value, gradient and Hessian product of a hinge, or of half of its square."""
+
+    def boxes(self, targets: Targets, scores: Any, degree: int) -> Any:
+        """Return the boxes of scores, as `aucmax.losses.chebyshev_sums.Boxes.of` does for NumPy arrays."""
+
+    def grid_masses(self, targets: Targets, scores: Any, low: float, step: float, n_points: int) -> np.ndarray:
+        """Return the pair weights at the points of a grid, shape (2, n_points): a score is shared by two points."""
+
+    def grid_slopes(self, targets: Targets, scores: Any, low: float, step: float, slopes: np.ndarray) -> Any:
+        """Return pair weight times the slope after the last point below each score; `slopes` is (2, n_points)."""
+
+
+class ScoreSpace(Protocol):
+    """Operations on vectors: all that a loss, an AUC or a calibration needs.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    counts : ndarray of shape (2,)
+        Number of rows of each class with a weight above 0.
+    totals : ndarray of shape (2,)
+        The weight of each class, both above 0.
+    pair_sums : PairSums or None
+        The sums over pairs for vectors of another kind; None if the blocks of vectors are NumPy arrays.
+    """
+
+    @property
+    def pair_sums(self) -> PairSums | None: ...  # noqa: D102
+    @property
+    def n_rows(self) -> int: ...  # noqa: D102
+    @property
+    def counts(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def totals(self) -> np.ndarray: ...  # noqa: D102
+
+    def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
+        """Raise a ValueError if something beside the rows would take too much of the memory they may use.
+
+        Parameters
+        ----------
+        what : str
+            What would take the memory; the subject of the sentence.
+        n_bytes : float
+            How many bytes it would take.
+        advice : str
+            What to do instead.
+        """
+
+    def reduce(
+        self, function: Callable[..., Any], *vectors: Vector, merge: Callable[[Any, Any], Any] = operator.add
+    ) -> Any:
+        """Return the summaries ``function(targets, *entries)`` of all blocks, merged in the order of the rows."""
+
+    def accumulate(
+        self,
+        empty: Callable[[], Any],
+        add: Callable[..., None],
+        *vectors: Vector,
+        merge: Callable[[Any, Any], Any] = operator.add,
+    ) -> Any:
+        """Return a summary to which the blocks were added in place, for summaries that are larger than a block.
+
+        `empty` makes an empty summary, and ``add(summary, targets, *entries)`` adds a block to it. Where several
+        summaries were filled, `merge` joins them.
+        """
+
+    def map(self, function: Callable[..., Any], *vectors: Vector) -> Vector:
+        """Return the vector whose entries are ``function(targets, *entries)`` of each block.
+
+        `function` may also return another object that describes a block; later functions then receive this object.
+        """
+
+    def aucs(self, *scores: Vector) -> list[float]:
+        """Return the AUCs of vectors of scores; `ranking.aucs_of_scores` computes them for vectors in blocks."""
+
+
+class Rows(ScoreSpace, Protocol):
+    """The rows of a binary problem.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (2,)
+        The negative and the positive label.
+    n_features : int
+        Number of columns.
+    is_sparse : bool
+        Whether the rows are CSR, so that the cost of a product grows with the number of stored values.
+    in_memory : bool
+        Whether the rows are :class:`InMemoryRows`. If they are not, every product with X reads the file once more, and
+        a solver should need few of them.
+    row_length : float
+        Mean number of stored values in a row.
+    feature_names : list of str or None
+        The names of the columns, if they are known.
+    categorical : sequence of bool or None
+        Which columns hold codes of categories, if that is known.
+    has_groups : bool
+        Whether the targets have groups.
+    more_memory : str or None
+        How to give these rows more memory, as advice in errors: "raise memory=". None if there is no way.
+    """
+
+    @property
+    def classes(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def is_sparse(self) -> bool: ...  # noqa: D102
+    @property
+    def in_memory(self) -> bool: ...  # noqa: D102
+    @property
+    def feature_names(self) -> list[str] | None: ...  # noqa: D102
+    @property
+    def categorical(self) -> Sequence[bool] | np.ndarray | None: ...  # noqa: D102
+    @property
+    def more_memory(self) -> str | None: ...  # noqa: D102
+    @property
+    def has_groups(self) -> bool: ...  # noqa: D102
+    @property
+    def n_features(self) -> int: ...  # noqa: D102
+    @property
+    def row_length(self) -> float: ...  # noqa: D102
+
+    def prefetch(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+        """Announce the fit, and what it will ask first: a file computes that in the pass that determines its shape.
+
+        Parameters
+        ----------
+        fit : mapping of str to str
+            What is fitted, by names and values: the checkpoint of another fit is refused.
+        n_folds : int, default=None
+            Number of folds of the first round, if their class moments will be asked for; 1 for those of all rows.
+        columns : bool, default=False
+            Whether the statistics of the columns will be asked for.
+        """
+
+    # From columns to scores and back
+
+    def scores(self, w: np.ndarray) -> Vector:
+        """Return the vector X @ w."""
+
+    def rmatvec(self, g: Vector, center: np.ndarray | None = None) -> np.ndarray:
+        """Return X.T @ g, or (X - center).T @ g.
+
+        Gradients of pairwise losses sum to 0 up to rounding. Columns far from zero would magnify this rounding error;
+        subtracting a center from the columns avoids that.
+        """
+
+    def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
+        """Return the histogram of the scores X @ w, for the calibration; known score moments save a pass."""
+
+    # Summaries of the columns
+
+    def moments(self) -> ClassMoments:
+        """Return the class moments of all rows."""
+
+    def fold_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
+        """Return the class moments of each part of each round, in as few passes as memory allows."""
+
+    def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
+
+    def gram(self, scale: np.ndarray) -> np.ndarray:
+        """Return the inner products of all rows of X / scale, after shifting the columns to remove large means.
+
+        A shift does not change the difference of two rows.
+        """
+
+    def gather(
+        self,
+        name: str,
+        empty: Callable[[], dict[str, Any]],
+        add: Callable[[dict[str, Any], Any, Targets], None],
+        merge: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]],
+    ) -> dict[str, Any]:
+        """Return a summary of the values of all rows.
+
+        ``add(summary, matrix, targets)`` adds a block to a summary in place. Where several summaries were filled,
+        `merge` joins them. `name` is the name of the pass in progress bars and checkpoints.
+        """
+
+    # Cross-validation
+
+    def assign_folds(self, n_folds: int, number: int) -> Vector:
+        """Return the fold of each row in round `number`; `folds.deal` describes the method."""
+
+    def as_vector(self, values: np.ndarray) -> Vector:
+        """Return as a vector the values of all rows, such as part numbers, given in the order of the rows."""
+
+    def held_out(self, models: Sequence[FoldModels]) -> HeldOut:
+        """Evaluate the models of each split on its test set."""
+
+    # Other views of the same rows
+
+    def subset(self, parts: Vector, chosen: Sequence[int]) -> Rows:
+        """Return the rows of the chosen parts."""
+
+    def sample(self, n_each: int) -> Rows:
+        """Return at most `n_each` rows of each class, always the same ones; all rows if there are few.
+
+        They are :class:`InMemoryRows` unless they take too much memory.
+        """
+
+    def columns(self, columns: np.ndarray) -> Rows:
+        """Return the same rows with some of their columns, given by sorted column numbers."""
+
+    def reweighted(self, weights: Vector) -> Rows:
+        """Return the same rows with other weights."""
+
+    def shifted(self, shift: np.ndarray) -> Rows:
+        """Return the same rows with X - shift instead of X; in sparse rows, a column that is shifted has no zeros."""
+
+    def mapped(self, change: Callable[[Any], Any], n_features: int) -> Rows:
+        """Return the same rows with other columns, which `change` makes of the matrix of a block.
+
+        It returns an array, or an object with products, with rows by number, and of which :func:`numpy.asarray` makes
+        an array; `gather` then passes this object on.
+        """
+
+    # The stochastic algorithms
+
+    def iterate(
+        self,
+        name: str,
+        state: dict[str, Any],
+        prepare: Callable[[Any, Targets], Any],
+        step: Callable[[dict[str, Any], Any], None],
+        again: Callable[[dict[str, Any]], bool],
+    ) -> dict[str, Any]:
+        """Update a state with one block after the other, in as many passes as `again` asks for.
+
+        Parameters
+        ----------
+        name : str
+            The name of the passes in progress bars and checkpoints.
+        state : dict
+            The state before the first block. It is changed in place. A state read from a checkpoint may replace it.
+        prepare : callable
+            Makes the input of `step` from the matrix and the targets of a block. Blocks in memory are prepared once.
+        step : callable
+            Updates the state with a prepared block.
+        again : callable
+            Called with the state after each pass over all blocks. Returns whether to make another pass.
+
+        Returns
+        -------
+        state : dict
+            The state after the last pass.
+        """
+
+
+class InMemoryRows(Rows, Protocol):
+    """Rows in memory: their vectors are arrays, and all rows are one block.
+
+    Attributes
+    ----------
+    targets : Targets
+        Class and weight of all rows.
+    """
+
+    @property
+    def targets(self) -> Targets: ...  # noqa: D102
+
+    def values(self) -> np.ndarray:
+        """Return all values as a dense array, without a copy if they are one."""
+
+    def matrix(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
+        """Return (X - center) / scale as a dense array, or X / scale, which is CSR if X is. Only samples need it."""
+
+    def as_operator(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
+        """Return an object that multiplies and takes rows like `matrix`, and may take less memory."""
+
+    def take(self, rows: np.ndarray) -> InMemoryRows:
+        """Return rows by their numbers."""
+
+    def subset(self, parts: Vector, chosen: Sequence[int]) -> InMemoryRows:
+        """Return the rows of the chosen parts."""
+
+    def sample(self, n_each: int) -> InMemoryRows:
+        """Return at most `n_each` rows of each class, always the same ones; all rows if there are few."""
+
+
+def is_in_memory(rows: Rows) -> TypeGuard[InMemoryRows]:
+    """Return whether rows are in memory."""
+    return rows.in_memory

@@ -1,0 +1,1 @@
+"""Summaries of rows that merge: moments, scores, rankings."""

@@ -1,0 +1,1 @@
+"""The search for a model: candidates, folds, choice, calibration."""

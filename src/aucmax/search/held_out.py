@@ -1,0 +1,209 @@
+"""Held-out scores of many candidates, and the AUC of their blends.
+
+Conventions
+-----------
+The scores of all test sets stand one after the other: N scores for each candidate, those of a test set together, its
+positives first. The scores of a candidate are shifted in each test set by the midpoint of the class means of the
+training set, as those of new rows will be, and divided by their spread, so that candidates of different length can be
+added. The AUC of a candidate or a blend is the mean over
+the test sets.
+
+Importing this module imports Numba; see `jit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._compat import FAST, jit
+from ..rows.folds import in_parts
+from ..rows.protocol import Round, Targets
+
+# Scores are rounded to multiples of this: equal rows have equal scores in spite of rounding errors, also in blends.
+QUANTUM = 2.0**-30
+
+
+class TestSets:
+    """The test sets of all splits.
+
+    Parameters
+    ----------
+    targets : Targets
+        Classes and weights of all rows.
+    rounds : sequence of Round
+        The splits.
+
+    Attributes
+    ----------
+    rows : list of ndarray
+        The row numbers of each test set, its positives first.
+    edges : ndarray of shape (S, 3)
+        Where the scores of each test set begin, where its negatives begin, and where it ends.
+    weights : ndarray of shape (N,) or None
+        The sample weights of all test sets, relative to the largest.
+    """
+
+    __test__ = False  # for pytest
+
+    def __init__(self, targets: Targets, rounds: Sequence[Round]) -> None:
+        positive, usable = targets.positive, targets.usable
+        self.rows, edges, end = [], [], 0
+        for round in rounds:
+            for split in round.splits:
+                test = in_parts(round.parts, split.test) & usable
+                ours = np.flatnonzero(test & positive), np.flatnonzero(test & ~positive)
+                edges.append((end, end + len(ours[0]), end + len(ours[0]) + len(ours[1])))
+                self.rows.append(np.concatenate(ours))
+                end = edges[-1][2]
+        self.edges = np.array(edges)
+        self._blocks: tuple[Any, list[Any]] = None, []
+        weights = targets.sample_weight
+        self.weights: np.ndarray | None = None
+        if weights is not None:  # relative to the largest, so that products of tiny ones do not underflow
+            self.weights = np.concatenate([weights[rows] for rows in self.rows]) / weights.max()
+
+    def blocks(self, Z: Any) -> list[Any]:
+        """Return the rows of each test set; those of the last Z are kept."""
+        if self._blocks[0] is not Z:
+            self._blocks = Z, [Z[rows] for rows in self.rows]
+        return self._blocks[1]
+
+    def scores(self, Z: Any, U: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of A models for each of S splits, shape (A, N), and the spreads that divided them, (A,).
+
+        Parameters
+        ----------
+        Z : ndarray or CSR of shape (n, r), or what multiplies like them
+            All rows.
+        U : ndarray of shape (S, A, r)
+            The models of each split.
+        middles : ndarray of shape (S, r)
+            The midpoints of the class means of the training sets.
+        """
+        scores = np.empty((U.shape[1], self.edges[-1, 2]))
+        for block, (start, _, stop), models, middle in zip(self.blocks(Z), self.edges, U, middles, strict=True):
+            scores[:, start:stop] = (block @ models.T - models @ middle).T
+        weights = np.ones(scores.shape[1]) if self.weights is None else self.weights
+        spread = np.sqrt(class_variances(scores, self.edges, weights))
+        spread[~(spread > 0)] = 1.0
+        scores *= (1 / QUANTUM) / spread[:, None]
+        np.rint(scores, out=scores)
+        scores *= QUANTUM
+        return scores, spread
+
+    def by_row(self, scores: np.ndarray, n_rows: int) -> np.ndarray:
+        """Return the mean held-out score of each row, from N scores; NaN for rows that are in no test set."""
+        totals, times = np.zeros(n_rows), np.zeros(n_rows)
+        for members, (start, _, stop) in zip(self.rows, self.edges, strict=True):
+            totals[members] += scores[start:stop]
+            times[members] += 1
+        with np.errstate(invalid="ignore"):
+            return totals / times
+
+    def auc(self, scores: np.ndarray) -> np.ndarray:
+        """Return the AUC of each row of scores in each test set, shape (S, A)."""
+        found = []
+        for start, middle, stop in self.edges:
+            positives, negatives = scores[:, start:middle], scores[:, middle:stop]
+            if self.weights is None:  # NumPy sorts many times faster than a compiled loop
+                found.append(areas(np.sort(positives, axis=1), np.sort(negatives, axis=1)))
+            else:
+                weights = self.weights[start:middle], self.weights[middle:stop]
+                orders = np.argsort(positives, axis=1), np.argsort(negatives, axis=1)
+                found.append(weighted_areas(positives, negatives, *orders, *weights))
+        return np.array(found)
+
+    def greedy(self, scores: np.ndarray, n_steps: int) -> tuple[np.ndarray, float]:
+        """Blend candidates greedily, the first one first.
+
+        Each step adds the candidate, perhaps once more, that makes the AUC highest. The best of all blends on the way
+        is returned, so its AUC is at least that of the first candidate.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (A, N)
+            The scores of the candidates, the best one first.
+        n_steps : int
+            Number of steps.
+
+        Returns
+        -------
+        shares : ndarray of shape (A,)
+            The share of each candidate; they sum to 1.
+        auc : float
+            The AUC of the blend.
+        """
+        taken = [0]
+        blends = [float(self.auc(scores[:1]).mean())]
+        current = scores[0].copy()
+        for _ in range(n_steps):
+            aucs = self.auc(current + scores).mean(axis=0)
+            taken.append(int(np.argmax(aucs)))
+            blends.append(float(aucs[taken[-1]]))
+            current += scores[taken[-1]]
+        best = int(np.argmax(blends))
+        counts = np.bincount(taken[: best + 1], minlength=len(scores))
+        return counts / counts.sum(), blends[best]
+
+
+@jit(**FAST)
+def class_variances(scores, edges, weights):
+    """Return the mean variance of each row of scores in a class of a test set."""
+    variances = np.zeros(scores.shape[0])
+    for k in range(edges.shape[0]):
+        for c in range(2):
+            total = 0.0
+            for i in range(edges[k, c], edges[k, c + 1]):
+                total += weights[i]
+            for row in range(scores.shape[0]):
+                mean = square = 0.0
+                for i in range(edges[k, c], edges[k, c + 1]):
+                    mean += weights[i] * scores[row, i]
+                mean /= total
+                for i in range(edges[k, c], edges[k, c + 1]):
+                    square += weights[i] * (scores[row, i] - mean) ** 2
+                variances[row] += square / total / 2.0
+    return variances / edges.shape[0]
+
+
+@jit
+def areas(positives, negatives):
+    """Return the AUC of each row of two arrays of sorted scores; a tie counts one half."""
+    out = np.empty(positives.shape[0])
+    for row in range(positives.shape[0]):
+        p, q = positives[row], negatives[row]
+        below = up_to = doubled = 0
+        for i in range(p.shape[0]):
+            while below < q.shape[0] and q[below] < p[i]:
+                below += 1
+            up_to = max(up_to, below)
+            while up_to < q.shape[0] and q[up_to] <= p[i]:
+                up_to += 1
+            doubled += below + up_to
+        out[row] = doubled / (2.0 * p.shape[0] * q.shape[0])
+    return out
+
+
+@jit
+def weighted_areas(positives, negatives, first, second, p_weights, q_weights):
+    """Return the AUC of each row of two arrays of scores with weights; `first` and `second` sort them."""
+    out = np.empty(positives.shape[0])
+    for row in range(positives.shape[0]):
+        p, q, order = positives[row], negatives[row], second[row]
+        below = up_to = 0
+        mass_below = mass_up_to = total = 0.0
+        for i in first[row]:
+            while below < q.shape[0] and q[order[below]] < p[i]:
+                mass_below += q_weights[order[below]]
+                below += 1
+            if up_to < below:
+                up_to, mass_up_to = below, mass_below
+            while up_to < q.shape[0] and q[order[up_to]] <= p[i]:
+                mass_up_to += q_weights[order[up_to]]
+                up_to += 1
+            total += p_weights[i] * (mass_below + mass_up_to)
+        out[row] = total / (2.0 * p_weights.sum() * q_weights.sum())
+    return out

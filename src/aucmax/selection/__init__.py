@@ -1,1 +1,0 @@
-"""Cross-validated paths and calibration."""

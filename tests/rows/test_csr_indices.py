@@ -1,0 +1,102 @@
+"""No index of CSR rows leads out of their arrays: broken rows are refused before a loop follows them."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from aucmax import ALGORITHMS, AdditiveAUCClassifier, AUCClassifier, KMeansNystroem
+from aucmax.rows.validate import check_csr
+
+RNG = np.random.default_rng(0)
+D = 6
+ROWS = sparse.csr_array(np.where(RNG.random((40, D)) < 0.5, RNG.standard_normal((40, D)), 0))
+Y = np.arange(40) % 2
+RANGE = r"{} must be from 0 to {}, but \S+ to \S+ were found\.$"
+BROKEN = {
+    ("csr", "indices", 3, 10**8): RANGE.format("indices", D - 1),
+    ("csr", "indices", 3, -(10**8)): RANGE.format("indices", D - 1),
+    ("csr", "indptr", 7, 10**8): "indptr must begin with 0, must not decrease",
+    ("csr", "indptr", -1, 10**8): "indptr must begin with 0, must not decrease",
+    ("csc", "indices", 3, 10**8): RANGE.format("indices", 39),
+    ("csc", "indptr", 2, 10**8): "indptr must begin with 0, must not decrease",
+    ("bsr", "indices", 3, 10**8): RANGE.format("indices", D - 1),
+    ("bsr", "indptr", 2, 10**8): "indptr must begin with 0, must not decrease",
+    ("coo", "row", 3, 10**8): RANGE.format("row and col", 39),
+    ("coo", "col", 3, 10**8): RANGE.format("row and col", D - 1),
+}
+ESTIMATORS = {
+    "AUCClassifier": lambda: AUCClassifier("squared"),
+    "AdditiveAUCClassifier": AdditiveAUCClassifier,
+    "KMeansNystroem": lambda: KMeansNystroem(3, random_state=0),
+    **ALGORITHMS,
+}
+
+
+def stays_inside(data, indices, indptr, n_rows, n_columns):
+    """Return whether a loop over the values of each row stays in the arrays, and begins where the last one ended."""
+    if len(indptr) != n_rows + 1 or len(indices) != len(data) or indptr[0] != 0:
+        return False
+    if any(stop < start for start, stop in itertools.pairwise(indptr)):
+        return False
+    spans = [range(*pair) for pair in itertools.pairwise(indptr)]
+    return all(0 <= k < len(data) and 0 <= indices[k] < n_columns for span in spans for k in span)
+
+
+def test_what_is_accepted_is_what_loops_can_follow():
+    rng, accepted = np.random.default_rng(1), 0
+    for _ in range(3000):
+        n, d, nnz = rng.integers(1, 4), rng.integers(1, 4), rng.integers(0, 5)
+        data, indices = np.ones(nnz), rng.integers(0, d, nnz)
+        indptr = np.sort(np.append(rng.integers(0, nnz + 1, n), 0))
+        for array in (indices, indptr):
+            if array.size and rng.random() < 0.3:
+                array[rng.integers(array.size)] = rng.integers(-2, 7)
+        expected = stays_inside(data, indices.tolist(), indptr.tolist(), n, d)
+        accepted += expected
+        try:
+            check_csr(data, indices, indptr, (n, d))
+        except ValueError:
+            assert not expected
+        else:
+            assert expected
+    assert 500 < accepted < 2500
+
+
+def break_rows(layout, part, place, value):
+    rows = ROWS.asformat(layout, copy=True)
+    getattr(rows, part)[place] = value
+    return rows
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_refuses_rows_that_are_broken(name):
+    """Pipelines, too: scikit-learn's transformers, which they begin with, would follow the indices of these rows."""
+    make = ESTIMATORS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = make().fit(ROWS, Y)
+    takes = [make().fit, getattr(make(), "partial_fit", make().fit)]
+    calls = [lambda rows, method=method: method(rows, Y) for method in takes]
+    calls.append(fitted.transform if name == "KMeansNystroem" else fitted.predict_proba)
+    for (layout, *change), message in BROKEN.items():
+        rows = break_rows(layout, *change)
+        for call in calls:
+            with pytest.raises(ValueError, match=f"^X is not a valid {layout.upper()} matrix: {message}"):
+                call(rows)
+
+
+def test_rows_of_every_layout_are_taken():
+    expected = AUCClassifier(alpha=0.1).fit(ROWS, Y).coef_
+    for layout in ("csr", "csc", "bsr", "coo", "lil", "dok", "dia"):
+        np.testing.assert_allclose(AUCClassifier(alpha=0.1).fit(ROWS.asformat(layout), Y).coef_, expected, rtol=1e-9)
+
+
+def test_lists_with_a_column_that_is_not_there():
+    rows = ROWS.tolil()
+    rows.rows[3] = [10**8] * len(rows.rows[3])
+    with pytest.raises(ValueError, match=r"^X is not a valid CSR matrix: indices must be from 0 to 5, but 0 to 1000"):
+        AUCClassifier().fit(rows, Y)
