@@ -44,21 +44,15 @@ SPARE_BOXES = 1024
 
 
 class Kernel(NamedTuple):
-    """K_r in Chebyshev coefficients.
+    """K_r in Chebyshev coefficients."""
 
-    Attributes
-    ----------
-    near : ndarray of shape (2 REACH + 1, DEGREE, DEGREE)
-        The transposes of the matrices that turn moments into coefficients, for boxes at the distances -REACH to REACH.
-    right, left : ndarray of shape (N_TERMS,)
-        The coefficients of exp(-k t) for t > 0, and of exp(k t) for t < 0.
-    slope, offset : float
-        For t < 0, slope * t + offset is added to the series.
-    """
-
+    # (2 REACH + 1, DEGREE, DEGREE): the transposes of the matrices that turn moments into coefficients, for boxes at
+    # the distances -REACH to REACH.
     near: np.ndarray
+    # (N_TERMS,): the coefficients of exp(-k t) for t > 0, and of exp(k t) for t < 0.
     right: np.ndarray
     left: np.ndarray
+    # For t < 0, slope * t + offset is added to the series.
     slope: float
     offset: float
 
@@ -98,17 +92,10 @@ def exponentials() -> np.ndarray:
 
 
 class BoxMoments(NamedTuple):
-    """Chebyshev moments of the rows in each box, or Chebyshev coefficients of the field in each box.
+    """Chebyshev moments of the rows in each box, or Chebyshev coefficients of the field in each box."""
 
-    Attributes
-    ----------
-    ids : ndarray of shape (n_boxes,)
-        The integers at which the boxes begin, increasing.
-    values : ndarray of shape (2, n_boxes, DEGREE)
-        The moments or coefficients of each box, first for the negatives and then for the positives.
-    """
-
-    ids: np.ndarray
+    ids: np.ndarray  # (n_boxes,): the integers at which the boxes begin, increasing
+    # (2, n_boxes, DEGREE): the moments or coefficients of each box, first for the negatives and then for the positives.
     values: np.ndarray
 
     def merge(self, other: BoxMoments) -> BoxMoments:
@@ -134,21 +121,11 @@ class BoxMoments(NamedTuple):
 
 
 class Boxes(NamedTuple):
-    """The rows of a block, assigned to boxes by their scores.
+    """The rows of a block, assigned to boxes by their scores."""
 
-    Attributes
-    ----------
-    ids : ndarray of shape (n_boxes,)
-        The integers at which the boxes with at least one row begin, increasing.
-    slots : ndarray of uint32, shape (n_rows,)
-        The index in `ids` of the box of each row.
-    xi : ndarray of shape (n_rows,)
-        The position of each row in its box, from -1 to 1.
-    """
-
-    ids: np.ndarray
-    slots: np.ndarray
-    xi: np.ndarray
+    ids: np.ndarray  # (n_boxes,): the integers at which the boxes with at least one row begin, increasing
+    slots: np.ndarray  # uint32 (n_rows,): the index in `ids` of the box of each row
+    xi: np.ndarray  # (n_rows,): the position of each row in its box, from -1 to 1
 
     @classmethod
     def of(cls, targets: Any, scores: np.ndarray) -> Boxes:

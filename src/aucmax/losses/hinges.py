@@ -150,28 +150,16 @@ class SmoothHinge:
 
 
 class Knots(NamedTuple):
-    """The x of the rare rows, sorted, with a table of cells that speeds up look-ups.
+    """The x of the rare rows, sorted, with a table of cells that speeds up look-ups."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (m + PADDING,)
-        The knots, increasing, followed by infinities.
-    first : ndarray of uint32, shape (m + 1,)
-        Number of knots in the cells before each cell; the range of the knots is cut into m equal cells.
-    low, scale : float
-        The cell of x is floor((x - low) * scale).
-    margin : float
-        The margin of the loss.
-    rare_positive : bool
-        Whether the rare rows are the positives.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # (m + PADDING,): the knots, increasing, followed by infinities
+    # uint32 (m + 1,): number of knots in the cells before each cell; the range of the knots is cut into m equal cells.
     first: np.ndarray
+    # The cell of x is floor((x - low) * scale).
     low: float
     scale: float
     margin: float
-    rare_positive: bool
+    rare_positive: bool  # whether the rare rows are the positives
 
     @classmethod
     def of(cls, space: ScoreSpace, scores: Vector, margin: float) -> Knots:

@@ -17,18 +17,10 @@ from .squared import Point
 
 
 class ExponentialSums(NamedTuple):
-    """Weighted sums of exp(s) over the negatives and of exp(-s) over the positives, scaled to avoid overflow.
+    """Weighted sums of exp(s) over the negatives and of exp(-s) over the positives, scaled to avoid overflow."""
 
-    Attributes
-    ----------
-    tops : ndarray of shape (2,)
-        The largest exponent of each class; -inf for a class without rows.
-    sums : ndarray of shape (2,)
-        The sum of each class, divided by the exponential of `tops`.
-    """
-
-    tops: np.ndarray
-    sums: np.ndarray
+    tops: np.ndarray  # (2,): the largest exponent of each class; -inf for a class without rows
+    sums: np.ndarray  # (2,): the sum of each class, divided by the exponential of `tops`
 
     @classmethod
     def of(cls, targets: Targets, scores: np.ndarray) -> ExponentialSums:

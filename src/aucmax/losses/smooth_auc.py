@@ -78,18 +78,10 @@ class SmoothAUC:
 
 
 class UnitScores(NamedTuple):
-    """The loss of scores that are divided by their spread, the root of the mean of the class variances.
+    """The loss of scores that are divided by their spread, the root of the mean of the class variances."""
 
-    Attributes
-    ----------
-    loss : SmoothAUC
-        The loss of the scores divided by `spread`.
-    spread : float
-        The spread; 0 if the scores do not vary.
-    """
-
-    loss: SmoothAUC
-    spread: float
+    loss: SmoothAUC  # the loss of the scores divided by `spread`
+    spread: float  # the spread; 0 if the scores do not vary
 
     @classmethod
     def of(cls, moments: ScoreMoments) -> UnitScores:

@@ -44,18 +44,10 @@ MOST_COLUMNS, MOST_COLUMNS_SPARSE = 4096, 1024
 
 
 class Expected(NamedTuple):
-    """What the first pass computes beside the shape.
+    """What the first pass computes beside the shape."""
 
-    Attributes
-    ----------
-    n_folds : int or None
-        Number of folds whose class moments it gathers; 1 for those of all rows, None for none.
-    columns : bool
-        Whether it gathers the statistics of the columns.
-    """
-
-    n_folds: int | None = None
-    columns: bool = False
+    n_folds: int | None = None  # number of folds whose class moments it gathers; 1 for those of all rows, None for none
+    columns: bool = False  # whether it gathers the statistics of the columns
 
 
 class FileRows(BlockedRows):

@@ -438,29 +438,14 @@ RANK_TOL = 1e-12  # smaller eigenvalues, relative to the largest, are rounding e
 
 
 class Rotation(NamedTuple):
-    """Rows in coordinates, and the way back.
+    """Rows in coordinates, and the way back."""
 
-    Attributes
-    ----------
-    rows : MemoryRows
-        The coordinates of the rows, with the same classes, weights and groups.
-    source : Rows
-        The rows themselves.
-    scale : ndarray of shape (n_features,)
-        The columns were divided by it.
-    center : ndarray of shape (n_features,)
-        A point among the rows.
-    variances : ndarray of shape (rank,)
-        The variances of the coordinates, which are uncorrelated.
-    to_rows : ndarray of shape (n_rows, rank)
-        V / sqrt(lambda), which turns weights of the coordinates into a combination of rows.
-    """
-
-    rows: MemoryRows
-    source: Rows
-    scale: np.ndarray
-    center: np.ndarray
-    variances: np.ndarray
+    rows: MemoryRows  # the coordinates of the rows, with the same classes, weights and groups
+    source: Rows  # the rows themselves
+    scale: np.ndarray  # (n_features,): the columns were divided by it
+    center: np.ndarray  # (n_features,): a point among the rows
+    variances: np.ndarray  # (rank,): the variances of the coordinates, which are uncorrelated
+    # (n_rows, rank): V / sqrt(lambda), which turns weights of the coordinates into a combination of rows.
     to_rows: np.ndarray
 
     def weights(self, U: np.ndarray) -> np.ndarray:

@@ -49,42 +49,22 @@ SCALING_MARGIN = 1.0
 
 
 class Blend(NamedTuple):
-    """The candidates, and how they are blended.
+    """The candidates, and how they are blended."""
 
-    Attributes
-    ----------
-    path : PathCV
-        All candidates with their AUC on each test set.
-    shares : ndarray of shape (n_candidates,)
-        The share of each candidate; most are 0, and they sum to 1.
-    spreads : ndarray of shape (n_candidates,)
-        The spread of the held-out scores of each candidate, by which its weights are divided before they are added.
-    auc : float
-        The held-out AUC of the blend.
-    models : list of ndarray
-        The mean of the fold models of each candidate.
-    sampled : bool
-        Whether the candidates were compared on a sample of the rows.
-    alpha_factor : float
-        The alphas of the members are those of the candidates times this. It is below 1 if the alphas are the default
-        ones and the candidates were compared on a sample: the best alpha falls as one over the number of rows.
-    views : dict of bool to View
-        The rows, with standardised columns (True) and as they are (False).
-    sample : InMemoryRows
-        The rows that the candidates were compared on.
-    held_out : callable
-        Returns the histogram of the held-out scores of the blend, of unit spread for each member.
-    """
-
-    path: PathCV
-    shares: np.ndarray
+    path: PathCV  # all candidates with their AUC on each test set
+    shares: np.ndarray  # (n_candidates,): the share of each candidate; most are 0, and they sum to 1
+    # (n_candidates,): the spread of the held-out scores of each candidate, by which its weights are divided before they
+    # are added.
     spreads: np.ndarray
-    auc: float
-    models: list[np.ndarray]
-    sampled: bool
+    auc: float  # the held-out AUC of the blend
+    models: list[np.ndarray]  # the mean of the fold models of each candidate
+    sampled: bool  # whether the candidates were compared on a sample of the rows
+    # The alphas of the members are those of the candidates times this. It is below 1 if the alphas are the default ones
+    # and the candidates were compared on a sample: the best alpha falls as one over the number of rows.
     alpha_factor: float
-    views: dict[bool, View]
-    sample: InMemoryRows
+    views: dict[bool, View]  # the rows, with standardised columns (True) and as they are (False)
+    sample: InMemoryRows  # the rows that the candidates were compared on
+    # Returns the histogram of the held-out scores of the blend, of unit spread for each member.
     held_out: Callable[[], ScoreHistogram]
 
     def view(self, k: int) -> View:

@@ -28,21 +28,11 @@ _wanted = ContextVar("calibration is wanted", default=True)
 
 
 class Calibration(NamedTuple):
-    """A logistic curve of the scores.
+    """A logistic curve of the scores."""
 
-    Attributes
-    ----------
-    threshold : float
-        The score whose probability is the base rate.
-    slope : float
-        The slope of the log-odds in the score.
-    base_logit : float
-        The logit of the base rate, the share of the positives.
-    """
-
-    threshold: float
-    slope: float
-    base_logit: float
+    threshold: float  # the score whose probability is the base rate
+    slope: float  # the slope of the log-odds in the score
+    base_logit: float  # the logit of the base rate, the share of the positives
 
 
 def calibrate_gaussian(means: np.ndarray, variances: np.ndarray, weight: np.ndarray) -> Calibration:

@@ -42,30 +42,14 @@ MAX_ROTATED = 2048  # rows that are rotated, if there are more columns than rows
 
 
 class View(NamedTuple):
-    """A sample of rows as a matrix Z, with a penalty for its columns.
+    """A sample of rows as a matrix Z, with a penalty for its columns."""
 
-    Attributes
-    ----------
-    standardize : bool
-        Whether the penalty is on the weights of standardised columns.
-    training : FoldTraining
-        The training sets, with Z.
-    level : float
-        The mean eigenvalue of M, the Hessian of the square loss, for this penalty.
-    scale : ndarray of shape (r,)
-        The columns of X, or the coordinates of the rotation, were divided by it.
-    center : ndarray of shape (n_features,)
-        The point half-way between the class means.
-    rotation : Rotation or None
-        The rotation, if there are more columns than rows.
-    """
-
-    standardize: bool
-    training: FoldTraining
-    level: float
-    scale: np.ndarray
-    center: np.ndarray
-    rotation: Rotation | None = None
+    standardize: bool  # whether the penalty is on the weights of standardised columns
+    training: FoldTraining  # the training sets, with Z
+    level: float  # the mean eigenvalue of M, the Hessian of the square loss, for this penalty
+    scale: np.ndarray  # (r,): the columns of X, or the coordinates of the rotation, were divided by it
+    center: np.ndarray  # (n_features,): the point half-way between the class means
+    rotation: Rotation | None = None  # the rotation, if there are more columns than rows
 
     def start(self, U: np.ndarray) -> np.ndarray:
         """Return weights of Z as those that a solver starts from: of X, or of the coordinates of a rotation."""
@@ -117,27 +101,13 @@ def view_rows(sample: InMemoryRows, rounds: Sequence[Round], scalings: Sequence[
 
 
 class Family(NamedTuple):
-    """The candidates of one loss, with A alphas, and their models of all S splits.
-
-    Attributes
-    ----------
-    candidates : list of Candidate
-        The candidates.
-    models : ndarray of shape (S, A, r)
-        Their models.
-    scores : ndarray of shape (A, N)
-        Their held-out scores.
-    spreads : ndarray of shape (A,)
-        The spreads that divided the scores.
-    auc : ndarray of shape (S, A)
-        Their AUC on each test set.
-    """
+    """The candidates of one loss, with A alphas, and their models of all S splits."""
 
     candidates: list[Candidate]
-    models: np.ndarray
-    scores: np.ndarray
-    spreads: np.ndarray
-    auc: np.ndarray
+    models: np.ndarray  # (S, A, r): their models
+    scores: np.ndarray  # (A, N): their held-out scores
+    spreads: np.ndarray  # (A,): the spreads that divided the scores
+    auc: np.ndarray  # (S, A): their AUC on each test set
 
     @classmethod
     def of(cls, loss: str, alphas: np.ndarray, models: np.ndarray, view: View, tests: TestSets) -> Family:

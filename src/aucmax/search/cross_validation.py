@@ -268,27 +268,13 @@ def check_loss(loss: str, penalty: str, n_nonzero: tuple[int, ...] | None) -> st
 
 
 class CrossValidation(NamedTuple):
-    """The result of a cross-validation.
+    """The result of a cross-validation."""
 
-    Attributes
-    ----------
-    path : PathCV
-        The candidates and their AUCs.
-    whole : Problem
-        The problem of all rows.
-    start : ndarray of shape (n_features,)
-        The mean of the weights of the folds, for the best candidate.
-    held_out : HeldOut
-        The models of the folds, evaluated on held-out rows.
-    totals : ndarray of shape (2,) or None
-        The weight of the classes over all rows, if only a sample was cross-validated.
-    """
-
-    path: PathCV
-    whole: Problem
-    start: np.ndarray
-    held_out: HeldOut
-    totals: np.ndarray | None
+    path: PathCV  # the candidates and their AUCs
+    whole: Problem  # the problem of all rows
+    start: np.ndarray  # (n_features,): the mean of the weights of the folds, for the best candidate
+    held_out: HeldOut  # the models of the folds, evaluated on held-out rows
+    totals: np.ndarray | None  # (2,): the weight of the classes over all rows, if only a sample was cross-validated
 
     def histogram(self, midpoint: float) -> ScoreHistogram:
         """Return the histogram of the best candidate's held-out scores, shifted to the midpoint of the final model."""

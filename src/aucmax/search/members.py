@@ -20,32 +20,17 @@ CG_COST = 4000  # of all iterations for each stored value, in units of a third o
 
 
 class Members(NamedTuple):
-    """The members of a blend, fitted to all rows.
-
-    Attributes
-    ----------
-    candidates : list of Candidate
-        The members.
-    shares, spreads, auc : ndarray of shape (n_members,)
-        Their shares, the spreads that divide their weights, and their held-out AUC.
-    weights : ndarray of shape (n_members, n_features)
-        Their weights.
-    center : ndarray of shape (n_features,)
-        The point half-way between the class means.
-    n_iter : int
-        Number of iterations of all solvers.
-    moments : ClassMoments or None
-        The class moments of all rows, if they were needed.
-    """
+    """The members of a blend, fitted to all rows."""
 
     candidates: list[Candidate]
+    # (n_members,): their shares, the spreads that divide their weights, and their held-out AUC.
     shares: np.ndarray
     spreads: np.ndarray
     auc: np.ndarray
-    weights: np.ndarray
-    center: np.ndarray
-    n_iter: int
-    moments: ClassMoments | None
+    weights: np.ndarray  # (n_members, n_features): their weights
+    center: np.ndarray  # (n_features,): the point half-way between the class means
+    n_iter: int  # number of iterations of all solvers
+    moments: ClassMoments | None  # the class moments of all rows, if they were needed
 
     @property
     def is_blend(self) -> bool:

@@ -112,21 +112,11 @@ class SubsetProblem:
 
 
 class Support(NamedTuple):
-    """A set of columns with the best weights on them.
+    """A set of columns with the best weights on them."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (k,)
-        The column numbers, sorted.
-    v : ndarray of shape (k,)
-        The weights.
-    gain : float
-        How much these weights lower the objective, compared with v = 0.
-    """
-
-    columns: np.ndarray
-    v: np.ndarray
-    gain: float
+    columns: np.ndarray  # (k,): the column numbers, sorted
+    v: np.ndarray  # (k,): the weights
+    gain: float  # how much these weights lower the objective, compared with v = 0
 
 
 class Search:

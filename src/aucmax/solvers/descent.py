@@ -92,18 +92,10 @@ def backtrack(at: Point, direction: np.ndarray, slack: float = 0.0) -> Point | N
 
 
 class Descent(NamedTuple):
-    """The result of gradient descent.
+    """The result of gradient descent."""
 
-    Attributes
-    ----------
-    v : ndarray of shape (d,)
-        The weights.
-    n_iter : int
-        Number of steps tried, at least 1.
-    """
-
-    v: np.ndarray
-    n_iter: int
+    v: np.ndarray  # (d,): the weights
+    n_iter: int  # number of steps tried, at least 1
 
 
 def gradient_descent(

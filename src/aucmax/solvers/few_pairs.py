@@ -39,44 +39,24 @@ LARGEST_EXPONENT = 350.0  # the product of two exponentials does not overflow
 
 
 class Pairs(NamedTuple):
-    """The rows of both classes in the coordinates of the eigenvectors of M.
+    """The rows of both classes in the coordinates of the eigenvectors of M."""
 
-    Attributes
-    ----------
-    upper, lower : ndarray of shape (n_positives, d), (n_negatives, d)
-        The positives and the negatives.
-    a, b : ndarray of shape (n_positives,), (n_negatives,)
-        Their pair weights.
-    eigenvalues : ndarray of shape (d,)
-        The eigenvalues of M.
-    """
-
+    # (n_positives, d), (n_negatives, d): the positives and the negatives.
     upper: np.ndarray
     lower: np.ndarray
+    # (n_positives,), (n_negatives,): their pair weights.
     a: np.ndarray
     b: np.ndarray
-    eigenvalues: np.ndarray
+    eigenvalues: np.ndarray  # (d,): the eigenvalues of M
 
 
 class FewPairsPath(NamedTuple):
-    """Minimisers of a path.
+    """Minimisers of a path."""
 
-    Attributes
-    ----------
-    V : ndarray of shape (n_alphas, n_features)
-        The weights of X / scale.
-    errors : ndarray of shape (n_alphas,)
-        1 - AUC of each.
-    excess : float
-        The largest norm of a gradient at the end, divided by the tolerated one.
-    n_iter : int
-        Number of Newton steps.
-    """
-
-    V: np.ndarray
-    errors: np.ndarray
-    excess: float
-    n_iter: int
+    V: np.ndarray  # (n_alphas, n_features): the weights of X / scale
+    errors: np.ndarray  # (n_alphas,): 1 - AUC of each
+    excess: float  # the largest norm of a gradient at the end, divided by the tolerated one
+    n_iter: int  # number of Newton steps
 
 
 class FewPairs:
@@ -162,33 +142,21 @@ def find_few_pairs(rows: Rows, square: SquareProblem) -> FewPairs | None:
 
 
 class Scores(NamedTuple):
-    """Scores, or anything else with an entry for each row.
+    """Scores, or anything else with an entry for each row."""
 
-    Attributes
-    ----------
-    upper, lower : ndarray of shape (n_positives,), (n_negatives,)
-        The entries of the positives and of the negatives.
-    """
-
+    # (n_positives,), (n_negatives,): the entries of the positives and of the negatives.
     upper: np.ndarray
     lower: np.ndarray
 
 
 class State(NamedTuple):
-    """The loss and its derivatives at some scores; kernels fill the arrays.
+    """The loss and its derivatives at some scores; kernels fill the arrays."""
 
-    Attributes
-    ----------
-    scores, slopes, curvatures : Scores
-        The scores, and the first and second derivatives of the loss with respect to each of them.
-    C : ndarray of shape (n_positives, n_negatives)
-        The second derivative of each pair times its weight.
-    """
-
+    # The scores, and the first and second derivatives of the loss with respect to each of them.
     scores: Scores
     slopes: Scores
     curvatures: Scores
-    C: np.ndarray
+    C: np.ndarray  # (n_positives, n_negatives): the second derivative of each pair times its weight
 
 
 def empty_state(pairs: Pairs) -> State:

@@ -137,23 +137,12 @@ SLOPES = 10.0 ** np.linspace(0, 1.25, 6)  # of the sigmoid; in steps such that s
 
 
 class Iterate(NamedTuple):
-    """An iterate of Newton's method.
+    """An iterate of Newton's method."""
 
-    Attributes
-    ----------
-    v : ndarray of shape (n_features,)
-        Weights of X / scale.
-    scores : vector
-        Their scores.
-    point : Point
-        Value and derivatives of the loss at these scores.
-    slopes : ndarray of shape (n_features,) or None
-        The derivative of the loss with respect to v, if it has been computed.
-    """
-
-    v: np.ndarray
-    scores: Vector
-    point: Point
+    v: np.ndarray  # (n_features,): weights of X / scale
+    scores: Vector  # their scores
+    point: Point  # value and derivatives of the loss at these scores
+    # (n_features,): the derivative of the loss with respect to v, if it has been computed.
     slopes: np.ndarray | None = None
 
 

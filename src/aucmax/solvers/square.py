@@ -366,21 +366,11 @@ def _shifted_inverse(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
 
 
 class CGPath(NamedTuple):
-    """The result of conjugate gradients for several shifts.
+    """The result of conjugate gradients for several shifts."""
 
-    Attributes
-    ----------
-    solutions : ndarray of shape (n_shifts, n_features)
-        The solution for each shift.
-    n_iter : int
-        Number of iterations.
-    residual : float
-        The relative residual of the smallest shift if the iterations did not converge, else 0.
-    """
-
-    solutions: np.ndarray
-    n_iter: int
-    residual: float
+    solutions: np.ndarray  # (n_shifts, n_features): the solution for each shift
+    n_iter: int  # number of iterations
+    residual: float  # the relative residual of the smallest shift if the iterations did not converge, else 0
 
 
 def shifted_cg(

@@ -188,24 +188,12 @@ class DealtFolds(LazyVector):
 
 
 class Sizes(NamedTuple):
-    """The sizes of a set of rows, which only a pass over all of them can tell.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    counts : ndarray of shape (2,)
-        Number of rows of each class with a weight above 0.
-    totals : ndarray of shape (2,)
-        The weight of each class.
-    n_values : int
-        Number of stored values.
-    """
+    """The sizes of a set of rows, which only a pass over all of them can tell."""
 
     n_rows: int
-    counts: np.ndarray
-    totals: np.ndarray
-    n_values: int
+    counts: np.ndarray  # (2,): number of rows of each class with a weight above 0
+    totals: np.ndarray  # (2,): the weight of each class
+    n_values: int  # number of stored values
 
     @classmethod
     def none(cls) -> Sizes:

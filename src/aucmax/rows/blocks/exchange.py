@@ -30,17 +30,10 @@ LOW_BITS = 20  # counts are cut there before they are multiplied: 2^43 rows may 
 
 
 class SortedScores(NamedTuple):
-    """Scores of one class, increasing.
+    """Scores of one class, increasing."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,)
-        The scores, all different.
-    mass : ndarray of shape (n,) or None
-        The number of rows with each score, or their weight; None where each score has one row.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # (n,): the scores, all different
+    # (n,): the number of rows with each score, or their weight; None where each score has one row.
     mass: np.ndarray | None
 
     @classmethod
@@ -76,19 +69,11 @@ class SortedScores(NamedTuple):
 
 
 class PairCounts(NamedTuple):
-    """The pairs of some rows, by their numbers or by their weight.
-
-    Attributes
-    ----------
-    negatives, positives : int or float
-        The rows of each class.
-    doubled : int or float
-        Twice the pairs in which the positive scores higher, and once those that are tied.
-    """
+    """The pairs of some rows, by their numbers or by their weight."""
 
     negatives: float
     positives: float
-    doubled: float
+    doubled: float  # twice the pairs in which the positive scores higher, and once those that are tied
 
     @classmethod
     def of(cls, negatives: SortedScores, positives: SortedScores) -> PairCounts:

@@ -180,18 +180,10 @@ def scores_by_row(X: Any, W: np.ndarray) -> np.ndarray:
 
 
 class CandidateGrids(NamedTuple):
-    """Grids for the held-out scores of all candidates of one round.
+    """Grids for the held-out scores of all candidates of one round."""
 
-    Attributes
-    ----------
-    moments : list of ScoreMoments
-        The moments of the scores of each candidate, over all splits.
-    grids : list of ScoreGrid
-        The grid on which the scores of each candidate are binned.
-    """
-
-    moments: list[ScoreMoments]
-    grids: list[ScoreGrid]
+    moments: list[ScoreMoments]  # the moments of the scores of each candidate, over all splits
+    grids: list[ScoreGrid]  # the grid on which the scores of each candidate are binned
 
     @classmethod
     def of(cls, by_split: list[list[ScoreMoments]]) -> CandidateGrids:
@@ -215,18 +207,11 @@ class CandidateGrids(NamedTuple):
 
 
 class RareCounts(NamedTuple):
-    """The sorted held-out scores of the rarer class, among which the scores of the other class are looked up.
+    """The sorted held-out scores of the rarer class, among which the scores of the other class are looked up."""
 
-    Attributes
-    ----------
-    tables : list of list of list of tuple
-        For each round, split and candidate, the sorted scores and the weight below each (`ranking.sort_distinct`).
-    positive : bool
-        Whether the rarer class is the positive one.
-    """
-
+    # For each round, split and candidate, the sorted scores and the weight below each (`ranking.sort_distinct`).
     tables: list[list[list[tuple[np.ndarray, np.ndarray]]]]
-    positive: bool
+    positive: bool  # whether the rarer class is the positive one
 
     @classmethod
     def of(cls, rare: RowBlock, models: Sequence[FoldModels]) -> RareCounts:
@@ -271,19 +256,12 @@ class RareCounts(NamedTuple):
 
 
 class BinCounts(NamedTuple):
-    """Where the bins of the held-out scores are.
+    """Where the bins of the held-out scores are."""
 
-    Attributes
-    ----------
-    centers, scales : list of ndarray of shape (n_splits, n_candidates)
-        The position and the width of the bins of each model, for each round.
-    n_bins : int
-        Number of bins of a model.
-    """
-
+    # The position and the width of the bins of each model, for each round.
     centers: list[np.ndarray]
     scales: list[np.ndarray]
-    n_bins: int
+    n_bins: int  # number of bins of a model
 
     @classmethod
     def around(
@@ -324,13 +302,6 @@ class AUCBins(NamedTuple):
     of the AUC is therefore less than half the share of pairs that fall into one bin, and most of it cancels because the
     densities hardly change inside a bin (18 million rows: the error was 7e-8 with 2^14 bins and 4e-8 with 2^16).
 
-    Attributes
-    ----------
-    center, scale : ndarray of shape (L,)
-        The position and the width of the bins of each model.
-    mass : ndarray of shape (L, 2, N)
-        The weight of the rows of each class in each bin.
-
     Examples
     --------
     >>> import numpy as np
@@ -341,9 +312,10 @@ class AUCBins(NamedTuple):
     array([0.75])
     """
 
+    # (L,): the position and the width of the bins of each model.
     center: np.ndarray
     scale: np.ndarray
-    mass: np.ndarray
+    mass: np.ndarray  # (L, 2, N): the weight of the rows of each class in each bin
 
     @classmethod
     def around(cls, center: np.ndarray, scale: np.ndarray, n_bins: int = MOST_BINS) -> AUCBins:

@@ -26,19 +26,11 @@ class Exchange(NamedTuple):
 
     Each state is cut into slices. The slices of all partitions that have the same number are joined, one number apart
     from the other.
-
-    Attributes
-    ----------
-    n_slices : int
-        Number of slices.
-    cut : callable
-        Returns a slice, given the state of a partition and the number of the slice.
-    join : callable
-        Returns a small result, given the slices of all partitions that have the same number, in the order of the rows.
     """
 
     n_slices: int
-    cut: Callable[[State, int], Any]
+    cut: Callable[[State, int], Any]  # returns a slice, given the state of a partition and the number of the slice
+    # Returns a small result, given the slices of all partitions that have the same number, in the order of the rows.
     join: Callable[[list[Any]], Any]
 
 
@@ -47,31 +39,17 @@ class Pass(NamedTuple):
 
     Rows may be in several *partitions*. Each of these has a state of its own, and the states are merged in the end. The
     blocks of a file are one partition.
-
-    Attributes
-    ----------
-    name : str
-        The name of the pass in progress bars.
-    begin : callable
-        Returns the state before the first block of a partition, given the number of the partition.
-    step : callable
-        Updates a state with a block, in place.
-    merge : callable
-        Returns the state of two neighbouring partitions together, and changes neither.
-    again : callable
-        Called with the final state. Returns whether to make another pass.
-    keep : bool
-        Whether checkpoints hold the result even if it is large.
-    exchange : Exchange, default=None
-        If given, states are not merged: the pass returns the list of what `exchange` joins.
     """
 
-    name: str
+    name: str  # the name of the pass in progress bars
+    # Returns the state before the first block of a partition, given the number of the partition.
     begin: Callable[[int], State]
-    step: Callable[[State, Any], None]
+    step: Callable[[State, Any], None]  # updates a state with a block, in place
+    # Returns the state of two neighbouring partitions together, and changes neither.
     merge: Callable[[State, State], State]
-    again: Callable[[State], bool]
-    keep: bool
+    again: Callable[[State], bool]  # Called with the final state. Returns whether to make another pass.
+    keep: bool  # whether checkpoints hold the result even if it is large
+    # If given, states are not merged: the pass returns the list of what `exchange` joins.
     exchange: Exchange | None = None
 
 

@@ -104,20 +104,11 @@ def check_length(number: int, name: str, values: Any, y: np.ndarray) -> None:
 
 
 class LabelSizes(NamedTuple):
-    """The sizes of one partition for each of its labels, before it is known which classes there are.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    labels : ndarray of shape (n_labels,)
-        The labels, sorted.
-    counts, totals : ndarray of shape (n_labels,)
-        Number of rows with a weight above 0, and the weight of all rows, of each label.
-    """
+    """The sizes of one partition for each of its labels, before it is known which classes there are."""
 
     n_rows: int
-    labels: np.ndarray
+    labels: np.ndarray  # (n_labels,): the labels, sorted
+    # (n_labels,): number of rows with a weight above 0, and the weight of all rows, of each label.
     counts: np.ndarray
     totals: np.ndarray
 
@@ -141,27 +132,13 @@ class LabelSizes(NamedTuple):
 
 
 class FirstPass(NamedTuple):
-    """What the first pass determines.
+    """What the first pass determines."""
 
-    Attributes
-    ----------
-    classes : ndarray of shape (2,)
-        The negative and the positive label.
-    n_features : int
-        Number of columns.
-    is_sparse : bool
-        Whether the blocks are CSR.
-    partitions : list of Sizes
-        The sizes of each partition; of CSR rows, without the number of stored values.
-    sizes : Sizes
-        Those of all rows.
-    """
-
-    classes: np.ndarray
+    classes: np.ndarray  # (2,): the negative and the positive label
     n_features: int
-    is_sparse: bool
-    partitions: list[Sizes]
-    sizes: Sizes
+    is_sparse: bool  # whether the blocks are CSR
+    partitions: list[Sizes]  # the sizes of each partition; of CSR rows, without the number of stored values
+    sizes: Sizes  # of all rows together
 
     @classmethod
     def of(cls, name: str, n_features: int, is_sparse: bool, found: list[LabelSizes]) -> FirstPass:

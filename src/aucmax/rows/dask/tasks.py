@@ -27,27 +27,15 @@ WARN_AFTER, GIVE_UP_AFTER = 10.0, 300.0  # seconds without any worker
 
 
 class Job(NamedTuple):
-    """What the tasks of a pass have in common; it is sent once.
-
-    Attributes
-    ----------
-    task : Pass
-        The pass.
-    classes, n_features, is_sparse, totals
-        Those of the rows.
-    errors : dict
-        How the caller treats floating-point errors; the threads of tasks do not know.
-    name : str
-        What messages call the rows.
-    """
+    """What the tasks of a pass have in common; it is sent once."""
 
     task: Pass
     classes: np.ndarray
     n_features: int
     is_sparse: bool
     totals: np.ndarray
-    errors: Any
-    name: str = "X"
+    errors: Any  # how the caller treats floating-point errors; the threads of tasks do not know
+    name: str = "X"  # what messages call the rows
 
     def block(self, number: int, X: list[Any], y: list[Any], weights: list[Any] | None, groups: Any) -> RowBlock:
         """Return the block of a partition."""
@@ -82,13 +70,7 @@ class Job(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """An error of a pass, which is a result: so it is not taken for one of the user's own tasks.
-
-    Attributes
-    ----------
-    error : Exception
-        The error.
-    """
+    """An error of a pass, which is a result: so it is not taken for one of the user's own tasks."""
 
     error: Exception
 

@@ -128,27 +128,13 @@ class ActivePairs:
 
 
 class Boxes(NamedTuple):
-    """Rows on a device, assigned to boxes by their scores.
+    """Rows on a device, assigned to boxes by their scores."""
 
-    Attributes
-    ----------
-    ids : ndarray of shape (n_boxes,)
-        The integers at which the boxes with at least one row begin, increasing.
-    slots : array of int64, shape (n_rows,)
-        The index of the box of each row; n_boxes more for positive rows.
-    xi : array of shape (n_rows,)
-        The position of each row in its box, from -1 to 1.
-    bins : Bins
-        The rows sorted by their slots.
-    degree : int
-        Number of moments of a box.
-    """
-
-    ids: np.ndarray
-    slots: Any
-    xi: Any
-    bins: Bins
-    degree: int
+    ids: np.ndarray  # (n_boxes,): the integers at which the boxes with at least one row begin, increasing
+    slots: Any  # int64 (n_rows,): the index of the box of each row; n_boxes more for positive rows
+    xi: Any  # (n_rows,): the position of each row in its box, from -1 to 1
+    bins: Bins  # the rows sorted by their slots
+    degree: int  # number of moments of a box
 
     def moments(self, positive: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the boxes, and the Chebyshev moments of the rows with these weights."""
