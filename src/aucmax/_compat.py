@@ -56,19 +56,7 @@ try:
 except ImportError:
 
     class CallbackContext:
-        """A task of a fit: the fit itself, or one of its steps.
-
-        Parameters
-        ----------
-        callbacks : list
-            The callbacks of the estimator.
-        task_name : str
-            What the task is called.
-        max_subtasks : int
-            The most tasks inside it.
-        parent : CallbackContext or None
-            The task that it is part of; None for the fit.
-        """
+        """A task of a fit: the fit itself, or one of its at most `max_subtasks` steps, whose parent is the fit."""
 
         def __init__(
             self, callbacks: list[Any], task_name: str, max_subtasks: int = 0, parent: CallbackContext | None = None

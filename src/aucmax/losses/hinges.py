@@ -41,13 +41,7 @@ ABOVE, ABOVE_D, BELOW_D, BELOW = range(4)
 
 
 class SquaredHinge:
-    """max(0, margin - t)^2 / 2.
-
-    Parameters
-    ----------
-    margin : float, default=1.0
-        The score difference at which the loss of a pair becomes 0.
-    """
+    """max(0, margin - t)^2 / 2, with margin 1 by default."""
 
     def __init__(self, margin: float = 1.0) -> None:
         self.margin = margin
@@ -68,20 +62,9 @@ class SquaredHinge:
 
 
 class Curvature:
-    """The second derivative of the squared hinge at given scores.
+    """The second derivative of the squared hinge at given scores, from the table (m + 1, 4) after the walks.
 
     It keeps the slots and two sums for each; the knots and the rest of the table are not needed after the gradient.
-
-    Parameters
-    ----------
-    space : ScoreSpace
-        Where the vectors are from.
-    slots : vector of uint32
-        The slot of each row.
-    table : ndarray of shape (m + 1, 4)
-        The table after the walks.
-    rare_positive : bool
-        Whether the rare rows are the positives.
     """
 
     def __init__(self, space: ScoreSpace, slots: Vector, table: np.ndarray, rare_positive: bool) -> None:
@@ -128,11 +111,6 @@ class SmoothHinge:
     """The hinge with a rounded corner: (1 - t)^2 / (2 width) for t from 1 - width to 1, below that 1 - t - width / 2.
 
     It is the difference of two squared hinges, with the margins 1 and 1 - width, divided by the width.
-
-    Parameters
-    ----------
-    width : float
-        The width of the corner, above 0.
     """
 
     def __init__(self, width: float) -> None:

@@ -120,13 +120,7 @@ class Logistic:
 
 
 class Sigmoid(Logistic):
-    """1 / (1 + exp(slope * t)). With slope 1 it is the negative derivative of the logistic loss.
-
-    Parameters
-    ----------
-    slope : float, default=1.0
-        The steepness of the step.
-    """
+    """1 / (1 + exp(slope * t)). With slope 1 it is the negative derivative of the logistic loss."""
 
     order = 1
     sign = -1.0

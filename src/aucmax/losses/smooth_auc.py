@@ -28,13 +28,7 @@ REACH = 6.0  # the grid reaches this many spreads beyond the class means
 
 
 class SmoothAUC:
-    """The mean of 1 / (1 + exp(SLOPE t)) over all pairs, for scores with given class means and unit spread.
-
-    Parameters
-    ----------
-    means : ndarray of shape (2,)
-        The class means of the scores that the grid is made for.
-    """
+    """The mean of 1 / (1 + exp(SLOPE t)) over all pairs, for scores with these class means (2,) and unit spread."""
 
     def __init__(self, means: np.ndarray) -> None:
         self.low = float(means[0]) - REACH

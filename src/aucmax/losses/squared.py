@@ -43,10 +43,7 @@ class PairwiseLoss(Protocol):
 class Squared:
     """(1 - t)^2 / 2. Its mean is half of (1 - the difference of the class means)^2 + the variances of both classes.
 
-    Parameters
-    ----------
-    pooled : bool, default=False
-        Whether both variances are replaced by the pooled one, in which a class counts by its weight.
+    If `pooled`, both variances are replaced by the pooled variance, in which a class counts by its weight.
     """
 
     def __init__(self, pooled: bool = False) -> None:

@@ -149,14 +149,7 @@ CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limi
 
 
 def usable_memory() -> int:
-    """Return the bytes that this process may use: those of the machine, or of a lower limit on the process.
-
-    Examples
-    --------
-    >>> from aucmax.rows.machine import usable_memory
-    >>> usable_memory() > 2**20
-    True
-    """
+    """Return the bytes that this process may use: all of the machine's memory, or a lower limit on the process."""
     limits = []
     with suppress(AttributeError, ValueError, OSError):
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -181,17 +174,7 @@ def address_space() -> int:
 def check_columns(
     n_features: int, n_vectors: int = LEAST_VECTORS, what: str = "A fit to", advice: str = "leave out columns"
 ) -> None:
-    """Raise a MemoryError if the vectors of a fit would not fit into memory, before it begins.
-
-    Parameters
-    ----------
-    n_features : int
-        The number of columns.
-    n_vectors : int, default=LEAST_VECTORS
-        How many vectors of one float for each column are held at once.
-    what, advice : str
-        What holds them, and what to do about it.
-    """
+    """Raise a MemoryError before a fit begins if its `n_vectors` vectors of one float per column would not fit."""
     needed = 8 * n_vectors * n_features
     if needed > ALWAYS_AVAILABLE and needed > (
         usable := usable_memory()

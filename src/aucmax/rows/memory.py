@@ -41,10 +41,7 @@ from .validate import check_class_weights
 class MemorySpace:
     """A score space whose vectors are arrays: all rows are one block.
 
-    Parameters
-    ----------
-    targets : Targets or None
-        The targets of all rows; None in a subclass that determines them when they are first needed.
+    A subclass that passes None determines its targets when they are first needed.
     """
 
     pair_sums: PairSums | None = None
@@ -113,13 +110,7 @@ class MemorySpace:
 
 
 class MatrixRows:
-    """Rows that are one matrix, in memory or on a device: their sizes.
-
-    Attributes
-    ----------
-    X : matrix of shape (n_rows, n_features)
-        The rows, dense or CSR.
-    """
+    """Rows that are one matrix X, dense or CSR, in memory or on a device: their sizes."""
 
     X: Any
     is_sparse: bool
@@ -151,18 +142,9 @@ class MatrixRows:
 class MemoryRows(MatrixRows, MemorySpace):
     """The rows of a binary problem in memory, validated.
 
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_rows, n_features)
-        Float32 or float64 values. Whether they are finite is checked in their moments.
-    y : ndarray of shape (n_rows,)
-        Labels, each one of `classes`.
-    classes : ndarray of shape (2,)
-        The negative and the positive label.
-    sample_weight : ndarray of shape (n_rows,), default=None
-        Nonnegative weights.
-    groups : ndarray of shape (n_rows,), default=None
-        Groups of rows that cross-validation keeps together, if its folds are made by group.
+    X is a float32 or float64 array or CSR of shape (n_rows, n_features). Whether it is finite is checked in its
+    moments. Each label of `y` is one of `classes`, the negative and the positive label. Cross-validation keeps `groups`
+    together if its folds are made by group.
     """
 
     in_memory = True
@@ -368,20 +350,7 @@ class MemoryRows(MatrixRows, MemorySpace):
 
 
 class MemoryHeldOut:
-    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.rows.protocol.HeldOut`.
-
-    Parameters
-    ----------
-    rows : MemoryRows
-        All rows.
-    models : sequence of FoldModels
-        The models of each round.
-
-    Attributes
-    ----------
-    auc : ndarray of shape (n_splits, n_candidates)
-        The AUC of each test set, over all rounds.
-    """
+    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.rows.protocol.HeldOut`."""
 
     def __init__(self, rows: MemoryRows, models: Sequence[FoldModels]) -> None:
         self.rows, self.models = rows, models

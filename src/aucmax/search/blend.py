@@ -112,27 +112,10 @@ def choose_blend(
     blended: bool = True,
     begin: Callable[[int], Task] | None = None,
 ) -> Blend:
-    """Cross-validate the pool of candidates and blend the best of them.
+    """Cross-validate the pool of candidates and blend the best of them, or take the best one if not `blended`.
 
-    Parameters
-    ----------
-    rows : Rows
-        All rows.
-    standardize : bool or None
-        The scaling of all candidates; None tries both.
-    cv : int, cross-validation generator, iterable or None
-        See `make_rounds`.
-    alphas : ndarray of shape (n_alphas,) or None
-        The alphas of all candidates; None for the default ones.
-    blended : bool, default=True
-        Whether to blend candidates, or to take the best one.
-    begin : callable, default=None
-        Called with the number of steps. Returns a function that makes the context manager of each step from its name.
-
-    Returns
-    -------
-    blend : Blend
-        The candidates and their shares.
+    `standardize` is the scaling of all candidates; None tries both. `begin` is called with the number of steps. It
+    returns a function that makes the context manager of each step from its name.
     """
     sample = draw_sample(rows, cv)
     order = min(sample.n_rows, sample.n_features)

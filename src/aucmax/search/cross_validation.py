@@ -288,30 +288,15 @@ Task = Callable[[str], AbstractContextManager[Any]]
 def cross_validate(
     rows: Rows, objective: Objective, cv: Any, alphas: np.ndarray | None, begin: Callable[[int], Task] | None = None
 ) -> CrossValidation:
-    """Cross-validate the alphas, by default those of the problem of all rows.
+    """Cross-validate decreasing alphas, by default the grid of the problem of all rows.
 
     1. Make the rounds of folds, from all rows or, for losses other than the square one, from a sample.
     2. If the solver is "moments", gather the class moments of each part of each round in one pass.
     3. Train on each training set, along the whole path of alphas.
     4. Compute the AUC of each model on its test set.
 
-    Parameters
-    ----------
-    rows : Rows
-        All rows.
-    objective : Objective
-        What to minimise.
-    cv : int, cross-validation generator, iterable or None
-        See `make_rounds`.
-    alphas : ndarray of shape (n_alphas,) or None
-        The candidates for alpha, decreasing.
-    begin : callable, default=None
-        Called with the number of steps. Returns a function that makes the context manager of each step from its name.
-
-    Returns
-    -------
-    found : CrossValidation
-        The path, the problem of all rows, and what the final fit needs.
+    `begin` is called with the number of steps. It returns a function that makes the context manager of each step from
+    its name.
     """
     objective, sample = objective.on(rows), rows
     if objective.loss not in SQUARES and isinstance(cv, Integral | None):

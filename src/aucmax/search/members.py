@@ -56,14 +56,9 @@ class Members(NamedTuple):
 
 
 class MemberSolver:
-    """The solvers of the members on all rows. What several of them need is computed once.
+    """The solvers of the members on all rows. Results that several of them need are computed once.
 
-    Attributes
-    ----------
-    moments : dict of (bool or None) to ClassMoments
-        The class moments of all rows (None), or of rotated rows by their scaling.
-    n_iter : int
-        Number of iterations of all solvers.
+    `moments` are the class moments of all rows (key None), or of rotated rows by their scaling.
     """
 
     def __init__(self, rows: Rows, blend: Blend, objective: Objective, tol: float) -> None:

@@ -46,25 +46,10 @@ from ..solvers.square import shifted_cg
 
 
 class FoldRows:
-    """The rows of the training sets of all splits.
+    """The rows Z of the training sets of all splits: an array or CSR of shape (n, r), or an object like these.
 
-    Parameters
-    ----------
-    Z : ndarray or CSR of shape (n, r), or what multiplies like them
-        The rows.
-    targets : Targets
-        Their classes and weights.
-    rounds : sequence of Round
-        The splits.
-    variances : ndarray of shape (r,), default=None
-        The variances of the coordinates, if these are uncorrelated or too many for a matrix.
-
-    Attributes
-    ----------
-    totals : ndarray of shape (S, 2)
-        The weight of each class in each training set.
-    weights : ndarray of shape (S, n)
-        The weight of each row in each training set; they sum to one half in each class.
+    `variances` (r,) are given if the coordinates are uncorrelated or too many for a matrix. `totals` (S, 2) is the
+    weight of each class in each training set. `weights` (S, n) sum to one half in each class.
     """
 
     def __init__(self, Z: Any, targets: Targets, rounds: Sequence[Round], variances: np.ndarray | None = None) -> None:
@@ -136,15 +121,7 @@ TINY = 1e-37  # above 0 in single precision
 
 
 class FoldTraining:
-    """The solvers of all training sets, for one penalty.
-
-    Parameters
-    ----------
-    rows : FoldRows
-        The training sets.
-    ratio : ndarray of shape (r,), default=None
-        The penalty is on the weights of Z divided by it; None for those of Z itself.
-    """
+    """The solvers of all training sets, for one penalty: on the weights of Z, or on these divided by `ratio` (r,)."""
 
     def __init__(self, rows: FoldRows, ratio: np.ndarray | None = None) -> None:
         self.rows, self.ratio = rows, ratio

@@ -60,24 +60,7 @@ class FewPairsPath(NamedTuple):
 
 
 class FewPairs:
-    """All pairs of a small training set.
-
-    Parameters
-    ----------
-    rows : InMemoryRows
-        The rows of X - shift.
-    square : SquareProblem
-        The square loss on the same rows.
-
-    Attributes
-    ----------
-    U : ndarray of shape (n_features, d)
-        The directions of the coordinates.
-    pairs : Pairs
-        The rows in these coordinates.
-    delta : ndarray of shape (d,)
-        The difference of the class means.
-    """
+    """All pairs of a small training set: the rows of X - shift in the d coordinates with the directions U."""
 
     def __init__(self, rows: InMemoryRows, square: SquareProblem) -> None:
         Z = rows.matrix(square.scale, square.center - square.shift)

@@ -65,20 +65,8 @@ def combine(
 ) -> tuple[np.ndarray, Vector, Point]:
     """Return the combination c @ V that about minimises L + alpha/2 |c @ V|^2, its scores and the loss there.
 
-    Parameters
-    ----------
-    rows : Rows
-        The rows.
-    loss : PairwiseLoss
-        The loss L.
-    V : ndarray of shape (n_vectors, n_features)
-        Weights, the last minimiser first. F is never higher than there.
-    scores : sequence of vectors
-        Their scores.
-    alpha : float
-        The penalty.
-    point : Point, default=None
-        The loss at the first of the scores, if known.
+    V is (n_vectors, n_features), the last minimiser first; F is never higher than there. `scores` are the scores of V,
+    and `point` is the loss at the first of them, if known.
     """
     penalty = alpha * V @ V.T
     c, step, best = np.zeros(len(V)), np.eye(len(V))[0], np.inf
@@ -149,29 +137,8 @@ class Iterate(NamedTuple):
 class NewtonProblem:
     """A smooth convex pairwise loss on rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        Rows of both classes.
-    square : MomentProblem or RowProblem
-        The square loss on the same rows.
-    loss : {"squared_hinge", "exponential", "logistic"}
-        The loss.
-    max_iter : int
-        The largest number of Newton steps for one alpha.
-
-    Attributes
-    ----------
-    name : str
-        The name of the loss.
-    steepness : float
-        |l'(0)|, which gives the norm of the gradient at v = 0.
-    n_iter : int
-        Newton steps of the last path or solution.
-    moments : None
-        Class moments do not determine the minimiser.
-    gap : float or None
-        The duality gap of the last solution, if there is one.
+    `square` is the square loss on the same rows. `max_iter` limits the Newton steps for one alpha, and `n_iter` counts
+    the steps of the last path or solution. `steepness` is |l'(0)|, which gives the norm of the gradient at v = 0.
     """
 
     n_iter = 0

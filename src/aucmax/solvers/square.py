@@ -126,19 +126,8 @@ class SquareProblem(ABC):
 class MomentProblem(SquareProblem):
     """The square loss on class moments.
 
-    Parameters
-    ----------
-    moments : ClassMoments
-        The moments of both classes.
-    standardize : bool
-        Whether the penalty is on the weights of the standardised columns.
-    pooled : bool, default=False
-        Whether the covariances of the classes are pooled.
-
-    Attributes
-    ----------
-    scaled : ClassMoments
-        The moments of X / scale, whose covariances may be pooled.
+    With `standardize`, the penalty is on the weights of the standardised columns. `scaled` are the moments of X /
+    scale, with the pooled covariance for both classes if `pooled`.
     """
 
     factors = True
@@ -184,25 +173,9 @@ class MomentProblem(SquareProblem):
 
 
 class RowProblem(SquareProblem):
-    """The square loss on rows, without the n_features x n_features matrix M.
+    """The square loss on rows, without the n_features x n_features matrix M, of which only the diagonal is computed.
 
-    Parameters
-    ----------
-    rows : Rows
-        Rows of both classes.
-    standardize : bool
-        Whether the penalty is on the weights of the standardised columns.
-    solver : {"dual", "cg"}
-        The eigendecomposition of order n + 1, or conjugate gradients.
-    max_iter : int
-        The largest number of iterations of conjugate gradients.
-    pooled : bool, default=False
-        Whether the covariances of the classes are pooled.
-
-    Attributes
-    ----------
-    diagonal : ndarray of shape (n_features,)
-        The diagonal of M.
+    The solver is "dual", an eigendecomposition of order n + 1, or "cg", at most `max_iter` conjugate gradient steps.
     """
 
     def __init__(self, rows: Rows, standardize: bool, solver: str, max_iter: int, pooled: bool = False) -> None:

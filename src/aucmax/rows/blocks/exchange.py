@@ -98,16 +98,8 @@ class PairCounts(NamedTuple):
 class ExchangedCounts:
     """Scores that are picked in one pass, and counted exactly in another.
 
-    Parameters
-    ----------
-    run : callable
-        Makes a pass with an exchange, given a :class:`aucmax.rows.blocks.passes.Pass`.
-    scores : callable
-        Yields for a block the number of the round and of the split, the scores and the targets of each test set.
-    models : sequence of FoldModels
-        The models of each round.
-    n_scores : int
-        Number of all scores.
+    `run` makes a pass with an exchange. `scores` yields for a block the number of the round and of the split, the
+    scores and the targets of each test set. `n_scores` is the number of all scores.
     """
 
     def __init__(

@@ -63,20 +63,10 @@ class Checkpoint(Protocol):
 
 
 class Passes:
-    """Passes over a source.
+    """Passes over a source, in blocks of about `n_bytes` bytes of text.
 
-    Parameters
-    ----------
-    source : Source
-        The file to read.
-    n_bytes : int
-        Approximate size of a block in bytes of text.
-    checkpoint : Checkpoint, default=None
-        Where the state is kept, and resumed from if there is one.
-    command : mapping, default=None
-        A description of the fit, as names and values that JSON can hold. A checkpoint of another fit is refused.
-    on_block : callable, default=None
-        Called with the name of the pass and the block after each step.
+    `command` describes the fit, in names and values that JSON can hold: a checkpoint of another fit is refused.
+    `on_block` is called with the name of the pass and the block after each step.
     """
 
     def __init__(
@@ -108,25 +98,10 @@ class Passes:
         again: Callable[[State], bool] = lambda state: False,
         keep: bool = True,
     ) -> State:
-        """Update a state with all blocks, in place, in as many passes as `again` asks for.
+        """Update a state with all blocks, in place, in as many passes as `again` asks for; return the last state.
 
-        Parameters
-        ----------
-        name : str
-            The name of the pass in progress bars.
-        state : dict
-            The state before the first block.
-        step : callable
-            Updates the state with a block.
-        again : callable, default=never
-            Called with the state at the end of the file. Returns whether to make another pass.
-        keep : bool, default=True
-            Whether checkpoints hold the result even if it is large.
-
-        Returns
-        -------
-        state : dict
-            The state after the last pass. If an earlier process finished this pass, it comes from the checkpoint.
+        If an earlier process finished this pass, the state comes from the checkpoint. With `keep`, checkpoints hold the
+        result even if it is large.
         """
         if self.n_passes == 0:
             self._resume()

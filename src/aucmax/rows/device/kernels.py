@@ -29,33 +29,9 @@ TOL = 1e-4  # as in KMeans: of the mean variance of the columns, squared shifts 
 
 
 def kmeans_centers(X: Any, n_clusters: int, max_iter: int, rng: np.random.RandomState) -> Any:
-    """Return the centres of rows on a device.
+    """Return the k-means centres of rows on a device, shape (n_clusters, n_features).
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_rows, n_features)
-        The rows, more than `n_clusters`.
-    n_clusters : int
-        Number of centres.
-    max_iter : int
-        The largest number of iterations.
-    rng : RandomState
-        Draws the first centres.
-
-    Returns
-    -------
-    centers : array of shape (n_clusters, n_features)
-        The centres, on the device of X.
-
-    Examples
-    --------
-    >>> import array_api_strict as xp
-    >>> import numpy as np
-    >>> from aucmax.rows.device.kernels import kmeans_centers
-    >>> X = xp.asarray([[0.0], [1.0], [9.0], [11.0]])
-    >>> xp.sort(kmeans_centers(X, 2, 10, np.random.RandomState(0)), axis=0)
-    Array([[ 0.5],
-           [10. ]], dtype=array_api_strict.float64)
+    X is float64 of shape (n_rows, n_features), with more than `n_clusters` rows; `rng` draws the first centres.
     """
     xp = namespace(X)
     mean = xp.mean(X, axis=0)
@@ -151,16 +127,9 @@ BLOCK = 1 << 16  # on a device
 
 
 class DeviceKernel:
-    """The kernel between blocks of rows on a device and landmarks.
+    """The kernel between blocks of rows on the device of `beside` and landmarks, of shape (m, n_features).
 
-    Parameters
-    ----------
-    kernel : GaussianKernel
-        The kernel in memory, centred, whose type is the type of the result.
-    landmarks : ndarray of shape (m, n_features)
-        The landmarks.
-    beside : array
-        An array on the device.
+    `kernel` is the centred kernel in memory; the result has its type.
     """
 
     def __init__(self, kernel: Any, landmarks: np.ndarray, beside: Any) -> None:
@@ -186,16 +155,9 @@ class DeviceKernel:
 
 
 class DeviceFeatures:
-    """The features of blocks of rows on a device: a change of columns that ends in a product.
+    """The features of blocks of rows on a device, a :class:`aucmax.rows.device.rows.LinearChange` of columns.
 
-    See :class:`aucmax.rows.device.rows.LinearChange`.
-
-    Parameters
-    ----------
-    kernel : DeviceKernel
-        The kernel.
-    normalization : ndarray of shape (m, n_features_out)
-        The matrix V diag(e)^-1/2, largest eigenvalues first.
+    `normalization` is the matrix V diag(e)^-1/2 of shape (m, n_features_out), largest eigenvalues first.
     """
 
     def __init__(self, kernel: DeviceKernel, normalization: np.ndarray) -> None:

@@ -71,17 +71,7 @@ def grid_places(scores: Any, low: float, step: float, n_points: int) -> tuple[An
 
 
 class ActivePairs:
-    """The active pairs of each row.
-
-    Parameters
-    ----------
-    targets : Targets
-        Classes and weights.
-    margin : float
-        The score difference at which the loss of a pair becomes 0.
-    scores : array of shape (n,)
-        The scores.
-    """
+    """The active pairs of each row: of those whose score difference is below the margin."""
 
     def __init__(self, targets: Targets, margin: float, scores: Any) -> None:
         xp = namespace(scores)

@@ -146,17 +146,7 @@ class WeightedPlacementSums(NamedTuple):
 
 
 def estimate_aucs(space: Any, *scores: Any, weighted: bool = False) -> tuple[list[float], float]:
-    """Return the AUCs of one or two vectors of scores, and DeLong's variance of the AUC or of the difference.
-
-    Parameters
-    ----------
-    space : ScoreSpace
-        The space of the vectors.
-    *scores : vector
-        The scores.
-    weighted : bool, default=False
-        Whether rows have weights.
-    """
+    """Return the AUCs of one or two vectors of scores, and DeLong's variance of the AUC or of the difference."""
     return (estimate_weighted if weighted else estimate_unweighted)(space, *scores)
 
 

@@ -513,29 +513,10 @@ def grouped_moments(
     folds: np.ndarray | None = None,
     n_folds: int = 1,
 ) -> list[ClassMoments]:
-    """Return the class moments of each fold in one pass over validated rows.
+    """Return the class moments of each fold in one pass over validated rows; `folds` (n_samples,) are in 0..n_folds-1.
 
-    Beside X, memory holds a block of rows and the moments, whatever the number of rows.
-
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Rows of float32 or float64; values that are not finite are refused.
-    y : ndarray of shape (n_samples,)
-        Labels, compared with the classes block by block.
-    classes : ndarray of shape (2,)
-        Negative and positive label.
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Nonnegative weights.
-    folds : ndarray of shape (n_samples,), default=None
-        The fold, in 0..n_folds-1, that each row belongs to.
-    n_folds : int, default=1
-        Number of folds.
-
-    Returns
-    -------
-    moments : list of n_folds ClassMoments
-        The moments of each fold; merge them for the moments of several folds together.
+    In addition to X, memory holds a block of rows and the moments, whatever the number of rows. Labels are compared
+    with the classes block by block. Values that are not finite are refused.
     """
     n_rows, n_features = X.shape
     densify = sparse.issparse(X) and X.nnz > DENSE_FROM * n_rows * n_features
