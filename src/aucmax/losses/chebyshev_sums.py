@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-The sums are those of a b K_r(x - y) over all pairs of a positive score x with weight a and a negative score y with
+The terms are a b K_r(x - y) for all pairs of a positive score x with weight a and a negative score y with
 weight b. K_r is the r-th derivative of
 
     K(t) = log(1 + exp(-t)),   K_1 = -sigma(-t),   K_2 = sigma(t) sigma(-t),   ...
@@ -83,7 +83,7 @@ def derivative(t: np.ndarray, order: int) -> np.ndarray:
 
 @functools.cache
 def exponentials() -> np.ndarray:
-    """Return the Chebyshev coefficients of exp(k xi / 2), k from 1 to N_TERMS; those of exp(-k xi / 2) alternate."""
+    """Return Chebyshev coefficients of exp(k xi / 2), k from 1 to N_TERMS; signs alternate for exp(-k xi / 2)."""
     angles = (np.arange(DEGREE) + 0.5) * np.pi / DEGREE
     values = np.exp(np.arange(1, N_TERMS + 1)[:, None] * np.cos(angles) / 2)
     coefficients = 2 / DEGREE * values @ np.cos(np.outer(np.arange(DEGREE), angles)).T
@@ -109,7 +109,7 @@ class BoxMoments(NamedTuple):
         return BoxMoments(ids, values)
 
     def fields(self, order: int) -> BoxMoments:
-        """Return the field of the positives at the negatives, and that of the negatives at the positives."""
+        """Return the field of the positives at the negatives, and of the negatives at the positives."""
         k, tails = kernel(order), exponentials()
         mirror = np.where(np.arange(DEGREE) % 2, -1.0, 1.0)
         fields = np.zeros_like(self.values)
@@ -200,7 +200,7 @@ def evaluate(xi, slots, positive, fields, out):
 
 @jit
 def translate(ids, sources, kernel, tails, fields):
-    """Add to the fields in the boxes `ids` those of the sources in the same boxes; see the head of this file."""
+    """Add the fields of the sources in the boxes `ids` to the fields there; see the head of this file."""
     n_boxes = ids.shape[0]
     for b in range(n_boxes):
         first = b

@@ -15,10 +15,8 @@ rows of one slot form active pairs with the same knots, so the rare rows need on
 
 These merge by addition, and so does the sum of c over the rare rows at each knot. The common rows need, for each knot
 k, the sums of c and of c (k - x_i) over the knots x_i up to k. A walk up the knots and a walk down compute the sums
-that each side needs from those of the other, in place (`walk`). All terms have one sign, so there is no cancellation,
+that each side needs from the other side's, in place (`walk`). All terms have one sign, so nothing cancels,
 whatever the range of the scores.
-
-Importing this module imports Numba; see `jit`.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ import numpy as np
 
 from .._compat import jit
 from ..rows.protocol import ScoreSpace, Targets, Vector
-from .squared import Point
+from .base import Point
 
 CROWDED = 32  # with more knots in the cell of a knot, on average, sorting by comparisons is faster
 BYTES_PER_KNOT = 120  # of the knots and of the tables for a gradient and a product with the second derivative

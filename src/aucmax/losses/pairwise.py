@@ -1,7 +1,4 @@
-"""The smooth pairwise losses.
-
-Importing this module imports Numba; see `jit`.
-"""
+"""The smooth pairwise losses: exponential, logistic and sigmoid."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ import numpy as np
 
 from ..rows.arrays import by_class, namespace
 from ..rows.protocol import ScoreSpace, Targets, Vector
+from .base import Point
 from .chebyshev_sums import DEGREE, Boxes, BoxMoments
-from .squared import Point
 
 
 class ExponentialSums(NamedTuple):

@@ -6,8 +6,6 @@ The loss of a pair is the sigmoid 1 / (1 + exp(SLOPE t)). The scores are in unit
 the sigmoid has the same width for all data. Both classes are binned on a grid of N_POINTS points; a score is shared
 between the two points next to it. The sums over pairs are then sums over pairs of points, and the loss is a continuous
 function of the scores, linear between two points. The histograms are the summary of a block, and merge by addition.
-
-Importing this module imports Numba; see `jit`.
 """
 
 from __future__ import annotations

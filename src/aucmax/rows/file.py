@@ -44,9 +44,9 @@ MOST_COLUMNS, MOST_COLUMNS_SPARSE = 4096, 1024
 
 
 class Expected(NamedTuple):
-    """What the first pass computes beside the shape."""
+    """What the first pass computes in addition to the shape."""
 
-    n_folds: int | None = None  # number of folds whose class moments it gathers; 1 for those of all rows, None for none
+    n_folds: int | None = None  # folds whose class moments it gathers; 1: all rows together; None: no moments
     columns: bool = False  # whether it gathers the statistics of the columns
 
 

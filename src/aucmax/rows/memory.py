@@ -1,11 +1,10 @@
 """Rows in memory, dense or CSR. All results are float64, whatever the precision of X.
 
-Wide rows in as many coordinates as there are rows.
-
-A fit with an L2 penalty depends on the rows through their inner products alone, and its weights lie in the span of the
-centred rows. If K = V diag(lambda) V' is the matrix of these inner products, the rows V sqrt(lambda) have the same
-inner products in `rank` columns. All folds, losses and alphas are then fitted to these, and the weights u of the
-coordinates are the weights (X - mean)' V u / sqrt(lambda) of the columns.
+Wide rows can be rotated into as many coordinates as there are rows (`rotate`). A fit with an L2 penalty depends on the
+rows through their inner products alone, and its weights lie in the span of the centred rows. If
+K = V diag(lambda) V' is the matrix of these inner products, the rows V sqrt(lambda) have the same inner products in
+`rank` columns. All folds, losses and alphas are then fitted to these, and the weights u of the coordinates are the
+weights (X - mean)' V u / sqrt(lambda) of the columns.
 """
 
 from __future__ import annotations
@@ -36,6 +35,8 @@ from .summaries.moments import DENSE_FROM, ClassMoments, check_no_overflow, grou
 from .summaries.ranking import areas
 from .summaries.scores import ScoreGrid, ScoreHistogram, ScoreMoments
 from .validate import check_class_weights
+
+RANK_TOL = 1e-12  # smaller eigenvalues, relative to the largest, are rounding errors
 
 
 class MemorySpace:
@@ -403,9 +404,6 @@ def product_spans(X: Any) -> list[slice]:
     return cut_rows(X.shape[0], N_SPANS if X.size >= SHARED_FROM else 1)
 
 
-RANK_TOL = 1e-12  # smaller eigenvalues, relative to the largest, are rounding errors
-
-
 class Rotation(NamedTuple):
     """Rows in coordinates, and the way back."""
 
@@ -424,7 +422,7 @@ class Rotation(NamedTuple):
 
 
 def rotate(rows: Rows, scale: np.ndarray, center: np.ndarray) -> Rotation:
-    """Return the rows of X / scale in coordinates whose inner products are those of the centred rows."""
+    """Return the rows of X / scale in coordinates with the inner products of the centred rows."""
     K = rows.gram(scale)
     means = K.mean(axis=0)
     K = K - means[:, None] - means + means.mean()

@@ -38,7 +38,7 @@ class Calibration(NamedTuple):
 def calibrate_gaussian(means: np.ndarray, variances: np.ndarray, weight: np.ndarray) -> Calibration:
     """Return the curve for scores of which only the class moments are known, as if they were Gaussian.
 
-    The threshold is where the two densities cross. The slope is that of linear discriminant analysis.
+    The threshold is where the two densities cross. The slope is the one of linear discriminant analysis.
     """
     (low, high), (a, b) = means, np.maximum(variances, 1e-12 * (means[1] - means[0]) ** 2)
     base_logit = float(logit(weight[1] / weight.sum()))

@@ -2,13 +2,10 @@
 
 Conventions
 -----------
-The scores of all test sets stand one after the other: N scores for each candidate, those of a test set together, its
-positives first. The scores of a candidate are shifted in each test set by the midpoint of the class means of the
-training set, as those of new rows will be, and divided by their spread, so that candidates of different length can be
-added. The AUC of a candidate or a blend is the mean over
-the test sets.
-
-Importing this module imports Numba; see `jit`.
+The scores of all test sets stand one after the other: N scores for each candidate, one test set after the other, each
+with its positives first. The scores of a candidate are shifted in each test set by the midpoint of the class means of
+the training set, as for new rows, and divided by their spread, so that candidates of different length can be added. The
+AUC of a candidate or a blend is the mean over the test sets.
 """
 
 from __future__ import annotations
@@ -53,7 +50,7 @@ class TestSets:
             self.weights = np.concatenate([weights[rows] for rows in self.rows]) / weights.max()
 
     def blocks(self, Z: Any) -> list[Any]:
-        """Return the rows of each test set; those of the last Z are kept."""
+        """Return the rows of each test set; the blocks of the last Z are kept."""
         if self._blocks[0] is not Z:
             self._blocks = Z, [Z[rows] for rows in self.rows]
         return self._blocks[1]

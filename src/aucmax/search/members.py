@@ -43,7 +43,7 @@ class Members(NamedTuple):
         return 1.0 if self.is_blend else float(self.spreads[0])
 
     def combined(self) -> np.ndarray:
-        """Return the weights of the blend; those of a single member are exactly its own."""
+        """Return the weights of the blend; a single member's are exactly its own."""
         return (self.shares / self.spreads) @ self.weights if self.is_blend else self.weights[0]
 
     def table(self) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
 from ..rows.protocol import Round, Rows, Split
 
-# Rounds of folds are added until 1,000 rows of the rarer class have been held out, as long as they are cheap (the cost
+# Rounds of folds are added until 1,000 rows of the rarer class have been held out, while they are cheap (the cost
 # of a training set is estimated by the cube of the smaller of rows and columns).
 ENOUGH_ROWS, MAX_ROUNDS, MAX_WORK = 1000, 10, 1e9
 TEST, TRAIN, UNUSED, BOTH = range(4)  # parts of a round with a single split

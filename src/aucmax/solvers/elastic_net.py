@@ -185,10 +185,10 @@ def sweep(M, v, gradient, l1, l2, tol, max_sweeps):  # type: ignore[no-untyped-d
         largest = 0.0
         for j in range(v.shape[0]):
             curvature = M[j, j] + l2
-            pull = M[j, j] * v[j] - gradient[j]  # minus the gradient with v[j] = 0
+            rho = M[j, j] * v[j] - gradient[j]  # minus the gradient with v[j] = 0
             new = 0.0
-            if abs(pull) > l1:
-                new = (pull - l1 if pull > 0 else pull + l1) / curvature
+            if abs(rho) > l1:
+                new = (rho - l1 if rho > 0 else rho + l1) / curvature
             step = new - v[j]
             if step != 0:
                 v[j] = new

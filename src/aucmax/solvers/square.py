@@ -44,7 +44,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..rows.arrays import namespace, place_beside, to_numpy
 from ..rows.machine import one_blas_thread
 from ..rows.protocol import Rows, Vector
-from ..rows.summaries.moments import ClassMoments, covariance_shares, spread
+from ..rows.summaries.moments import ClassMoments, covariance_shares, pooled_std
 from ..rows.summaries.scores import ScoreMoments
 from .candidate import Candidate, Solution
 from .quadratic import MomentQuadratic, RowQuadratic
@@ -185,8 +185,7 @@ class RowProblem(SquareProblem):
         means, variances = rows.column_statistics()
         self.center = means.mean(axis=0)
         gap = means[1] - means[0]
-        share = rows.totals / rows.totals.sum()
-        std = spread(share @ variances + share.prod() * gap**2, share @ means)
+        std = pooled_std(rows.totals, means, variances)
         self.scale, self.shift = penalty_scale(std, standardize), far_shift(self.center, std)
         self.rows = near_zero(rows, self.shift)
         self.delta, self.diagonal = gap / self.scale, (self.shares @ variances + gap**2) / self.scale**2
@@ -240,7 +239,7 @@ def far_shift(center: np.ndarray, std: np.ndarray) -> np.ndarray:
 
 
 def near_zero(rows: Rows, shift: np.ndarray) -> Rows:
-    """Return the rows of X - shift; most often all shifts are 0, and the rows are returned as they are."""
+    """Return the rows of X - shift; most often all shifts are 0, and these are the rows themselves."""
     return rows.shifted(shift) if shift.any() else rows
 
 

@@ -17,15 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..folds import GOLDEN_RATIO
 from ..protocol import FoldModels, Targets
 from .passes import Exchange, Pass, State
 
 SLICE = 1 << 23  # about so many scores of all models are brought together by one task, or more,
 MOST_SLICES = 128  # since each slice takes a task for each partition,
-GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly
 MOST_SCORES = 1 << 33  # but not more than 2^26, which take half a gigabyte
 PICKED = 64  # scores of each slice and model among which splitters are chosen
-GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly
 LOW_BITS = 20  # counts are cut there before they are multiplied: 2^43 rows may be equal
 
 
@@ -175,7 +174,7 @@ def pick(scores: np.ndarray, step: int, start: int) -> np.ndarray:
     The first rank depends on `start`, and is spread evenly over partitions: of small ones, whose scores are fewer than
     a step, some have one picked, and it is of any rank.
     """
-    ranks = np.arange(int(start * GOLDEN % 1.0 * step), len(scores), step)
+    ranks = np.arange(int(start * GOLDEN_RATIO % 1.0 * step), len(scores), step)
     return np.partition(scores, ranks)[ranks] if len(ranks) else scores[:0]
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..folds import in_parts
 from ..protocol import FoldModels, Targets
-from ..summaries.kernels import bin_columns
+from ..summaries.kernels import add_to_bins, bin_columns, score_rows, sum_below
 from ..summaries.ranking import sort_distinct
 from ..summaries.scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
 from .block import LazyVector, RowBlock
@@ -158,8 +158,6 @@ def scores_by_row(X: Any, W: np.ndarray) -> np.ndarray:
     """
     if not isinstance(X, np.ndarray):  # sparse rows, or codes: these are always computed so
         return X @ W.T
-    from ..summaries.kernels import score_rows
-
     scores = np.empty((len(X), len(W)))
     score_rows(np.ascontiguousarray(X), np.ascontiguousarray(W), scores)
     return scores
@@ -222,8 +220,6 @@ class RareCounts(NamedTuple):
         self, counts: list[np.ndarray], number: int, k: int, scores: np.ndarray, targets: Targets, start: int
     ) -> None:
         """Add for each model of a split twice the weight of the pairs that the other class wins, and its weight."""
-        from ..summaries.kernels import sum_below  # from the first row on: blocks are many
-
         others = targets.positive != self.positive
         columns = np.ascontiguousarray(scores.T)
         for c, (column, few) in enumerate(zip(columns, self.tables[number][k], strict=True)):
@@ -301,8 +297,6 @@ class AUCBins(NamedTuple):
 
     def add(self, scores: np.ndarray, positive: np.ndarray, sample_weight: np.ndarray | None) -> None:
         """Add the scores of new rows, of shape (n, L), in place."""
-        from ..summaries.kernels import add_to_bins
-
         weights = np.ones(len(scores)) if sample_weight is None else sample_weight
         add_to_bins(np.ascontiguousarray(scores), positive, weights, self.center, self.scale, self.mass)
 

@@ -8,12 +8,9 @@ Blocks are always cut at the same places, so a resumed fit gives bitwise the res
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ...files.source import Block, Source
-
-if TYPE_CHECKING:
-    import numpy as np
 
 State = dict[str, Any]
 # A checkpoint is written often, so it does not hold larger results of finished passes: a resumed fit makes these passes
@@ -134,5 +131,4 @@ def bytes_in(value: Any) -> int:
         return sum(map(bytes_in, value.values()))
     if isinstance(value, tuple | list):
         return sum(map(bytes_in, value))
-    array: np.ndarray | None = value if hasattr(value, "nbytes") else None
-    return 0 if array is None else int(array.nbytes)
+    return int(getattr(value, "nbytes", 0))

@@ -23,7 +23,7 @@ from ..folds import SAMPLE, in_parts, permute
 from ..memory import MemoryRows
 from ..protocol import FoldModels, InMemoryRows, Round, Rows, Targets, is_in_memory
 from ..summaries.block_moments import subtract
-from ..summaries.moments import ClassMoments, spread
+from ..summaries.moments import ClassMoments, pooled_std
 from ..summaries.ranking import aucs_of_scores
 from ..summaries.scores import ScoreHistogram, ScoreMoments
 from ..validate import DASK_NOT_SUPPORTED, TooManyColumnsError, one_of
@@ -299,9 +299,7 @@ class BlockedRows(ABC):
 
     def spreads(self) -> np.ndarray:
         """Return the standard deviation of each column, 1 for constant ones."""
-        means, variances = self.column_statistics()
-        share = self.totals / self.totals.sum()
-        std = spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
+        std = pooled_std(self.totals, *self.column_statistics())
         return np.where(std == 0, 1.0, std)
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
@@ -334,7 +332,7 @@ class BlockedRows(ABC):
 
     def assign_folds(self, n_folds: int, number: int) -> LazyVector:
         """Return the fold of each row in round `number`."""
-        _ = self._sizes  # the numbers of the rows of a partition depend on those of the others
+        _ = self._sizes  # row numbers depend on the sizes of earlier partitions
         return DealtFolds(self, n_folds, number)
 
     def as_vector(self, values: np.ndarray) -> LazyVector:
@@ -563,7 +561,7 @@ def refuse_to_merge(a: State, b: State) -> State:
 
 
 def moments_memory(n_features: int, n_parts: int) -> int:
-    """Return the bytes that the moments of `n_parts` parts take: those of all blocks, of one block, and a solver's."""
+    """Return the bytes that the moments of `n_parts` parts take: all blocks, one block, and a solver's copy."""
     return 3 * n_parts * 2 * 8 * n_features**2
 
 

@@ -95,9 +95,9 @@ def read_weights(number: int, blocks: list[Any] | None, y: np.ndarray) -> np.nda
 
 
 def check_length(number: int, name: str, values: Any, y: np.ndarray) -> None:
-    """Raise a ValueError unless a partition has as many rows as that of y."""
+    """Raise a ValueError unless a partition has as many rows as y has there."""
     if values.shape[0] != len(y):
-        raise ValueError(f"Partition {number} of {name} has {values.shape[0]} rows, but that of y has {len(y)}.")
+        raise ValueError(f"Partition {number} of {name} has {values.shape[0]} rows, but y has {len(y)}.")
 
 
 # What the first pass determines
@@ -117,10 +117,10 @@ class LabelSizes(NamedTuple):
         """Return the sizes of a partition."""
         of_rows = read_labels(y)
         weights = read_weights(number, sample_weight, of_rows)
-        labels, places = np.unique(of_rows, return_inverse=True)
+        labels, inverse = np.unique(of_rows, return_inverse=True)
         usable = None if weights is None else weights > 0
-        counts = np.bincount(places, usable, len(labels)).astype(np.int64)
-        return cls(len(of_rows), labels, counts, np.bincount(places, weights, len(labels)).astype(np.float64))
+        counts = np.bincount(inverse, usable, len(labels)).astype(np.int64)
+        return cls(len(of_rows), labels, counts, np.bincount(inverse, weights, len(labels)).astype(np.float64))
 
     def by_class(self, classes: np.ndarray, n_features: int) -> Sizes:
         """Return the sizes for the two classes."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from ...tables import Overrides, Reading
@@ -78,7 +79,6 @@ def transform_lazily(reading: Reading, X: Any, finish: Finish, first_rows: np.nd
     """
     import dask
     import dask.array as da
-    from scipy import sparse
 
     convert = dask.delayed(functools.partial(convert_partition, reading, finish), pure=False)
     starts = [None] * X.npartitions if first_rows is None else first_rows.tolist()

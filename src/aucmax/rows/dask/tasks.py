@@ -205,7 +205,7 @@ def _result(client: Any, task: Any) -> Any:
             except TimeoutError:
                 pass
             else:
-                return future.result()  # outside of `try`: a TimeoutError here is that of the task
+                return future.result()  # outside of `try`: a TimeoutError here is the task's own
             if client.scheduler_info()["workers"]:
                 lost = None
                 continue

@@ -127,9 +127,9 @@ class DeviceRows(MatrixRows, DeviceSpace):
         return self._with(changes=(*self.changes[:-1], last.before), n_features=last.matrix.shape[0])
 
     def _blocks(self, numbers: Any = None, columns: slice = slice(None)) -> Iterator[tuple[slice, Any]]:
-        """Yield blocks of rows, all or those of the given numbers, as float64 arrays, with their places.
+        """Yield blocks of all rows, or of rows by number, as float64 arrays, with their slices.
 
-        With changes, `columns` are those of X before them.
+        `columns` are columns of X, before any changes.
         """
         n_rows = self.X.shape[0] if numbers is None else numbers.shape[0]
         width = max(self.n_features, self.X.shape[1])
@@ -148,7 +148,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
             yield part, block
 
     def _pieces(self, numbers: Any) -> Iterator[tuple[slice, list[Any]]]:
-        """Yield blocks of some rows as :class:`ProductSums` takes them, with their places."""
+        """Yield blocks of some rows as :class:`ProductSums` takes them, with their slices."""
         cuts = pieces_of(self.xp, self.n_features)
         if len(cuts) > 1 and not self.changes and not self.is_sparse:  # each piece is gathered, and nothing is copied
             for gathered in zip(*(self._blocks(numbers, cut) for cut in cuts), strict=True):

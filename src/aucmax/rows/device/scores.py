@@ -81,7 +81,7 @@ def find_targets(positive: Any, weights: Any, classes: np.ndarray, groups: np.nd
 
 
 def entries(vector: Any) -> Any:
-    """Return the array of a vector; other objects that describe rows are returned as they are."""
+    """Return the array of a vector; other objects that describe rows are not changed."""
     return vector.array if isinstance(vector, DeviceVector) else vector
 
 

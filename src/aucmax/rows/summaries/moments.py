@@ -210,7 +210,7 @@ class ClassMoments:
         return new
 
     def merge(self, *others: ClassMoments) -> ClassMoments:
-        """Return the moments of these rows and those of `others` together.
+        """Return the moments of these rows and the rows of `others` together.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class ClassMoments:
         return merged
 
     def subtract(self, other: ClassMoments) -> ClassMoments:
-        """Return the moments of these rows without those of `other`, which must be among them.
+        """Return the moments of these rows without the rows of `other`, which must be among them.
 
         A class that keeps less than a billionth of its weight counts as empty. The rounding error is relative to the
         moments of all rows, so the result loses digits if nearly all rows are taken away. Merging the moments of the
@@ -284,7 +284,7 @@ class ClassMoments:
     def pooled(self) -> ClassMoments:
         """Return the same weights and means, with both covariances replaced by the pooled one.
 
-        In the pooled covariance (W_0 C_0 + W_1 C_1) / (W_0 + W_1), a class counts by its weight: that of a rare class,
+        In the pooled covariance (W_0 C_0 + W_1 C_1) / (W_0 + W_1), a class counts by its weight: a rare class,
         estimated from few rows, counts little. The square loss with it is linear discriminant analysis.
 
         Returns
@@ -494,6 +494,12 @@ def chan_update(
     if weight > 0:
         square += product(step * (weight * more / total), step)
     return total, mean + step * (more / total), square
+
+
+def pooled_std(totals: np.ndarray, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of each column over both classes, from class weights, means and variances."""
+    share = totals / totals.sum()
+    return spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
 
 
 def spread(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The exact AUC: the scores of the rarer class are sorted, and those of the other class are looked up among them.
+"""The exact AUC: the scores of the rarer class are sorted, and the other class is looked up among them.
 
 Ties count one half. Without weights, all sums are integers and therefore exact. With weights, the sums over the larger
 class are rounded once, at the end (`exact_sum`): the AUC does not depend on how these rows are split into blocks, not
