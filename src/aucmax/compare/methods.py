@@ -16,28 +16,14 @@ from ..papers.registry import Method, plain_name, powers, standardized
 
 
 class Description(NamedTuple):
-    """A method as a row of text in a list of methods.
-
-    Attributes
-    ----------
-    method, family : str
-        Its name and its family.
-    paper : str or None
-        Authors, year and title of its paper.
-    online : bool
-        Whether it learns from a stream.
-    grid : str
-        The ranges its parameters are chosen from.
-    summary : str
-        What it is, in one line.
-    """
+    """A method as a row of text in a list of methods."""
 
     method: str
     family: str
-    paper: str | None
-    online: bool
-    grid: str
-    summary: str
+    paper: str | None  # authors, year and title
+    online: bool  # whether it learns from a stream
+    grid: str  # the ranges its parameters are chosen from
+    summary: str  # what it is, in one line
 
 
 def _of_scikit_learn(module: str, name: str, grid: Mapping[str, Sequence[Any]], note: str, **fields: Any) -> Method:
@@ -83,16 +69,8 @@ METHODS = {
 def find_method(text: str) -> Method:
     """Return a method by its name, with values in brackets for parameters that should not be tuned.
 
-    Parameters
-    ----------
-    text : str
-        A key of `METHODS`, in any case, or a call of it with literal keyword arguments. These leave the grid; nothing
-        is executed.
-
-    Returns
-    -------
-    method : Method
-        The method.
+    `text` is a key of `METHODS`, in any case, or a call of it with literal keyword arguments, which leave the grid.
+    Nothing is executed.
 
     Examples
     --------
@@ -165,11 +143,6 @@ def _classifier(estimator: Any) -> Any:
 
 def describe_methods() -> list[Description]:
     """Return all methods as rows of text, without importing any of them.
-
-    Returns
-    -------
-    descriptions : list of Description
-        In the order of `METHODS`.
 
     Examples
     --------

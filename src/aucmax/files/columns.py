@@ -35,25 +35,13 @@ Fault = tuple[int, str, int]  # the row of the first fault, what it is, and how 
 
 
 class TableBlock(NamedTuple):
-    """Consecutive rows of a table.
+    """Consecutive rows of a table."""
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        The columns that were asked for.
-    first_row : int
-        The number of the first row, from 0.
-    position, n_read : int
-        As in a `Block`.
-    place : callable
-        Returns what messages call a row of the part: its line, or its number.
-    """
-
-    table: Any
-    first_row: int
-    position: int
+    table: Any  # the columns that were asked for
+    first_row: int  # the number of the first row, from 0
+    position: int  # `position` and `n_read` are as in a `Block`
     n_read: int
-    place: Callable[[int], str]
+    place: Callable[[int], str]  # returns what messages call a row of the part: its line, or its number
 
 
 class TableSource(Source):
@@ -219,21 +207,11 @@ class TableSource(Source):
 
 
 class Learnt(NamedTuple):
-    """What a pass over a table tells.
+    """What a pass over a table tells."""
 
-    Attributes
-    ----------
-    summaries : dict of str to ColumnSummary
-        Those of the columns of features.
-    label_kind : str or None
-        What the labels are; None if there are none.
-    faulty : bool
-        Whether a label, weight or group cannot be used.
-    """
-
-    summaries: dict[str, ColumnSummary]
-    label_kind: str | None
-    faulty: bool
+    summaries: dict[str, ColumnSummary]  # of the columns of features
+    label_kind: str | None  # what the labels are; None if there are none
+    faulty: bool  # whether a label, weight or group cannot be used
 
     def merge(self, other: Learnt) -> Learnt:
         """Return what both tell together."""
@@ -242,17 +220,7 @@ class Learnt(NamedTuple):
 
 
 def learn_tables(name: str, sources: Sequence[TableSource], options: Options) -> None:
-    """Learn how tables with the same columns are read, and read them so.
-
-    Parameters
-    ----------
-    name : str
-        What messages call them together.
-    sources : sequence of TableSource
-        The tables.
-    options : Options
-        What the user says about columns, and which label is positive.
-    """
+    """Learn how tables with the same columns are read, and read them so; `name` is what messages call them together."""
     for source in sources[1:]:
         source.follow(sources[0])
     learnt = functools.reduce(Learnt.merge, [_learn(source, options.overrides) for source in sources])

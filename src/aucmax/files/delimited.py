@@ -31,15 +31,7 @@ ROW_BIT = 48  # a position is that in the text, below 2^48, plus the number of r
 
 
 class DelimitedSource(TableSource):
-    """A CSV file.
-
-    Parameters
-    ----------
-    lines : Lines
-        Its text.
-    options : Options
-        All are used but `zero_based`.
-    """
+    """A CSV file; all options but `zero_based` are used."""
 
     format = "csv"
 

@@ -22,19 +22,11 @@ REST = ("other", "rest")  # names of all other labels together; the second if th
 
 
 class Classes(NamedTuple):
-    """The two classes of a problem.
-
-    Attributes
-    ----------
-    negative, positive : bool, int, float, str or NumPy scalar
-        The labels.
-    rest : bool
-        Whether every label other than the positive one is negative; `negative` is then only a name.
-    """
+    """The two classes of a problem."""
 
     negative: Any
     positive: Any
-    rest: bool = False
+    rest: bool = False  # whether every label other than the positive one is negative; `negative` is then only a name
 
     def mask(self, y: np.ndarray, name: str) -> np.ndarray:
         """Return which labels are positive; an error about an unknown label begins with `name`, that of the file."""

@@ -27,12 +27,7 @@ LARGEST_ROW = 1 << 30
 class NpzSource(Source):
     """An archive of dense rows, or of a CSR matrix, which is read whole when it is opened.
 
-    Parameters
-    ----------
-    file : File
-        The file.
-    options : Options
-        `weight`, `group`, `n_features` and `with_target` are used.
+    The options `weight`, `group`, `n_features` and `with_target` are used.
     """
 
     format = "npz"

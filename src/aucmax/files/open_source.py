@@ -359,17 +359,7 @@ def check_formats(name: str, sources: Sequence[Source]) -> None:
 
 
 class SeveralFiles(Source):
-    """Several files as one source.
-
-    Parameters
-    ----------
-    name : str
-        What messages call them: the pattern that they match, or the first and how many more there are.
-    paths : list of str
-        The files.
-    sources : sequence of Source
-        The files, opened in the same way.
-    """
+    """Several files, opened in the same way, as one source; `name` is what messages call them."""
 
     def __init__(self, name: str, paths: list[str], sources: Sequence[Source]) -> None:
         self.sources, first = list(sources), sources[0]

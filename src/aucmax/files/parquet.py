@@ -15,15 +15,7 @@ SMALL = 1 << 16  # bytes of a file that one thread reads as soon as several
 
 
 class ParquetSource(TableSource):
-    """A Parquet file.
-
-    Parameters
-    ----------
-    file : File
-        The file.
-    options : Options
-        All are used but `header`, `delimiter`, `encoding` and `zero_based`.
-    """
+    """A Parquet file; all options but `header`, `delimiter`, `encoding` and `zero_based` are used."""
 
     format = "parquet"
 

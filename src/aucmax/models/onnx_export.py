@@ -151,17 +151,7 @@ def _describe_table(reading: Any) -> dict[str, str]:
 
 
 class Graph:
-    """A graph under construction.
-
-    Attributes
-    ----------
-    nodes : list of NodeProto
-        The operations, in the order in which they were added.
-    constants : list of TensorProto
-        The arrays that they use.
-    n_bytes : int
-        Size of these arrays.
-    """
+    """A graph under construction: its operations in the order of their making, and the arrays that they use."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -345,26 +335,16 @@ TRANSFORMERS = {
 
 
 class ScoreDifference(NamedTuple):
-    """The scores of an ONNX file beside those of its model.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    largest : float
-        The largest difference between the two scores of a row.
-    low, high : float
-        The lowest and the highest score of the model.
-    """
+    """How far the scores of an ONNX file are from the scores of its model."""
 
     n_rows: int
-    largest: float
-    low: float
+    largest: float  # difference between the two scores of a row
+    low: float  # score of the model
     high: float
 
 
 def compare_scores(model: Any, path: str | os.PathLike[str], X: Any) -> ScoreDifference:
-    """Return the largest difference between the scores of an ONNX file and those of its model.
+    """Return the largest difference between the scores of an ONNX file and its model's.
 
     Parameters
     ----------
@@ -385,8 +365,7 @@ def compare_scores(model: Any, path: str | os.PathLike[str], X: Any) -> ScoreDif
     >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from aucmax import AUCClassifier
-    >>> from aucmax.models.onnx_export import export_onnx
-    >>> from aucmax.models.onnx_export import compare_scores
+    >>> from aucmax.models.onnx_export import compare_scores, export_onnx
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = AUCClassifier(alpha=0.1).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -409,21 +388,9 @@ def as_onnx_takes(model: Any, X: Any) -> Any:
 
 
 def measure_difference(path: str | os.PathLike[str], rows: Any, scores: np.ndarray) -> ScoreDifference:
-    """Return the largest difference between the scores of an ONNX file and those given.
+    """Return the largest difference between the scores of an ONNX file and given ones.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    rows : {ndarray, sparse matrix} of shape (n_samples, n_columns)
-        The rows as the file takes them.
-    scores : ndarray of shape (n_samples,)
-        Their scores by the model.
-
-    Returns
-    -------
-    difference : ScoreDifference
-        The largest difference, and the range of the scores.
+    `rows` are as the file takes them, `scores` are the scores that the model gives them.
     """
     try:
         from onnxruntime import InferenceSession

@@ -103,17 +103,7 @@ class CurvesDisplay:
 
 
 def paint_curve(axes: Axes, curve: Curve, colours: Mapping[str, Any]) -> None:
-    """Draw a curve with its interval, and the density of the training rows below it.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes
-        Where to draw.
-    curve : Curve
-        The curve.
-    colours : mapping
-        The colour of each role, as in `PALETTE`.
-    """
+    """Draw a curve with its interval, and the density of the training rows below it."""
     (paint_levels if curve.categorical else paint_steps)(axes, curve, colours)
     axes.set_ylabel("log-odds")
 
