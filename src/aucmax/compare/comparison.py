@@ -53,7 +53,7 @@ class SplitResult(NamedTuple):
     failure: str = ""  # why the method failed
 
 
-# How a method fares beside the first, by the verdict of the first against it.
+# How a method compares with the first, by the verdict of the first against it.
 VERDICTS = {"win": "worse", "tie": "tie", "loss": "better", "": None}
 
 
@@ -176,7 +176,7 @@ def compare(
         Number of processes; -1 for one on each core. Each fit uses one thread. Compare times only if it is 1: fits side
         by side wait for each other's memory.
     on_progress : callable, default=None
-        Called in this process with each `SplitResult`, as soon as it is there.
+        Called in this process with each `SplitResult`, as soon as it is known.
 
     Returns
     -------

@@ -6,7 +6,6 @@ import ast
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
@@ -86,7 +85,7 @@ def find_method(text: str) -> Method:
     if name.lower() not in lower:
         close = [lower[match] for match in difflib.get_close_matches(name.lower(), lower)]
         closest = f" (closest: {', '.join(close)})" if close else ""
-        raise ValueError(f"There is no method {name!r}{closest}; `aucmax algorithms` lists them all.")
+        raise ValueError(f"{name!r} is not a known method{closest}; `aucmax algorithms` lists them all.")
     method, parameters = METHODS[lower[name.lower()]], _read_parameters(text)
     if not parameters:
         return method
@@ -142,7 +141,7 @@ def _classifier(estimator: Any) -> Any:
 
 
 def describe_methods() -> list[Description]:
-    """Return all methods as rows of text, without importing any of them.
+    """Return all methods as rows of text.
 
     Examples
     --------
@@ -163,7 +162,7 @@ def _describe(method: Method) -> Description:
     elif method.parameters:
         summary = f"{method.maker}({', '.join(f'{name}={value!r}' for name, value in method.parameters.items())})"
     else:
-        summary = _first_line(method)
+        summary = (method.make.__doc__ or "").partition("\n")[0].rstrip(".")
     return Description(method.name, method.family, PAPERS.get(method.paper), method.online, grid, summary)
 
 
@@ -177,12 +176,3 @@ def _short(value: float) -> str:
     """Return a number of a grid as text; the papers' numbers of many digits are powers of 2."""
     text = f"{value:g}"
     return text if len(text) <= 6 else f"2^{math.log2(value):g}"
-
-
-def _first_line(method: Method) -> str:
-    """Return the first line of the documentation, read from the source: importing it would import Numba."""
-    package, _, file = method.module.rpartition(".")
-    source = resources.files(package).joinpath(f"{file}.py").read_text(encoding="utf-8")
-    nodes = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef))
-    documentation = next(ast.get_docstring(node) or "" for node in nodes if node.name == method.maker)
-    return documentation.partition("\n")[0].rstrip(".")

@@ -190,7 +190,7 @@ def rank(
 def _keep(
     best: Sequence[Mapping[str, Any]], count: int, every: str | None
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Return the first candidates and the first with each value of the parameter `every`, and those given up."""
+    """Return the first candidates and the first with each value of the parameter `every`, and the ones given up."""
     values = [candidate.get(every) for candidate in best] if every else []
     kept = set(range(count)) | {values.index(value) for value in values}
     return [c for k, c in enumerate(best) if k in kept], [c for k, c in enumerate(best) if k not in kept]

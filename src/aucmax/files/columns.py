@@ -189,7 +189,7 @@ class TableSource(Source):
             raise
 
     def _read_labels(self, column: Any) -> tuple[np.ndarray, Fault | None]:
-        if self._label_kind is None:  # of a table that was not learnt: the first rows tell
+        if self._label_kind is None:  # of a table that was not learnt: the first rows decide
             self._label_kind = find_label_kind(column)
         return read_labels(column, self._label_kind)
 
@@ -207,14 +207,14 @@ class TableSource(Source):
 
 
 class Learnt(NamedTuple):
-    """What a pass over a table tells."""
+    """What a pass over a table finds."""
 
     summaries: dict[str, ColumnSummary]  # of the columns of features
     label_kind: str | None  # what the labels are; None if there are none
     faulty: bool  # whether a label, weight or group cannot be used
 
     def merge(self, other: Learnt) -> Learnt:
-        """Return what both tell together."""
+        """Return what both find together."""
         kind = self.label_kind if self.label_kind == other.label_kind else "text"
         return Learnt(merge_summaries([self.summaries, other.summaries]), kind, self.faulty or other.faulty)
 
@@ -276,7 +276,7 @@ def _refuse_all(name: str, reading: Reading) -> None:
 
 
 def _find_problems(source: TableSource, reading: Reading) -> dict[str, Problem]:
-    """Return the cells of these columns that cannot be used, and those of labels, weights and groups, by column."""
+    """Return what cannot be used in these columns and in labels, weights and groups, by column."""
     problems: dict[str, Problem] = {}
     names = [*(column.name for column in reading.columns), *source._roles]
     for part in source._read(names, BLOCK_BYTES, 0):
@@ -326,7 +326,7 @@ def check_names(name: str, columns: Sequence[str]) -> None:
 
 @contextmanager
 def naming_column(name: str, column: str) -> Iterator[None]:
-    """Put the file and the column before errors about cells; those of pyarrow are ValueErrors, too."""
+    """Put the file and the column before errors about cells; errors of pyarrow are ValueErrors, too."""
     try:
         yield
     except ValueError as error:
@@ -348,7 +348,7 @@ def require_pyarrow(what: str) -> None:
 def check_role(
     name: str, column: str, role: str, columns: Collection[str], roles: Mapping[str, str], what: str = "column"
 ) -> None:
-    """Raise a ValueError if there is no such column (or other `what`), or if it has another role already."""
+    """Raise a ValueError if a column (or other `what`) is missing or has another role already."""
     if column not in columns:
         raise ValueError(f"{name} has no {what} {column!r} to be the {role}; {listed(columns, what)}.")
     if column in roles:

@@ -202,7 +202,7 @@ def parse(text, first_index, n_columns, data, indices, indptr, labels, slow):
 
 @jit(inline="always")
 def skip_spaces(text, i):
-    """Return the position of the next byte that is no space; line ends are none."""
+    """Return the position of the next byte that is not a space; a line end is not one."""
     while text[i] == SPACE or (TAB <= text[i] <= RETURN and text[i] != NEWLINE):
         i += 1
     return i

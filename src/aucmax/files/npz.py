@@ -176,7 +176,7 @@ class DenseRows:
             self._stream = self._open()
         while (left := position - self._stream.tell()) > 0:
             if not self._stream.read(min(left, BLOCK_BYTES)):
-                return  # the file ends here, which the next `read` will tell
+                return  # the file ends here, which the next `read` will find
 
 
 class CSRRows:

@@ -56,7 +56,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
     path : str or path
         The file to write. An existing file is replaced.
     feature_names : sequence of str, default=None
-        Names of the columns, written to the metadata of the file. By default those of the training data, if it had any.
+        Names of the columns, written to the metadata of the file. By default, the names of the training data.
 
     Examples
     --------
@@ -164,7 +164,7 @@ class Graph:
 
         output = output or f"{operator}_{len(self.nodes)}"
         names = [each if isinstance(each, str) else self._constant(np.asarray(each)) for each in inputs]
-        # onnxruntime 1.20 names nodes that it makes by those that it finds, and refuses two of the same name.
+        # onnxruntime 1.20 names nodes that it makes after nodes that it finds, and refuses two of the same name.
         self.nodes.append(helper.make_node(operator, names, [output], name=output, **attributes))
         return output
 
@@ -278,7 +278,7 @@ def add_curves(graph: Graph, model: Any, rows: str) -> str:
     ]
     found = []
     for term, values in zip(model.terms_, np.split(model.coef_[0], edges_of(model.terms_)[1:-1]), strict=True):
-        # The values of all codes, or of all pairs of codes; the last code of a column is that of unknown values.
+        # The values of all codes, or of all pairs of codes; the last code of a column is for unknown values.
         sizes = [model.columns_[j].n_codes + 1 for j in term.columns]
         every = np.indices(sizes).reshape(len(sizes), -1)
         of_columns = np.zeros((every.shape[1], len(codes)), dtype=np.intp)
@@ -330,7 +330,7 @@ TRANSFORMERS = {
 }
 
 
-# How far the scores of an ONNX file are from those of its model. Both are computed in double precision, but sums may
+# How far the scores of an ONNX file are from its model's. Both are computed in double precision, but sums may
 # have another order, and a runtime may change the graph. So the difference is measured: onnxruntime scores rows.
 
 

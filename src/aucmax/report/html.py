@@ -1,6 +1,6 @@
 """The report: one HTML file that needs no other, for light and dark screens, phones and print.
 
-Jinja escapes all names that come with the data, such as those of classes and features. The page forbids scripts and
+Jinja escapes all names that come with the data, such as names of classes and features. The page forbids scripts and
 requests of any kind.
 """
 
@@ -50,7 +50,7 @@ class Report(NamedTuple):
     evaluation : Evaluation or None
         The headline, the ROC curve and the confusion tables.
     held_out_auc : float or None
-        The cross-validated AUC, as the headline in place of that of `evaluation`, which is of training rows.
+        The cross-validated AUC, as the headline in place of the AUC of `evaluation`, which is of training rows.
     scores : (ndarray, ndarray) or None
         Scores of the negatives and of the positives, for their distributions.
     class_names : (str, str)

@@ -84,7 +84,7 @@ def compare(
     for path, source in zip(data, sources, strict=True):
         if encoded := list_encoded(source.reading):
             console.note(
-                f"{source.name}: {', '.join(encoded)} left out, since rates of levels would tell labels of test rows"
+                f"{source.name}: {', '.join(encoded)} left out, since rates of levels would reveal labels of test rows"
             )
             fewer = {**overrides, "drop": [*overrides["drop"], *encoded]}
             source = open_source(path, target=target, with_target=True, **fewer, **layout)

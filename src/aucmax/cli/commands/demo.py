@@ -64,8 +64,8 @@ def find_eights(
 ) -> tuple[ModelFile, Evaluation, Any, Comparison]:
     """Fit half of the rows, evaluate on the other half, and compare methods on folds of all rows.
 
-    The comparison is with scikit-learn's linear classifiers, each tuned, on standardised columns. The scores are those
-    of the negatives and of the positives of the other half.
+    The comparison is with scikit-learn's linear classifiers, each tuned, on standardised columns. The scores are of
+    the negatives and of the positives of the other half.
     """
     digits = load_digits(as_frame=False)
     y = digits.target == 8

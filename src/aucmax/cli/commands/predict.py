@@ -78,7 +78,7 @@ def predict(
 def prediction_lines(
     file: ModelFile, source: Source, proba: bool, labels: bool, update: Callable[[str, Block], None]
 ) -> Iterator[str]:
-    """Yield the lines of the output, those of one block at a time."""
+    """Yield the lines of the output, one block at a time."""
     _, inner = split_model(file.model)
     names = [label_text(label) for label in inner.classes_]
     _, positive = classes_of(file).names

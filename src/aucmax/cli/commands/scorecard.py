@@ -77,5 +77,5 @@ def scorecard(
 
 
 def describe_line(entry: Entry) -> dict[str, Any]:
-    """Return a line of a card, as JSON has it: a share of the rows is not called as that of a member of a blend."""
+    """Return a line of a card for JSON, where `share` already means the share of a member of a blend."""
     return {"column": entry.column, "values": entry.values, "points": entry.points, "sample_share": entry.share}

@@ -206,7 +206,7 @@ def near(shown: np.ndarray) -> np.ndarray:
 
 
 def looks_of(lines: Mapping[tuple[bool, str], np.ndarray]) -> dict[tuple[bool, str], tuple[str, str]]:
-    """Return mark and colour of each line of candidates: the mark is that of its loss, the colour of its scaling."""
+    """Return mark and colour of each line of candidates: the mark shows its loss, the colour its scaling."""
     long = dict.fromkeys(loss for (_, loss), line in lines.items() if len(line) > 1)
     marks = dict(zip(long, itertools.cycle(MARKS), strict=False))
     return {kind: (marks.get(kind[1], "point"), SCALING_COLOURS[kind[0]]) for kind in lines}

@@ -143,5 +143,5 @@ def paint_density(axes: Axes, density: np.ndarray, borders: np.ndarray, colours:
     axes.update_datalim([(borders[0], low - DENSITY / (1 - DENSITY) * (high - low))])
     axes.autoscale_view()
     heights = DENSITY * density / max(float(density.max(initial=0.0)), 1e-300)
-    foot = axes.get_xaxis_transform()  # heights are shares of that of the axes
+    foot = axes.get_xaxis_transform()  # heights are shares of the height of the axes
     axes.stairs(heights, borders, fill=True, color=colours["muted"], alpha=0.4, linewidth=0, transform=foot)

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class ROCDisplay(Display):
     """The ROC curve with its confidence band, and the area with DeLong's interval.
 
-    Use :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_cv_results` to make one. Of several folds, each
-    has a thin curve, and the thick one is the mean of their true positive rates at each false positive rate.
+    Use :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_cv_results` to make one. With
+    several folds, each has a thin curve; the thick one is the mean of their true positive rates at each false positive
+    rate.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class ROCDisplay(Display):
         confidence_level : float in (0, 1), default=0.95
             The level of the band and of the interval.
         name : str, default=None
-            The name in the legend; None for that of the class of the estimator.
+            The name in the legend; None for the class of the estimator.
         """
         name = type(estimator).__name__ if name is None else name
         scores, _ = scores_of(estimator, X)
