@@ -14,8 +14,8 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 # They stand outside of the layers: `__init__` looks public names up when they are used.
 TOP = ("__init__.py", "__main__.py")
 # Rooms that can be locked: no module outside needs one to be imported. The prefixes of their modules.
-ROOMS = {"Dask": "aucmax.rows.dask.rows", "device": "aucmax.rows.device.rows"}
-ROWS_FOLDER, PROTOCOL = "data", "rows/protocol.py"
+ROOMS = {"Dask": "aucmax.rows.dask", "device": "aucmax.rows.device"}
+ROWS_FOLDER, PROTOCOL = "rows", "rows/protocol.py"
 # Annotations of what holds rows. mypy, which is strict, knows them of what has no annotation of its own.
 ROWS_TYPES = ("Rows", "InMemoryRows", "ScoreSpace")
 

@@ -15,19 +15,19 @@ _HOME = {
     "AdditiveAUCClassifier": "additive.classifier",
     "BlendDisplay": "report.displays.blend",
     "CandidatesDisplay": "report.displays.blend",
-    "ClassMoments": "data.moments",
+    "ClassMoments": "rows.summaries.moments",
     "CurvesDisplay": "report.displays.curves",
     "ImportanceDisplay": "report.displays.importance",
     "KMeansNystroem": "papers.nystroem",
-    "TableEncoder": "table_encoder",
+    "TableEncoder": "tables.encoder",
     "PathDisplay": "report.displays.path",
     "ROCDisplay": "report.displays.roc",
     "ScoresDisplay": "report.displays.scores",
     "WeightsDisplay": "report.displays.weights",
-    "PathCV": "selection.cross_validation",
-    "ProgressBar": "sklearn_releases",
+    "PathCV": "search.cross_validation",
+    "ProgressBar": "_compat",
     "Scorecard": "additive.scorecard",
-    "cross_validate_path": "selection.cross_validation",
+    "cross_validate_path": "search.cross_validation",
     "load_model": "models.model_file",
     "open_rows": "files.open_rows",
     "save_model": "models.model_file",
@@ -42,17 +42,7 @@ _HOME = {
     **{name: method.module.removeprefix("aucmax.") for name, method in ALGORITHMS.items() if method.maker == name},
 }
 
-_SUBMODULES = (
-    "papers",
-    "compare",
-    "data",
-    "datasets",
-    "files",
-    "losses",
-    "metrics",
-    "report",
-    "selection",
-)
+_SUBMODULES = ("compare", "datasets", "files", "losses", "metrics", "papers", "report", "rows", "search")
 
 __all__ = [*sorted(_HOME), "__version__"]
 

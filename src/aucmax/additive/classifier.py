@@ -185,7 +185,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     cross-validation. In the coordinates in which the penalty is the squared norm, the model is a linear one: it has
     the losses, the paths and the blend of :class:`AUCClassifier`.
 
-    Read more in ``docs/tables.md``.
+    Read more in ``docs/measured/tables.md``.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 Candidates differ in loss, scaling and alpha. Cross-validation leaves the held-out scores of each. Taking the best one
 throws the others away, and follows the noise of the choice. Here candidates are added greedily, with replacement, while
 the held-out AUC rises (Caruana et al., 2004, Ensemble selection from libraries of models). A blend of linear models is
-a linear model. ``docs/defaults.md`` has the figures behind every choice.
+a linear model. ``docs/measured/defaults.md`` has the figures behind every choice.
 """
 
 from __future__ import annotations

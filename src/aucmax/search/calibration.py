@@ -7,7 +7,7 @@ probabilities:
 
 The threshold is the score whose probability is the base rate. If the probabilities are calibrated, it is the threshold
 of best balanced accuracy. It is estimated from all rows and not only from those close to it, which makes it more stable
-on new rows than the best threshold of the training scores (``docs/defaults.md`` has the figures).
+on new rows than the best threshold of the training scores (``docs/measured/defaults.md`` has the figures).
 """
 
 from __future__ import annotations
