@@ -65,7 +65,58 @@ def test_inherit_entries_takes_what_a_class_writes_and_the_defaults_of_its_signa
     )
 
 
+def test_inherit_entries_completes_docstrings_of_methods():
+    class Base:
+        """Base."""
+
+        def draw(self, x):
+            """Draw.
+
+            Parameters
+            ----------
+            x : float
+                Where.
+            """
+
+    class Own(Base):
+        """Own.
+
+        Parameters
+        ----------
+        name : str, default=""
+            The name.
+        """
+
+        def __init__(self, name=""): ...
+
+        def draw(self, x, name=None):
+            """Draw more."""
+
+        @classmethod
+        def make(cls) -> "Own":
+            """Make one."""
+
+        def stop(self) -> None:
+            """Stop."""
+
+    inherit_entries(Own, "Returns\n-------\nit : Self\n    The thing.")
+    returned = "\n\nReturns\n-------\nit : Own\n    The thing.\n"
+    parameters = "x : float\n    Where.\n\nname : str, default=None\n    The name."
+    assert Own.draw.__doc__ == f"Draw more.\n\nParameters\n----------\n{parameters}{returned}"
+    assert Own.make.__doc__ == f"Make one.{returned}"
+    assert Own.stop.__doc__ == "Stop.\n"
+
+
+@pytest.mark.parametrize("cls", [each for each in CLASSES if "Display" in str(each)])
+def test_docstrings_of_displays_have_entries_for_all_arguments(cls):
+    for name in ("from_estimator", "from_predictions", "from_cv_results", "plot"):
+        if method := getattr(cls, name, None):
+            written = re.findall(r"^(\w+) : ", inspect.cleandoc(method.__doc__), re.MULTILINE)
+            expected = [each for each in inspect.signature(method).parameters if each != "self"]
+            assert written == [*expected, "display"]
+
+
 def test_docstrings_may_be_left_out():
-    command = "import aucmax; assert aucmax.PSAM.__doc__ is None; print(aucmax.PSAM())"
+    command = "import aucmax; assert aucmax.PSAM.__doc__ is aucmax.ROCDisplay.__doc__ is None; print(aucmax.PSAM())"
     done = subprocess.run([sys.executable, "-OO", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout == "PSAM()\n"

@@ -15,22 +15,12 @@ from .rows.summaries.moments import ClassMoments
 
 
 class GaussianSet(NamedTuple):
-    """The parameters of an artificial data set.
-
-    Attributes
-    ----------
-    n_features, n_samples : int
-        Number of columns and rows.
-    ratio : float
-        The share of the positives.
-    outliers : float
-        The share of the training rows of each class that have the label of the other.
-    """
+    """The parameters of an artificial data set."""
 
     n_features: int
     n_samples: int
-    ratio: float
-    outliers: float
+    ratio: float  # share of the positives
+    outliers: float  # share of the training rows of each class that have the label of the other
 
 
 # Table 1 of Ghanbari and Scheinberg (2018).

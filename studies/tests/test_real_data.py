@@ -5,6 +5,8 @@ import json
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, cross_val_score, train_test_split
 
@@ -27,7 +29,8 @@ from aucmax import (
     support_f1,
 )
 from aucmax.datasets import make_sparse_shift
-from aucmax_studies.common.realdata import DATA_DIR, TABLES, is_there, read
+from aucmax.files import open_source
+from aucmax_studies.common.realdata import DATA_DIR, SOURCES, TABLES, is_there, read
 from aucmax_studies.reproduce.running.groupings import measure_groupings
 from aucmax_studies.reproduce.study_file import read_study
 
@@ -271,3 +274,15 @@ def test_raw_tables_are_fitted_by_one_command(run, tmp_path, name, auc):
     assert told["fitted"]["cross_validated_auc"] > auc
     left_out = [each["column"] for each in told["table"] if each["kind"] == "left out"]
     assert left_out == list(table.dropped)
+
+
+@pytest.mark.parametrize("name", ["a9a", "svmguide3", "leukemia"])
+def test_libsvm_reader_has_the_values_of_scikit_learn(name):
+    path = DATA_DIR / SOURCES[name].files[0]
+    if not path.exists():
+        pytest.skip("no data")
+    expected, labels = load_svmlight_file(str(path))
+    X, y = open_source(path).read()[:2]
+    for part in ("data", "indices", "indptr"):
+        assert_array_equal(getattr(X, part), getattr(expected, part))
+    assert_array_equal(y, labels)

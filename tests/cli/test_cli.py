@@ -588,7 +588,9 @@ def test_what_is_wrong_with_the_input_is_said_before_a_name_that_is_taken(refuse
     taken.write_text("precious", encoding="utf-8")
     told = refused("fit", folder / "train.csv", "--target", "diagnose", "-o", taken)
     assert "has no column 'diagnose' to be the target" in told
-    assert "There is no method 'OPAUK'" in refused("fit", folder / "train.libsvm", "--algorithm", "OPAUK", "-o", taken)
+    assert "'OPAUK' is not a known method" in refused(
+        "fit", folder / "train.libsvm", "--algorithm", "OPAUK", "-o", taken
+    )
     told = refused("predict", folder / "libsvm.safetensors", tmp_path / "missing.csv", "-o", taken)
     assert "No such file" in told
     assert "taken exists" in refused("predict", folder / "libsvm.safetensors", folder / "test.libsvm", "-o", taken)

@@ -319,10 +319,10 @@ def test_hostile_parameters_get_one_sentence(text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("__import__('os')", r"There is no method '__import__'; `aucmax algorithms` lists them all\."),
-        ("OPAUC)", r"There is no method 'OPAUC\)' \(closest: OPAUC"),
-        ("", "There is no method ''"),
-        ("opauk", r"There is no method 'opauk' \(closest: OPAUC, "),
+        ("__import__('os')", r"'__import__' is not a known method; `aucmax algorithms` lists them all\."),
+        ("OPAUC)", r"'OPAUC\)' is not a known method \(closest: OPAUC"),
+        ("", "'' is not a known method"),
+        ("opauk", r"'opauk' is not a known method \(closest: OPAUC, "),
         ("LogisticRegresion(C=1)", r"\(closest: LogisticRegression"),
         ("OPAUC(alhpa=1)", "OPAUC cannot be given alhpa here; its parameters are alpha, average"),
         ("OPAUC(random_state=1)", "OPAUC cannot be given random_state here"),

@@ -7,7 +7,6 @@ from itertools import islice
 
 import numpy as np
 import pytest
-import realdata
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -150,19 +149,6 @@ def test_decimals_a_hair_from_a_tie(folder):
     assert len(decimals) > 100
     X, _ = open_source(write(folder, "".join(f"1 1:{decimal}\n" for decimal in decimals))).read()[:2]
     assert X.data.tolist() == [float(decimal) for decimal in decimals]
-
-
-@pytest.mark.parametrize("name", ["a9a", "svmguide3", "leukemia"])
-def test_real_files(name):
-    path = realdata.DATA_DIR / realdata.SOURCES[name].files[0]
-    if not path.exists():
-        pytest.skip("no data")
-    X, y = load_svmlight_file(str(path))
-    source = open_source(path)
-    assert source.format == "libsvm"
-    assert_same(*source.read()[:2], X, y)
-    if name == "svmguide3":
-        assert_same(*join(list(source.blocks(5000))), X, y)
 
 
 def test_zero_based_and_width(folder):

@@ -16,8 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from aucmax import AUCClassifier, KMeansNystroem, open_rows
-from aucmax.papers import ALGORITHMS
-from aucmax.papers.registry import nystroem
+from aucmax.papers import ALGORITHMS, nystroem
 
 PIPELINES = ("NSOLAM", "NASAM", "NPSAM", "NBAM")
 

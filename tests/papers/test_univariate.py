@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from aucmax import AUCClassifier, UniExp, UniLog, UniSqu, roc_auc
+from aucmax.papers import univariate
 from aucmax.papers.engine.sample import Sample, Scaling
-from aucmax.papers.registry import univariate
 from aucmax.papers.univariate import LOSSES, Objective, implicit_change, newton
 from aucmax.rows.memory import MemoryRows
 from aucmax.solvers import problem

@@ -254,7 +254,7 @@ def test_the_larger_class_and_a_mistyped_label_are_told(run, refused, folder, tm
 
 def test_columns_that_are_left_out_are_told(run, folder, tmp_path):
     fit = ["fit", folder / "train.csv", "--target", "bad", "--alpha", 1, "-o", tmp_path / "m", "--force"]
-    assert "left out: loan_id (aucmax inspect tells why)\n" in run(*fit)[1]
+    assert "left out: loan_id (aucmax inspect says why)\n" in run(*fit)[1]
     assert "left out" not in run(*fit, "--drop", "loan_id")[1]
 
 
@@ -267,7 +267,7 @@ def test_compare_leaves_rates_of_levels_out(run, folder):
     options = ["--target", "bad", "--methods", "GaussianAUC, LinearDiscriminantAnalysis", "--folds", 2, "--repeats", 1]
     status, _, err = run("compare", folder / "train.csv", *options)
     assert status == 0
-    assert "employer left out, since rates of levels would tell labels of test rows" in err
+    assert "employer left out, since rates of levels would reveal labels of test rows" in err
 
 
 def test_an_onnx_model_takes_codes(run, folder, tmp_path):

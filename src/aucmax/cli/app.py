@@ -1,4 +1,4 @@
-"""The application: which commands there are, and how errors and warnings are said.
+"""The application: which commands there are, and how errors and warnings are shown.
 
 An error that users can correct ends with exit status 2 and one line on standard error, or one for each column of a file
 whose cells cannot be used; any other error ends with status 1. SIGINT, SIGTERM and SIGHUP end a command as an error
@@ -276,7 +276,7 @@ class Commands(_InWords, TyperGroup):
 
 
 def list_commands() -> dict[str, CommandInfo]:
-    """Return the commands of this package, and those that others add as entry points of the group aucmax.commands."""
+    """Return the commands of this package, and the entry points of other packages in the group aucmax.commands."""
     found = dict(COMMANDS)
     for entry in importlib.metadata.entry_points(group="aucmax.commands"):
         found[entry.name] = CommandInfo(entry.value, entry.dist.metadata["Summary"] if entry.dist else None)

@@ -23,21 +23,11 @@ from .errors import describe_error
 
 
 class Facts(NamedTuple):
-    """What decides whether an option is used.
+    """What decides whether an option is used."""
 
-    Attributes
-    ----------
-    formats : collection of str
-        The formats of the files that are read: those of files of rows, or "model" where a command shows a model.
-    estimator : estimator or None
-        What is fitted.
-    options : dict
-        All options of the command, by the names of its arguments.
-    """
-
-    formats: Collection[str]
-    estimator: Any
-    options: dict[str, Any]
+    formats: Collection[str]  # of the files that are read; "model" for a command that shows a model
+    estimator: Any  # what is fitted
+    options: dict[str, Any]  # all options of the command, by the names of its arguments
 
     def parameter(self, name: str) -> Any:
         """Return a parameter of the classifier; None if it has no such parameter."""
@@ -95,14 +85,7 @@ USES = {
 def check_used(context: typer.Context, formats: Collection[str], estimator: Any = None) -> None:
     """Raise a ValueError if a command was given an option that it would not use.
 
-    Parameters
-    ----------
-    context : typer.Context
-        The running command.
-    formats : collection of str
-        The formats of the files that are read, or "model".
-    estimator : estimator, default=None
-        What is fitted, if anything is.
+    `formats` are the formats of the files that are read, or "model"; `estimator` is what is fitted, if anything is.
     """
     facts = Facts(formats, estimator, context.params)
     for name, use in USES.items():
@@ -122,16 +105,8 @@ def check_outputs(
 ) -> None:
     """Raise a ValueError if a file would be lost or cannot be written.
 
-    Parameters
-    ----------
-    outputs : dict of str to path or None
-        The files to write, by the options that name them.
-    force : bool
-        Whether files that exist are replaced.
-    inputs : sequence of str, path or None
-        The files to read, or patterns that stand for them.
-    checkpoint : path, default=None
-        The checkpoint, which may exist.
+    `outputs` are the files to write, by the options that name them. `inputs` are the files to read, or patterns that
+    stand for them. The checkpoint may exist.
     """
     check_inputs(inputs)
     read = [name for path in inputs if path is not None for name in list_files(path)]

@@ -26,20 +26,7 @@ WIDTH = 200  # characters of a line if standard output is not a terminal
 
 
 class Console:
-    """What one command prints.
-
-    Parameters
-    ----------
-    quiet : bool
-        Whether notes and progress are left out.
-    as_json : bool
-        Whether the result is printed as one JSON object.
-
-    Attributes
-    ----------
-    out, err : rich.console.Console
-        Standard output and standard error.
-    """
+    """What one command prints; `quiet` leaves out notes and progress, `as_json` makes the result one JSON object."""
 
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet, self.as_json = quiet, as_json

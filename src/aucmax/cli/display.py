@@ -77,7 +77,7 @@ def is_linear(model: Any) -> bool:
 
 
 def describe_members(model: Any) -> list[dict[str, Any]]:
-    """Return the members of a blend, the largest share first, as JSON has them; an empty list if there is no blend."""
+    """Return the members of a blend, the largest share first, as JSON has them; an empty list without a blend."""
     blend = getattr(model, "blend_", None)
     if blend is None:
         return []
@@ -87,7 +87,7 @@ def describe_members(model: Any) -> list[dict[str, Any]]:
 
 
 def json_parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator, or of the steps of a pipeline; those that JSON cannot hold as text."""
+    """Return the parameters of an estimator, or of the steps of a pipeline; what JSON cannot hold is text."""
     if isinstance(model, Pipeline):
         steps = {name: json_parameters(step) for name, step in model.steps}
         return {f"{name}__{key}": value for name, step in steps.items() for key, value in step.items()}
@@ -170,7 +170,7 @@ def describe_fit(file: ModelFile, seconds: float, output: Path, report: Path | N
 def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None, is_named: bool) -> list[Any]:
     """Return the result of `aucmax fit`, as lines and the table of a blend.
 
-    `is_named` tells whether the user has named the positive class.
+    `is_named` is whether the user has named the positive class.
     """
     about = describe_model(file)
     training, test = about["training"], about["test"]
@@ -184,7 +184,7 @@ def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None
     left_out = [each["column"] for each in about["table"] if each["kind"] == "left out" and each["found"] != "as asked"]
     if left_out:
         more = f" and {len(left_out) - SHOWN:,} more" if len(left_out) > SHOWN else ""
-        lines.append(f"left out: {', '.join(left_out[:SHOWN])}{more} (aucmax inspect tells why)")
+        lines.append(f"left out: {', '.join(left_out[:SHOWN])}{more} (aucmax inspect says why)")
     if test:
         lines.append(f"test {headline_text(test)} on {test['n_samples']:,} rows")
     return [*lines, *show_blend(about), *wrote(output, report)]
@@ -313,7 +313,7 @@ def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | 
 
 
 def list_curves(model: Any) -> list[dict[str, Any]] | None:
-    """Return the curves and surfaces of an additive model, those that vary most first; None for other models."""
+    """Return the curves and surfaces of an additive model, the most varied first; None for other models."""
     if not is_additive(model):
         return None
     _, named = split_table(model)

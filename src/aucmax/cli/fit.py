@@ -36,42 +36,20 @@ ROLES = {"weight": "sample_weight", "group": "groups"}  # columns of a file, and
 
 
 class BlockReading(NamedTuple):
-    """How a file is read by blocks.
+    """How a file is read by blocks."""
 
-    Attributes
-    ----------
-    memory : int
-        Bytes that the process may use.
-    checkpoint : path or None
-        The file to resume from after an interruption.
-    every : float
-        Seconds between two checkpoints.
-    is_given : bool
-        Whether the user named the memory. Else it is a share of what this process may still take.
-    """
-
-    memory: int
-    checkpoint: Path | None = None
-    every: float = 30.0
-    is_given: bool = True
+    memory: int  # bytes that the process may use
+    checkpoint: Path | None = None  # the file to resume from after an interruption
+    every: float = 30.0  # seconds between two checkpoints
+    is_given: bool = True  # whether the user named the memory, which is else a share of the machine's
 
 
 class TrainedModel(NamedTuple):
-    """A model that was fitted to a file.
+    """A model that was fitted to a file."""
 
-    Attributes
-    ----------
-    file : ModelFile
-        The model and its notes: a summary of the training rows.
-    scores : ndarray or None
-        The scores of the training rows; None if they were read by blocks.
-    rows : (features, ndarray of bool) or None
-        The training rows, and which of them are positive; None if they were read by blocks.
-    """
-
-    file: ModelFile
-    scores: np.ndarray | None
-    rows: tuple[Any, np.ndarray] | None
+    file: ModelFile  # the model, with a summary of the training rows as notes
+    scores: np.ndarray | None  # of the training rows; None if they were read by blocks
+    rows: tuple[Any, np.ndarray] | None  # the training rows and the mask of the positives; None if read by blocks
 
 
 def default_memory() -> int:
@@ -85,7 +63,7 @@ def must_read_by_blocks(source: Source, how: BlockReading) -> bool:
 
 
 def find_need(source: Source, how: BlockReading) -> float:
-    """Return the bytes of a fit in memory to compare with those that may be used.
+    """Return the bytes that a fit in memory takes, to compare with the bytes that it may use.
 
     The interpreter counts where the user names the memory of the whole process.
     """
@@ -113,18 +91,8 @@ def fit_in_memory(
 ) -> TrainedModel:
     """Fit an estimator to all rows of a file at once.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator, which is fitted in place.
-    source : Source
-        The file.
-    positive : str or None
-        The positive label; None if the user did not name it.
-    on_block : callable
-        Called with "reading" and each block.
-    *callbacks
-        scikit-learn callbacks of the fit.
+    The estimator is fitted in place. `positive` is the positive label, None if the user did not name it. `on_block` is
+    called with "reading" and each block; `callbacks` are scikit-learn callbacks of the fit.
     """
     check_columns(estimator, source)
     rows = read_rows(source, on_block)
@@ -169,16 +137,8 @@ def open_blocks(
 
     A checkpoint is refused if anything that the model depends on has changed.
 
-    Parameters
-    ----------
-    estimator, source, positive
-        As for `fit_in_memory`.
-    how : BlockReading
-        What may be used.
-    on_block : callable
-        Called with the name of a pass and each block.
-    command : dict
-        What else the checkpoint must have been made with.
+    `on_block` is called with the name of a pass and each block. `command` is what else the checkpoint must have been
+    made with.
     """
     check_columns(estimator, source)
     about = {name: str(value) for name, value in command.items()}
@@ -239,16 +199,9 @@ def describe_training(
 def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **parameters: Any) -> Any:
     """Return the estimator that the options of `aucmax fit` describe.
 
-    Parameters
-    ----------
-    algorithm : str or None
-        As :func:`aucmax.compare.methods.find_method` takes it; None is AUCClassifier.
-    seed : int
-        The seed of estimators that draw random numbers.
-    by_blocks : bool
-        Whether the estimator will read a file by blocks, in the order of the file.
-    **parameters
-        The other parameters; None where the user gave none.
+    `algorithm` is a text that `find_method` takes; None is AUCClassifier. `seed` is for estimators that draw random
+    numbers. `by_blocks` is whether the estimator will read a file by blocks, in the order of the file. A parameter that
+    the user did not give is None.
     """
     estimator = find_method("AUCClassifier" if algorithm is None else algorithm).seeded(seed)
     inner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
@@ -272,10 +225,7 @@ def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **paramete
 def connect(address: str) -> Iterator[int]:
     """Make a cluster the one that Dask uses; yields its number of workers.
 
-    Parameters
-    ----------
-    address : str
-        The address of a scheduler, or "local" for worker processes on this machine.
+    `address` is the address of a scheduler, or "local" for worker processes on this machine.
     """
     try:
         from distributed import Client, LocalCluster

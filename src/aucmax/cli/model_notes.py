@@ -67,16 +67,6 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
 
     A model that cannot predict, since it has seen rows of one class only, labels that no file of text can hold, and
     notes that no command writes are refused.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    file : ModelFile
-        The model, its notes and its versions.
     """
     file = read_model(path)
     if not hasattr(file.model, "decision_function"):

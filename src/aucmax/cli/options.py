@@ -1,6 +1,6 @@
 """The options that several commands share, and their values as the library takes them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,114 +8,58 @@ import typer
 
 from ..papers import ALGORITHMS
 
-DATA, COLUMNS, MODEL, OUTPUT = "Data", "Columns of tables", "Model", "Output"
+
+def panel(title: str) -> Callable[..., Any]:
+    """Return a function that makes an option of a panel of the help, from its help, its metavar and its flags."""
+
+    def make(help: str, metavar: str | None = None, *flags: str, **settings: Any) -> Any:
+        return typer.Option(*flags, help=help, metavar=metavar, rich_help_panel=title, **settings)
+
+    return make
+
+
+data, column = panel("Data"), panel("Columns of tables")
+model, output = panel("Model"), panel("Output")
+
+Columns = list[str] | None
 Data = Annotated[
     list[str], typer.Argument(metavar="DATA...", help="Rows, in one file or in several; - is standard input.")
 ]
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `aucmax fit` wrote.")]
 Format = Annotated[
     Literal["libsvm", "csv", "parquet", "npz"] | None,
-    typer.Option(
-        "--format",
-        metavar="libsvm|csv|parquet|npz",
-        help="By default, found from the name and the first bytes.",
-        rich_help_panel=DATA,
-    ),
+    data("By default, found from the name and the first bytes.", "libsvm|csv|parquet|npz"),
 ]
 Target = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column of the labels; by default, the one called target, label, class or y.",
-        rich_help_panel=DATA,
-    ),
+    str | None, data("Column of the labels; by default, the one called target, label, class or y.", "COLUMN")
 ]
 Positive = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LABEL",
-        help="The positive label, all others are negative; by default, the label that sorts last.",
-        rich_help_panel=DATA,
-    ),
+    str | None, data("The positive label, all others are negative; by default, the label that sorts last.", "LABEL")
 ]
-Drop = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out.", rich_help_panel=COLUMNS)
-]
-Identifiers = Annotated[
-    list[str] | None,
-    typer.Option("--id", metavar="COLUMN", help="A column that identifies rows.", rich_help_panel=COLUMNS),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="A column to read as levels.", rich_help_panel=COLUMNS),
-]
-Numeric = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="A column to read as numbers.", rich_help_panel=COLUMNS),
-]
-Date = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="A column to read as dates.", rich_help_panel=COLUMNS)
-]
-NaValues = Annotated[
-    list[str] | None,
-    typer.Option(metavar="VALUE", help="A further spelling of missing values.", rich_help_panel=COLUMNS),
-]
+Drop = Annotated[Columns, column("A column to leave out.", "COLUMN")]
+Identifiers = Annotated[Columns, column("A column that identifies rows.", "COLUMN", "--id")]
+Categorical = Annotated[Columns, column("A column to read as levels.", "COLUMN")]
+Numeric = Annotated[Columns, column("A column to read as numbers.", "COLUMN")]
+Date = Annotated[Columns, column("A column to read as dates.", "COLUMN")]
+NaValues = Annotated[Columns, column("A further spelling of missing values.", "VALUE")]
 Thousands = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHARACTER",
-        help="The separator of thousands; by default, one that a whole column has.",
-        rich_help_panel=COLUMNS,
-    ),
+    str | None, column("The separator of thousands; by default, one that a whole column has.", "CHARACTER")
 ]
 Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHARACTER",
-        help="What separates the cells of CSV; by default, comma, tab or semicolon.",
-        rich_help_panel=DATA,
-    ),
+    str | None, data("What separates the cells of CSV; by default, comma, tab or semicolon.", "CHARACTER")
 ]
-TextEncoding = Annotated[
-    str, typer.Option("--encoding", metavar="NAME", help="The encoding of CSV.", rich_help_panel=DATA)
-]
+TextEncoding = Annotated[str, data("The encoding of CSV.", "NAME", "--encoding")]
 Header = Annotated[
-    bool,
-    typer.Option(
-        " /--no-header",
-        help="CSV without names of columns: they are x1, x2, ...",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
+    bool, data("CSV without names of columns: they are x1, x2, ...", None, " /--no-header", show_default=False)
 ]
-ZeroBased = Annotated[
-    bool, typer.Option("--zero-based", help="LIBSVM that counts columns from 0.", rich_help_panel=DATA)
-]
-ReportPath = Annotated[
-    Path | None, typer.Option("--report", metavar="HTML", help="Write a report.", rich_help_panel=OUTPUT)
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.", rich_help_panel=OUTPUT)]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No notes, no progress; warnings remain.", rich_help_panel=OUTPUT)
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.", rich_help_panel=OUTPUT)]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT)]
-Seed = Annotated[
-    int,
-    typer.Option(
-        "--seed", min=0, max=2**32 - 1, metavar="NUMBER", help="Seed of the random numbers.", rich_help_panel=MODEL
-    ),
-]
-Jobs = Annotated[
-    int,
-    typer.Option(
-        "--jobs",
-        min=1,
-        metavar="NUMBER",
-        help="Number of processes; times are comparable with 1 only.",
-        rich_help_panel=MODEL,
-    ),
-]
+ZeroBased = Annotated[bool, data("LIBSVM that counts columns from 0.", None, "--zero-based")]
+ReportPath = Annotated[Path | None, output("Write a report.", "HTML", "--report")]
+Force = Annotated[bool, output("Replace files that exist.", None, "--force")]
+Quiet = Annotated[bool, output("No notes, no progress; warnings remain.", None, "--quiet", "-q")]
+Json = Annotated[bool, output("Print the result as one JSON object.", None, "--json")]
+Debug = Annotated[bool, output("Show the traceback of an error.", None, "--debug")]
+Seed = Annotated[int, model("Seed of the random numbers.", "NUMBER", "--seed", min=0, max=2**32 - 1)]
+Jobs = Annotated[int, model("Number of processes; times are comparable with 1 only.", "NUMBER", "--jobs", min=1)]
 # The options about columns of tables, by the names of their arguments in `open_source`.
 OF_COLUMNS = ("drop", "identifiers", "categorical", "numeric", "date", "na_values", "thousands")
 FITTED = ("AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS)  # what `aucmax fit` takes

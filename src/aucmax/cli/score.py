@@ -156,8 +156,8 @@ def evaluate_file(
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray], tuple[Any, np.ndarray] | None]:
     """Return the evaluation of a model on a file that is open, and the scores of its negatives and positives.
 
-    The rows and the mask of the positives come last. They are kept only if they are asked for, and for an additive
-    model, of which a report tells more.
+    The rows and the mask of the positives come last. They are kept only if they are asked for and the
+    model is additive, since its report shows more.
     """
     keep = with_rows and is_additive(file.model)
     with console.progress() as bar, naming(source):

@@ -179,16 +179,7 @@ def find_place(source: Source, column: Any, option: str) -> int:
 def correct_held_out(estimator: Any, source: Source, positive: np.ndarray, weight: np.ndarray | None) -> None:
     """Correct optimistic held-out AUCs of a fit to a table that has target-encoded columns.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The fitted classifier; one without held-out AUCs stays unchanged.
-    source : Source
-        Its training rows.
-    positive : ndarray of bool, shape (n,)
-        Which rows are positive.
-    weight : ndarray of shape (n,) or None
-        Their weights.
+    An estimator without held-out AUCs stays unchanged.
     """
     if hasattr(estimator, "cv_results_") and list_encoded(source.reading):
         subtract_optimism(estimator, encoding_optimism(estimator, source, positive, weight))

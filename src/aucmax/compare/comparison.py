@@ -42,36 +42,18 @@ SIGNIFICANCE = 0.05
 
 
 class SplitResult(NamedTuple):
-    """What one method reached on one split.
-
-    Attributes
-    ----------
-    method : str
-        Its name.
-    split : int
-        The number of the split, from 0.
-    auc : float
-        The AUC on the test part; NaN if the method failed.
-    seconds : float
-        The time of the fit with the chosen parameters.
-    tuning_seconds : float
-        The time of choosing them.
-    parameters : mapping
-        The chosen parameters.
-    failure : str
-        Why the method failed; "" if it did not.
-    """
+    """What one method reached on one split."""
 
     method: str
-    split: int
-    auc: float = math.nan
-    seconds: float = math.nan
-    tuning_seconds: float = math.nan
+    split: int  # from 0
+    auc: float = math.nan  # on the test part; NaN if the method failed
+    seconds: float = math.nan  # of the fit with the chosen parameters
+    tuning_seconds: float = math.nan  # of choosing them
     parameters: Mapping[str, Any] = {}
-    failure: str = ""
+    failure: str = ""  # why the method failed
 
 
-# How a method fares beside the first, by the verdict of the first against it.
+# How a method compares with the first, by the verdict of the first against it.
 VERDICTS = {"win": "worse", "tie": "tie", "loss": "better", "": None}
 
 
@@ -194,7 +176,7 @@ def compare(
         Number of processes; -1 for one on each core. Each fit uses one thread. Compare times only if it is 1: fits side
         by side wait for each other's memory.
     on_progress : callable, default=None
-        Called in this process with each `SplitResult`, as soon as it is there.
+        Called in this process with each `SplitResult`, as soon as it is known.
 
     Returns
     -------
@@ -301,17 +283,9 @@ def _fit_split(
 def paired_t_test(differences: np.ndarray, test_over_train: float = 0.0) -> float:
     """Return the p-value of Student's test that paired differences have a mean of zero.
 
-    Parameters
-    ----------
-    differences : ndarray of shape (n,)
-        Differences on splits.
-    test_over_train : float, default=0
-        Test rows over training rows of a split, for Nadeau and Bengio's correction; 0 for no correction.
-
-    Returns
-    -------
-    pvalue : float
-        Two-sided. 1 if all differences are 0 or there is only one, 0 if all are the same other number.
+    `test_over_train` is test rows over training rows of a split, for Nadeau and Bengio's correction; 0 for no
+    correction. The p-value is two-sided: 1 if all differences are 0 or there is only one, 0 if all are the same other
+    number.
 
     Examples
     --------
@@ -370,15 +344,8 @@ def _or_none(value: float) -> float | None:
 def win_tie_loss(comparisons: Iterable[Comparison]) -> dict[str, tuple[int, int, int]]:
     """Count on how many data sets the first method wins, ties and loses against each other one.
 
-    Parameters
-    ----------
-    comparisons : iterable of Comparison
-        One for each data set, all with the same first method.
-
-    Returns
-    -------
-    counts : dict of (int, int, int)
-        Wins, ties and losses of the first method against each; where one of the two failed, none of them.
+    The comparisons, one for each data set, have the same first method. A data set on which one of the two failed is not
+    counted.
 
     Examples
     --------

@@ -6,7 +6,6 @@ import ast
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
@@ -16,28 +15,14 @@ from ..papers.registry import Method, plain_name, powers, standardized
 
 
 class Description(NamedTuple):
-    """A method as a row of text in a list of methods.
-
-    Attributes
-    ----------
-    method, family : str
-        Its name and its family.
-    paper : str or None
-        Authors, year and title of its paper.
-    online : bool
-        Whether it learns from a stream.
-    grid : str
-        The ranges its parameters are chosen from.
-    summary : str
-        What it is, in one line.
-    """
+    """A method as a row of text in a list of methods."""
 
     method: str
     family: str
-    paper: str | None
-    online: bool
-    grid: str
-    summary: str
+    paper: str | None  # authors, year and title
+    online: bool  # whether it learns from a stream
+    grid: str  # the ranges its parameters are chosen from
+    summary: str  # what it is, in one line
 
 
 def _of_scikit_learn(module: str, name: str, grid: Mapping[str, Sequence[Any]], note: str, **fields: Any) -> Method:
@@ -83,16 +68,8 @@ METHODS = {
 def find_method(text: str) -> Method:
     """Return a method by its name, with values in brackets for parameters that should not be tuned.
 
-    Parameters
-    ----------
-    text : str
-        A key of `METHODS`, in any case, or a call of it with literal keyword arguments. These leave the grid; nothing
-        is executed.
-
-    Returns
-    -------
-    method : Method
-        The method.
+    `text` is a key of `METHODS`, in any case, or a call of it with literal keyword arguments, which leave the grid.
+    Nothing is executed.
 
     Examples
     --------
@@ -108,7 +85,7 @@ def find_method(text: str) -> Method:
     if name.lower() not in lower:
         close = [lower[match] for match in difflib.get_close_matches(name.lower(), lower)]
         closest = f" (closest: {', '.join(close)})" if close else ""
-        raise ValueError(f"There is no method {name!r}{closest}; `aucmax algorithms` lists them all.")
+        raise ValueError(f"{name!r} is not a known method{closest}; `aucmax algorithms` lists them all.")
     method, parameters = METHODS[lower[name.lower()]], _read_parameters(text)
     if not parameters:
         return method
@@ -164,12 +141,7 @@ def _classifier(estimator: Any) -> Any:
 
 
 def describe_methods() -> list[Description]:
-    """Return all methods as rows of text, without importing any of them.
-
-    Returns
-    -------
-    descriptions : list of Description
-        In the order of `METHODS`.
+    """Return all methods as rows of text.
 
     Examples
     --------
@@ -190,7 +162,7 @@ def _describe(method: Method) -> Description:
     elif method.parameters:
         summary = f"{method.maker}({', '.join(f'{name}={value!r}' for name, value in method.parameters.items())})"
     else:
-        summary = _first_line(method)
+        summary = (method.make.__doc__ or "").partition("\n")[0].rstrip(".")
     return Description(method.name, method.family, PAPERS.get(method.paper), method.online, grid, summary)
 
 
@@ -204,12 +176,3 @@ def _short(value: float) -> str:
     """Return a number of a grid as text; the papers' numbers of many digits are powers of 2."""
     text = f"{value:g}"
     return text if len(text) <= 6 else f"2^{math.log2(value):g}"
-
-
-def _first_line(method: Method) -> str:
-    """Return the first line of the documentation, read from the source: importing it would import Numba."""
-    package, _, file = method.module.rpartition(".")
-    source = resources.files(package).joinpath(f"{file}.py").read_text(encoding="utf-8")
-    nodes = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef))
-    documentation = next(ast.get_docstring(node) or "" for node in nodes if node.name == method.maker)
-    return documentation.partition("\n")[0].rstrip(".")

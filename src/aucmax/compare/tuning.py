@@ -32,24 +32,12 @@ ENOUGH_TEST_ROWS = 4_000
 
 
 class TunedEstimator(NamedTuple):
-    """An estimator, fitted with the parameters that were chosen for it.
-
-    Attributes
-    ----------
-    estimator : estimator
-        The fitted one.
-    parameters : mapping
-        The chosen parameters, under their plain names.
-    seconds : float
-        The time of the fit.
-    tuning_seconds : float
-        The time of choosing the parameters.
-    """
+    """An estimator, fitted with the parameters that were chosen for it."""
 
     estimator: Any
-    parameters: Mapping[str, Any]
-    seconds: float
-    tuning_seconds: float
+    parameters: Mapping[str, Any]  # the chosen ones, under their plain names
+    seconds: float  # of the fit
+    tuning_seconds: float  # of choosing the parameters
 
 
 def list_candidates(grid: Mapping[str, Sequence[Any]], n_features: int, most: int | None) -> list[dict[str, Any]]:
@@ -100,30 +88,11 @@ def tune_and_fit(
 ) -> TunedEstimator:
     """Choose the parameters of a method on a training part, and fit it with them.
 
-    Parameters
-    ----------
-    method : Method
-        The method.
-    candidates : sequence of mapping
-        The parameters to choose from, made by `list_candidates`.
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        Rows of the training part.
-    y : ndarray of shape (n_samples,)
-        Their classes, 0 and 1.
-    inner_folds : StratifiedKFold
-        The folds that the candidates are compared on.
-    seed : int
-        Seed of the method's random numbers.
-    warm_up : bool, default=False
-        Whether to fit once before the fit that is timed, so that its time holds no imports and no compilation.
-    first_rows, last_rows : int, default=None
-        The rows of the first and of the last round of the search, see `rank`; by default it has one round, with all.
-        Every value of the grid's first parameter, which is the step of the stochastic algorithms, is in all rounds.
-
-    Returns
-    -------
-    tuned : TunedEstimator
-        The fitted estimator and the times. Raises one of `FAILURES` if no candidate can be fitted.
+    `candidates` are made by `list_candidates`; `inner_folds` compare them. `y` is 0 or 1. With `warm_up`, a fit before
+    the one that is timed keeps imports and compilation out of its time. `first_rows` and `last_rows` are the rows of
+    the first and of the last round of the search, see `rank`; by default it has one round, with all rows. Every value
+    of the grid's first parameter, which is the step of the stochastic algorithms, is in all rounds. Raises one of
+    `FAILURES` if no candidate can be fitted.
     """
     estimator = seeded_estimator(method, seed, sparse.issparse(X))
     start = time.perf_counter()
@@ -198,32 +167,9 @@ def rank(
     searched, and the last choice is made on all rows. A short step looks poor on few rows and may be the best on many.
     So `every` names a parameter of which each value stays to the end, with the best of its candidates.
 
-    Parameters
-    ----------
-    make : callable
-        Returns the estimator of a candidate.
-    candidates : sequence of mapping
-        The parameters to choose from.
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        Rows.
-    y : ndarray of shape (n_samples,)
-        Their classes, 0 and 1.
-    folds : StratifiedKFold
-        The folds that the candidates are compared on.
-    failures : tuple of exception types, default=FAILURES
-        The exceptions that rule out one candidate; any other exception is raised.
-    first_rows : int, default=None
-        Number of rows of the first round; None for a single round with all rows.
-    every : str, default=None
-        The parameter of which no value is given up; None if halving may give up any.
-    seed : int, default=0
-        Seed of the samples of rows.
-
-    Returns
-    -------
-    ranked : list of mapping
-        The candidates that could be fitted in all their rounds; candidates of later rounds come first.
-        Raises a ValueError if there are none.
+    `make` returns the estimator of a candidate, `y` is 0 or 1, and `failures` are the exceptions that rule out one
+    candidate; any other is raised. Candidates that failed in one of their rounds are left out; candidates of later
+    rounds come first. Raises a ValueError if none is left.
     """
     left, reason = list(candidates), ""
     ranked: list[Mapping[str, Any]] = []
@@ -244,7 +190,7 @@ def rank(
 def _keep(
     best: Sequence[Mapping[str, Any]], count: int, every: str | None
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Return the first candidates and the first with each value of the parameter `every`, and those given up."""
+    """Return the first candidates and the first with each value of the parameter `every`, and the ones given up."""
     values = [candidate.get(every) for candidate in best] if every else []
     kept = set(range(count)) | {values.index(value) for value in values}
     return [c for k, c in enumerate(best) if k in kept], [c for k, c in enumerate(best) if k not in kept]

@@ -34,25 +34,13 @@ Fault = tuple[int, str, int]  # the row of the first fault, what it is, and how 
 
 
 class TableBlock(NamedTuple):
-    """Consecutive rows of a table.
+    """Consecutive rows of a table."""
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        The columns that were asked for.
-    first_row : int
-        The number of the first row, from 0.
-    position, n_read : int
-        As in a `Block`.
-    place : callable
-        Returns what messages call a row of the part: its line, or its number.
-    """
-
-    table: Any
-    first_row: int
-    position: int
+    table: Any  # the columns that were asked for
+    first_row: int  # the number of the first row, from 0
+    position: int  # `position` and `n_read` are as in a `Block`
     n_read: int
-    place: Callable[[int], str]
+    place: Callable[[int], str]  # returns what messages call a row of the part: its line, or its number
 
 
 class TableSource(Source):
@@ -200,7 +188,7 @@ class TableSource(Source):
             raise
 
     def _read_labels(self, column: Any) -> tuple[np.ndarray, Fault | None]:
-        if self._label_kind is None:  # of a table that was not learnt: the first rows tell
+        if self._label_kind is None:  # of a table that was not learnt: the first rows decide
             self._label_kind = find_label_kind(column)
         return read_labels(column, self._label_kind)
 
@@ -218,40 +206,20 @@ class TableSource(Source):
 
 
 class Learnt(NamedTuple):
-    """What a pass over a table tells.
+    """What a pass over a table finds."""
 
-    Attributes
-    ----------
-    summaries : dict of str to ColumnSummary
-        Those of the columns of features.
-    label_kind : str or None
-        What the labels are; None if there are none.
-    faulty : bool
-        Whether a label, weight or group cannot be used.
-    """
-
-    summaries: dict[str, ColumnSummary]
-    label_kind: str | None
-    faulty: bool
+    summaries: dict[str, ColumnSummary]  # of the columns of features
+    label_kind: str | None  # what the labels are; None if there are none
+    faulty: bool  # whether a label, weight or group cannot be used
 
     def merge(self, other: Learnt) -> Learnt:
-        """Return what both tell together."""
+        """Return what both find together."""
         kind = self.label_kind if self.label_kind == other.label_kind else "text"
         return Learnt(merge_summaries([self.summaries, other.summaries]), kind, self.faulty or other.faulty)
 
 
 def learn_tables(name: str, sources: Sequence[TableSource], options: Options) -> None:
-    """Learn how tables with the same columns are read, and read them so.
-
-    Parameters
-    ----------
-    name : str
-        What messages call them together.
-    sources : sequence of TableSource
-        The tables.
-    options : Options
-        What the user says about columns, and which label is positive.
-    """
+    """Learn how tables with the same columns are read, and read them so; `name` is what messages call them together."""
     for source in sources[1:]:
         source.follow(sources[0])
     learnt = functools.reduce(Learnt.merge, [_learn(source, options.overrides) for source in sources])
@@ -307,7 +275,7 @@ def _refuse_all(name: str, reading: Reading) -> None:
 
 
 def _find_problems(source: TableSource, reading: Reading) -> dict[str, Problem]:
-    """Return the cells of these columns that cannot be used, and those of labels, weights and groups, by column."""
+    """Return what cannot be used in these columns and in labels, weights and groups, by column."""
     problems: dict[str, Problem] = {}
     names = [*(column.name for column in reading.columns), *source._roles]
     for part in source._read(names, BLOCK_BYTES, 0):
@@ -357,7 +325,7 @@ def check_names(name: str, columns: Sequence[str]) -> None:
 
 @contextmanager
 def naming_column(name: str, column: str) -> Iterator[None]:
-    """Put the file and the column before errors about cells; those of pyarrow are ValueErrors, too."""
+    """Put the file and the column before errors about cells; errors of pyarrow are ValueErrors, too."""
     try:
         yield
     except ValueError as error:
@@ -379,7 +347,7 @@ def require_pyarrow(what: str) -> None:
 def check_role(
     name: str, column: str, role: str, columns: Collection[str], roles: Mapping[str, str], what: str = "column"
 ) -> None:
-    """Raise a ValueError if there is no such column (or other `what`), or if it has another role already."""
+    """Raise a ValueError if a column (or other `what`) is missing or has another role already."""
     if column not in columns:
         raise ValueError(f"{name} has no {what} {column!r} to be the {role}; {listed(columns, what)}.")
     if column in roles:

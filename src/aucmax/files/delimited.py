@@ -31,15 +31,7 @@ ROW_BIT = 48  # a position is that in the text, below 2^48, plus the number of r
 
 
 class DelimitedSource(TableSource):
-    """A CSV file.
-
-    Parameters
-    ----------
-    lines : Lines
-        Its text.
-    options : Options
-        All are used but `zero_based`.
-    """
+    """A CSV file; all options but `zero_based` are used."""
 
     format = "csv"
 
@@ -54,7 +46,7 @@ class DelimitedSource(TableSource):
         self._choose(self._names, options)
         if options.reading is None:
             numbers = self._guess_numbers()
-            if options.overrides.thousands != ".":  # pyarrow reads it as that of decimals
+            if options.overrides.thousands != ".":  # pyarrow reads it as the decimal point
                 self._native = {name for name in numbers if not must_be_text(name, options.overrides)}
 
     def use(self, reading: Reading, training: bool, label_kind: str | None = None) -> None:  # noqa: D102
@@ -225,7 +217,7 @@ def check_delimiter(delimiter: str | None) -> None:
 
 
 def find_encoding(encoding: str) -> str:
-    """Return the usual name of an encoding; raise a ValueError if ASCII does not stay as it is in it."""
+    """Return the usual name of an encoding; raise a ValueError if it changes ASCII."""
     try:
         name = codecs.lookup(encoding).name.removesuffix("-sig")  # `Lines` takes care of marks
         keeps_ascii = ASCII.decode(name).encode() == ASCII

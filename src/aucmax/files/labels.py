@@ -1,7 +1,7 @@
 """The labels of a file: which two there are, and which of them is positive.
 
 Labels are found as blocks of rows are read. The mask of a block says which of its rows have another label than the
-first row of the file. Only the end of the file tells whether that first label is the negative or the positive one.
+first row of the file. Whether that first label is negative or positive is known at the end of the file.
 """
 
 from __future__ import annotations
@@ -22,22 +22,14 @@ REST = ("other", "rest")  # names of all other labels together; the second if th
 
 
 class Classes(NamedTuple):
-    """The two classes of a problem.
-
-    Attributes
-    ----------
-    negative, positive : bool, int, float, str or NumPy scalar
-        The labels.
-    rest : bool
-        Whether every label other than the positive one is negative; `negative` is then only a name.
-    """
+    """The two classes of a problem."""
 
     negative: Any
     positive: Any
-    rest: bool = False
+    rest: bool = False  # whether every label other than the positive one is negative; `negative` is then only a name
 
     def mask(self, y: np.ndarray, name: str) -> np.ndarray:
-        """Return which labels are positive; an error about an unknown label begins with `name`, that of the file."""
+        """Return which labels are positive; an error about an unknown label begins with the name of the file."""
         positive = is_label(y, self.positive)
         if not self.rest:
             negative = is_label(y, self.negative)
@@ -110,7 +102,7 @@ class Labels:
         return other
 
     def _meet(self, y: np.ndarray, members: np.ndarray, label: str | None) -> None:
-        """Add the labels of some rows to those found: the named one, or up to two others."""
+        """Add the labels of some rows to the labels found: the named one, or up to two others."""
         for value in map(label_value, _few(y[members])):
             if value not in self.found and (label is not None or len(self._others()) < 2):
                 self.found.append(value)
@@ -119,7 +111,7 @@ class Labels:
         return [value for value in self.found if not is_label(np.array([value]), self.positive)[0]]
 
     def classes(self) -> tuple[Classes, bool]:
-        """Return the classes, and whether the masks of `observe` are those of the negative class."""
+        """Return the classes, and whether the masks of `observe` mark the negative class."""
         if self.positive is not None:
             others = self._others()
             named = [value for value in self.found if value not in others]
@@ -163,7 +155,7 @@ def is_label(y: np.ndarray, label: Any) -> np.ndarray:
 
 
 def _numbers(label: Any, text: str) -> list[float]:
-    """Return a label as a double: its own value, and that of its text, which is another one for a half float of 0.1."""
+    """Return a label as a double: its own value, and the value of its text, which differs for a half float of 0.1."""
     found = []
     for spelling in (label, text):
         with suppress(TypeError, ValueError, OverflowError):

@@ -35,15 +35,7 @@ _TOKEN = re.compile(rb"[^\s#]*")
 
 
 class LibsvmSource(Source):
-    """A file in LIBSVM format.
-
-    Parameters
-    ----------
-    lines : Lines
-        Its text.
-    options : Options
-        `zero_based`, `n_features` and `with_target` are used; `weight` and `group` are refused.
-    """
+    """A file in LIBSVM format; `zero_based`, `n_features` and `with_target` are used, `weight` and `group` refused."""
 
     format = "libsvm"
     sparse = True
@@ -165,24 +157,10 @@ def count(text):
 def parse(text, first_index, n_columns, data, indices, indptr, labels, slow):
     """Fill the arrays of a CSR matrix and its labels from whole lines, each with a line end.
 
-    Parameters
-    ----------
-    text : array of bytes
-        The lines.
-    first_index : int
-        The index of the first column, 1 or 0.
-    n_columns : int
-        The number of columns; larger indices are refused.
-    data, indices, indptr, labels : arrays
-        Filled here; `count` gives the lengths that they need.
-    slow : array of shape (n_values + n_rows, 2)
-        Filled here with the values that Python must read: the index in `data`, or -1 - row for a label, and the
-        position in the text.
-
-    Returns
-    -------
-    outcome : tuple of int
-        What is wrong, the position in the text where it is, and the numbers of rows, values, columns and slow values.
+    `first_index` is 1 or 0; indices of `n_columns` columns or more are refused. The arrays are filled; `count` gives
+    the lengths that they need. `slow`, of shape (n_values + n_rows, 2), gets the values that Python must read: the
+    index in `data`, or -1 - row for a label, and the position in the text. Returns what is wrong, the position in the
+    text where it is, and the numbers of rows, values, columns and slow values.
     """
     row = k = width = n_slow = i = 0
     indptr[0] = 0
@@ -224,7 +202,7 @@ def parse(text, first_index, n_columns, data, indices, indptr, labels, slow):
 
 @jit(inline="always")
 def skip_spaces(text, i):
-    """Return the position of the next byte that is no space; line ends are none."""
+    """Return the position of the next byte that is not a space; a line end is not one."""
     while text[i] == SPACE or (TAB <= text[i] <= RETURN and text[i] != NEWLINE):
         i += 1
     return i

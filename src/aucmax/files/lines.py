@@ -29,22 +29,12 @@ _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what a block of data begins with
 
 
 class Chunk(NamedTuple):
-    """Whole lines of a text.
+    """Whole lines of a text."""
 
-    Attributes
-    ----------
-    text : bytes
-        The lines; the last one too ends with a line end.
-    start, stop : int
-        Where they begin and end in the unpacked text.
-    n_read : int
-        Bytes of the file on disk that have been read so far.
-    """
-
-    text: bytes
-    start: int
+    text: bytes  # the lines; the last one too ends with a line end
+    start: int  # where they begin and end in the unpacked text
     stop: int
-    n_read: int
+    n_read: int  # bytes of the file on disk that have been read so far
 
 
 def find_compression(head: bytes) -> str | None:
@@ -57,13 +47,7 @@ def find_compression(head: bytes) -> str | None:
 
 
 class Lines:
-    """The lines of a text file, unpacked if it is compressed.
-
-    Parameters
-    ----------
-    file : File
-        The file.
-    """
+    """The lines of a text file, unpacked if it is compressed."""
 
     def __init__(self, file: File) -> None:
         self.file = file

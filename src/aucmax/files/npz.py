@@ -27,12 +27,7 @@ LARGEST_ROW = 1 << 30
 class NpzSource(Source):
     """An archive of dense rows, or of a CSR matrix, which is read whole when it is opened.
 
-    Parameters
-    ----------
-    file : File
-        The file.
-    options : Options
-        `weight`, `group`, `n_features` and `with_target` are used.
+    The options `weight`, `group`, `n_features` and `with_target` are used.
     """
 
     format = "npz"
@@ -181,7 +176,7 @@ class DenseRows:
             self._stream = self._open()
         while (left := position - self._stream.tell()) > 0:
             if not self._stream.read(min(left, BLOCK_BYTES)):
-                return  # the file ends here, which the next `read` will tell
+                return  # the file ends here, which the next `read` will find
 
 
 class CSRRows:

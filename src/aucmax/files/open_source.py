@@ -105,7 +105,7 @@ def open_source(
     drop, identifiers : sequence of str, default=()
         CSV and Parquet: columns to leave out, because the user says so or because they identify rows.
     categorical, numeric, date : sequence of str, default=()
-        CSV and Parquet: columns to read as levels, as numbers or as dates; by default, their cells tell.
+        CSV and Parquet: columns to read as levels, as numbers or as dates; by default, their cells decide.
     na_values : sequence of str, default=()
         CSV and Parquet: further spellings of missing values.
     thousands : str, default=None
@@ -115,7 +115,7 @@ def open_source(
     delimiter : str, default=None
         CSV: what separates cells; by default comma, tab or semicolon, whichever the first line has most of.
     encoding : str, default="utf-8"
-        CSV: the encoding of the text, one in which ASCII stays as it is.
+        CSV: the encoding of the text, one that does not change ASCII.
     zero_based : bool, default=False
         LIBSVM: whether indices count from 0.
     n_features : int, default=None
@@ -126,8 +126,7 @@ def open_source(
     with_target : bool, default=None
         Whether labels are required (True) or not read (False); None reads them where their column is clear.
     keep : sequence of str, default=()
-        CSV and Parquet: columns whose cells come with the rows as text, beside those that the reading calls
-        identifiers.
+        CSV and Parquet: columns whose cells come with the rows as text, in addition to identifiers.
     output : {"features", "codes"}, default="features"
         CSV and Parquet: what rows become, as in :class:`aucmax.TableEncoder`.
     with_rates : bool, default=True
@@ -165,7 +164,7 @@ def open_source(
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
     check_thousands(thousands)
-    said = Overrides(
+    overrides = Overrides(
         drop=tuple(drop),
         identifiers=tuple(identifiers),
         categorical=tuple(categorical),
@@ -185,7 +184,7 @@ def open_source(
         zero_based=zero_based,
         n_features=n_features,
         reading=reading,
-        overrides=said,
+        overrides=overrides,
         with_target=with_target,
         keep=tuple(keep),
         output=output,
@@ -359,17 +358,7 @@ def check_formats(name: str, sources: Sequence[Source]) -> None:
 
 
 class SeveralFiles(Source):
-    """Several files as one source.
-
-    Parameters
-    ----------
-    name : str
-        What messages call them: the pattern that they match, or the first and how many more there are.
-    paths : list of str
-        The files.
-    sources : sequence of Source
-        The files, opened in the same way.
-    """
+    """Several files, opened in the same way, as one source; `name` is what messages call them."""
 
     def __init__(self, name: str, paths: list[str], sources: Sequence[Source]) -> None:
         self.sources, first = list(sources), sources[0]

@@ -15,15 +15,7 @@ SMALL = 1 << 16  # bytes of a file that one thread reads as soon as several
 
 
 class ParquetSource(TableSource):
-    """A Parquet file.
-
-    Parameters
-    ----------
-    file : File
-        The file.
-    options : Options
-        All are used but `header`, `delimiter`, `encoding` and `zero_based`.
-    """
+    """A Parquet file; all options but `header`, `delimiter`, `encoding` and `zero_based` are used."""
 
     format = "parquet"
 
@@ -75,14 +67,14 @@ class ParquetSource(TableSource):
 
     @contextmanager
     def _open(self, columns: Sequence[str] = ()) -> Iterator[Any]:
-        """Open the file; an error names that of the columns to be read which cannot be."""
+        """Open the file; an error names the column that cannot be read."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
         with self.file.open() as raw:
             try:
                 # Column chunks are read in pieces, because a row group may be larger than memory. Each column has a
-                # buffer of its own: pieces of 64 kB take as long as those of 1 MB.
+                # buffer of its own: pieces of 64 kB take as long as pieces of 1 MB.
                 with ParquetFile(raw, buffer_size=1 << 16, pre_buffer=False) as parquet:
                     yield parquet
             except (pa.ArrowException, OSError, LookupError, UnicodeDecodeError) as error:

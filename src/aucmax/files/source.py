@@ -35,37 +35,18 @@ BLOCK_BYTES = 8 << 20
 
 
 class Block(NamedTuple):
-    """Consecutive rows of a file.
+    """Consecutive rows of a file."""
 
-    Attributes
-    ----------
-    features : ndarray or csr_array of shape (n_rows, n_features)
-        Finite float64 values: a C-ordered array, or canonical CSR with int32 indices if they fit. Codes of a table have
-        NaN where a value is missing.
-    y : ndarray of shape (n_rows,) or None
-        Labels as read: float64, bool, or an object array of str; None where no target is read.
-    position : int
-        Where the next block begins: the `start` of `Source.blocks` that continues after this block.
-    n_read : int
-        Bytes of the file on disk that have been read so far.
-    weight : ndarray of float64, shape (n_rows,), or None
-        Sample weights, finite and not negative; None where no weights are read.
-    group : ndarray of shape (n_rows,) or None
-        Groups: an object array of str, or numbers as an ``.npz`` file holds them; None where none are read.
-    tallies : sequence of Tally
-        The missing values and the unseen levels that were met, in formats that name columns.
-    kept : sequence of sequences of str
-        The cells of each column in `Source.kept`, as text.
-    """
-
+    # Finite float64 values of shape (n_rows, n_features): C-ordered, or canonical CSR with int32 indices if they fit.
+    # Codes of a table have NaN where a value is missing.
     features: Any
-    y: np.ndarray | None
-    position: int
-    n_read: int
-    weight: np.ndarray | None = None
-    group: np.ndarray | None = None
-    tallies: Sequence[Tally] = ()
-    kept: Sequence[Sequence[str]] = ()
+    y: np.ndarray | None  # labels as read: float64, bool, or an object array of str; None if no target is read
+    position: int  # where the next block begins: the `start` of `Source.blocks` that continues after this block
+    n_read: int  # bytes of the file on disk that have been read so far
+    weight: np.ndarray | None = None  # float64, finite and not negative
+    group: np.ndarray | None = None  # an object array of str, or numbers as an ``.npz`` file holds them
+    tallies: Sequence[Tally] = ()  # missing values and unseen levels, in formats that name columns
+    kept: Sequence[Sequence[str]] = ()  # the cells of each column in `Source.kept`, as text
 
 
 class Options(NamedTuple):
@@ -91,35 +72,6 @@ class Options(NamedTuple):
 class Source(ABC):
     r"""A file of rows that can be read any number of times.
 
-    Attributes
-    ----------
-    name : str
-        The path as given, or "standard input".
-    format : str
-        "libsvm", "csv", "parquet" or "npz".
-    size : int
-        Bytes on disk.
-    sparse : bool
-        Whether X is CSR.
-    feature_names : list of str or None
-        Names of the features; None where the format has none.
-    n_features : int or None
-        Number of columns of X; None where only reading tells.
-    target : str or None
-        The column that holds the labels, in formats that name columns.
-    weight, group : str or None
-        The column or array that holds the sample weights, and the one that holds the groups, where they are read.
-    reading : Reading or None
-        How columns become features, in formats that name columns.
-    categorical : list of bool or None
-        Which columns hold codes of levels, if rows are read as codes.
-    kept : sequence of str
-        The columns of a table whose cells come with the rows as text.
-    file : File
-        Its bytes.
-    paths : list of str or None
-        The files, if there are several.
-
     Examples
     --------
     >>> import tempfile
@@ -135,20 +87,20 @@ class Source(ABC):
     (array([[5.]]), [array([-1.]), array([1.])])
     """
 
-    format: str
-    name: str
-    size: int
-    sparse: bool = False
-    feature_names: list[str] | None = None
-    n_features: int | None = None
-    target: str | None = None
-    weight: str | None = None
-    group: str | None = None
-    reading: Reading | None = None
-    categorical: list[bool] | None = None
-    kept: Sequence[str] = ()
-    file: File
-    paths: list[str] | None = None
+    format: str  # "libsvm", "csv", "parquet" or "npz"
+    name: str  # the path as given, or "standard input"
+    size: int  # bytes on disk
+    sparse: bool = False  # whether X is CSR
+    feature_names: list[str] | None = None  # None if the format has none
+    n_features: int | None = None  # None if only reading the file shows it
+    target: str | None = None  # the column that holds the labels, in formats that name columns
+    weight: str | None = None  # the column or array that holds the sample weights, if they are read
+    group: str | None = None  # the one that holds the groups
+    reading: Reading | None = None  # how columns become features, in formats that name columns
+    categorical: list[bool] | None = None  # which columns hold codes of levels, if rows are read as codes
+    kept: Sequence[str] = ()  # the columns of a table whose cells come with the rows as text
+    file: File  # its bytes
+    paths: list[str] | None = None  # the files, if there are several
 
     def digest(self) -> str:
         """Return a text that only the same bytes have."""
@@ -225,21 +177,11 @@ def is_of_the_disk(error: Exception) -> bool:
 
 
 class File(NamedTuple):
-    """A file of bytes.
+    """A file of bytes."""
 
-    Attributes
-    ----------
-    name : str
-        The name for messages.
-    size : int
-        Number of bytes.
-    open : callable
-        Opens the file at its beginning, any number of times.
-    """
-
-    name: str
-    size: int
-    open: Callable[[], BinaryIO]
+    name: str  # for messages
+    size: int  # in bytes
+    open: Callable[[], BinaryIO]  # opens the file at its beginning, any number of times
 
 
 def find_file(path: str | os.PathLike[str]) -> File:
@@ -303,20 +245,10 @@ class _View(io.RawIOBase):
 
 
 class Problem(NamedTuple):
-    """Cells of a column that cannot be used.
+    """Cells of a column that cannot be used."""
 
-    Attributes
-    ----------
-    place : str
-        The line or row of the first.
-    what : str
-        What it is, and what to do.
-    n_cells : int
-        How many there are.
-    """
-
-    place: str
-    what: str
+    place: str  # the line or row of the first cell
+    what: str  # what it is, and what to do
     n_cells: int
 
     def merge(self, later: Problem) -> Problem:
@@ -325,17 +257,7 @@ class Problem(NamedTuple):
 
 
 class NoRowsError(ValueError):
-    """A table has columns but no rows.
-
-    Parameters
-    ----------
-    message : str
-        What is said if it is the only table.
-    name : str
-        The file.
-    columns : list of str
-        The names of its columns.
-    """
+    """A table has columns but no rows; the message is for a table that is the only one."""
 
     def __init__(self, message: str, name: str, columns: list[str]) -> None:
         super().__init__(message)
@@ -343,17 +265,7 @@ class NoRowsError(ValueError):
 
 
 class FileProblems(ValueError):
-    """An error about cells of a file, or of several; `lines` has one line for each column of a file.
-
-    Attributes
-    ----------
-    name : str
-        What messages call the file, or all files.
-    where : str
-        How many columns, and of how many files if there are several.
-    lines : list of str
-        The problems.
-    """
+    """An error about cells of one or more files; `lines` has a line for each column of a file, `where` counts them."""
 
     def __init__(self, name: str, lines: list[str], n_files: int = 1) -> None:
         self.lines, self.name = lines, name

@@ -55,7 +55,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
     path : str or path
         The file to write. An existing file is replaced.
     feature_names : sequence of str, default=None
-        Names of the columns, written to the metadata of the file. By default those of the training data, if it had any.
+        Names of the columns, written to the metadata of the file. By default, the names of the training data.
 
     Examples
     --------
@@ -150,17 +150,7 @@ def _describe_table(reading: Any) -> dict[str, str]:
 
 
 class Graph:
-    """A graph under construction.
-
-    Attributes
-    ----------
-    nodes : list of NodeProto
-        The operations, in the order in which they were added.
-    constants : list of TensorProto
-        The arrays that they use.
-    n_bytes : int
-        Size of these arrays.
-    """
+    """A graph under construction: its operations in the order of their making, and the arrays that they use."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -173,7 +163,7 @@ class Graph:
 
         output = output or f"{operator}_{len(self.nodes)}"
         names = [each if isinstance(each, str) else self._constant(np.asarray(each)) for each in inputs]
-        # onnxruntime 1.20 names nodes that it makes by those that it finds, and refuses two of the same name.
+        # onnxruntime 1.20 names nodes that it makes after nodes that it finds, and refuses two of the same name.
         self.nodes.append(helper.make_node(operator, names, [output], name=output, **attributes))
         return output
 
@@ -287,7 +277,7 @@ def add_curves(graph: Graph, model: Any, rows: str) -> str:
     ]
     found = []
     for term, values in zip(model.terms_, np.split(model.coef_[0], edges_of(model.terms_)[1:-1]), strict=True):
-        # The values of all codes, or of all pairs of codes; the last code of a column is that of unknown values.
+        # The values of all codes, or of all pairs of codes; the last code of a column is for unknown values.
         sizes = [model.columns_[j].n_codes + 1 for j in term.columns]
         every = np.indices(sizes).reshape(len(sizes), -1)
         of_columns = np.zeros((every.shape[1], len(codes)), dtype=np.intp)
@@ -339,31 +329,21 @@ TRANSFORMERS = {
 }
 
 
-# How far the scores of an ONNX file are from those of its model. Both are computed in double precision, but sums may
+# How far the scores of an ONNX file are from its model's. Both are computed in double precision, but sums may
 # have another order, and a runtime may change the graph. So the difference is measured: onnxruntime scores rows.
 
 
 class ScoreDifference(NamedTuple):
-    """The scores of an ONNX file beside those of its model.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    largest : float
-        The largest difference between the two scores of a row.
-    low, high : float
-        The lowest and the highest score of the model.
-    """
+    """How far the scores of an ONNX file are from the scores of its model."""
 
     n_rows: int
-    largest: float
-    low: float
+    largest: float  # difference between the two scores of a row
+    low: float  # score of the model
     high: float
 
 
 def compare_scores(model: Any, path: str | os.PathLike[str], X: Any) -> ScoreDifference:
-    """Return the largest difference between the scores of an ONNX file and those of its model.
+    """Return the largest difference between the scores of an ONNX file and its model's.
 
     Parameters
     ----------
@@ -384,8 +364,7 @@ def compare_scores(model: Any, path: str | os.PathLike[str], X: Any) -> ScoreDif
     >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from aucmax import AUCClassifier
-    >>> from aucmax.models.onnx_export import export_onnx
-    >>> from aucmax.models.onnx_export import compare_scores
+    >>> from aucmax.models.onnx_export import compare_scores, export_onnx
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = AUCClassifier(alpha=0.1).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -408,21 +387,9 @@ def as_onnx_takes(model: Any, X: Any) -> Any:
 
 
 def measure_difference(path: str | os.PathLike[str], rows: Any, scores: np.ndarray) -> ScoreDifference:
-    """Return the largest difference between the scores of an ONNX file and those given.
+    """Return the largest difference between the scores of an ONNX file and given ones.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    rows : {ndarray, sparse matrix} of shape (n_samples, n_columns)
-        The rows as the file takes them.
-    scores : ndarray of shape (n_samples,)
-        Their scores by the model.
-
-    Returns
-    -------
-    difference : ScoreDifference
-        The largest difference, and the range of the scores.
+    `rows` are as the file takes them, `scores` are the scores that the model gives them.
     """
     try:
         from onnxruntime import InferenceSession

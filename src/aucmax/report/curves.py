@@ -20,47 +20,19 @@ MOST_IMPORTANT = 20  # columns that are shown
 
 
 class AdditiveParts(NamedTuple):
-    """What a report says about an additive model.
+    """What a report says about an additive model."""
 
-    Attributes
-    ----------
-    curves : sequence of Curve
-        The curves that vary most.
-    importance : sequence of (name, AUC lost)
-        The columns, the most important first; empty without rows to measure it on.
-    base_points : int
-        The base points of the scorecard.
-    scorecard : sequence of Entry
-        Its lines.
-    auc_lost : float or None
-        The AUC that rounding to whole points costs; None without rows to measure it on.
-    """
-
-    curves: Sequence[Curve]
-    importance: Sequence[tuple[str, float]]
-    base_points: int
-    scorecard: Sequence[Entry]
-    auc_lost: float | None
+    curves: Sequence[Curve]  # the curves that vary most
+    importance: Sequence[tuple[str, float]]  # columns and AUC lost, largest first; empty without rows to measure it on
+    base_points: int  # of the scorecard
+    scorecard: Sequence[Entry]  # its lines
+    auc_lost: float | None  # the AUC that rounding to whole points costs; None without rows to measure it on
 
 
 def describe_additive(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> AdditiveParts:
     """Return the parts of a report for a fitted additive model, measured on some rows if there are any.
 
-    Parameters
-    ----------
-    model : AdditiveAUCClassifier
-        The fitted model.
-    X : {array-like, dataframe} of shape (n_samples, n_features), default=None
-        Rows, best ones that the model was not fitted to.
-    y : array-like of shape (n_samples,), default=None
-        Their classes.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Their weights.
-
-    Returns
-    -------
-    parts : AdditiveParts
-        The parts.
+    The rows are best ones that the model was not fitted to.
     """
     card = Scorecard(model)
     curves = most_varied([curve_of(model, j) for j in range(model.n_features_in_)])

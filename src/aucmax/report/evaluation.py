@@ -1,4 +1,4 @@
-"""How well scores tell two classes apart: all measures of a report, from one sort of the rows.
+"""How well scores separate two classes: all measures of a report, from one sort of the rows.
 
 Conventions
 -----------
@@ -259,7 +259,7 @@ class _Cuts(NamedTuple):
 
 
 def _thin(fp: np.ndarray, tp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return about 500 points of a ROC curve, whose area differs from that of the whole curve by at most 1e-4.
+    """Return about 500 points of a ROC curve, whose area differs by at most 1e-4 from the whole curve's.
 
     The way from (0, 0) to (1, 1) along the axes has length 2. It is cut into N equal steps, and the first and the last
     point of each are kept. A step loses an area of at most 1/2 (1/N)^2, all steps together at most 1 / (2 N). If this
@@ -277,8 +277,8 @@ def _thin(fp: np.ndarray, tp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _with_band(fp: np.ndarray, tp: np.ndarray, confidence_level: float) -> RocCurve:
     """Return the curve with the quantiles of its resampled true positive rates at each of its false positive rates.
 
-    Where all positives are found, or none, all resamples agree and the band would have no width. It is therefore made
-    at least as wide as Wilson's interval of the true positive rate: without it, the band of 40 positives missed a true
+    If all positives are found, or none, all resamples agree and the band would have no width. It is therefore made at
+    least as wide as Wilson's interval of the true positive rate: without it, the band of 40 positives missed a true
     rate of 0.98 one time in four.
     """
     fpr, tpr = fp / fp[-1], tp / tp[-1]

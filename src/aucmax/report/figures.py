@@ -59,24 +59,12 @@ STYLE: dict[Any, Any] = {
 
 
 class Drawing(NamedTuple):
-    """A figure of the page.
-
-    Attributes
-    ----------
-    title : str
-        Its heading.
-    svg : str
-        The drawing, as markup.
-    keys : sequence of Key
-        Its legend.
-    note : str
-        A sentence below it.
-    """
+    """A figure of the page."""
 
     title: str
     svg: str
     keys: Sequence[Key] = ()
-    note: str = ""
+    note: str = ""  # a sentence below it
 
 
 def draw_roc(evaluation: Evaluation) -> Drawing:

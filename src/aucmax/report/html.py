@@ -1,6 +1,6 @@
 """The report: one HTML file that needs no other, for light and dark screens, phones and print.
 
-Jinja escapes all names that come with the data, such as those of classes and features. The page forbids scripts and
+Jinja escapes all names that come with the data, such as names of classes and features. The page forbids scripts and
 requests of any kind.
 """
 
@@ -50,7 +50,7 @@ class Report(NamedTuple):
     evaluation : Evaluation or None
         The headline, the ROC curve and the confusion tables.
     held_out_auc : float or None
-        The cross-validated AUC, as the headline in place of that of `evaluation`, which is of training rows.
+        The cross-validated AUC, as the headline in place of the AUC of `evaluation`, which is of training rows.
     scores : (ndarray, ndarray) or None
         Scores of the negatives and of the positives, for their distributions.
     class_names : (str, str)
@@ -120,17 +120,7 @@ def write_report(path: str | os.PathLike[str], report: Report) -> None:
 
 
 def render_page(report: Report) -> str:
-    """Return the report as an HTML page.
-
-    Parameters
-    ----------
-    report : Report
-        The content.
-
-    Returns
-    -------
-    page : str
-        The page; the same for the same report.
+    """Return the report as an HTML page; the same page for the same report.
 
     Examples
     --------
@@ -173,30 +163,16 @@ def _listed(comparison: Comparison | Sequence[Comparison] | None) -> Sequence[An
 
 
 class TableLine(NamedTuple):
-    """A method in the table of a comparison, as text.
-
-    Attributes
-    ----------
-    method : str
-        Its name.
-    auc, spread : str
-        Mean and standard deviation of its AUC.
-    seconds, with_tuning : str
-        Mean time of a fit, without and with the choice of its parameters.
-    pvalue, corrected : str
-        Of the paired t-test against the first method, without and with Nadeau and Bengio's correction.
-    verdict : str
-        Whether it is better or worse than the first method.
-    """
+    """A method in the table of a comparison, as text."""
 
     method: str
-    auc: str
+    auc: str  # mean, and `spread` the standard deviation
     spread: str
-    seconds: str
+    seconds: str  # mean time of a fit, without the choice of its parameters
     with_tuning: str
-    pvalue: str
+    pvalue: str  # of the paired t-test against the first method; `corrected` is Nadeau and Bengio's
     corrected: str
-    verdict: str
+    verdict: str  # whether it is better or worse than the first method
 
 
 def _table_lines(comparison: Comparison) -> list[TableLine]:

@@ -30,8 +30,8 @@ def deal(ranks: Any, count: int, n_folds: int, number: int) -> Any:
     Every n_folds consecutive rows are dealt out to the folds in turn, one row to each. The fold that gets the first of
     them moves on by steps of the golden ratio. This needs no randomness, and yet it spreads similar rows over all folds
     in a sorted file as well as in a periodic one. Contiguous folds fail on a sorted file: up to 0.007 of test AUC
-    lost (``docs/measured/defaults.md``). Always starting with the same fold fails on a periodic one (the rows of news20 repeat the
-    order of its 20 groups, 1 to 20). Rounds after the first permute the rows of each class by the `number` of the
+    lost (``docs/measured/defaults.md``). Always starting with the same fold fails on a periodic one: the rows of news20
+    repeat the order of its 20 groups. Rounds after the first permute the rows of each class by the `number` of the
     round. The fold of a row depends only on its rank, the count and the number, so a file can be dealt out block by
     block.
     """

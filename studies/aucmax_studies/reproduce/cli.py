@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from aucmax.cli import options
 from aucmax.cli.console import Console, make_table
-from aucmax.cli.options import DATA, MODEL, OUTPUT, Debug, Jobs, Json, Quiet
 
 
 def study_names() -> list[str]:
@@ -32,56 +32,35 @@ def reproduce(
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="List them and do nothing.")] = False,
     data_dir: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder of the data sets; by default, AUCMAX_DATA. Others are downloaded.",
-            rich_help_panel=DATA,
-        ),
+        Path | None, options.data("Folder of the data sets; by default, AUCMAX_DATA. Others are downloaded.", "FOLDER")
     ] = None,
     download: Annotated[
         bool,
-        typer.Option(
-            " /--no-download",
-            help="Leave out data sets that are not in the folder.",
-            rich_help_panel=DATA,
-            show_default=False,
-        ),
+        options.data("Leave out data sets that are not in the folder.", None, " /--no-download", show_default=False),
     ] = True,
     quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick", help="A trial: few rows, runs and candidates; not for comparison.", rich_help_panel=MODEL
-        ),
+        bool, options.model("A trial: few rows, runs and candidates; not for comparison.", None, "--quick")
     ] = False,
-    full: Annotated[
-        bool,
-        typer.Option("--full", help="All runs and candidates of the papers; takes days.", rich_help_panel=MODEL),
-    ] = False,
-    n_jobs: Jobs = 1,
+    full: Annotated[bool, options.model("All runs and candidates of the papers; takes days.", None, "--full")] = False,
+    n_jobs: options.Jobs = 1,
     output: Annotated[
         Path | None,
-        typer.Option(
+        options.output(
+            "Where results are kept and resumed from; by default, aucmax-results and the effort.",
+            "FOLDER",
             "--output",
             "-o",
-            metavar="FOLDER",
-            help="Where results are kept and resumed from; by default, aucmax-results and the effort.",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
     pages: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Where pages and figures go; by default, pages in --output.", rich_help_panel=OUTPUT
-        ),
+        Path | None, options.output("Where pages and figures go; by default, pages in --output.", "FOLDER")
     ] = None,
     no_run: Annotated[
-        bool,
-        typer.Option("--no-run", help="Only write the pages of the results that are kept.", rich_help_panel=OUTPUT),
+        bool, options.output("Only write the pages of the results that are kept.", None, "--no-run")
     ] = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Measure the papers' tables and figures again, and set published and measured figures side by side."""
     from aucmax.papers.registry import short_paper

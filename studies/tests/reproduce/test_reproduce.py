@@ -86,7 +86,7 @@ def test_the_readme_lists_the_keys_of_json(run, study, tmp_path):
 def test_the_names_of_studies_are_completed():
     words = "aucmax reproduce opauc-table"
     asked = {"_AUCMAX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "2"}
-    command = [sys.executable, "-c", "from aucmax.cli.process import run; run()"]
+    command = [sys.executable, "-c", "from aucmax.__main__ import run; run()"]
     done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["opauc-table-2", "opauc-table-3", "opauc-table-5"]
 

@@ -188,7 +188,7 @@ def test_ranges_are_those_of_the_papers(values, numbers):
         ("[data.gone]", "[data.gone]\nfile = 'x'", "'file' is not known; there are label, name"),
         ("eta0 = [0.01, 0.1]", "eta = [1]", "has no parameter 'eta'"),
         ("eta0 = [0.01, 0.1]", 'eta0 = "2^-12"', "'2^-12' is no range"),
-        ("GaussianAUC", "GaussianACU", "There is no method 'GaussianACU' (closest: GaussianAUC"),
+        ("GaussianAUC", "GaussianACU", "'GaussianACU' is not a known method (closest: GaussianAUC"),
         ("cancer | .99±.01 ", "cancers | .99±.01 ", "line 'cancers' of published auc"),
         ("| fast\n", "| slow\n", "column 'slow' of published auc is no method"),
         (".98±.02•", "high", "'high' in line 'cancer' of published auc is no figure"),

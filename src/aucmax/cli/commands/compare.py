@@ -30,34 +30,14 @@ def compare(
             help="Names, or 'NAME(parameter=value)', separated by commas; the first is tested against the others.",
         ),
     ] = DEFAULT_METHODS,
-    n_splits: Annotated[
-        int, typer.Option("--folds", min=2, metavar="NUMBER", help="Number of folds.", rich_help_panel=options.MODEL)
-    ] = 5,
-    n_repeats: Annotated[
-        int,
-        typer.Option(
-            "--repeats", min=1, metavar="NUMBER", help="How often the folds are drawn.", rich_help_panel=options.MODEL
-        ),
-    ] = 5,
+    n_splits: Annotated[int, options.model("Number of folds.", "NUMBER", "--folds", min=2)] = 5,
+    n_repeats: Annotated[int, options.model("How often the folds are drawn.", "NUMBER", "--repeats", min=1)] = 5,
     inner_splits: Annotated[
-        int,
-        typer.Option(
-            "--inner-folds",
-            min=2,
-            metavar="NUMBER",
-            help="Number of folds that tune parameters.",
-            rich_help_panel=options.MODEL,
-        ),
+        int, options.model("Number of folds that tune parameters.", "NUMBER", "--inner-folds", min=2)
     ] = 5,
     max_candidates: Annotated[
         int | None,
-        typer.Option(
-            "--candidates",
-            min=1,
-            metavar="NUMBER",
-            help="Try at most this many candidates of a grid, evenly spaced.",
-            rich_help_panel=options.MODEL,
-        ),
+        options.model("Try at most this many candidates of a grid, evenly spaced.", "NUMBER", "--candidates", min=1),
     ] = None,
     n_jobs: options.Jobs = 1,
     random_state: options.Seed = 0,
@@ -104,7 +84,7 @@ def compare(
     for path, source in zip(data, sources, strict=True):
         if encoded := list_encoded(source.reading):
             console.note(
-                f"{source.name}: {', '.join(encoded)} left out, since rates of levels would tell labels of test rows"
+                f"{source.name}: {', '.join(encoded)} left out, since rates of levels would reveal labels of test rows"
             )
             fewer = {**overrides, "drop": [*overrides["drop"], *encoded]}
             source = open_source(path, target=target, with_target=True, **fewer, **layout)

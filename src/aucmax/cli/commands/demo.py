@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -16,10 +15,10 @@ from ...files.labels import Classes
 from ...models.model_file import ModelFile, versions
 from ...report.evaluation import Evaluation, evaluate
 from ...report.html import write_report
+from .. import options
 from ..checks import check_outputs
 from ..console import Console, on_fit
 from ..display import fit_report, headline, show_comparison, show_evaluation, wrote
-from ..options import OUTPUT, Debug, Force, Jobs, Json, Quiet
 
 METHODS = (
     "AUCClassifier",
@@ -34,14 +33,14 @@ N_SPLITS, N_REPEATS = 5, 2
 
 
 def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The report to write.", rich_help_panel=OUTPUT)
-    ] = Path("aucmax-demo.html"),
-    n_jobs: Jobs = 1,
-    force: Force = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
+    output: Annotated[Path, options.output("The report to write.", "FILE", "--output", "-o")] = Path(
+        "aucmax-demo.html"
+    ),
+    n_jobs: options.Jobs = 1,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Find the eights among scanned digits, compare with scikit-learn's classifiers, and write a report."""
     check_outputs({"--output": output}, force, [])
@@ -65,16 +64,8 @@ def find_eights(
 ) -> tuple[ModelFile, Evaluation, Any, Comparison]:
     """Fit half of the rows, evaluate on the other half, and compare methods on folds of all rows.
 
-    Returns
-    -------
-    file : ModelFile
-        The model.
-    evaluation : Evaluation
-        The evaluation on the other half.
-    scores : pair of ndarray
-        The scores of the negatives and of the positives of the other half.
-    comparison : Comparison
-        The comparison with scikit-learn's linear classifiers, each tuned, on standardised columns.
+    The comparison is with scikit-learn's linear classifiers, each tuned, on standardised columns. The scores are of
+    the negatives and of the positives of the other half.
     """
     digits = load_digits(as_frame=False)
     y = digits.target == 8

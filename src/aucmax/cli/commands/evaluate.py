@@ -6,46 +6,32 @@ import typer
 
 from ...files import describe_paths
 from ...report.html import write_report
+from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console
 from ..display import fit_report, show_evaluation, wrote
 from ..model_notes import read_model_file
-from ..options import (
-    Data,
-    Debug,
-    Delimiter,
-    Force,
-    Format,
-    Header,
-    Json,
-    ModelPath,
-    Quiet,
-    ReportPath,
-    Target,
-    TextEncoding,
-    ZeroBased,
-)
 from ..score import evaluate_file, open_rows
 
 
 def evaluate(
     context: typer.Context,
-    model: ModelPath,
-    data: Data,
+    model: options.ModelPath,
+    data: options.Data,
     max_fpr: Annotated[
         float, typer.Option(min=1e-9, max=1.0, metavar="RATE", help="Largest false positive rate of the partial AUC.")
     ] = 0.1,
-    format: Format = None,
-    target: Target = None,
-    header: Header = True,
-    delimiter: Delimiter = None,
-    encoding: TextEncoding = "utf-8",
-    zero_based: ZeroBased = False,
-    report: ReportPath = None,
-    force: Force = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
+    format: options.Format = None,
+    target: options.Target = None,
+    header: options.Header = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.TextEncoding = "utf-8",
+    zero_based: options.ZeroBased = False,
+    report: options.ReportPath = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold."""
     console = Console(quiet, as_json)

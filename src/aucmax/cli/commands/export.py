@@ -11,24 +11,23 @@ from ...files import Source
 from ...models.model_file import ModelFile
 from ...models.onnx_export import export_onnx, measure_difference
 from ...tables.encoder import finish
+from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console
 from ..model_notes import read_model_file
-from ..options import Debug, Force, ModelPath, Quiet
 from ..score import naming, open_rows, without_names
 from ..table_model import split_model
 
 
 def export(
-    model: ModelPath,
+    model: options.ModelPath,
     onnx: Annotated[Path, typer.Option(metavar="FILE", help="The ONNX file to write.")],
     check: Annotated[
-        list[str] | None,
-        typer.Option(metavar="DATA", help="Rows on which to compare the ONNX scores with ours."),
+        list[str] | None, typer.Option(metavar="DATA", help="Rows on which to compare the ONNX scores with ours.")
     ] = None,
-    force: Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Write a model in another format."""
     console, rows = Console(quiet), check or []

@@ -33,6 +33,8 @@ from ..options import algorithm_names, parse_bytes, parse_pairs, parse_shapes
 from ..score import evaluate_file, evaluate_scores, open_rows
 from ..table_model import name_columns, output_of
 
+MODEL_FILE = Path("model.safetensors")
+
 if TYPE_CHECKING:
     LossName = str
 else:  # what Typer sees
@@ -45,93 +47,56 @@ def fit(
         list[str],
         typer.Argument(metavar="TRAIN...", help="Training rows, in one file or in several; - is standard input."),
     ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", help="The model file to write.", rich_help_panel=options.OUTPUT),
-    ] = Path("model.safetensors"),
+    output: Annotated[Path, options.output("The model file to write.", "FILE", "--output", "-o")] = MODEL_FILE,
     test: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Rows to evaluate the model on; given more than once, in several files.",
-            rich_help_panel=options.DATA,
-        ),
+        list[str] | None, options.data("Rows to evaluate the model on; given more than once, in several files.", "FILE")
     ] = None,
     algorithm: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="A published algorithm, as NAME or 'NAME(parameter=value)'; `aucmax algorithms` lists them.",
-            rich_help_panel=options.MODEL,
+        options.model(
+            "A published algorithm, as NAME or 'NAME(parameter=value)'; `aucmax algorithms` lists them.",
+            "NAME",
             autocompletion=algorithm_names,
         ),
     ] = None,
     loss: Annotated[
         LossName | None,
-        typer.Option(
-            metavar="|".join(("auto", *FITTED)),
-            help="The loss; by default, auto: several are tried and blended.",
-            rich_help_panel=options.MODEL,
-        ),
+        options.model("The loss; by default, auto: several are tried and blended.", "|".join(("auto", *FITTED))),
     ] = None,
     selection: Annotated[
         Literal["blend", "best"] | None,
-        typer.Option(
-            metavar="blend|best",
-            help="What auto does with its candidates: blend them, or take the best; by default, blend.",
-            rich_help_panel=options.MODEL,
+        options.model(
+            "What auto does with its candidates: blend them, or take the best; by default, blend.", "blend|best"
         ),
     ] = None,
     penalty: Annotated[
-        Literal["l2", "l1", "elasticnet"] | None,
-        typer.Option(metavar="l2|l1|elasticnet", help="By default, l2.", rich_help_panel=options.MODEL),
+        Literal["l2", "l1", "elasticnet"] | None, options.model("By default, l2.", "l2|l1|elasticnet")
     ] = None,
-    l1_ratio: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Share of L1 in elasticnet.", rich_help_panel=options.MODEL)
-    ] = None,
+    l1_ratio: Annotated[float | None, options.model("Share of L1 in elasticnet.", "NUMBER")] = None,
     alpha: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Regularisation strength; by default, cross-validated.",
-            rich_help_panel=options.MODEL,
-        ),
+        float | None, options.model("Regularisation strength; by default, cross-validated.", "NUMBER")
     ] = None,
     n_nonzero: Annotated[
         list[int] | None,
-        typer.Option(
-            min=1,
-            metavar="NUMBER",
-            help="Largest number of weights that are not 0; several are cross-validated.",
-            rich_help_panel=options.MODEL,
-        ),
+        options.model("Largest number of weights that are not 0; several are cross-validated.", "NUMBER", min=1),
     ] = None,
-    cv: Annotated[
-        int | None,
-        typer.Option(min=2, metavar="NUMBER", help="Number of folds; by default, 5.", rich_help_panel=options.MODEL),
-    ] = None,
+    cv: Annotated[int | None, options.model("Number of folds; by default, 5.", "NUMBER", min=2)] = None,
     standardize: Annotated[
         bool | None,
-        typer.Option(
-            help="Whether the penalty is on standardised columns; by default, auto: a blend tries both, other fits do.",
-            rich_help_panel=options.MODEL,
+        options.model(
+            "Whether the penalty is on standardised columns; by default, auto: a blend tries both, other fits do."
         ),
     ] = None,
     pairs: Annotated[
         str | None,
-        typer.Option(
-            metavar="auto|NUMBER",
-            help="AdditiveAUCClassifier: the largest number of pairs of columns to find; by default, 0.",
-            rich_help_panel=options.MODEL,
+        options.model(
+            "AdditiveAUCClassifier: the largest number of pairs of columns to find; by default, 0.", "auto|NUMBER"
         ),
     ] = None,
     monotonic_cst: Annotated[
         list[str] | None,
-        typer.Option(
-            "--monotonic",
-            metavar="COLUMN=SHAPE",
-            help="AdditiveAUCClassifier: a column whose curve is increasing or decreasing.",
-            rich_help_panel=options.MODEL,
+        options.model(
+            "AdditiveAUCClassifier: a column whose curve is increasing or decreasing.", "COLUMN=SHAPE", "--monotonic"
         ),
     ] = None,
     random_state: options.Seed = 0,
@@ -139,18 +104,10 @@ def fit(
     target: options.Target = None,
     positive: options.Positive = None,
     weight: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of the sample weights; by default, all are 1.", rich_help_panel=options.DATA
-        ),
+        str | None, options.data("Column of the sample weights; by default, all are 1.", "COLUMN")
     ] = None,
     group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of the groups, which cross-validation keeps whole.",
-            rich_help_panel=options.DATA,
-        ),
+        str | None, options.data("Column of the groups, which cross-validation keeps whole.", "COLUMN")
     ] = None,
     drop: options.Drop = None,
     identifiers: options.Identifiers = None,
@@ -165,40 +122,28 @@ def fit(
     zero_based: options.ZeroBased = False,
     memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Read larger files by blocks in about this much memory, as 2GB; by default, half of the machine's.",
-            rich_help_panel=options.DATA,
+        options.data(
+            "Read larger files by blocks in about this much memory, as 2GB; by default, half of the machine's.", "SIZE"
         ),
     ] = None,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Read by blocks, and resume from this file after an interruption.",
-            rich_help_panel=options.DATA,
-        ),
+        Path | None, options.data("Read by blocks, and resume from this file after an interruption.", "FILE")
     ] = None,
     checkpoint_every: Annotated[
-        float | None,
-        typer.Option(
-            min=0, metavar="SECONDS", help="Time between two checkpoints; by default, 30.", rich_help_panel=options.DATA
-        ),
+        float | None, options.data("Time between two checkpoints; by default, 30.", "SECONDS", min=0)
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Fit on a Dask cluster: the address of its scheduler, or local; each file is a partition.",
-            rich_help_panel=options.DATA,
+        options.data(
+            "Fit on a Dask cluster: the address of its scheduler, or local; each file is a partition.", "ADDRESS"
         ),
     ] = None,
     moments: Annotated[
         bool,
-        typer.Option(
+        options.output(
+            "Leave class moments and states, which only partial_fit needs, out of the model file.",
+            None,
             " /--no-moments",
-            help="Leave class moments and states, which only partial_fit needs, out of the model file.",
-            rich_help_panel=options.OUTPUT,
             show_default=False,
         ),
     ] = True,

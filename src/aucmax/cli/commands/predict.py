@@ -16,54 +16,33 @@ from ...files import Block, Source
 from ...files.atomic_write import write_atomically
 from ...files.labels import label_text
 from ...models.model_file import ModelFile
+from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console, on_block
 from ..model_notes import read_model_file
-from ..options import (
-    DATA,
-    OUTPUT,
-    Data,
-    Debug,
-    Delimiter,
-    Force,
-    Format,
-    Header,
-    ModelPath,
-    Quiet,
-    TextEncoding,
-    ZeroBased,
-)
 from ..score import classes_of, naming, open_rows, without_names
 from ..table_model import UnseenValues, split_model
 
 
 def predict(
     context: typer.Context,
-    model: ModelPath,
-    data: Data,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="By default, standard output.", rich_help_panel=OUTPUT),
-    ] = None,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Also the probability of the positive class.", rich_help_panel=OUTPUT)
-    ] = False,
-    labels: Annotated[bool, typer.Option("--labels", help="Also the predicted label.", rich_help_panel=OUTPUT)] = False,
-    format: Format = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="A column of labels, to be left out.", rich_help_panel=DATA)
-    ] = None,
+    model: options.ModelPath,
+    data: options.Data,
+    output: Annotated[Path | None, options.output("By default, standard output.", "FILE", "--output", "-o")] = None,
+    proba: Annotated[bool, options.output("Also the probability of the positive class.", None, "--proba")] = False,
+    labels: Annotated[bool, options.output("Also the predicted label.", None, "--labels")] = False,
+    format: options.Format = None,
+    target: Annotated[str | None, options.data("A column of labels, to be left out.", "COLUMN")] = None,
     keep: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column of a table to write next to the scores.", rich_help_panel=OUTPUT),
+        list[str] | None, options.output("A column of a table to write next to the scores.", "COLUMN")
     ] = None,
-    header: Header = True,
-    delimiter: Delimiter = None,
-    encoding: TextEncoding = "utf-8",
-    zero_based: ZeroBased = False,
-    force: Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    header: options.Header = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.TextEncoding = "utf-8",
+    zero_based: options.ZeroBased = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Write the scores of the rows of a file, as CSV: the larger, the more likely the class in the header."""
     console = Console(quiet)
@@ -99,7 +78,7 @@ def predict(
 def prediction_lines(
     file: ModelFile, source: Source, proba: bool, labels: bool, update: Callable[[str, Block], None]
 ) -> Iterator[str]:
-    """Yield the lines of the output, those of one block at a time."""
+    """Yield the lines of the output, one block at a time."""
     _, inner = split_model(file.model)
     names = [label_text(label) for label in inner.classes_]
     _, positive = classes_of(file).names

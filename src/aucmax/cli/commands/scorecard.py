@@ -10,26 +10,20 @@ import typer
 from ...additive.curves import split_table
 from ...additive.scorecard import Entry, Scorecard
 from ...files.atomic_write import write_atomically
+from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console, make_table
 from ..display import wrote
 from ..model_notes import read_model_file
-from ..options import DATA, OUTPUT, Debug, Force, Json, ModelPath
 from ..score import open_rows, read_labelled, without_names
 from ..table_model import is_additive
 
 
 def scorecard(
-    model: ModelPath,
+    model: options.ModelPath,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the card as a table (.csv), SQL (.sql) or Python (.py).",
-            rich_help_panel=OUTPUT,
-        ),
+        options.output("Write the card as a table (.csv), SQL (.sql) or Python (.py).", "FILE", "--output", "-o"),
     ] = None,
     base_score: Annotated[float, typer.Option(metavar="NUMBER", help="The score of a row with the base odds.")] = 600,
     base_odds: Annotated[
@@ -42,14 +36,11 @@ def scorecard(
         ),
     ] = 20,
     test: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE", help="Labelled rows, to measure the AUC that whole points cost.", rich_help_panel=DATA
-        ),
+        list[str] | None, options.data("Labelled rows, to measure the AUC that whole points cost.", "FILE")
     ] = None,
-    force: Force = False,
-    as_json: Json = False,
-    debug: Debug = False,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Show an additive model as a scorecard, and write it as a table, as SQL or as Python."""
     check_inputs([model, *(test or [])])
@@ -86,5 +77,5 @@ def scorecard(
 
 
 def describe_line(entry: Entry) -> dict[str, Any]:
-    """Return a line of a card, as JSON has it: a share of the rows is not called as that of a member of a blend."""
+    """Return a line of a card for JSON, where `share` already means the share of a member of a blend."""
     return {"column": entry.column, "values": entry.values, "points": entry.points, "sample_share": entry.share}

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from ..._docs import inherit_entries
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -23,21 +25,33 @@ POWERS = (-2, 4)  # an axis of smaller or larger numbers has their power of ten 
 TWO_COLUMNS = 4.0  # inches: axes that are wider have legends of two columns below them
 
 
+# Entries of the docstrings of methods, for all displays.
+METHODS = """
+Parameters
+----------
+estimator : fitted classifier
+    Its `decision_function` is used, or `predict_proba` if it has none.
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    Rows that the classifier was not fitted to.
+y : array-like of shape (n_samples,)
+    Labels of the rows; the larger of the two is positive.
+scores : array-like of shape (n_samples,)
+    Scores of rows that were not used in training: a higher one means more likely positive.
+ax : matplotlib Axes, default=None
+    Where to draw; None for a new figure.
+
+Returns
+-------
+display : Self
+    The display, drawn.
+"""
+
+
 class Key(NamedTuple):
-    """An entry of a legend.
+    """An entry of a legend."""
 
-    Attributes
-    ----------
-    mark : str
-        "line", "dash", "dots", "area", "point" or "ring".
-    colour : str
-        Its role, a key of `PALETTE`.
-    text : str
-        What it means.
-    """
-
-    mark: str
-    colour: str
+    mark: str  # "line", "dash", "dots", "area", "point" or "ring"
+    colour: str  # its role, a key of `PALETTE`
     text: str
 
 
@@ -58,6 +72,10 @@ class Display:
     title: str = ""
     headroom: float = 0.0  # above the drawing, for each entry of the legend, relative to the height
     legend_below: bool = False  # where lines may run anywhere; needs a figure with a layout, which makes room for it
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_entries(cls, METHODS)
 
     @property
     def keys(self) -> list[Key]:
@@ -82,18 +100,7 @@ class Display:
         raise NotImplementedError
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw with matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : Display
-            The display itself, drawn.
-        """
+        """Draw with matplotlib."""
         return self._plot(ax, PALETTE)
 
     def _plot(self, ax: Any, colours: Mapping[str, Any]) -> Self:
@@ -108,6 +115,9 @@ class Display:
             ax.set_ylim(low, high + self.headroom * len(self.keys) * (high - low))
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+inherit_entries(Display, METHODS)
 
 
 def add_legend(axes: Any, keys: list[Key], colours: Mapping[str, Any], *, below: bool = False) -> None:
@@ -163,17 +173,7 @@ def scores_of(estimator: Any, X: Any) -> tuple[np.ndarray, float]:
 def shorten(text: str, length: int = 28) -> str:
     """Return text in one line of at most this length, without characters that do not show.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-    length : int, default=28
-        The most characters.
-
-    Returns
-    -------
-    short : str
-        The text, or its beginning and its end with an ellipsis between them.
+    Longer text is its beginning and its end with an ellipsis between them.
 
     Examples
     --------

@@ -36,13 +36,6 @@ class CandidatesDisplay(Display):
     auc : float
         Its ``blend_auc_``.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes, after `plot`.
-    figure_ : matplotlib Figure
-        The figure, after `plot`.
-
     See Also
     --------
     BlendDisplay : The shares of the members.
@@ -78,13 +71,6 @@ class CandidatesDisplay(Display):
         ----------
         estimator : AUCClassifier
             The classifier, fitted with loss="auto".
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : CandidatesDisplay
-            The display, drawn.
         """
         check_is_fitted(estimator, "blend_")
         return cls(estimator.cv_results_, estimator.blend_, estimator.blend_auc_).plot(ax)
@@ -115,15 +101,7 @@ class CandidatesDisplay(Display):
         return f"Candidates of a lower AUC are not shown: {hidden} of {len(self.mean)}." if hidden else ""
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes
-            Where to draw.
-        colours : mapping
-            The colour of each role, as in `PALETTE`.
-        """
+        """Draw on axes, in the colours of these roles."""
         x, mean = self.x, self.mean
         for kind in sorted(self.lines, key=lambda kind: kind[0]):  # on standardised data, both scalings are one line
             (mark, role), line = self.looks[kind], self.lines[kind]
@@ -151,13 +129,6 @@ class BlendDisplay(Display):
     ----------
     blend : mapping
         ``blend_`` of an :class:`AUCClassifier` with loss="auto".
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes, after `plot`.
-    figure_ : matplotlib Figure
-        The figure, after `plot`.
 
     See Also
     --------
@@ -189,13 +160,6 @@ class BlendDisplay(Display):
         ----------
         estimator : AUCClassifier
             The classifier, fitted with loss="auto".
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : BlendDisplay
-            The display, drawn.
         """
         check_is_fitted(estimator, "blend_")
         return cls(estimator.blend_).plot(ax)
@@ -213,15 +177,7 @@ class BlendDisplay(Display):
         return [Key("area", SCALING_COLOURS[scaled], f"{SCALINGS[scaled]} columns") for scaled in found]
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes
-            Where to draw.
-        colours : mapping
-            The colour of each role, as in `PALETTE`.
-        """
+        """Draw on axes, in the colours of these roles."""
         places = range(len(self.loss))
         strength = 0.4  # as strong as in the legend
         fills = [(colours[SCALING_COLOURS[scaled]], strength) for scaled in self.standardize]
@@ -250,7 +206,7 @@ def near(shown: np.ndarray) -> np.ndarray:
 
 
 def looks_of(lines: Mapping[tuple[bool, str], np.ndarray]) -> dict[tuple[bool, str], tuple[str, str]]:
-    """Return mark and colour of each line of candidates: the mark is that of its loss, the colour of its scaling."""
+    """Return mark and colour of each line of candidates: the mark shows its loss, the colour its scaling."""
     long = dict.fromkeys(loss for (_, loss), line in lines.items() if len(line) > 1)
     marks = dict(zip(long, itertools.cycle(MARKS), strict=False))
     return {kind: (marks.get(kind[1], "point"), SCALING_COLOURS[kind[0]]) for kind in lines}

@@ -102,17 +102,7 @@ class CurvesDisplay:
 
 
 def paint_curve(axes: Axes, curve: Curve, colours: Mapping[str, Any]) -> None:
-    """Draw a curve with its interval, and the density of the training rows below it.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes
-        Where to draw.
-    curve : Curve
-        The curve.
-    colours : mapping
-        The colour of each role, as in `PALETTE`.
-    """
+    """Draw a curve with its interval, and the density of the training rows below it."""
     (paint_levels if curve.categorical else paint_steps)(axes, curve, colours)
     axes.set_ylabel("log-odds")
 
@@ -152,5 +142,5 @@ def paint_density(axes: Axes, density: np.ndarray, borders: np.ndarray, colours:
     axes.update_datalim([(borders[0], low - DENSITY / (1 - DENSITY) * (high - low))])
     axes.autoscale_view()
     heights = DENSITY * density / max(float(density.max(initial=0.0)), 1e-300)
-    foot = axes.get_xaxis_transform()  # heights are shares of that of the axes
+    foot = axes.get_xaxis_transform()  # heights are shares of the height of the axes
     axes.stairs(heights, borders, fill=True, color=colours["muted"], alpha=0.4, linewidth=0, transform=foot)

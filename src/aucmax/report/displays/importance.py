@@ -26,13 +26,6 @@ class ImportanceDisplay(Display):
     lost : ndarray of shape (n_columns,)
         The AUC that each is worth.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes, after `plot`.
-    figure_ : matplotlib Figure
-        The figure, after `plot`.
-
     See Also
     --------
     CurvesDisplay : The curves of an additive model.
@@ -69,28 +62,13 @@ class ImportanceDisplay(Display):
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : ImportanceDisplay
-            The display, drawn.
         """
         lost = auc_lost_without(model, X, y, sample_weight)
         order, (_, named) = np.argsort(-lost, kind="stable"), split_table(model)
         return cls([column_name(named, int(j)) for j in order], lost[order]).plot(ax)
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes
-            Where to draw.
-        colours : mapping
-            The colour of each role, as in `PALETTE`.
-        """
+        """Draw on axes, in the colours of these roles."""
         places = range(len(self.names))
         axes.barh(places, self.lost, height=0.7, color=(colours["accent"], 0.4))
         axes.axvline(0, color=colours["muted"], linewidth=0.8)

@@ -33,13 +33,6 @@ class PathDisplay(Display):
     best_index : int, default=None
         The candidate that was chosen; None for the one of highest mean AUC.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes, after `plot`.
-    figure_ : matplotlib Figure
-        The figure, after `plot`.
-
     See Also
     --------
     CandidatesDisplay : The same for the candidates of a blend.
@@ -78,13 +71,6 @@ class PathDisplay(Display):
         ----------
         estimator : AUCClassifier
             The fitted classifier, with `cv_results_`.
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : PathDisplay
-            The display, drawn.
         """
         check_is_fitted(estimator, "cv_results_")
         return cls(estimator.cv_results_, best_index=chosen_index(estimator)).plot(ax)
@@ -97,15 +83,6 @@ class PathDisplay(Display):
         ----------
         cv_results : mapping
             The results, with the names of :class:`sklearn.model_selection.GridSearchCV`.
-        best_index : int, default=None
-            The candidate that was chosen; None for the one of highest mean AUC.
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : PathDisplay
-            The display, drawn.
         """
         return cls(cv_results, best_index=best_index).plot(ax)
 
@@ -121,15 +98,7 @@ class PathDisplay(Display):
         return [Key("point", "ink", self.choice), *lines, Key("area", "accent", "± one standard error")]
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes
-            Where to draw.
-        colours : mapping
-            The colour of each role, as in `PALETTE`.
-        """
+        """Draw on axes, in the colours of these roles."""
         x, mean, error = self.x, self.mean, self.error
         for label, (mark, role) in self.looks.items():
             line = np.flatnonzero([each == label for each in self.labels])

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class ROCDisplay(Display):
     """The ROC curve with its confidence band, and the area with DeLong's interval.
 
-    Use :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_cv_results` to make one. Of several folds, each
-    has a thin curve, and the thick one is the mean of their true positive rates at each false positive rate.
+    Use :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_cv_results` to make one. With
+    several folds, each has a thin curve; the thick one is the mean of their true positive rates at each false positive
+    rate.
 
     Parameters
     ----------
@@ -30,13 +31,6 @@ class ROCDisplay(Display):
         The name of the model in the legend.
     color : str, default="C0"
         The colour of the curve, as matplotlib names it.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes, after `plot`.
-    figure_ : matplotlib Figure
-        The figure, after `plot`.
 
     See Also
     --------
@@ -80,25 +74,10 @@ class ROCDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted classifier
-            Its `decision_function` is used, or `predict_proba` if it has none.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows that the classifier was not fitted to.
-        y : array-like of shape (n_samples,)
-            Their labels; the larger of the two is positive.
         confidence_level : float in (0, 1), default=0.95
             The level of the band and of the interval.
         name : str, default=None
-            The name in the legend; None for that of the class of the estimator.
-        color : str, default="C0"
-            The colour of the curve.
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : ROCDisplay
-            The display, drawn.
+            The name in the legend; None for the class of the estimator.
         """
         name = type(estimator).__name__ if name is None else name
         scores, _ = scores_of(estimator, X)
@@ -112,23 +91,8 @@ class ROCDisplay(Display):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Labels; the larger of the two is positive.
-        scores : array-like of shape (n_samples,)
-            Scores of rows that were not used in training: a higher one means more likely positive.
         confidence_level : float in (0, 1), default=0.95
             The level of the band and of the interval.
-        name : str, default=""
-            The name in the legend.
-        color : str, default="C0"
-            The colour of the curve.
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : ROCDisplay
-            The display, drawn.
         """
         return cls([_evaluate(y, scores, confidence_level)], name=name, color=color).plot(ax)
 
@@ -145,19 +109,6 @@ class ROCDisplay(Display):
             ``return_indices=True``.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows that were cross-validated.
-        y : array-like of shape (n_samples,)
-            Their labels; the larger of the two is positive.
-        name : str, default=""
-            The name in the legend.
-        color : str, default="C0"
-            The colour of the curves.
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : ROCDisplay
-            The display, drawn.
         """
         if missing := [key for key in ("estimator", "indices") if key not in cv_results]:
             raise ValueError(
@@ -185,15 +136,7 @@ class ROCDisplay(Display):
         ]
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes
-            Where to draw.
-        colours : mapping
-            The colour of each role, as in `PALETTE`.
-        """
+        """Draw on axes, in the colours of these roles."""
         axes.plot([0, 1], [0, 1], color=colours["muted"], linestyle=":", linewidth=1)
         curves = [each.roc for each in self.evaluations]
         if len(curves) > 1:
@@ -213,11 +156,6 @@ class ROCDisplay(Display):
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; None for a new figure. Several displays may share axes.
-
-        Returns
-        -------
-        display : ROCDisplay
-            The display itself, drawn.
         """
         self._plot(ax, PALETTE | {"accent": self.color})
         self.ax_.set_aspect("equal")

@@ -35,13 +35,6 @@ class ScoresDisplay(Display):
     best : float, default=None
         The threshold of best balanced accuracy. None draws no line.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes, after `plot`.
-    figure_ : matplotlib Figure
-        The figure, after `plot`.
-
     See Also
     --------
     ROCDisplay : The ROC curve of the same scores.
@@ -72,47 +65,13 @@ class ScoresDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Draw the scores of a fitted classifier.
-
-        Parameters
-        ----------
-        estimator : fitted classifier
-            Its `decision_function` is used, or `predict_proba` if it has none.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows that the classifier was not fitted to.
-        y : array-like of shape (n_samples,)
-            Their labels; the larger of the two is positive.
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : ScoresDisplay
-            The display, drawn.
-        """
+        """Draw the scores of a fitted classifier."""
         scores, threshold = scores_of(estimator, X)
         return cls.from_predictions(y, scores, threshold=threshold, ax=ax)
 
     @classmethod
     def from_predictions(cls, y: Any, scores: Any, *, threshold: float | None = None, ax: Any = None) -> Self:
-        """Draw scores of labelled rows.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Labels; the larger of the two is positive.
-        scores : array-like of shape (n_samples,)
-            Scores of rows that were not used in training: a higher one means more likely positive.
-        threshold : float, default=None
-            Above it, the model calls a row positive. None draws no line.
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : ScoresDisplay
-            The display, drawn.
-        """
+        """Draw scores of labelled rows."""
         values = _check_scores(scores, "scores")
         classes, positive = _check_labels(y, values)
         best = evaluate(positive, values).best.threshold
@@ -142,15 +101,7 @@ class ScoresDisplay(Display):
         return f"{hidden:,} score{'s are' if hidden > 1 else ' is'} outside the range and not shown." if hidden else ""
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes
-            Where to draw.
-        colours : mapping
-            The colour of each role, as in `PALETTE`.
-        """
+        """Draw on axes, in the colours of these roles."""
         for group, role in zip(self.groups, ("other", "accent"), strict=True):
             density = np.histogram(group, self.edges)[0] / (len(group) * np.diff(self.edges))
             axes.stairs(density, self.edges, fill=True, color=colours[role], alpha=0.3)

@@ -33,13 +33,6 @@ class WeightsDisplay(Display):
     classes : (str, str), default=("negative", "positive")
         The names of the two classes.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes, after `plot`.
-    figure_ : matplotlib Figure
-        The figure, after `plot`.
-
     See Also
     --------
     ImportanceDisplay : The AUC lost without a column, of an additive model.
@@ -72,17 +65,10 @@ class WeightsDisplay(Display):
         estimator : fitted linear classifier
             It has `coef_` of one row.
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-            Rows. Where they are given, each weight is multiplied by the standard deviation of its column, so that
-            columns of different units can be compared.
+            Rows. If given, each weight is multiplied by the standard deviation of its column, so that columns of
+            different units can be compared.
         n_weights : int, default=20
-            The largest number of weights to show; those that are 0 are left out.
-        ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
-
-        Returns
-        -------
-        display : WeightsDisplay
-            The display, drawn.
+            The largest number of weights to show; zeros are left out.
         """
         check_is_fitted(estimator, "coef_")
         spreads = None if X is None else column_spreads(X)
@@ -106,15 +92,7 @@ class WeightsDisplay(Display):
         ]
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
-        """Draw on axes, in the colours of these roles.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes
-            Where to draw.
-        colours : mapping
-            The colour of each role, as in `PALETTE`.
-        """
+        """Draw on axes, in the colours of these roles."""
         places = range(len(self.names))
         fills = [(colours["accent" if weight > 0 else "other"], 0.4) for weight in self.weights]
         axes.barh(places, self.weights, height=0.7, color=fills)
@@ -128,7 +106,7 @@ class WeightsDisplay(Display):
 def largest_weights(
     weights: np.ndarray, spreads: np.ndarray | None, names: Any, *, n_weights: int
 ) -> list[tuple[str, float]]:
-    """Return the names of the columns with the largest weights, and these weights; those that are 0 are left out.
+    """Return the names of the columns with the largest weights, and these weights; zeros are left out.
 
     If the standard deviations of the columns are known, each weight is multiplied by the one of its column.
     """
