@@ -1,63 +1,103 @@
-"""The architecture that CONTRIBUTING.md draws: who imports whom, what is read on rows, and rooms that can be locked."""
+"""The plan of the package: counts that a change may lower and must not raise, what is read on rows, rooms to lock."""
 
 import ast
 import re
 import subprocess
 import sys
+import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "aucmax"
-FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
-# They stand outside of the layers: `__init__` looks public names up when they are used.
-TOP = ("__init__.py", "__main__.py")
-# Rooms that can be locked: no module outside needs one to be imported. The prefixes of their modules.
-ROOMS = {"Dask": "aucmax.rows.dask", "device": "aucmax.rows.device"}
+# Folders that list things of one kind, which may be many.
+LISTS = {"papers", "commands", "displays"}
+# Libraries that functions import when they need them: optional, heavy, or not on every system.
+OPTIONAL = {
+    "array_api_compat", "cupy", "dask", "distributed", "fcntl", "jinja2", "markupsafe", "matplotlib", "onnx",
+    "onnxruntime", "pandas", "polars", "pyarrow", "resource", "rich", "torch", "typer",
+}  # fmt: skip
+# Rooms that can be locked: no module outside needs one to be imported.
+ROOMS = ("aucmax.rows.dask", "aucmax.rows.device")
+# Our own modules that functions import: rooms, and what needs an optional library.
+LATE = (*ROOMS, "aucmax.cli", "aucmax.report.figures")
 ROWS_FOLDER, PROTOCOL = "rows", "rows/protocol.py"
 # Annotations of what holds rows. mypy, which is strict, knows them of what has no annotation of its own.
 ROWS_TYPES = ("Rows", "InMemoryRows", "ScoreSpace")
 
 
-def read_layers(page):
-    """Return the folders and modules of the table of layers, from the top, without "/" and ".py"."""
-    table = re.search(r"<!-- layers -->\n(.*?)<!-- end layers -->", page, re.DOTALL).group(1)
-    return [name.removesuffix("/").removesuffix(".py") for name in re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)]
+def module_name(path):
+    """Return the dotted name of a file of the package."""
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
-LAYERS = read_layers((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
-def layer_of(path):
-    """Return the folder or module of the package that a path or a dotted name is in."""
-    return re.split(r"[/.]", path)[0]
+def parent_package(name):
+    """Return the parts of the package that the relative imports of a module start from."""
+    return name.split(".") if MODULES[name].name == "__init__.py" else name.split(".")[:-1]
 
 
-def imports(path, source):
-    """Yield the line and the layer of each import of this package, wherever in the file it stands."""
-    package = ["aucmax", *path.split("/")[:-1]]
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            module = [*base, *(node.module.split(".") if node.module else [])]
-            names = [".".join(module)]
-            if len(module) == 1:  # from the package itself: a layer, or a public name of one
-                names = [".".join([*module, alias.name]) for alias in node.names if alias.name != "__version__"]
-        else:
-            continue
-        for name in names:
-            top, *rest = name.split(".")
-            if top == "aucmax" and name != "aucmax.papers.registry":  # a list of names, which imports nothing
-                yield node.lineno, rest[0] if rest else "__init__"
+def targets(node, name):
+    """Return the dotted names that an import may load: the module, and its members."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    package = parent_package(name)
+    base = package[: len(package) - node.level + 1] if node.level else []
+    stem = ".".join([*base, *([node.module] if node.module else [])])
+    return [stem, *(f"{stem}.{alias.name}" for alias in node.names)]
 
 
-def wrong_imports(path, source):
-    """Return the imports of what stands below, or of what the table does not have."""
-    own = LAYERS.index(layer_of(path))
-    return [f"{path}:{line} imports {layer}" for line, layer in imports(path, source) if layer not in LAYERS[: own + 1]]
+def imports(name, tree):
+    """Yield each import that runs, with the function it stands in, or None at the top."""
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inner in ast.walk(node)
+    }
+    functions = {
+        id(inner): node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in skipped:
+            yield node, functions.get(id(node))
+
+
+def import_graph(trees):
+    """Return the modules of ours that each module imports, inside of functions too."""
+    graph = defaultdict(set)
+    for name, tree in trees.items():
+        for node, _ in imports(name, tree):
+            found = [target for target in targets(node, name) if target in trees and target != name]
+            modules = [target for target in found if MODULES[target].name != "__init__.py"]
+            graph[name].update(modules or found)
+    return graph
+
+
+def find_cycles(graph):
+    """Return the modules that import each other, directly or through others."""
+
+    def reachable(start):
+        seen, stack = set(), [start]
+        while stack:
+            for target in graph.get(stack.pop(), ()):
+                if target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+        return seen
+
+    return sorted(name for name in graph if name in reachable(name))
+
+
+GRAPH = import_graph(TREES)
 
 
 def protocol_members():
@@ -114,75 +154,127 @@ def assigned(node):
             yield target, node.value
 
 
-def test_every_file_has_a_place_in_the_table():
-    assert len(LAYERS) == len(set(LAYERS))
-    assert {layer_of(path) for path in FILES if path not in TOP} == set(LAYERS)
+def test_modules_import_without_cycles():
+    assert find_cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]
+    assert find_cycles(GRAPH) == []
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path not in TOP])
-def test_imports_point_up(path):
-    assert wrong_imports(path, (PACKAGE / path).read_text(encoding="utf-8")) == []
+def test_functions_import_only_optional_libraries():
+    late = []
+    for name, tree in TREES.items():
+        for node, function in imports(name, tree):
+            loaded = targets(node, name)[0]
+            is_optional = loaded.split(".")[0] in OPTIONAL or any(
+                target == room or target.startswith(f"{room}.") for target in targets(node, name) for room in LATE
+            )
+            if function is not None and not is_optional:
+                late.append(f"{name}:{node.lineno} imports {loaded}")
+    assert late == []
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path not in TOP and layer_of(path) != ROWS_FOLDER])
-def test_rows_have_no_members_but_those_of_the_protocol(path):
-    members, read = protocol_members(), read_on_rows((PACKAGE / path).read_text(encoding="utf-8"))
-    assert [f"{path}:{line} reads .{name} on rows" for line, name in read if name not in members] == []
+def test_folders_show_a_dozen_names():
+    shown = {
+        folder.relative_to(PACKAGE.parent).as_posix(): [
+            entry.name for entry in folder.iterdir() if entry.name not in ("__pycache__", "__init__.py", "py.typed")
+        ]
+        for folder in [PACKAGE, *PACKAGE.rglob("*")]
+        if folder.is_dir() and folder.name not in ("__pycache__", *LISTS)
+    }
+    assert {
+        folder: len(names) for folder, names in shown.items() if len(names) > (20 if folder == "aucmax" else 12)
+    } == {}
+    modules = [path.name for path in PACKAGE.glob("*.py") if path.name not in ("__init__.py", "__main__.py")]
+    assert len(modules) <= 8
 
 
-def test_every_member_of_the_protocol_is_read_outside():
+def test_few_modules_have_one_importer_in_their_own_folder():
+    importers = defaultdict(set)
+    for name, loaded in GRAPH.items():
+        for target in loaded:
+            importers[target].add(name)
+    folder = lambda name: name.rpartition(".")[0]  # noqa: E731
+    fragments = [name for name, users in importers.items() if len(users) == 1 and folder(*users) == folder(name)]
+    assert len(fragments) <= 25, sorted(fragments)
+
+
+def test_source_stays_below_38_000_lines():
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES.values()) <= 38_000
+
+
+def test_seven_hard_dependencies():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert len(project["dependencies"]) <= 7
+
+
+def test_private_names_of_scikit_learn_are_imported_in_compat_only():
+    private = [
+        f"{name}:{node.lineno}"
+        for name, tree in TREES.items()
+        if name != "aucmax._compat"
+        for node, _ in imports(name, tree)
+        for target in targets(node, name)
+        if target.startswith("sklearn.") and "._" in target
+    ]
+    assert private == []
+
+
+def test_rows_are_asked_where_they_are_in_one_place():
+    asks = re.compile(r"(?<![a-z_])(?:is_dask|on_device)\(|DeviceVector|isinstance\([^)]*(?<!CSR)(?<!Dense)Rows\)")
+    found = [
+        f"{name}: {match.group()}"
+        for name, path in MODULES.items()
+        if not name.startswith("aucmax.rows.")
+        for match in asks.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert len(found) <= 4, found
+
+
+def test_prose_has_few_phrases_of_translations():
+    odd = re.compile(r"\bthose of\b|\bthat of\b|\btold\b|\bis no \b")
+    assert sum(len(odd.findall(path.read_text(encoding="utf-8"))) for path in MODULES.values()) <= 100
+
+
+def outside_rows():
+    """Return the modules outside of the folder of rows."""
+    return {name: path for name, path in MODULES.items() if not f"{name}.".startswith(f"aucmax.{ROWS_FOLDER}.")}
+
+
+def test_attributes_read_on_rows_are_in_the_protocol():
+    members = protocol_members()
+    unknown = [
+        f"{name}:{line} reads .{attribute} on rows"
+        for name, path in outside_rows().items()
+        for line, attribute in read_on_rows(path.read_text(encoding="utf-8"))
+        if attribute not in members
+    ]
+    assert unknown == []
+
+
+def test_members_of_the_protocol_are_read_outside():
     """By the spelling of the name: rows also have names such as `sample` or `view`."""
-    outside = [PACKAGE / path for path in FILES if layer_of(path) != ROWS_FOLDER]
-    spelled = set(re.findall(r"\.(\w+)", "".join(path.read_text(encoding="utf-8") for path in outside)))
-    assert protocol_members() - spelled == set()
+    sources = "".join(path.read_text(encoding="utf-8") for path in outside_rows().values())
+    assert protocol_members() - set(re.findall(r"\.(\w+)", sources)) == set()
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_rooms_can_be_locked(room):
+def test_modules_import_with_a_room_locked(room):
     """With its modules blocked, every module outside is imported."""
-    names = ["aucmax." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in FILES]
-    open_to_all = [name for name in names if not name.startswith(ROOMS[room]) and name != "aucmax.__main__"]
+    others = [name for name in MODULES if not f"{name}.".startswith(f"{room}.") and name != "aucmax.__main__"]
     code = f"""
 import importlib, sys
 class Lock:
     def find_spec(self, name, path=None, target=None):
-        if name.startswith({ROOMS[room]!r}):
+        if f"{{name}}.".startswith("{room}."):
             raise ImportError(f"{{name}} is locked")
 sys.meta_path.insert(0, Lock())
-for name in {open_to_all!r}:
+for name in {others!r}:
     importlib.import_module(name)
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.returncode == 0, found.stderr[-1000:]
 
 
-def test_the_checks_find_what_they_look_for():
-    """Imports inside functions and for type checkers count, and so do relative ones."""
-    source = """
-import aucmax.cli.console
-from aucmax import datasets
-from typing import TYPE_CHECKING
-from .. import __version__, jit, table_encoder
-from ..data.memory import MemoryRows
-from .problem import Objective
-if TYPE_CHECKING:
-    from ..estimators.base import LinearAUCClassifier
-def solve(rows: Rows):
-    from ..models import model_file
-    return rows.totals + rows.X
-"""
-    found = [line.removeprefix("solvers/square.py:") for line in wrong_imports("solvers/square.py", source)]
-    assert found == [
-        "2 imports cli",
-        "3 imports datasets",
-        "5 imports table_encoder",
-        "9 imports estimators",
-        "11 imports models",
-    ]
-    assert read_on_rows(source) == [(12, "X"), (12, "totals")]
-
-
-def test_the_checks_find_what_is_read_on_rows():
+def test_read_on_rows_finds_attributes_of_arguments_and_of_self():
     source = """
 class Problem:
     def __init__(self, rows: Rows, other: FileRows, known: InMemoryRows | None):

@@ -57,20 +57,22 @@ def test_in_eight_threads_at_once(expected):
         assert list(pool.map(weights, names)) == [expected[name] for name in names]
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading"])
+@pytest.mark.parametrize("backend", [pytest.param("loky", marks=pytest.mark.slow), "threading"])
 def test_under_joblib(expected, backend):
     found = Parallel(n_jobs=2, backend=backend)(delayed(weights)(name) for name in MODELS)
     assert found == list(expected.values())
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-@pytest.mark.parametrize("method", [pytest.param("fork", marks=pytest.mark.linux), "spawn"])
+@pytest.mark.parametrize(
+    "method", [pytest.param("fork", marks=pytest.mark.linux), pytest.param("spawn", marks=pytest.mark.slow)]
+)
 def test_in_forked_and_spawned_processes(expected, method):
     with multiprocessing.get_context(method).Pool(1) as pool:
         assert pool.map_async(weights, MODELS).get(timeout=300) == list(expected.values())
 
 
-@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("n_threads", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_with_one_and_two_threads(expected, n_threads):
     code = """
 import sys

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import matplotlib
 import pytest
+from slow import slow_except
 
 import aucmax
 
@@ -23,7 +24,7 @@ def test_every_display_is_in_the_gallery():
     assert [name for name in displays if f"{name}(" not in text and f"{name}.from_" not in text] == []
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", slow_except(["fitting/plot_sparse_path.py", "judging/plot_roc_bands.py"], SCRIPTS))
 def test_script(script, tmp_path, monkeypatch):
     from matplotlib import pyplot as plt
 

@@ -28,12 +28,14 @@ def run(*arguments):
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment)
 
 
+@pytest.mark.slow
 def test_every_module_is_imported():
     done = run("-c", IMPORT_ALL)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 100
 
 
+@pytest.mark.slow
 def test_files_are_written_whole_or_not_at_all():
     names = [str(TESTS / name) for name in ("files/test_atomic_write.py", "models/test_checkpoint.py")]
     done = run("-m", "pytest", "-q", "-p", "like_windows", "-p", "no:cacheprovider", *names)

@@ -57,7 +57,3 @@ def test_the_workflow_runs_the_declared_versions_of_python():
     declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert jobs["tests"]["strategy"]["matrix"]["python"] == declared
     assert PROJECT["requires-python"] == f">={declared[0]}"
-
-
-def test_dependencies_are_at_most_seven():
-    assert len(PROJECT["dependencies"]) <= 7

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 from sklearn.datasets import load_breast_cancer
+from slow import slow_except
 
 from aucmax.cli.app import main
 
 ROOT = Path(__file__).parents[1]
 README, GUIDE = ((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/command_line.md"))
+PAGES = ["README.md", "docs/command_line.md", "docs/index.md", "docs/start.md"]
 BLOCKS = re.findall(r"```python\n(.*?)```", README + GUIDE, re.DOTALL)
 
 
@@ -23,6 +25,7 @@ def test_python_block(block, tmp_path, monkeypatch):
     exec(compile(block, "README.md", "exec"), {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["memory, files and Dask", "a device"])
 def test_the_examples_of_each_place_of_rows_give_the_same_weights(place, tmp_path):
     """The first blocks of the page are one script, the last one, on a device, another."""
@@ -41,7 +44,7 @@ def test_the_examples_of_each_place_of_rows_give_the_same_weights(place, tmp_pat
     assert run.returncode == 0, run.stderr.decode()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/command_line.md", "docs/index.md", "docs/start.md"])
+@pytest.mark.parametrize("page", slow_except(["README.md"], PAGES))
 def test_shell_commands(page, tmp_path, monkeypatch):
     """All commands of a page, one after the other, on the rows of breast cancer."""
     page = (ROOT / page).read_text(encoding="utf-8")

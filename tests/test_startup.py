@@ -57,6 +57,7 @@ def test_the_command_line_loads_nothing_heavy_before_a_command_runs():
     assert run(f"import sys, aucmax.cli.app; print({heavy})") == ["[]"]
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing(tmp_path):
     first, second = (int(run(FITS, NUMBA_CACHE_DIR=str(tmp_path))[0]) for _ in range(2))
     assert first > 0

@@ -418,7 +418,7 @@ def test_fit_is_given_the_weights_and_groups_that_were_asked_for(weighted, roles
     assert pipeline[-1].given_ == {"sample_weight": rows.weight, "groups": rows.group}
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("loss", ["squared", pytest.param("logistic", marks=pytest.mark.slow)])
 def test_weights_and_groups_by_blocks_are_those_in_memory(run, weighted, tmp_path, loss):
     """Groups are whole in both: a number of folds stands for stratified ones that keep them together."""
     path, weights = weighted
@@ -711,6 +711,7 @@ def test_an_interrupt_is_one_line(folder, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_streams_that_are_closed_or_know_no_unicode(folder, tmp_path):
     write_csv(tmp_path / "train.csv", TRAIN, labels=("gut", "böse"), target="y")

@@ -19,6 +19,7 @@ def pattern(tmp_path):
     return tmp_path / "part-*.csv"
 
 
+@pytest.mark.slow
 def test_the_model_is_that_of_one_process(pattern, tmp_path, run):
     models = []
     for where in ([], ["--cluster", "local"]):

@@ -1,6 +1,7 @@
-"""Every registered algorithm goes through every command, with its defaults, on narrow and wide files and on tables."""
+"""Every registered algorithm goes through every command, with its defaults, on a narrow or wide file or a table."""
 
 import csv
+import itertools
 import json
 import re
 
@@ -17,9 +18,25 @@ N_FEATURES = {"narrow.libsvm": 3, "wide.libsvm": 70, "table.csv": 19}
 N_CODES = N_FEATURES | {"table.csv": 5}  # size, colour, age, month, weekday
 ADDITIVE = "AdditiveAUCClassifier"
 NAMES = ["AUCClassifier", ADDITIVE, *ALGORITHMS]
-QUICK = {"PairwiseDescent": "PairwiseDescent(max_iter=20)"}  # by default it reads a file a thousand times
+QUICK = {  # by default these read a file a thousand times
+    "PairwiseDescent": "PairwiseDescent(max_iter=20)",
+    "PairwiseDescentLog": "PairwiseDescentLog(max_iter=20)",
+    "SVMPerf": "SVMPerf(C=0.001,tol=0.1)",
+    "SVMOR": "SVMOR(C=0.01,tol=0.1)",
+}
 # Gradient descent of a fixed number of steps may say that it has not converged; no other warning is expected.
 pytestmark = pytest.mark.filterwarnings("ignore:Gradient descent stopped")
+
+
+def each_with_a_file(names):
+    """Return AUCClassifier with every file, and each of the others with one, which are slow but for the first two."""
+    files = itertools.cycle(reversed(N_FEATURES))
+    others = [(name, next(files)) for name in names if name != "AUCClassifier"]
+    return [
+        *(("AUCClassifier", file) for file in N_FEATURES),
+        *others[:2],
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in others[2:]),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +106,7 @@ def check_export(status, out, err, rows):
     assert largest <= 1e-9 * (high - low)
 
 
-@pytest.mark.parametrize("file", N_FEATURES)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "file"), each_with_a_file(NAMES))
 def test_every_command_takes_its_model(name, file, run, fit, folder, tmp_path):
     model = fit(name, file)
     told = use_everywhere(run, model, folder / file, tmp_path)
@@ -104,8 +120,7 @@ def test_every_command_takes_its_model(name, file, run, fit, folder, tmp_path):
 BY_BLOCKS = [name for name in NAMES if can_read_blocks(make_estimator(name, 0, by_blocks=False))]
 
 
-@pytest.mark.parametrize("file", N_FEATURES)
-@pytest.mark.parametrize("name", BY_BLOCKS)
+@pytest.mark.parametrize(("name", "file"), each_with_a_file(BY_BLOCKS))
 def test_every_command_takes_its_model_of_blocks(name, file, run, fit, folder, tmp_path):
     model = fit(QUICK.get(name, name), file, "--checkpoint", tmp_path / "c")
     assert not (tmp_path / "c").exists()

@@ -28,6 +28,7 @@ def wrong_at_its_end(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [ABORTS, LINGERS], ids=["aborts", "lingers"])
 def test_an_error_after_threads_have_read_ends_with_its_own_status(before, wrong_at_its_end, tmp_path):
     done = run_command(before, "fit", wrong_at_its_end, "-o", tmp_path / "m", "-q")

@@ -77,6 +77,7 @@ def test_the_guide_lists_each_key_once():
     assert {key for key in keys if keys.count(key) > 1} == set()
 
 
+@pytest.mark.slow
 def test_every_command_with_json_has_keys_of_one_type_that_the_guide_lists(run, commands):
     with_json = {
         name for name in COMMANDS if any("--json" in parameter.opts for parameter in load_command(name).params)

@@ -53,8 +53,13 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("how", ["raised", "caught", "followed"])
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("SIGTERM", "caught"),
+        *(pytest.param(name, how, marks=pytest.mark.slow) for name in TOLD for how in ("raised", "followed")),
+    ],
+)
 def test_a_signal_leaves_no_draft(folder, tmp_path, name, how):
     number = getattr(signal, name)
     arguments = ["predict", str(folder / "model"), str(folder / "rows.npz"), "-o", str(tmp_path / "scores.csv")]
@@ -136,6 +141,7 @@ def test_handlers_are_those_of_before_when_a_command_is_done(run, folder):
     assert {name: signal.getsignal(getattr(signal, name)) for name in TOLD} == before
 
 
+@pytest.mark.slow
 def test_the_process_ends_without_taking_the_interpreter_apart(folder):
     """A thread that waits for the interpreter while it is taken apart would abort the process."""
     code = """

@@ -19,6 +19,7 @@ cut_short = pytest.mark.filterwarnings("ignore:Gradient descent stopped:sklearn.
 
 
 @cut_short
+@pytest.mark.slow
 @parametrize_with_checks([PairwiseDescent("logistic")])  # the other: test_estimator_checks.py
 def test_estimator_check(estimator, check):
     with what_is_expected(check):

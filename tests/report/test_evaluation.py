@@ -146,7 +146,9 @@ def test_a_curve_of_stairs_keeps_the_area_with_more_points():
     assert len(found.roc.fpr) <= 5_000
 
 
-@pytest.mark.parametrize(("n_negative", "n_positive", "distance"), [(60, 60, 1.0), (400, 50, 1.5)])
+@pytest.mark.parametrize(
+    ("n_negative", "n_positive", "distance"), [(60, 60, 1.0), pytest.param(400, 50, 1.5, marks=pytest.mark.slow)]
+)
 def test_band_covers_the_curve_of_the_population(rng, n_negative, n_positive, distance):
     rates = np.array([0.1, 0.2, 0.4])
     truth = ndtr(ndtri(rates) + distance)

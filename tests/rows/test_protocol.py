@@ -82,8 +82,12 @@ def few_rounds_on_one_thread(monkeypatch):
         yield
 
 
-def every(cases):
-    return pytest.mark.parametrize("parameters", cases.values(), ids=cases)
+def every(cases, slow=()):
+    return pytest.mark.parametrize(
+        "parameters",
+        [pytest.param(case, marks=[pytest.mark.slow] * (name in slow)) for name, case in cases.items()],
+        ids=cases,
+    )
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "weighted"])
@@ -132,7 +136,7 @@ def test_a_given_alpha(parameters, data):
 
 
 @pytest.mark.filterwarnings("ignore:The cross-validated AUC is highest for the smallest alpha")
-@every(CROSS_VALIDATED)
+@every(CROSS_VALIDATED, slow=("L0, cg, one alpha", "sigmoid", "l1", "hinge"))
 def test_cross_validation(parameters, data):
     tol = TOL.get(parameters.get("loss"), 1e-10)
     assert_chooses_alike(*assert_fits_alike(AUCClassifier(tol=tol, **parameters), *data))

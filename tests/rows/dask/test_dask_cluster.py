@@ -77,7 +77,11 @@ def changed(X, function, *arguments):
     return lazy(X).map_blocks(function, *arguments, meta=np.zeros((0, 0)))
 
 
-@pytest.mark.parametrize("parameters", [{"loss": "squared", "cv": 3}, {"loss": "logistic", "alpha": 0.1}], ids=str)
+@pytest.mark.parametrize(
+    "parameters",
+    [{"loss": "squared", "cv": 3}, pytest.param({"loss": "logistic", "alpha": 0.1}, marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_workers_give_the_weights_of_memory(parameters, data, client):
     clf = AUCClassifier(tol=1e-10, **parameters)
     expected = clf.fit(*data).coef_
@@ -121,6 +125,7 @@ def test_rows_stay_where_they_are(data, client):
     assert found == [(["_first", "feature_names", "has_groups", "memory"], 0, 1, "raise")] * len(CHUNKS)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_during_a_pass(data, client, tmp_path):
     X, y, weights = data
     clf = AUCClassifier("squared", alpha=0.1)
@@ -143,6 +148,7 @@ def test_a_partition_that_raises(data, client):
         AUCClassifier(alpha=0.1).fit(changed(X, broken), lazy(y))
 
 
+@pytest.mark.slow
 def test_a_partition_that_kills_every_worker(data, client, cluster):
     X, y, _ = data
     cluster.scheduler.allowed_failures = 0

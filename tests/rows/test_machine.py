@@ -222,6 +222,7 @@ LEAN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "indices", "memory"),
     [

@@ -6,7 +6,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import aucmax
-from aucmax.papers.engine.variant import VariantMixin
 
 ESTIMATORS = [
     value
@@ -42,26 +41,47 @@ def failed_checks(estimator):
     return {ON_DENSE: reason, ON_SPARSE: reason}
 
 
-@pytest.mark.filterwarnings("ignore:The rarer class has only:UserWarning")
-@pytest.mark.filterwarnings("ignore:n_components=400 is more than:UserWarning")
-@parametrize_with_checks(
-    [
-        *(estimator() for estimator in ESTIMATORS),
-        *(paper_variant(estimator) for estimator in ESTIMATORS if issubclass(estimator, VariantMixin)),
-        *(aucmax.AUCClassifier(alpha=0.1, solver=solver, tol=1e-12) for solver in ("moments", "dual", "cg")),
-        aucmax.AUCClassifier(standardize=False),
-        aucmax.AUCClassifier(penalty="l1"),
-        aucmax.AUCClassifier(penalty="l1", alpha=0.01, solver="cg", tol=1e-12),
-        aucmax.AUCClassifier(penalty="elasticnet", alpha=0.01),
-        aucmax.AUCClassifier(n_nonzero=1),
-        aucmax.AUCClassifier(n_nonzero=1, alpha=0.1, solver="dual"),
-        aucmax.AdditiveAUCClassifier("squared", alpha=0.1, pairs="auto"),
-        aucmax.KMeansNystroem(5),
-        aucmax.SPDAM(tol=1e-15, max_iter=5000),
-        aucmax.UniLog(solver="exact"),
-    ],
-    expected_failed_checks=failed_checks,
+# One estimator of each kind: exact, additive, online, closed form, batch, kernel map, encoder, hard thresholding.
+ONE_OF_EACH_KIND = [
+    aucmax.AUCClassifier(),
+    aucmax.AdditiveAUCClassifier(),
+    aucmax.SOLAM(),
+    aucmax.GaussianAUC(),
+    aucmax.BAM(),
+    aucmax.KMeansNystroem(5),
+    aucmax.TableEncoder(),
+    aucmax.SHTAUC(),
+]
+KINDS = [type(estimator) for estimator in ONE_OF_EACH_KIND]
+# One paper variant for each class that the algorithms share.
+PAPER_VARIANTS = [aucmax.ASAM, aucmax.GaussianAUC, aucmax.OPAUC, aucmax.SHTAUC, aucmax.SPAM, aucmax.UniExp]
+OTHERS = [
+    *(estimator() for estimator in ESTIMATORS if estimator not in KINDS),
+    *(paper_variant(estimator) for estimator in PAPER_VARIANTS),
+    *(aucmax.AUCClassifier(alpha=0.1, solver=solver, tol=1e-12) for solver in ("moments", "dual", "cg")),
+    aucmax.AUCClassifier(standardize=False),
+    aucmax.AUCClassifier(penalty="l1"),
+    aucmax.AUCClassifier(penalty="elasticnet", alpha=0.01),
+    aucmax.AUCClassifier(n_nonzero=1),
+    aucmax.AdditiveAUCClassifier("squared", alpha=0.1, pairs="auto"),
+    aucmax.SPDAM(tol=1e-15, max_iter=5000),
+    aucmax.UniLog(solver="exact"),
+]
+quietly = pytest.mark.filterwarnings(
+    "ignore:The rarer class has only:UserWarning", "ignore:n_components=400 is more than:UserWarning"
 )
+
+
+@quietly
+@parametrize_with_checks(ONE_OF_EACH_KIND, expected_failed_checks=failed_checks)
 def test_estimator_check(estimator, check):
+    with what_is_expected(check):
+        check(estimator)
+
+
+@quietly
+@pytest.mark.slow
+@parametrize_with_checks(OTHERS, expected_failed_checks=failed_checks)
+def test_estimator_check_of_others(estimator, check):
     with what_is_expected(check):
         check(estimator)

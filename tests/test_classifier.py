@@ -124,7 +124,7 @@ def test_sparse_fits_know_no_order_of_rows_no_units_and_no_names(parameters):
 
 
 @every_sparse_fit
-@pytest.mark.parametrize("shape", [(120, 8), (40, 90)])
+@pytest.mark.parametrize("shape", [(120, 8), pytest.param((40, 90), marks=pytest.mark.slow)])
 def test_sparse_fits_of_sparse_data(shape, parameters):
     rng = np.random.default_rng(0)
     X = rng.standard_normal(shape) * (rng.random(shape) < 0.3)
@@ -199,6 +199,7 @@ def test_the_number_of_nonzeros_is_cross_validated_with_alpha_or_without():
     assert not hasattr(AUCClassifier(n_nonzero=[5], alpha=0.1).fit(X, y), "cv_results_")
 
 
+@pytest.mark.slow
 def test_a_wide_sparse_problem_finds_its_columns():
     rng = np.random.default_rng(0)
     n, d = 1200, 8000
