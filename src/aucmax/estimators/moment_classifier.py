@@ -37,15 +37,6 @@ class MomentClassifier(LinearAUCClassifier):
         X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
             too, with the same partitions. CuPy arrays and tensors on a GPU are used there.
-        y : array-like of shape (n_samples,)
-            Labels of two classes; the larger is the positive one.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
-
-        Returns
-        -------
-        self : estimator
-            The fitted classifier.
         """
         rows, callback_args = self._as_rows(X, y, sample_weight)
         self._fit_rows(rows, **callback_args)
@@ -106,11 +97,6 @@ class MomentClassifier(LinearAUCClassifier):
         ----------
         moments : ClassMoments
             The moments of both classes.
-
-        Returns
-        -------
-        self : estimator
-            The fitted classifier.
         """
         moments.check_both_classes()
         self._forget(*self._of_rows)
