@@ -7,7 +7,6 @@ from itertools import islice
 
 import numpy as np
 import pytest
-import realdata
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -154,6 +153,7 @@ def test_decimals_a_hair_from_a_tie(folder):
 
 @pytest.mark.parametrize("name", ["a9a", "svmguide3", "leukemia"])
 def test_real_files(name):
+    realdata = pytest.importorskip("aucmax_studies.common.realdata")
     path = realdata.DATA_DIR / realdata.SOURCES[name].files[0]
     if not path.exists():
         pytest.skip("no data")
