@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 SECTIONS = ("Parameters", "Attributes")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def inherit_entries(cls: type) -> None:
@@ -89,3 +91,14 @@ def _is_same(text: str, default: object) -> bool:
         return text == str(default) or float(text) == default
     except ValueError:
         return text == f'"{default}"'
+
+
+def add_sections(template: str, **values: str) -> Callable[[F], F]:
+    """Decorate a function: its docstring goes on with a template that several functions share, and these values."""
+
+    def decorate(function: F) -> F:
+        if function.__doc__:
+            function.__doc__ += "\n\n" + template.format(**values)
+        return function
+
+    return decorate

@@ -80,14 +80,7 @@ def cell_moments(
 class CodedOperator:
     """The matrix (D T - center) / scale of some rows, which is never made: it multiplies, and takes rows.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n, n_terms)
-        The cell of each row in each term.
-    basis : Basis
-        The basis.
-    scale, center : ndarray of shape (K,)
-        What coordinates are divided by, and what is subtracted before.
+    `codes`, of shape (n, n_terms), has the cell of each row in each term.
     """
 
     __array_ufunc__ = None  # G @ self is ours
@@ -113,15 +106,7 @@ class CodedOperator:
 
 
 class CodedMatrix:
-    """The matrix D T of a block, as far as passes need it.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n, n_terms)
-        The cell of each row in each term.
-    basis : Basis
-        The basis, with K coordinates.
-    """
+    """The matrix D T of a block, as far as passes need it; `codes` has the cell of each row in each term."""
 
     def __init__(self, codes: np.ndarray, basis: Basis) -> None:
         self.codes, self.basis = codes, basis
@@ -176,16 +161,9 @@ class CodedTranspose(NamedTuple):
 
 
 class CodedRows(MemoryRows):
-    """The rows of a binary problem as codes.
+    """The rows of a binary problem as codes: the cell of each row in each term, see `terms.cell_codes`.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_terms)
-        The cell of each row in each term; see `terms.cell_codes`.
-    basis : Basis
-        The basis.
-    y, classes, sample_weight, groups
-        As in :class:`aucmax.rows.memory.MemoryRows`.
+    The other parameters are as in :class:`aucmax.rows.memory.MemoryRows`.
     """
 
     def __init__(
@@ -334,17 +312,7 @@ def cell_mass(rows: Rows) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Coding:
-    """How the values of rows become codes: a :class:`aucmax.rows.blocks.rows.CompactChange`.
-
-    Attributes
-    ----------
-    columns : sequence of Column
-        How the values of each column become codes.
-    terms : sequence of Term
-        The terms of the model.
-    basis : Basis
-        The basis of its values.
-    """
+    """How the values of rows become codes: a :class:`aucmax.rows.blocks.rows.CompactChange`."""
 
     columns: Sequence[Column]
     terms: Sequence[Term]

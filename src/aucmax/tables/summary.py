@@ -78,28 +78,16 @@ def split_dates(seconds: np.ndarray) -> dict[str, np.ndarray]:
 
 
 class ColumnSummary(NamedTuple):
-    """What a column holds.
+    """What a column holds."""
 
-    Attributes
-    ----------
-    n_rows, n_missing : int
-        The number of cells, and of those that are missing.
-    numbers : dict of str to NumberSummary
-        For each form of numbers, those cells that have it.
-    dates : dict of str to DateSummary
-        For each form of dates, those cells that have it.
-    levels : dict of str to int, or None
-        How often each text occurs; None if there are more than `MAX_DISTINCT`, or if the column is not text.
-    declared : str
-        "number", "date" or "category" if the type of the column says so, the name of a type that is not read, or
-        nothing for text.
-    """
-
-    n_rows: int
+    n_rows: int  # with n_missing: the number of cells, and of those that are missing
     n_missing: int
-    numbers: dict[str, NumberSummary]
-    dates: dict[str, DateSummary]
+    numbers: dict[str, NumberSummary]  # for each form of numbers, those cells that have it
+    dates: dict[str, DateSummary]  # for each form of dates, those cells that have it
+    # How often each text occurs; None if there are more than `MAX_DISTINCT`, or if the column is not text.
     levels: dict[str, int] | None
+    # "number", "date" or "category" if the type of the column says so, the name of a type that is not read, or nothing
+    # for text.
     declared: str = ""
 
     @property
