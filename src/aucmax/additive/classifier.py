@@ -79,24 +79,7 @@ def is_frame(X: Any) -> bool:
 
 
 def find_categorical(X: Any, given: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
-    """Return which columns are categories, as a mask.
-
-    Parameters
-    ----------
-    X : frame, array or rows of shape (n, n_features)
-        The rows.
-    given : "from_dtype", None or array-like of bool, int or str
-        The parameter `categorical_features`.
-    n_features : int
-        Number of columns.
-    names : ndarray of str or None
-        The names of the columns, if they are known.
-
-    Returns
-    -------
-    mask : ndarray of bool, shape (n_features,)
-        The columns.
-    """
+    """Return which columns are categories, as a mask; `given` is the parameter `categorical_features`."""
     mask = np.zeros(n_features, dtype=bool)
     if isinstance(given, str) and given == "from_dtype":
         if getattr(X, "categorical", None) is not None:  # codes of a table

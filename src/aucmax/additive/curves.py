@@ -1,8 +1,6 @@
-"""The curve of each column of an additive model, as numbers.
+"""The curve of each column of an additive model: its numbers, its cells in words, and how much AUC it is worth.
 
-The cells of curves in words: ranges of numbers, levels of categories, missing values.
-
-How much each column of an additive model is worth.
+The cells of a curve are ranges of numbers, levels of categories, and missing values.
 """
 
 from __future__ import annotations

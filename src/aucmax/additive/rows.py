@@ -5,10 +5,7 @@ codes are q integers for each row, one for each term. So products with the matri
 K, and class moments q^2 / 2 instead of K^2. All solvers, paths, losses and blends see rows through the protocol, and
 work unchanged.
 
-Rows of numbers as codes, wherever they are stored.
-
-The values of a block become codes, and its matrix is D T as in `rows.py`, never made: products and class moments are
-sums over codes.
+Rows that are read by blocks become codes block by block (`Coding`). The matrix of a block is never made either.
 """
 
 from __future__ import annotations

@@ -8,9 +8,7 @@ With the odds of the positive class, the score is
 
 so that a row with the odds `base_odds` has the score `base_score`, and each `points_to_double` points double the odds.
 The log-odds are a constant plus the sum of the curves, hence so is the score. Each value of a curve is rounded to whole
-points, and so is the constant, the base points.
-
-The cells of curves as conditions of SQL and Python.
+points, and so is the constant, the base points. For SQL and Python, the cells of curves become conditions.
 """
 
 from __future__ import annotations

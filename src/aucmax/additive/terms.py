@@ -109,23 +109,9 @@ def one_penalty(column: Column, n_cells: int, ridge: float) -> np.ndarray:
 
 
 class Basis:
-    """The coordinates u of all terms, in which the penalty is |u|^2.
+    """The coordinates u of all terms, in which the penalty is |u|^2; the penalty of term t is strengths[t] * f'Sf.
 
-    Parameters
-    ----------
-    terms : sequence of Term
-        The terms.
-    columns : sequence of Column
-        The columns.
-    strengths : ndarray of shape (n_terms,)
-        The penalty of term t is strengths[t] * f'Sf.
-
-    Attributes
-    ----------
-    blocks : list of ndarray
-        The matrix T of each term.
-    edges : ndarray of shape (n_terms + 1,)
-        Where the cells of each term begin among all K cells.
+    `blocks` has the matrix T of each term, `edges`, of shape (n_terms + 1,), where its cells begin among all K.
     """
 
     def __init__(self, terms: Sequence[Term], columns: Sequence[Column], strengths: np.ndarray) -> None:
@@ -188,13 +174,7 @@ def cell_codes(terms: Sequence[Term], codes: np.ndarray) -> np.ndarray:
 
 
 def main_effects(W: np.ndarray) -> np.ndarray:
-    """Return the matrix that gives the main effects (a, b) of a surface, shape (A + B, A * B).
-
-    Parameters
-    ----------
-    W : ndarray of shape (A, B)
-        The weight of each cell.
-    """
+    """Return the matrix that gives the main effects (a, b) of a surface, shape (A + B, A * B), for its weights W."""
     A, B = W.shape
     G = np.diag(np.append(W.sum(axis=1), W.sum(axis=0)))
     G[:A, A:], G[A:, :A] = W, W.T
@@ -205,12 +185,7 @@ def main_effects(W: np.ndarray) -> np.ndarray:
 def purification(terms: Sequence[Term], mass: np.ndarray) -> sparse.csr_array:
     """Return the matrix that moves the main effects of surfaces to the curves, shape (K, K).
 
-    Parameters
-    ----------
-    terms : sequence of Term
-        The terms; terms[j] belongs to column j.
-    mass : ndarray of shape (K,)
-        The weight of the training rows in each cell.
+    terms[j] belongs to column j, and `mass`, of shape (K,), is the weight of the training rows in each cell.
     """
     edges = edges_of(terms)
     moved = sparse.lil_array((len(mass), len(mass)))

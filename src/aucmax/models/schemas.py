@@ -52,12 +52,8 @@ COMPLETED_BY = {
 def check_estimator(estimator: Any, attributes: dict[str, Any]) -> None:
     """Raise a ValueError if an estimator has parameters or attributes that no fit of it sets.
 
-    Parameters
-    ----------
-    estimator : estimator
-        One with a name in the table of `names`, with its parameters; the steps of a pipeline were checked before.
-    attributes : dict
-        Its fitted attributes, which it need not have yet.
+    The estimator has its parameters, but need not have the fitted attributes yet; the steps of a pipeline were checked
+    before.
 
     Examples
     --------

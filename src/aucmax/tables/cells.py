@@ -67,12 +67,7 @@ def check_thousands(thousands: str | None) -> None:
 def list_number_forms(text: Any, thousands: str | None = None) -> Iterator[tuple[str, Any, bool]]:
     """Yield the forms that some cells may have, the cells with their sign, and whether thousands must be separated.
 
-    Parameters
-    ----------
-    text : Array of text
-        The cells.
-    thousands : str, default=None
-        The separator that the user names. Numbers of four digits and more need not have it then.
+    With `thousands`, the separator that the user names, numbers of four digits and more need not have it.
     """
     import pyarrow.compute as pc
 

@@ -101,12 +101,7 @@ class Reading(NamedTuple):
     def features(self, codes: np.ndarray, folds: np.ndarray | None = None) -> Any:
         """Return the features of rows, given their codes: an array, or CSR if they are many.
 
-        Parameters
-        ----------
-        codes : ndarray of shape (n, n_parts)
-            The codes.
-        folds : ndarray of int, shape (n,), default=None
-            The folds of training rows, which target encoding leaves out; None for other rows.
+        `folds` are the folds of training rows, which target encoding leaves out; None for other rows.
         """
         return make_features(self.parts, codes, self.sums, folds)
 

@@ -128,17 +128,7 @@ def _add(ours: dict[str, int] | None, others: dict[str, int] | None) -> dict[str
 
 
 def summarise(column: Any, na_values: Sequence[str] = (), thousands: str | None = None) -> ColumnSummary:
-    """Return the summary of an Arrow column of any type.
-
-    Parameters
-    ----------
-    column : Array or ChunkedArray
-        The cells.
-    na_values : sequence of str, default=()
-        Further spellings of missing values.
-    thousands : str, default=None
-        The separator of thousands, if the user names it.
-    """
+    """Return the summary of an Arrow column of any type; `thousands` is the separator, if the user names it."""
     import pyarrow.types as types
 
     kind = find_type(column.type)
