@@ -1,6 +1,7 @@
 """What all estimators share: validation, scores, labels, probabilities and progress.
 
-Estimators that are functions of the class moments: they can be fitted to streams, exactly, and to given moments.
+`LinearAUCClassifier` is the base of all. `RowsClassifier` is fitted to all rows at once. `MomentClassifier` is a
+function of the class moments, so it can also be fitted to streams, exactly, and to given moments.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,6 +22,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._compat import CallbackSupportMixin, _fit_context, end_callbacks
 from ._docs import inherit_entries
 from .metrics import roc_auc
+from .models.checks import FEATURES, Check, array, check_moments, classes, count
+from .models.model_file import save_model
 from .rows.arrays import by_class, expit, namespace, softplus, to_host, to_numpy
 from .rows.dispatch import device_product, predict_where_stored, remote_rows, remote_scores, require_memory
 from .rows.machine import check_columns, one_blas_thread
@@ -139,6 +142,16 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Names of the features, if X had them.
     """
 
+    # What a model file may hold.
+    _file_schema: ClassVar[dict[str, Check]] = {
+        **FEATURES,
+        "classes_": classes,
+        "coef_": array("f", 1, "d"),
+        "intercept_": array("f", 1),
+        "calibration_": array("f", 2),
+        "n_iter_": count,
+    }
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         inherit_entries(cls, METHODS)
@@ -150,7 +163,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_rows(self, rows: Rows) -> Self:
-        """Fit rows of any kind: those of a file, see :func:`aucmax.open_rows`, or your own.
+        """Fit rows of any kind: rows of a file, see :func:`aucmax.open_rows`, or your own.
 
         The rows must implement the protocol :class:`aucmax.rows.protocol.Rows`.
 
@@ -329,8 +342,6 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Whether the file holds what `partial_fit` and warm starts continue from, such as the means and covariances
             of the classes. Without, it reveals less of the training rows and is smaller.
         """
-        from .models.model_file import save_model
-
         save_model(self, path, moments=moments)
 
     def __sklearn_tags__(self) -> Any:
@@ -383,6 +394,7 @@ class MomentClassifier(LinearAUCClassifier):
     A subclass defines `_solve_moments`, which sets `coef_`, `n_iter_` and the calibration.
     """
 
+    _file_schema: ClassVar[dict[str, Check]] = {**LinearAUCClassifier._file_schema, "moments_": check_moments}
     # Attributes that a fit to rows sets and a fit to moments does not.
     _of_rows: tuple[str, ...] = ("feature_names_in_",)
 

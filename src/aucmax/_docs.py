@@ -11,9 +11,10 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 SECTIONS = ("Parameters", "Attributes", "Returns")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def inherit_entries(cls: type, methods: str = "") -> None:
@@ -108,3 +109,14 @@ def _with_default(entry: str, default: object) -> str:
         return entry
     value = f'"{default}"' if isinstance(default, str) else repr(default)
     return head[: written.start(1)] + value + line + text
+
+
+def add_sections(template: str, **values: str) -> Callable[[F], F]:
+    """Decorate a function: its docstring goes on with a template that several functions share, and these values."""
+
+    def decorate(function: F) -> F:
+        if function.__doc__:
+            function.__doc__ += "\n\n" + template.format(**values)
+        return function
+
+    return decorate

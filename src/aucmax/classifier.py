@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from ._base import MomentClassifier, all_or_nothing
 from ._compat import Interval, StrOptions, _fit_context
 from .losses import FITTED
+from .models.checks import blended, count
 from .rows.protocol import Rows
 from .rows.summaries.moments import ClassMoments
 from .rows.summaries.scores import ScoreMoments
@@ -125,7 +126,7 @@ class AUCClassifier(MomentClassifier):
 
         - for losses other than the square ones: the norm of the gradient, relative to that at w = 0;
         - for "hinge": the duality gap, relative to the objective;
-        - for "cg": the norm of the residual of the linear system, relative to that of its right-hand side;
+        - for "cg": the norm of the residual of the linear system, relative to its right-hand side;
         - for "l1" and "elasticnet": the largest distance of the gradient from the optimality conditions in a column,
           relative to alpha * l1_ratio.
 
@@ -148,8 +149,8 @@ class AUCClassifier(MomentClassifier):
         loss="auto".
 
     blend_auc_ : float
-        The held-out AUC of the blend, at least that of the best candidate that counts. It is a little optimistic, since
-        the blend was chosen by it. Only with loss="auto".
+        The held-out AUC of the blend, at least the AUC of the best candidate that counts. It is a little optimistic,
+        since the blend was chosen by it. Only with loss="auto".
 
     loss_ : str
         The loss that was fitted; "blend" if there are several.
@@ -210,6 +211,7 @@ class AUCClassifier(MomentClassifier):
     (5, 0.997)
     """
 
+    _file_schema = MomentClassifier._file_schema | blended("d") | {"n_nonzero_": count}
     _of_rows = ("alphas_", "cv_results_", "feature_names_in_")
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "loss": [StrOptions({"auto", *FITTED})],

@@ -69,8 +69,8 @@ def replace_reading(encoder, **changes):
 
 TABLES = {
     "a kind that is none": (lambda e: replace_column(e, "amount", kind="other"), "kind of .* is 'other'"),
-    "a form of no number": (lambda e: replace_column(e, "price", form="$"), "is no form of numbers"),
-    "a form of no date": (lambda e: replace_column(e, "since", form="%H"), "is no form of dates"),
+    "a form of no number": (lambda e: replace_column(e, "price", form="$"), "which no numbers have"),
+    "a form of no date": (lambda e: replace_column(e, "since", form="%H"), "which no dates have"),
     "a number of dates": (lambda e: replace_column(e, "since", kind="number", form="1234.5"), "parts of .*'number'"),
     "levels of a number": (lambda e: replace_part(e, "amount", levels=["a"]), "parts of .*'number'"),
     "a category of numbers": (lambda e: replace_part(e, "colour", levels=None), "parts of .*'category'"),
@@ -95,8 +95,8 @@ TABLES = {
     ),
     "spellings that are no text": (lambda e: replace_reading(e, na_values=[1]), "na_values of .* is 1"),
     "a column too few": (lambda e: e.reading_.columns.pop(), "a list of 7 items is expected"),
-    "something else": (lambda e: setattr(e, "reading_", Scaling(1, 2)), "where a TableReading is expected"),
-    "a dict": (lambda e: setattr(e, "reading_", e.reading_._asdict()), "where a TableReading is expected"),
+    "something else": (lambda e: setattr(e, "reading_", Scaling(1, 2)), "where Reading is expected"),
+    "a dict": (lambda e: setattr(e, "reading_", e.reading_._asdict()), "where Reading is expected"),
     "nothing": (lambda e: delattr(e, "reading_"), "^TableEncoder lacks reading_"),
     "codes of other parts": (
         lambda e: setattr(e, "categorical_features_", np.zeros(2, bool)),
@@ -153,8 +153,14 @@ ADDITIVE = {
     "a group above": (lambda m: out_of_range(m, 0, 10**6), "groups of .* are out of range"),
     "a group below": (lambda m: out_of_range(m, 3, -1), "groups of .* are out of range"),
     "more groups than cells": (lambda m: replace_term(m, 3, shape=(2**32, 2**32)), "coef_ of .* numbers of cells"),
-    "a column that is not there": (lambda m: replace_term(m, 0, columns=(3,)), "terms_ of .* not those of its columns"),
-    "codes of another column": (lambda m: replace_term(m, 0, columns=(1,)), "terms_ of .* not those of its columns"),
+    "a column that is not there": (
+        lambda m: replace_term(m, 0, columns=(3,)),
+        "terms_ of .* do not belong to its columns",
+    ),
+    "codes of another column": (
+        lambda m: replace_term(m, 0, columns=(1,)),
+        "terms_ of .* do not belong to its columns",
+    ),
     "three columns": (lambda m: replace_term(m, 0, columns=(0, 1, 2)), "numbers of columns, of groups"),
     "no bins for a value": (lambda m: replace_bins(m, 0, mass=np.ones(2)), "numbers of cuts, of bins"),
     "cuts that fall": (lambda m: replace_bins(m, 0, cuts=m.columns_[0].cuts[::-1]), "cuts of .* do not increase"),

@@ -10,7 +10,7 @@ from aucmax.papers.engine.epochs import OnlineClassifier, StochasticClassifier
 from aucmax.papers.engine.row_access import coordinates, weight_vector
 from aucmax.papers.engine.sample import Sample, Scaling
 from aucmax.papers.hard_thresholding import block_gradient
-from aucmax.papers.psam import Urn
+from aucmax.papers.psam import ClassSampler
 from aucmax.rows.memory import MemoryRows
 
 
@@ -277,10 +277,10 @@ def test_the_mean_of_the_weighted_block_gradients_is_the_gradient(algorithm, dat
 
 def test_rows_are_drawn_in_proportion_to_their_weights():
     mask, weights = np.array([True, False, True, True]), np.array([1.0, 9.0, 0.5, 2.5])
-    drawn = np.bincount(Urn.of(mask, weights).draw(40_000, np.random.RandomState(0)), minlength=4)
+    drawn = np.bincount(ClassSampler.of(mask, weights).draw(40_000, np.random.RandomState(0)), minlength=4)
     np.testing.assert_allclose(drawn / 40_000, [0.25, 0, 0.125, 0.625], atol=0.01)
     whole = np.array([1.0, 9.0, 0.0, 2.0])
-    repeated = Urn(np.array([0, 3, 3], np.uint32), None)
+    repeated = ClassSampler(np.array([0, 3, 3], np.uint32), None)
     np.testing.assert_array_equal(
-        Urn.of(mask, whole).draw(100, np.random.RandomState(1)), repeated.draw(100, np.random.RandomState(1))
+        ClassSampler.of(mask, whole).draw(100, np.random.RandomState(1)), repeated.draw(100, np.random.RandomState(1))
     )

@@ -4,10 +4,9 @@ A numeric column with few distinct values has a bin for each of them. With more,
 its own, and the others are shared out evenly, in their order. Quantiles would do the second alone: in a column that is
 mostly zero they are all zero. Missing values have a bin of their own if there were any. Labels play no part.
 
-The distinct values of a column and the weight of each, as a summary that merges.
-
-Up to `limit` distinct values are kept exactly, so the summary is what all rows at once would give. With more, its
-memory stays fixed and its ranks have an error, whose bound it knows.
+The bins are found from the distinct values of a column and the weight of each, in a summary that merges. Up to `limit`
+distinct values are kept exactly, so the summary is what all rows at once would give. With more, its memory stays fixed
+and its ranks have an error, whose bound it knows.
 
 A summary is a list of *runs*: sorted values with the weight of each. Two neighbouring runs of like length become one as
 long as this has at most `limit` values. Two that have more are joined if they are of the same *level*, and then thinned
@@ -27,30 +26,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..models.checks import Sizes, array, flag, named_tuple
+
 Counts = dict[str, Any]
 ALL_VALUES = 1 << 22  # of all columns together
 LEAST, MOST = 1 << 12, 1 << 16  # of one column
 
 
 class Values(NamedTuple):
-    """A column, summarised.
+    """A column, summarised."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (m,)
-        The distinct values that are not missing, increasing; some of them if there were too many.
-    mass : ndarray of shape (m,)
-        The weight of each; of one that stands for others, their weight too.
-    absent : float
-        The weight of missing values.
-    error : float
-        The weight by which the rank of a value may be wrong; 0 if all distinct values are there.
-    """
-
+    # shape (m,): the distinct values that are not missing, increasing; some of them if there were too many
     values: np.ndarray
-    mass: np.ndarray
-    absent: float
-    error: float
+    mass: np.ndarray  # shape (m,): the weight of each; of one that stands for others, their weight too
+    absent: float  # the weight of missing values
+    error: float  # the weight by which the rank of a value may be wrong; 0 if all distinct values are there
 
 
 def limit_of(n_columns: int) -> int:
@@ -111,7 +101,7 @@ def join(a: list[Any], b: list[Any]) -> list[Any]:
 
 
 def distinct(values: np.ndarray, mass: np.ndarray, kind: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct ones of some values, increasing, and the weight of each; `kind` is that of the sort."""
+    """Return the distinct ones of some values, increasing, and the weight of each; `kind` is for the sort."""
     order = np.argsort(values, kind=kind)
     values = values[order]
     first = np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])
@@ -136,34 +126,22 @@ def thin(run: list[Any], n_groups: int) -> list[Any]:
 
 
 class Column(NamedTuple):
-    """How the values of a column become codes.
+    """How the values of a column become codes."""
 
-    Attributes
-    ----------
-    categorical : bool
-        Whether the values are categories.
-    cuts : ndarray
-        The levels of categories, increasing; for numbers the borders between the bins, increasing. A value on a border
-        belongs to the bin below it.
-    low, high : ndarray
-        The smallest and the largest value of each bin or level in the training data.
-    mass : ndarray of shape (n_codes,)
-        The weight of the training rows with each code.
-    missing : bool
-        Whether there were missing values: they have the last code. Without, and for a category that is new or rare,
-        the code is `n_codes`, which stands for nothing known.
-    """
-
-    categorical: bool
+    categorical: bool  # whether the values are categories
+    # The levels of categories, increasing; for numbers the borders between the bins, increasing. A value on a border
+    # belongs to the bin below it.
     cuts: np.ndarray
-    low: np.ndarray
+    low: np.ndarray  # with high: the smallest and the largest value of each bin or level in the training data
     high: np.ndarray
-    mass: np.ndarray
+    mass: np.ndarray  # shape (n_codes,): the weight of the training rows with each code
+    # Whether there were missing values: they have the last code. Without, and for a category that is new or rare, the
+    # code is `n_codes`, which stands for nothing known.
     missing: bool
 
     @property
     def n_codes(self) -> int:
-        """Number of codes, with that of missing values."""
+        """Number of codes, with the code of missing values."""
         return len(self.mass)
 
     @property
@@ -185,22 +163,8 @@ class Column(NamedTuple):
 def find_columns(counted: Sequence[Values], categorical: np.ndarray, max_bins: int, budget: int) -> list[Column]:
     """Return how each column becomes codes.
 
-    Parameters
-    ----------
-    counted : sequence of p Values
-        The distinct values of each column and their weights.
-    categorical : ndarray of bool, shape (p,)
-        Which columns are categories.
-    max_bins : int
-        The largest number of bins of a column.
-    budget : int
-        The largest number of bins of all columns together, if at least two for each: columns with many values have
-        fewer than `max_bins`, and all of these the same number.
-
-    Returns
-    -------
-    columns : list of Column
-        One for each column.
+    A column has at most `max_bins` bins. All columns together have at most `budget`, if at least two for each: columns
+    with many values have fewer than `max_bins`, and all of these the same number.
     """
     n_bins = share_out([len(each.values) for each in counted], max_bins, budget)
     return [
@@ -254,3 +218,27 @@ def between(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         middle = lower / 2 + upper / 2
     return np.where(np.isfinite(middle) & (middle < upper), middle, lower)
+
+
+def check_column(value: Any, where: str, sizes: Sizes) -> None:
+    """Check how the values of a column become codes."""
+    CHECK_FIELDS(value, where, sizes)
+    n_values = len(value.mass) - int(value.missing)
+    n_cuts = n_values if value.categorical else max(n_values - 1, 0)
+    if n_values < 0 or (len(value.cuts), len(value.low), len(value.high)) != (n_cuts, n_values, n_values):
+        raise ValueError(f"{where} has other numbers of cuts, of bins and of their weights than belong together")
+    if any(np.isnan(bounds).any() for bounds in (value.cuts, value.low, value.high)) or (value.mass < 0).any():
+        raise ValueError(f"{where} holds NaN or negative weights")
+    if not (value.cuts[1:] > value.cuts[:-1]).all():
+        raise ValueError(f"cuts of {where} do not increase")
+
+
+CHECK_FIELDS = named_tuple(
+    Column,
+    categorical=flag,
+    cuts=array("f", None, finite=False),
+    low=array("f", None, finite=False),
+    high=array("f", None, finite=False),
+    mass=array("f", None),
+    missing=flag,
+)

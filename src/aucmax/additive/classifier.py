@@ -1,15 +1,14 @@
 """AdditiveAUCClassifier: a curve for each column, levels for categories, pairs of columns.
 
-The parameters of additive models that name columns: shapes and pairs.
-
-Frames and arrays as one matrix of numbers: categories become codes, and missing values NaN.
-
-What is accepted, and how categories are named, is as in scikit-learn's `HistGradientBoostingClassifier`.
+Frames and arrays become one matrix of numbers: categories become codes, and missing values NaN. What is accepted, and
+how categories are named, is as in scikit-learn's `HistGradientBoostingClassifier`. The parameters that name columns,
+shapes and pairs, are read first.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -21,19 +20,20 @@ from .._base import LinearAUCClassifier, all_or_nothing, check_finite, lazy_on_d
 from .._compat import Interval, StrOptions, _fit_context
 from ..classifier import AUCClassifier
 from ..losses import FITTED
+from ..models.checks import TOGETHER, Sizes, absent, array, blended, either, instance, items, number
 from ..rows.dispatch import remote_rows, require_memory
 from ..rows.memory import MemoryRows
 from ..rows.protocol import Rows, is_in_memory
 from ..rows.validate import TooManyColumnsError, check_groups, check_indices, check_weights, find_classes, naming_text
 from ..search.calibration import calibrate
 from ..search.optimism import subtract_optimism
-from .bins import find_columns
+from .bins import check_column, find_columns
 from .design import MAX_CELLS, as_dense, draw_sample, encode, make_design
 from .kernels import gather
 from .monotone import Shape, monotone_logistic, monotone_square
 from .optimism import find_optimism
 from .rows import cell_mass, code_rows, summarise_values
-from .terms import Basis, cell_codes, centring, means_of, purification, standard_errors
+from .terms import Basis, cell_codes, centring, check_term, means_of, purification, standard_errors
 
 
 def read_signs(given: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
@@ -79,24 +79,7 @@ def is_frame(X: Any) -> bool:
 
 
 def find_categorical(X: Any, given: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
-    """Return which columns are categories, as a mask.
-
-    Parameters
-    ----------
-    X : frame, array or rows of shape (n, n_features)
-        The rows.
-    given : "from_dtype", None or array-like of bool, int or str
-        The parameter `categorical_features`.
-    n_features : int
-        Number of columns.
-    names : ndarray of str or None
-        The names of the columns, if they are known.
-
-    Returns
-    -------
-    mask : ndarray of bool, shape (n_features,)
-        The columns.
-    """
+    """Return which columns are categories, as a mask; `given` is the parameter `categorical_features`."""
     mask = np.zeros(n_features, dtype=bool)
     if isinstance(given, str) and given == "from_dtype":
         if getattr(X, "categorical", None) is not None:  # codes of a table
@@ -175,6 +158,14 @@ OF_SHAPES = ("auto", "squared", "pooled", "balanced_logistic")  # the losses tha
 PASSED_ON = ("loss_", "alpha_", "alphas_", "cv_results_", "blend_", "blend_auc_", "dual_gap_", "n_iter_")
 
 
+def check_categories(value: Any, where: str, sizes: Sizes) -> None:
+    """Check the levels of a category column of a dataframe."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "O" or value.ndim != 1:
+        raise ValueError(f"{where} is {value!r:.60}, where an array of levels is expected")
+    for level in value:
+        instance(str, int, float, bool)(level, where, sizes)
+
+
 class AdditiveAUCClassifier(LinearAUCClassifier):
     """Additive classifier that maximises the AUC: a curve for each column.
 
@@ -213,12 +204,12 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None, default="from_dtype"
         The columns that are categories: a mask, positions or names, as in
         :class:`sklearn.ensemble.HistGradientBoostingClassifier`. With "from_dtype" they are the columns of a dataframe
-        whose type is category, or those of levels after ``TableEncoder("codes")``.
+        whose type is category, or columns of levels after ``TableEncoder("codes")``.
 
     monotonic_cst : array-like of int or dict, default=None
         The shape of curves: 1 to rise, -1 to fall, 0 for any; one for each column, or by name. Curves of a given shape
         are in no pair that is found. The loss must be "auto", which is then "balanced_logistic", or "squared",
-        "pooled" or "balanced_logistic". Alpha is that of the model without shapes.
+        "pooled" or "balanced_logistic". Alpha is taken from the model without shapes.
 
     tol : float, default=1e-6
         Tolerance of the solver, as in :class:`AUCClassifier`.
@@ -295,7 +286,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
     Rows of a file need not fit into memory: ``fit_rows(open_rows("train.csv", output="codes"))``. The values of each
     column are then summarised in one pass. Up to 65,536 distinct values (fewer with more than 64 columns) the curves
-    are those of rows in memory; with more, borders of bins are moved by less than about a thousandth of the rows.
+    are as for rows in memory; with more, borders of bins are moved by less than about a thousandth of the rows.
 
     Strengths and pairs are found on all rows, before the cross-validation, whose models so know something of the labels
     of their test rows. How much this flatters is found by searching strengths and pairs again inside of each fold, with
@@ -314,6 +305,25 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
     True
     """
 
+    _file_requires = (
+        *TOGETHER, "columns_", "terms_", "strengths_", "freedom_", "errors_", "mass_", "is_categorical_", "categories_",
+    )  # fmt: skip
+    _file_schema = (
+        LinearAUCClassifier._file_schema
+        | {
+            "columns_": items(check_column, "d"),
+            "terms_": items(check_term, "t"),
+            "strengths_": array("f", "t"),
+            "freedom_": array("f", "t"),
+            "coef_": array("f", 1, "K"),
+            "errors_": array("f", "K"),
+            "mass_": array("f", "K"),
+            "is_categorical_": array("b", "d"),
+            "categories_": items(either(absent, check_categories), "d"),
+            "optimism_": number(float, low=0),
+        }
+        | blended("K")
+    )
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "loss": [StrOptions({"auto", *FITTED})],
         "alpha": [Interval(Real, 0, None, closed="neither"), None],
@@ -512,3 +522,16 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         tags.input_tags.categorical = True
         tags.array_api_support = False
         return tags
+
+    def _check_file(self, attributes: dict[str, Any], sizes: Sizes) -> None:
+        """Raise a ValueError if the columns, terms and values of a model from a file do not belong together."""
+        columns, n_cells = attributes["columns_"], 0
+        for term in attributes["terms_"]:
+            n_cells += math.prod(term.shape)
+            for column, group in zip(term.columns, term.groups, strict=True):
+                if column >= len(columns) or len(group) != len(columns[column].mass):
+                    raise ValueError(f"terms_ of {type(self).__name__} do not belong to its columns")
+        if attributes["coef_"].shape[1] != n_cells:
+            raise ValueError(
+                f"coef_ of {type(self).__name__} has other numbers of cells than its terms, which have {n_cells}"
+            )

@@ -1,8 +1,6 @@
-"""The curve of each column of an additive model, as numbers.
+"""The curve of each column of an additive model: its numbers, its cells in words, and how much AUC it is worth.
 
-The cells of curves in words: ranges of numbers, levels of categories, missing values.
-
-How much each column of an additive model is worth.
+The cells of a curve are ranges of numbers, levels of categories, and missing values.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ def split_table(model: Any) -> tuple[Any, Any]:
     """Return the encoder of a model of tables, None if it has none, and the additive model with the names of the table.
 
     The encoder gives the additive model codes without names. The copy that is returned knows the names of the columns,
-    and the levels of categories; None stands for the pooled level, that of rare and new texts. For columns of many
+    and the levels of categories; None stands for the pooled level of rare and new texts. For columns of many
     levels it knows the rates of these, of rare ones and of missing values.
     """
     if not hasattr(model, "steps"):
@@ -53,7 +51,7 @@ def column_name(model: Any, j: int) -> str:
 
 
 def term_name(model: Any, term: Term) -> str:
-    """Return the name of a term: that of its column, or of its columns with a cross between them."""
+    """Return the name of a term: the name of its column, or of its columns with a cross between them."""
     return " x ".join(column_name(model, j) for j in term.columns)
 
 
@@ -132,7 +130,7 @@ class Curve(NamedTuple):
     labels : list of str
         The values of each cell in words.
     low, high : ndarray of shape (n_values,)
-        The smallest and the largest value in each bin, without that of missing values.
+        The smallest and the largest value in each bin, without the bin of missing values.
     values, errors : ndarray of shape (n_cells,)
         The log-odds of each cell less their mean, and their standard errors.
     share : ndarray of shape (n_cells,)

@@ -1,8 +1,7 @@
 """What an additive model is made of: the codes of the columns, the terms, and how strongly each is smoothed.
 
-Which pairs of columns act together: a test of each pair on what the curves leave unexplained.
-
-The idea is that of FAST (Lou, Caruana, Gehrke and Hooker, 2013). With the probabilities p of the additive model, a cell
+Which pairs of columns act together is found by a test of each pair on what the curves leave unexplained, as FAST does
+(Lou, Caruana, Gehrke and Hooker, 2013). With the probabilities p of the additive model, a cell
 of two columns has the sum r of the residuals y - p and the sum h of p (1 - p). A step of Newton's method for a value of
 each cell would lower the deviance by the sum of r^2 / h, and one for the two curves alone by g'G^+ g, with the sums g
 of r over rows and columns of cells and the matrix G of h. The difference is the score test for a pair: if the columns
@@ -42,25 +41,8 @@ def find_pairs(
 ) -> list[tuple[int, int]]:
     """Return the pairs of columns that act together, the clearest first.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n, p)
-        The code of each row in each column.
-    positive : ndarray of bool, shape (n,)
-        Which rows are positive.
-    weights : ndarray of shape (n,)
-        How often each row counts.
-    columns : sequence of p Column
-        The columns.
-    allowed : ndarray of int
-        The numbers of the columns that may be in a pair.
-    additive : ndarray of shape (n,)
-        The log-odds of each row in a model without pairs.
-
-    Returns
-    -------
-    pairs : list of (int, int)
-        The numbers of the columns of each pair.
+    `codes` has the shape (n, p). Only columns whose numbers are `allowed` may be in a pair. `additive` are the log-odds
+    of each row in a model without pairs.
     """
     terms = [coarse_term(int(j), columns[j]) for j in allowed]
     edges, cells, p = edges_of(terms), cell_codes(terms, codes), expit(additive)
@@ -68,7 +50,7 @@ def find_pairs(
     residuals = joint_sums(cells, weights * (positive - p), n_cells)
     curvatures = joint_sums(cells, weights * p * (1 - p), n_cells)
     width = int(np.diff(edges).max(initial=0))
-    places = edges[:-1, None] + np.arange(width)  # those of a term's cells, then the empty last one
+    places = edges[:-1, None] + np.arange(width)  # of a term's cells, then the empty last one
     places[places >= edges[1:, None]] = n_cells - 1
     residuals[-1], residuals[:, -1], curvatures[-1], curvatures[:, -1] = 0.0, 0.0, 0.0, 0.0
     found, n_pairs = [], len(terms) * (len(terms) - 1) // 2
@@ -83,10 +65,7 @@ def find_pairs(
 def log_chances(r: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Return the logarithms of the chances of residuals as large as these in the cells of two columns.
 
-    Parameters
-    ----------
-    r, h : ndarray of shape (B, a, b)
-        The sums of residuals and of p (1 - p) in the cells of B pairs.
+    `r` and `h`, of shape (B, a, b), are the sums of residuals and of p (1 - p) in the cells of B pairs.
     """
     used = h >= LEAST
     r, h = np.where(used, r, 0.0), np.where(used, h, 0.0)
@@ -105,30 +84,14 @@ ENOUGH_ROWS = 25_000  # of each class, on which strengths and pairs are found
 
 
 class Design(NamedTuple):
-    """The terms of a model.
+    """The terms of a model."""
 
-    Attributes
-    ----------
-    columns : list of Column
-        How the values of each column become codes.
-    terms : list of Term
-        Those of single columns in their order, then those of pairs.
-    strengths : ndarray of shape (n_terms,)
-        The strengths of their penalties.
-    freedom : ndarray of shape (n_terms,)
-        The degrees of freedom of each curve.
-    values : ndarray of shape (K,)
-        The values of the cells as log-odds.
-    covariance : ndarray of shape (K, K)
-        The covariance of the values of the cells as log-odds.
-    """
-
-    columns: list[Column]
-    terms: list[Term]
-    strengths: np.ndarray
-    freedom: np.ndarray
-    values: np.ndarray
-    covariance: np.ndarray
+    columns: list[Column]  # how the values of each column become codes
+    terms: list[Term]  # first the terms of single columns in their order, then of pairs
+    strengths: np.ndarray  # shape (n_terms,): the strengths of their penalties
+    freedom: np.ndarray  # shape (n_terms,): the degrees of freedom of each curve
+    values: np.ndarray  # shape (K,): the values of the cells as log-odds
+    covariance: np.ndarray  # shape (K, K): the covariance of the values of the cells as log-odds
 
     @property
     def basis(self) -> Basis:
@@ -154,25 +117,10 @@ def encode(columns: Sequence[Column], X: Any) -> np.ndarray:
 def make_design(
     rows: InMemoryRows, columns: list[Column], pairs: Any, signs: np.ndarray, budget: int = MAX_CELLS
 ) -> Design:
-    """Return the terms of a model.
+    """Return the terms of a model, from rows that are enough to find strengths and pairs.
 
-    Parameters
-    ----------
-    rows : InMemoryRows
-        Rows that are enough to find strengths and pairs; their values are NaN where missing.
-    columns : list of p Column
-        How their values become codes.
-    pairs : int, "auto" or list of (int, int)
-        The largest number of pairs to find, or the pairs.
-    signs : ndarray of int, shape (p,)
-        The shape of each column; one that must rise or fall is in no pair that is found.
-    budget : int, default=MAX_CELLS
-        The largest number of cells of all pairs that are found.
-
-    Returns
-    -------
-    design : Design
-        The terms.
+    `pairs` is the largest number of pairs to find, "auto", or the pairs themselves. A column that must rise or fall, by
+    `signs`, is in no pair that is found. All pairs that are found have at most `budget` cells.
     """
     weights, positive = weights_of(rows.targets), rows.targets.positive
     codes, terms = encode(columns, rows.values()), [single_term(j, column) for j, column in enumerate(columns)]

@@ -13,7 +13,7 @@ where V is the inverse Hessian: the degrees of freedom of the curve over its rou
 marginal likelihood, with Laplace's approximation (Wood and Fasiolo, 2017, A generalized Fellner-Schall method). A curve
 that explains nothing gets a strength so high that it is flat. No row is held out, and ten steps are enough for all
 strengths together, where cross-validation would need a grid for each. A prior does not depend on the number of rows,
-so the strengths of a sample are those of all rows.
+so the strengths of a sample serve for all rows.
 
 A step takes q^2 / 2 additions for each row, with q terms, and 2/3 K^3 multiplications, with K cells: the Hessian is
 L L', and V_tt is the product of a few columns of the inverse of L. Only at the end is all of V made.
@@ -43,27 +43,13 @@ JITTER = 1e-10  # of the Hessian's diagonal, relative to its mean
 
 
 class Evidence(NamedTuple):
-    """The result.
+    """The result."""
 
-    Attributes
-    ----------
-    strengths : ndarray of shape (n_terms,)
-        The strengths.
-    values : ndarray of shape (K,)
-        The values of all cells, nearly those of the largest penalised likelihood.
-    offset : float
-        The log-odds of a row whose values are 0.
-    freedom : ndarray of shape (n_terms,)
-        The degrees of freedom of each curve.
-    covariance : ndarray of shape (K, K)
-        The covariance of the values, seen as a posterior.
-    """
-
-    strengths: np.ndarray
-    values: np.ndarray
-    offset: float
-    freedom: np.ndarray
-    covariance: np.ndarray
+    strengths: np.ndarray  # shape (n_terms,): the strengths
+    values: np.ndarray  # shape (K,): the values of all cells, nearly of the largest penalised likelihood
+    offset: float  # the log-odds of a row whose values are 0
+    freedom: np.ndarray  # shape (n_terms,): the degrees of freedom of each curve
+    covariance: np.ndarray  # shape (K, K): the covariance of the values, seen as a posterior
 
 
 def find_strengths(
@@ -75,27 +61,10 @@ def find_strengths(
     start: Evidence | None = None,
     fixed: np.ndarray | None = None,
 ) -> Evidence:
-    """Return the strengths of the penalties of all terms.
+    """Return the strengths of the penalties of all terms, and the curves for them.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n, n_terms)
-        The cell of each row in each term; see `terms.cell_codes`.
-    positive : ndarray of bool, shape (n,)
-        Which rows are positive.
-    weights : ndarray of shape (n,)
-        How often each row counts.
-    terms, columns : sequences
-        The terms and the columns that they are of.
-    start : Evidence, default=None
-        The result for the first of these terms, to start from.
-    fixed : ndarray of shape (n_terms,), default=None
-        Strengths to keep: only the curves for them are found.
-
-    Returns
-    -------
-    evidence : Evidence
-        The strengths, and the curves for them.
+    `codes`, of shape (n, n_terms), has the cell of each row in each term, see `terms.cell_codes`. `start` is the result
+    for the first of these terms, to start from. With `fixed` strengths, only the curves for them are found.
     """
     edges, shares = edges_of(terms), [penalty(term, columns) for term in terms]
     K, y = int(edges[-1]), positive.astype(np.float64)
@@ -114,7 +83,7 @@ def find_strengths(
         return float(weights @ (np.logaddexp(0, scores) - y * scores) + pull @ f[:K] / 2), expit(scores), pull
 
     def degrees(inverse: np.ndarray) -> np.ndarray:
-        """Return the degrees of freedom of each curve; `inverse` is that of L."""
+        """Return the degrees of freedom of each curve; `inverse` is the inverse of L."""
         parts = [inverse[a:, a:b] for a, b in itertools.pairwise(edges)]
         return np.array([len(S) - k * np.sum(S * (U.T @ U)) for k, U, S in zip(lam, parts, shares, strict=True)])
 

@@ -34,18 +34,10 @@ MAX_NEWTON, HALVINGS = 50, 30
 
 
 class Shape(NamedTuple):
-    """The constraints.
+    """The constraints."""
 
-    Attributes
-    ----------
-    C : ndarray of shape (K, K)
-        The change of variables: f = C v.
-    bound : ndarray of bool, shape (K,)
-        Which entries of v must not be negative.
-    """
-
-    C: np.ndarray
-    bound: np.ndarray
+    C: np.ndarray  # shape (K, K): the change of variables: f = C v
+    bound: np.ndarray  # shape (K,): which entries of v must not be negative
 
     @classmethod
     def of(cls, terms: Sequence[Term], columns: Sequence[Column], signs: np.ndarray) -> Shape:
@@ -90,7 +82,7 @@ def nonnegative_minimum(A: np.ndarray, b: np.ndarray, bound: np.ndarray) -> np.n
 def monotone_square(rows: Rows, basis: Basis, shape: Shape, alpha: float, pooled: bool) -> np.ndarray:
     """Return the coordinates that minimise the square loss of all pairs, with the penalty alpha |u|^2, under a shape.
 
-    The objective is that of `AUCClassifier`: without constraints that bind, its minimiser is returned.
+    The objective is the same as in `AUCClassifier`: without constraints that bind, its minimiser is returned.
     """
     moments = rows.moments().pooled() if pooled else rows.moments()
     scale = basis.coordinates(np.eye(rows.n_features))

@@ -36,25 +36,10 @@ MOST_ROWS = 5_000  # of each class: with more there is hardly any optimism, nor 
 
 
 def find_optimism(rows: InMemoryRows, categorical: np.ndarray, pairs: Any, signs: np.ndarray, cv: Any) -> float:
-    """Return by how much held-out AUCs are too high.
+    """Return by how much held-out AUCs are too high, at least 0.
 
-    Parameters
-    ----------
-    rows : InMemoryRows
-        Rows of numbers, NaN where missing.
-    categorical : ndarray of bool, shape (p,)
-        Which columns are categories.
-    pairs : int, "auto" or list of (int, int)
-        The pairs to find, or the pairs, as in `make_design`.
-    signs : ndarray of int, shape (p,)
-        The shape of each column.
-    cv : int, cross-validation generator, iterable or None
-        The folds; one round of them.
-
-    Returns
-    -------
-    optimism : float
-        At least 0.
+    Rows hold NaN where values are missing. `pairs` and `signs` are as in `make_design`, and `cv` gives one round of
+    folds.
     """
     if isinstance(cv, Integral | None):
         rows = rows.sample(MOST_ROWS)
@@ -70,7 +55,7 @@ def find_optimism(rows: InMemoryRows, categorical: np.ndarray, pairs: Any, signs
 
 
 def compare(rows: InMemoryRows, of_all: Design, pairs: Any, signs: np.ndarray, round: Round, split: Split) -> float:
-    """Return the AUC on a test set with the strengths of all rows minus that with those of the training set."""
+    """Return the AUC on a test set with the strengths of all rows, minus the AUC with the training set's."""
     train, test = (rows.subset(round.parts, parts) for parts in (split.train, split.test))
     own = make_design(train, of_all.columns, pairs, signs, COARSE_CELLS)
     cells = cell_codes(of_all.terms, encode(of_all.columns, train.values()))

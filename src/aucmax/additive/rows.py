@@ -5,10 +5,7 @@ codes are q integers for each row, one for each term. So products with the matri
 K, and class moments q^2 / 2 instead of K^2. All solvers, paths, losses and blends see rows through the protocol, and
 work unchanged.
 
-Rows of numbers as codes, wherever they are stored.
-
-The values of a block become codes, and its matrix is D T as in `rows.py`, never made: products and class moments are
-sums over codes.
+Rows that are read by blocks become codes block by block (`Coding`). The matrix of a block is never made either.
 """
 
 from __future__ import annotations
@@ -80,14 +77,7 @@ def cell_moments(
 class CodedOperator:
     """The matrix (D T - center) / scale of some rows, which is never made: it multiplies, and takes rows.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n, n_terms)
-        The cell of each row in each term.
-    basis : Basis
-        The basis.
-    scale, center : ndarray of shape (K,)
-        What coordinates are divided by, and what is subtracted before.
+    `codes`, of shape (n, n_terms), has the cell of each row in each term.
     """
 
     __array_ufunc__ = None  # G @ self is ours
@@ -113,15 +103,7 @@ class CodedOperator:
 
 
 class CodedMatrix:
-    """The matrix D T of a block, as far as passes need it.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n, n_terms)
-        The cell of each row in each term.
-    basis : Basis
-        The basis, with K coordinates.
-    """
+    """The matrix D T of a block, as far as passes need it; `codes` has the cell of each row in each term."""
 
     def __init__(self, codes: np.ndarray, basis: Basis) -> None:
         self.codes, self.basis = codes, basis
@@ -176,16 +158,9 @@ class CodedTranspose(NamedTuple):
 
 
 class CodedRows(MemoryRows):
-    """The rows of a binary problem as codes.
+    """The rows of a binary problem as codes: the cell of each row in each term, see `terms.cell_codes`.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_terms)
-        The cell of each row in each term; see `terms.cell_codes`.
-    basis : Basis
-        The basis.
-    y, classes, sample_weight, groups
-        As in :class:`aucmax.rows.memory.MemoryRows`.
+    The other parameters are as in :class:`aucmax.rows.memory.MemoryRows`.
     """
 
     def __init__(
@@ -334,17 +309,7 @@ def cell_mass(rows: Rows) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Coding:
-    """How the values of rows become codes: a :class:`aucmax.rows.blocks.rows.CompactChange`.
-
-    Attributes
-    ----------
-    columns : sequence of Column
-        How the values of each column become codes.
-    terms : sequence of Term
-        The terms of the model.
-    basis : Basis
-        The basis of its values.
-    """
+    """How the values of rows become codes: a :class:`aucmax.rows.blocks.rows.CompactChange`."""
 
     columns: Sequence[Column]
     terms: Sequence[Term]

@@ -8,9 +8,7 @@ With the odds of the positive class, the score is
 
 so that a row with the odds `base_odds` has the score `base_score`, and each `points_to_double` points double the odds.
 The log-odds are a constant plus the sum of the curves, hence so is the score. Each value of a curve is rounded to whole
-points, and so is the constant, the base points.
-
-The cells of curves as conditions of SQL and Python.
+points, and so is the constant, the base points. For SQL and Python, the cells of curves become conditions.
 """
 
 from __future__ import annotations
@@ -32,25 +30,15 @@ from .terms import Term, edges_of
 
 
 class Values(NamedTuple):
-    """The values of a column that belong to one group of its codes.
+    """The values of a column that belong to one group of its codes."""
 
-    Attributes
-    ----------
-    low, high : float
-        Numbers above `low`, up to `high`; both are NaN where the group holds no numbers.
-    levels : list
-        Levels of a category.
-    known : list or None
-        All levels that are known, if those that are not belong to the group: rare and new texts.
-    missing : bool
-        Whether missing values belong to the group.
-    """
-
-    low: float = math.nan
+    low: float = math.nan  # with high: numbers above `low`, up to `high`; both are NaN where the group holds no numbers
     high: float = math.nan
+    # Levels of a category.
     levels: list[Any] = []  # noqa: RUF012
+    # All levels that are known, if those that are not belong to the group: rare and new texts.
     known: list[Any] | None = None
-    missing: bool = False
+    missing: bool = False  # whether missing values belong to the group
 
     def names(self) -> str:
         """Return the levels as a list for people."""
@@ -129,7 +117,7 @@ def _list_levels(model: Any, j: int, groups: np.ndarray) -> list[Values]:
 
 
 def _list_encoded(column: Any, rates: tuple[list[str], np.ndarray], groups: np.ndarray) -> list[Values]:
-    """Return the levels of each group of rates; the last two rates are those of rare and of missing values."""
+    """Return the levels of each group of rates; the last two rates are of rare and of missing values."""
     known, values = rates
     places = groups[encode([column], values[:, None])[:, 0]]
     found = []
@@ -317,7 +305,7 @@ class Scorecard:
         return found
 
     def auc_lost(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the AUC of the model on some rows minus that of the whole points.
+        """Return the AUC of the model on some rows minus the AUC of the whole points.
 
         Parameters
         ----------

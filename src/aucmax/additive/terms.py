@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-A term has m cells: the codes of a column, or the groups of codes of one column times those of another. Its curve is a
+A term has m cells: the codes of a column, or groups of the codes of one column times groups of another. Its curve is a
 vector f of m values, and its penalty is f'Sf. For the bins of a numeric column,
 
     f'Sf = m sum_k (f_{k+1} - f_k)^2 + RIDGE |f|^2
@@ -10,14 +10,13 @@ vector f of m values, and its penalty is f'Sf. For the bins of a numeric column,
 For categories and for missing values S is the identity. For a pair it is the Kronecker product of the two. A change of
 basis f = T u with T'ST = I makes the penalty |u|^2: in these coordinates all solvers of linear models work as they are.
 
-Surfaces without main effects: what a surface says about one of its columns alone belongs to the column's curve.
-
-Many curves and surfaces have the same sum. Those are shown in which each curve has the mean 0 over the training rows,
+What a surface says about one of its columns alone belongs to the column's curve: surfaces have no main effects. Many
+curves and surfaces have the same sum. Those are shown in which each curve has the mean 0 over the training rows,
 and each surface too over the rows of each of its lines: with the weight W of the cells of a surface F,
 
     sum_j W_ij F_ij = 0 for each i,     sum_i W_ij F_ij = 0 for each j.
 
-The main effects a_i + b_j that are taken from F for it are those of least squares, weighted by W, and they are added to
+The main effects a_i + b_j that are taken from F for it are found by least squares, weighted by W, and they are added to
 the curves of the two columns (Lengerich, Tan, Chang, Hooker and Caruana, 2020, Purifying interaction effects). The
 score of a row does not change, unless one of two columns has a value that is not known: then its surface counts as the
 mean over this column.
@@ -27,35 +26,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import block_diag, solve_triangular
 
+from ..models.checks import Sizes, array, count, instance, named_tuple
 from .bins import Column
 
 RIDGE = 1e-3  # of a curve, relative to the square of its slope: a constant is hardly penalised, the AUC does not see it
-PAIR_RIDGE = 1.0  # of a pair, whose main effects are those of its columns
+PAIR_RIDGE = 1.0  # of a pair, whose main effects belong to its columns
 MAX_GROUPS = 8  # of the codes of a column in a pair
 
 
 class Term(NamedTuple):
-    """A curve, or a surface, as a sum of which scores are made.
+    """A curve, or a surface, as a sum of which scores are made."""
 
-    Attributes
-    ----------
-    columns : tuple of int
-        The column, or the two columns.
-    groups : tuple of ndarray
-        For each column, the group of each of its codes: the codes themselves for a single column.
-    shape : tuple of int
-        The number of groups of each column.
-    """
-
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # the column, or the two columns
+    # For each column, the group of each of its codes: the codes themselves for a single column.
     groups: tuple[np.ndarray, ...]
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # the number of groups of each column
 
     @property
     def n_cells(self) -> int:
@@ -63,7 +54,7 @@ class Term(NamedTuple):
         return int(np.prod(self.shape))
 
     def cells(self, codes: np.ndarray) -> np.ndarray:
-        """Return the cell of each row, -1 where nothing is known of one of its values; `codes` are those of columns."""
+        """Return the cell of each row, -1 where nothing is known of one of its values; `codes` are by column."""
         places = [np.append(group, -1)[codes[:, j]] for j, group in zip(self.columns, self.groups, strict=True)]
         if len(places) == 1:
             return places[0]
@@ -118,23 +109,9 @@ def one_penalty(column: Column, n_cells: int, ridge: float) -> np.ndarray:
 
 
 class Basis:
-    """The coordinates u of all terms, in which the penalty is |u|^2.
+    """The coordinates u of all terms, in which the penalty is |u|^2; the penalty of term t is strengths[t] * f'Sf.
 
-    Parameters
-    ----------
-    terms : sequence of Term
-        The terms.
-    columns : sequence of Column
-        The columns.
-    strengths : ndarray of shape (n_terms,)
-        The penalty of term t is strengths[t] * f'Sf.
-
-    Attributes
-    ----------
-    blocks : list of ndarray
-        The matrix T of each term.
-    edges : ndarray of shape (n_terms + 1,)
-        Where the cells of each term begin among all K cells.
+    `blocks` has the matrix T of each term, `edges`, of shape (n_terms + 1,), where its cells begin among all K.
     """
 
     def __init__(self, terms: Sequence[Term], columns: Sequence[Column], strengths: np.ndarray) -> None:
@@ -197,13 +174,7 @@ def cell_codes(terms: Sequence[Term], codes: np.ndarray) -> np.ndarray:
 
 
 def main_effects(W: np.ndarray) -> np.ndarray:
-    """Return the matrix that gives the main effects (a, b) of a surface, shape (A + B, A * B).
-
-    Parameters
-    ----------
-    W : ndarray of shape (A, B)
-        The weight of each cell.
-    """
+    """Return the matrix that gives the main effects (a, b) of a surface, shape (A + B, A * B), for its weights W."""
     A, B = W.shape
     G = np.diag(np.append(W.sum(axis=1), W.sum(axis=0)))
     G[:A, A:], G[A:, :A] = W, W.T
@@ -214,12 +185,7 @@ def main_effects(W: np.ndarray) -> np.ndarray:
 def purification(terms: Sequence[Term], mass: np.ndarray) -> sparse.csr_array:
     """Return the matrix that moves the main effects of surfaces to the curves, shape (K, K).
 
-    Parameters
-    ----------
-    terms : sequence of Term
-        The terms; that of column j is terms[j].
-    mass : ndarray of shape (K,)
-        The weight of the training rows in each cell.
+    terms[j] belongs to column j, and `mass`, of shape (K,), is the weight of the training rows in each cell.
     """
     edges = edges_of(terms)
     moved = sparse.lil_array((len(mass), len(mass)))
@@ -253,3 +219,19 @@ def centring(terms: Sequence[Term], mass: np.ndarray) -> sparse.csr_array:
 def standard_errors(change: sparse.csr_array, covariance: np.ndarray) -> np.ndarray:
     """Return the standard errors of changed values, given the covariance of those before the change."""
     return np.sqrt(np.maximum(change.multiply(change @ covariance).sum(axis=1), 0.0))
+
+
+def check_term(value: Any, where: str, sizes: Sizes) -> None:
+    """Check a term by itself: one column or two, and for each its number of groups."""
+    CHECK_FIELDS(value, where, sizes)
+    if len(value.columns) not in (1, 2) or not len(value.columns) == len(value.groups) == len(value.shape):
+        raise ValueError(f"{where} has other numbers of columns, of groups and of sizes than belong together")
+    for column, group, n_groups in zip(*value, strict=True):
+        count(column, f"columns of {where}", sizes)
+        count(n_groups, f"shape of {where}", sizes)
+        array("i", None)(group, f"groups of {where}", sizes)
+        if ((group < 0) | (group >= n_groups)).any():
+            raise ValueError(f"groups of {where} are out of range")
+
+
+CHECK_FIELDS = named_tuple(Term, columns=instance(tuple), groups=instance(tuple), shape=instance(tuple))

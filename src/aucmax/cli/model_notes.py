@@ -12,12 +12,23 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from ..files.labels import label_text, show_label
-from ..models.checks import array, either, fields, instance, number
+from ..models.checks import (
+    TOGETHER,
+    absent,
+    anything,
+    array,
+    count,
+    either,
+    fields,
+    instance,
+    number,
+    plain,
+    real,
+    text,
+)
 from ..models.model_file import ModelFile, read_model
-from ..models.schemas import TOGETHER, anything, count, plain, real
 from .table_model import split_model
 
-text, absent = instance(str), instance(type(None))
 TRAINING = ("n_samples", "n_positive")
 AUC = ("auc", "auc_low", "auc_high", "auc_standard_error")
 TEST = ("data", "n_samples", "n_positive", *AUC)

@@ -15,10 +15,10 @@ from .model_file import read_values, versions, write_values
 
 # What a command says of its rows; numbers that tell a user nothing.
 ROWS = ("the digest of the file", "the size of the file")
-# What follows from something else that is told: blocks are as large as memory allows.
+# What follows from other entries: blocks are as large as memory allows.
 FOLLOWING = {"the size of a block": "the memory"}
 VERSION = "the version of "
-MOST_TOLD = 3  # differences of one kind
+MOST_LISTED = 3  # differences of one kind
 
 
 class Absent:
@@ -63,7 +63,7 @@ class Checkpoint:
         self._saved_at = time.monotonic()
 
     def load(self, command: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the last state that was saved, or None where there is no file.
+        """Return the last state that was saved, or None without a file.
 
         Parameters
         ----------
@@ -84,8 +84,8 @@ class Checkpoint:
         there = saved.get("command")
         if not (isinstance(there, dict) and isinstance(saved.get("state"), dict)):
             raise ValueError(f"{self.path} holds no state of a fit.")
-        if told := describe_differences(there, self._command):
-            raise ValueError(f"{self.path} is the checkpoint of another fit: {told}; remove the file to start anew.")
+        if reasons := describe_differences(there, self._command):
+            raise ValueError(f"{self.path} is the checkpoint of another fit: {reasons}; remove the file to start anew.")
         return saved["state"]
 
     def due(self) -> bool:
@@ -139,7 +139,7 @@ def _tell(was: Any, now: Any) -> str:
 
 
 def describe_differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return in words how the command of a checkpoint differs from that of this fit; an empty text if it does not.
+    """Return in words how the command of a checkpoint differs from this fit's; an empty text if it does not.
 
     Examples
     --------
@@ -155,9 +155,9 @@ def describe_differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
         "options": [f"{printable(key):.60} {pairs[key]}" for key in keys if key not in ROWS and VERSION not in key],
         "versions": [f"{printable(key.removeprefix(VERSION)):.60} {pairs[key]}" for key in keys if VERSION in key],
     }
-    told = ["its rows differ"] if {*ROWS} & {*keys} else []
+    reasons = ["its rows differ"] if {*ROWS} & {*keys} else []
     for kind, differences in kinds.items():
         if differences:
-            others = [f"and {len(differences) - MOST_TOLD} more"] if len(differences) > MOST_TOLD else []
-            told.append(f"its {kind} differ: {'; '.join([*differences[:MOST_TOLD], *others])}")
-    return ", and ".join(told)
+            others = [f"and {len(differences) - MOST_LISTED} more"] if len(differences) > MOST_LISTED else []
+            reasons.append(f"its {kind} differ: {'; '.join([*differences[:MOST_LISTED], *others])}")
+    return ", and ".join(reasons)

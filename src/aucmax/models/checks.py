@@ -1,8 +1,13 @@
-"""Checks of values that were read from a file, to be put together into schemas.
+"""Schemas of model files: checks of values that were read from a file.
 
 A check is a function of a value, of the words that name it in an error, and of the sizes that are known so far. It
 raises a ValueError that says what was found and what is expected. A size is a number with a letter, such as the number
 of columns d: the first array that has it decides, and all others must agree.
+
+What the file of an estimator may hold stands beside the estimator, in two class attributes: `_file_schema` has the
+check of each fitted attribute, and `_file_requires` the attributes that any fit sets. A method `_check_file`, if there
+is one, compares attributes with each other. Letters of sizes: d columns, m members of a blend, c candidates, k
+components, t terms, K cells.
 """
 
 from __future__ import annotations
@@ -18,6 +23,9 @@ from .names import name_of
 Sizes = dict[str, int]
 Check = Callable[[Any, str, Sizes], None]
 MOST_DIMENSIONS, LONGEST_EMPTY = 8, 1_000_000
+LABELS = "bifeUOM"  # the kinds of arrays that hold labels
+# What predictions of a linear model need; a stream of one class has none of these yet.
+TOGETHER = ("coef_", "intercept_", "calibration_", "classes_", "n_features_in_")
 ALIKE = {"u": "i", "S": "U"}
 KINDS = {
     "f": "floats",
@@ -48,18 +56,11 @@ def check_shape(shape: Any) -> tuple[int, ...]:
 
 
 def array(kinds: str, *shape: int | str | None, finite: bool = True) -> Check:
-    """Return the check of an array.
+    """Return the check of an array of this shape, given by numbers, letters, and None for any size.
 
-    Parameters
-    ----------
-    kinds : str
-        Letters of the kinds of dtypes that it may have, in the byte order of this machine; u counts as i, and S as U.
-        Floats have 4 or 8 bytes; d stands for those of 8 bytes, one after the other, as compiled loops take them, and e
-        for those of 2 bytes, which nothing computes with.
-    *shape : int, str or None
-        Its sizes: a number, a letter, or None for any size.
-    finite : bool, default=True
-        Whether all floats must be finite.
+    `kinds` are the letters of the dtypes that it may have, in the byte order of this machine; u counts as i, and S as
+    U. Floats have 4 or 8 bytes; d stands for contiguous floats of 8 bytes, as compiled loops take them, and e for
+    floats of 2 bytes, which nothing computes with.
     """
     named = " or ".join(KINDS[kind] for kind in kinds)
     letters = ", ".join("any" if n is None else str(n) for n in shape)
@@ -69,14 +70,14 @@ def array(kinds: str, *shape: int | str | None, finite: bool = True) -> Check:
         if not isinstance(value, np.ndarray) or not is_of_kind(value, kinds):
             refuse(where, value, expected)
         known = tuple(sizes.get(n, n) if isinstance(n, str) else n for n in shape)
-        told = expected + (f" with {', '.join(f'{k}={n}' for k, n in sizes.items())}" if sizes else "")
+        with_sizes = expected + (f" with {', '.join(f'{k}={n}' for k, n in sizes.items())}" if sizes else "")
         if len(known) != value.ndim:
-            refuse(where, value, told)
+            refuse(where, value, with_sizes)
         for size, n in zip(known, value.shape, strict=True):
             if isinstance(size, str):
                 sizes[size] = n
             elif size is not None and size != n:
-                refuse(where, value, told)
+                refuse(where, value, with_sizes)
         if finite and value.dtype.kind == "f" and not np.isfinite(value).all():
             raise ValueError(f"{where} holds values that are not finite")
         if value.dtype.kind == "O" and not all(type(item) is str for item in value.ravel()):
@@ -128,7 +129,7 @@ def instance(*types: type) -> Check:
 
 
 def either(*checks: Check) -> Check:
-    """Return the check that one of several passes; the error is that of the last."""
+    """Return the check that one of several passes; the last one raises the error."""
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
         for each in checks[:-1]:
@@ -144,16 +145,9 @@ def either(*checks: Check) -> Check:
 
 
 def fields(checks: Mapping[str, Check], required: tuple[str, ...] = (), others: Check | None = None) -> Check:
-    """Return the check of a dict or named tuple, entry by entry.
+    """Return the check of a dict or named tuple, entry by entry; sizes are found in the order of `checks`.
 
-    Parameters
-    ----------
-    checks : mapping of str to check
-        The checks of the entries. Sizes are found in their order.
-    required : tuple of str, default=()
-        The entries that must be there.
-    others : check, default=None
-        That of further entries; None refuses them.
+    Entries that are neither in `checks` nor passed by the check `others` are refused.
     """
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
@@ -172,13 +166,12 @@ def fields(checks: Mapping[str, Check], required: tuple[str, ...] = (), others: 
     return check
 
 
-def named_tuple(name: str, checks: Mapping[str, Check]) -> Check:
-    """Return the check of a named tuple with this name in the table of `names`, field by field."""
+def named_tuple(kind: type, /, **checks: Check) -> Check:
+    """Return the check of a named tuple, field by field."""
     check_fields = fields(checks, required=tuple(checks))
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
-        if name_of(type(value), "named_tuple") != name:
-            refuse(where, value, f"a {name}")
+        instance(kind)(value, where, sizes)
         check_fields(value, where, sizes)
 
     return check
@@ -194,3 +187,63 @@ def items(check_item: Check, size: str | None = None) -> Check:
             check_item(item, f"an item of {where}", sizes)
 
     return check
+
+
+def anything(value: Any, where: str, sizes: Sizes) -> None:
+    """Check nothing."""
+
+
+def classes(value: Any, where: str, sizes: Sizes) -> None:
+    """Check two different labels."""
+    if not isinstance(value, np.ndarray) or not is_of_kind(value, LABELS):
+        refuse(where, value, "an array of two numbers, truth values, texts or dates")
+    array(LABELS, 2)(value, where, sizes)
+    if value.dtype.kind == "M" and np.isnat(value).any():
+        raise ValueError(f"{where} holds a date that is missing")
+    if value.dtype.kind == "M" and np.datetime_data(value.dtype)[0] == "generic":
+        raise ValueError(f"{where} holds dates without a unit")
+    if value[0] == value[1]:
+        raise ValueError(f"{where} holds the same label twice")
+
+
+def check_moments(value: Any, where: str, sizes: Sizes) -> None:
+    """Check class moments."""
+    if name_of(type(value), "moments") is None:
+        raise ValueError(f"{where} is not class moments")
+    attributes = value.__getstate__()
+    MOMENTS(attributes, where, sizes)
+    if (attributes["weight"] < 0).any() or (np.diagonal(attributes["scatter"], axis1=1, axis2=2) < 0).any():
+        raise ValueError(f"{where} holds negative weights or variances")
+
+
+def blended(n_weights: str) -> dict[str, Check]:
+    """Return the checks of what a blend of losses sets; each member has a number of weights that is this size."""
+    members = {name: array("f", "m") for name in ("share", "spread", "alpha", "auc")}
+    members |= {"loss": array("U", "m"), "standardize": array("b", "m"), "coef": array("f", "m", n_weights)}
+    results = {
+        "params": items(fields({}, others=plain), "c"),
+        "param_alpha": array("f", "c"),
+        "mean_test_score": array("f", "c", finite=False),
+        "std_test_score": array("f", "c", finite=False),
+        "rank_test_score": array("i", "c"),
+    }
+    return {
+        "alphas_": array("f", None),
+        "alpha_": real,
+        "cv_results_": fields(results, tuple(results), others=array("fbiU", "c", finite=False)),
+        "blend_": fields(members, tuple(members)),
+        "blend_auc_": real,
+        "loss_": text,
+        "dual_gap_": measured,
+    }
+
+
+text, flag, absent = instance(str), instance(bool, np.bool_), instance(type(None))
+count, real, measured = number(int, low=0), number(float), number(float, finite=False)
+plain = either(number(int, float, finite=False), instance(bool, str, type(None)))
+# What a file says of the columns of X.
+FEATURES: dict[str, Check] = {"n_features_in_": count, "feature_names_in_": array("O", "d")}
+MOMENTS = fields(
+    {"classes": classes, "mean": array("f", 2, "d"), "weight": array("f", 2), "scatter": array("f", 2, "d", "d")},
+    required=("classes", "mean", "weight", "scatter"),
+)

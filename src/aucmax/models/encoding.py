@@ -33,9 +33,9 @@ from typing import Any
 import numpy as np
 
 from ..rows.validate import check_csr
-from .checks import array, check_shape
+from .checks import array, check_moments, check_shape
 from .names import find, name_of
-from .schemas import check_estimator, check_moments
+from .schemas import check_estimator
 
 # Attributes of a fit under way, which are no part of its result.
 TRANSIENT = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_metadata_request"}

@@ -16,10 +16,8 @@ DESCRIPTION is the JSON of
 
 The digest comes first, so that it has the same place in files of every format.
 
-How tensors are written in the layout of safetensors, one after the other.
-
-The library safetensors makes two copies of all tensors to write them. A fit that just had enough memory would be lost
-when its model is written; written from where they lie, tensors take no more.
+Tensors are written from where they lie (`tensor_bytes`). The library safetensors makes two copies of all tensors to
+write them: a fit that just had enough memory would be lost when its model is written.
 """
 
 from __future__ import annotations
@@ -34,6 +32,8 @@ from importlib.metadata import version
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+from safetensors.numpy import load
+from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from .._text import printable
@@ -42,61 +42,6 @@ from .encoding import decode, encode
 
 ALIGNMENT = 8  # bytes; the tensors begin at a multiple of it
 LETTERS = {"b": "BOOL", "i": "I", "u": "U", "f": "F"}  # by kind of type; numbers of bits follow, but for truth values
-
-
-def tensor_bytes(tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> Iterator[memoryview]:
-    """Yield the content of a file: the length of the header and the header, then each tensor.
-
-    Parameters
-    ----------
-    tensors : dict of ndarray
-        Arrays in C order, of truth values, integers or floats of up to 8 bytes.
-    metadata : dict of str
-        Texts, which begin the header.
-
-    Yields
-    ------
-    part : memoryview
-        Bytes; those of a tensor are not copied where the machine has the byte order of the file.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from safetensors.numpy import load
-    >>> from aucmax.models.model_file import tensor_bytes
-    >>> content = b"".join(tensor_bytes({"w": np.arange(3.0)}, {"about": "weights"}))
-    >>> load(content)["w"]
-    array([0., 1., 2.])
-    """
-    ordered = sorted(
-        tensors.items(), key=lambda item: -item[1].itemsize
-    )  # so that each begins at a multiple of its own
-    header: dict[str, object] = {"__metadata__": metadata}
-    end = 0
-    for name, tensor in ordered:
-        begin, end = end, end + tensor.nbytes
-        header[name] = {"dtype": type_name(tensor.dtype), "shape": tensor.shape, "data_offsets": [begin, end]}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % ALIGNMENT)
-    yield memoryview(len(text).to_bytes(8, "little") + text)
-    for _, tensor in ordered:
-        little = tensor.astype(tensor.dtype.newbyteorder("<"), copy=False)
-        yield little.reshape(-1).view(np.uint8).data
-
-
-def type_name(dtype: np.dtype) -> str:
-    """Return what safetensors calls a type.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax.models.model_file import type_name
-    >>> type_name(np.dtype(float)), type_name(np.dtype(bool))
-    ('F64', 'BOOL')
-    """
-    return LETTERS[dtype.kind] + ("" if dtype.kind == "b" else str(8 * dtype.itemsize))
-
-
 FORMAT = 1
 BEGINNING = b'{"__metadata__":{"aucmax":"{\\"sha256\\":\\"'
 NO_DIGEST = b"0" * 64
@@ -163,8 +108,6 @@ def save_model(model: Any, path: str | os.PathLike[str], /, *, moments: bool = T
     >>> bool((loaded.predict(X) == clf.predict(X)).all())
     True
     """
-    from sklearn.utils.validation import check_is_fitted
-
     check_is_fitted(model)
     write_values(path, "model", {"model": model if moments else without_moments(model), "notes": notes})
 
@@ -245,16 +188,7 @@ def is_model(path: str | os.PathLike[str]) -> bool:
 
 
 def write_values(path: str | os.PathLike[str], kind: str, values: dict[str, Any]) -> None:
-    """Write values to a file, whole or not at all.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    kind : str
-        "model" or "checkpoint"; `read_values` must be given the same.
-    values : dict
-        Values that `encoding.encode` accepts, by name.
+    """Write values that `encoding.encode` accepts to a file, whole or not at all; `kind` is "model" or "checkpoint".
 
     Examples
     --------
@@ -287,40 +221,18 @@ def write_values(path: str | os.PathLike[str], kind: str, values: dict[str, Any]
 
 
 def read_values(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
-    """Return the values in a file written by `write_values`.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    kind : str
-        "model" or "checkpoint"; a file of the other kind is refused.
-
-    Returns
-    -------
-    values : dict
-        Equal to what was written, to the last bit.
-    """
+    """Return the values in a file written by `write_values`, equal to the last bit; another kind is refused."""
     return _read(path, kind)[0]
 
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return the versions of aucmax and of the libraries that determine what a file holds.
-
-    Examples
-    --------
-    >>> from aucmax.models.model_file import versions
-    >>> list(versions())
-    ['aucmax', 'scikit-learn', 'numpy']
-    """
+    """Return the versions of aucmax and of the libraries that determine what a file holds."""
     return {"aucmax": __version__, "scikit-learn": version("scikit-learn"), "numpy": version("numpy")}
 
 
 def _read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the values in a file and the versions that wrote it."""
-    from safetensors.numpy import load
-
     name = os.fspath(path)
     with open(path, "rb") as file:
         if file.peek()[8 : DIGEST.start] != BEGINNING:  # checked first: a file of another kind may be huge
@@ -339,8 +251,8 @@ def _read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict
     except Exception as error:  # of any kind: the file may come from another version or be made by hand
         (reason, *_) = str(error).splitlines() or [type(error).__name__]
         # Texts of the file, which could control a terminal, are escaped; the error itself would be printed with them.
-        told = printable(reason.rstrip("."))
-        raise ValueError(f"{name} cannot be read by aucmax {__version__}: {told}.") from None
+        reason = printable(reason.rstrip("."))
+        raise ValueError(f"{name} cannot be read by aucmax {__version__}: {reason}.") from None
 
 
 def _describe(name: str, content: bytes) -> dict[str, Any]:
@@ -355,3 +267,29 @@ def _describe(name: str, content: bytes) -> dict[str, Any]:
         return {"format": None, "kind": None, **about}
     except Exception as error:  # JSON, missing keys, wrong types or recursion
         raise ValueError(f"{name} is cut short or was altered: copy it again, or remove it and fit again.") from error
+
+
+def tensor_bytes(tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> Iterator[memoryview]:
+    """Yield the content of a file: the length of the header and the header, then each tensor.
+
+    Tensors are in C order, of truth values, integers or floats of up to 8 bytes. They are not copied where the machine
+    has the byte order of the file.
+    """
+    # Sorted so that each begins at a multiple of its own size.
+    ordered = sorted(tensors.items(), key=lambda item: -item[1].itemsize)
+    header: dict[str, object] = {"__metadata__": metadata}
+    end = 0
+    for name, tensor in ordered:
+        begin, end = end, end + tensor.nbytes
+        header[name] = {"dtype": type_name(tensor.dtype), "shape": tensor.shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    yield memoryview(len(text).to_bytes(8, "little") + text)
+    for _, tensor in ordered:
+        little = tensor.astype(tensor.dtype.newbyteorder("<"), copy=False)
+        yield little.reshape(-1).view(np.uint8).data
+
+
+def type_name(dtype: np.dtype) -> str:
+    """Return what safetensors calls a type."""
+    return LETTERS[dtype.kind] + ("" if dtype.kind == "b" else str(8 * dtype.itemsize))

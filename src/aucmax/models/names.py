@@ -1,28 +1,21 @@
 """The names of classes and functions in model files and checkpoints, and where each of them lives.
 
 A file holds the names on the left, and their places on the right, ``module:attribute``, may change. The published
-algorithms and their states come from their registry. Reading a file imports these modules and no others.
+algorithms, their states and the steps of their pipelines come from their registry. Reading a file imports these modules
+and no others.
 """
 
 import importlib
 import sys
 from typing import Any
 
+from .. import _HOME
 from ..papers.registry import ALGORITHMS
 
 # By tag, as `encoding` explains them; a name is used once.
 NAMES = {
     "estimator": {
-        "AUCClassifier": "aucmax.classifier:AUCClassifier",
-        "AdditiveAUCClassifier": "aucmax.additive.classifier:AdditiveAUCClassifier",
-        "KMeansNystroem": "aucmax.papers.nystroem:KMeansNystroem",
-        "TableEncoder": "aucmax.tables.encoder:TableEncoder",
         "GaussianRandomProjection": "sklearn.random_projection:GaussianRandomProjection",
-        "ColumnScaler": "aucmax.papers.kernel_pipelines:ColumnScaler",
-        "LimitedPCA": "aucmax.papers.opauc_pipelines:LimitedPCA",
-        "LimitedProjection": "aucmax.papers.opauc_pipelines:LimitedProjection",
-        "LimitedSVD": "aucmax.papers.opauc_pipelines:LimitedSVD",
-        "LimitedSelection": "aucmax.papers.opauc_pipelines:LimitedSelection",
         "PCA": "sklearn.decomposition:PCA",
         "Pipeline": "sklearn.pipeline:Pipeline",
         "SelectKBest": "sklearn.feature_selection:SelectKBest",
@@ -54,23 +47,17 @@ NAMES = {
     },
 }
 
-for _method in ALGORITHMS.values():
-    if not _method.module.endswith("_pipelines"):  # functions, which make pipelines of what is listed above
-        NAMES["estimator"][_method.maker] = f"{_method.module}:{_method.maker}"
-    NAMES["named_tuple"] |= {state: f"{_method.module}:{state}" for state in _method.states}
+for _name in ("AUCClassifier", "AdditiveAUCClassifier", "KMeansNystroem", "TableEncoder"):
+    NAMES["estimator"][_name] = f"aucmax.{_HOME[_name]}:{_name}"
+for _method in ALGORITHMS.values():  # a class, or a function that makes a pipeline of these steps
+    NAMES["estimator"] |= {name: f"{_method.module}:{name}" for name in _method.steps or (_method.maker,)}
+    NAMES["named_tuple"] |= {name: f"{_method.module}:{name}" for name in _method.states}
 
 
 def name_of(thing: Any, tag: str) -> str | None:
-    """Return the name of a class or function among those of a tag, or None where it has none; nothing is imported.
+    """Return the name that a class or function has under a tag, or None where it has none; nothing is imported.
 
     A class or function that somebody holds has been imported, so its place is among the loaded modules.
-
-    Examples
-    --------
-    >>> from aucmax import SOLAM
-    >>> from aucmax.models.names import name_of
-    >>> name_of(SOLAM, "estimator"), name_of(SOLAM, "named_tuple"), name_of(print, "partial")
-    ('SOLAM', None, None)
     """
     for name, place in NAMES[tag].items():
         module, _, attribute = place.partition(":")
@@ -80,14 +67,7 @@ def name_of(thing: Any, tag: str) -> str | None:
 
 
 def find(name: str, tag: str) -> Any:
-    """Return the class or function of a name among those of a tag; its module is imported.
-
-    Examples
-    --------
-    >>> from aucmax.models.names import find
-    >>> find("SOLAM", "estimator").__name__
-    'SOLAM'
-    """
+    """Return the class or function that has a name under a tag; its module is imported."""
     if name not in NAMES[tag]:
         raise ValueError(f"{name!r} is unknown")
     module, _, attribute = NAMES[tag][name].partition(":")

@@ -73,30 +73,14 @@ STEP = 0.002
 
 
 class FullState(NamedTuple):
-    """State of CBR with the full covariance.
+    """State of CBR with the full covariance."""
 
-    Attributes
-    ----------
-    mu : ndarray of shape (width,)
-        The weights.
-    sigma : ndarray of shape (d, d)
-        Their covariance; only the lower triangle is kept up to date.
-    buffers : ClassBuffers
-        The rows kept.
-    bounds : ndarray of shape (2, buffer_size)
-        What b'Sigma b is at most for each, relative to `first`.
-    first : ndarray of shape (d,)
-        The first row of all.
-    scalars : ndarray of shape (2,)
-        Number of pairs, and their mean |z|^2.
-    """
-
-    mu: np.ndarray
-    sigma: np.ndarray
-    buffers: ClassBuffers
-    bounds: np.ndarray
-    first: np.ndarray
-    scalars: np.ndarray
+    mu: np.ndarray  # shape (width,): the weights
+    sigma: np.ndarray  # shape (d, d): their covariance; only the lower triangle is kept up to date
+    buffers: ClassBuffers  # the rows kept
+    bounds: np.ndarray  # shape (2, buffer_size): what b'Sigma b is at most for each, relative to `first`
+    first: np.ndarray  # shape (d,): the first row of all
+    scalars: np.ndarray  # shape (2,): number of pairs, and their mean |z|^2
 
 
 class DiagonalState(NamedTuple):

@@ -7,7 +7,7 @@ Objective
 ---------
 The pairwise square loss f(w) over the ball |w|_1 <= R, through the saddle function of SOLAM (`solam`), in weights
 v = (w, a, b) and c. The rows are taken in the unit k in which their mean squared norm is 1 (the paper's have norm 1),
-so distances are those of k w.
+so distances are between vectors k w.
 
 Algorithm
 ---------
@@ -28,8 +28,8 @@ row) steps: O(nonzeros) a step.
 
 variant="paper"
 ---------------
-The paper's rows have norm 1, so k = k' = 1. The share p of the positives and the class means m+, m- are those of the
-steps so far. Step 3 follows every step 2, at O(d) where it changes anything. The last stage is no longer than the
+The paper's rows have norm 1, so k = k' = 1. The share p of the positives and the class means m+, m- are over the
+steps so far. Step 3 follows every step 2, at O(d) where it changes anything. The last stage is not longer than the
 others: T - m n0 steps are not taken.
 """
 
@@ -61,30 +61,14 @@ DELTA = 0.1
 
 
 class Stage(NamedTuple):
-    """Where a stage stands.
+    """Where a stage stands."""
 
-    Attributes
-    ----------
-    w : AveragedWeights
-        The weights, averaged over the stage.
-    start : ndarray of shape (width,)
-        The weights when it began.
-    saddle : ndarray of shape (3, 3)
-        a, b and c now, when the stage began, and their sums over its steps.
-    scalars : ndarray of shape (6,)
-        Steps of the stage, stages ended, r, D, beta and eta.
-    counts : ndarray of shape (2,)
-        Steps on rows of each class, of all stages.
-    sums : ndarray of shape (2, width)
-        Sums of these rows, as weight vectors; empty unless variant="paper".
-    """
-
-    w: AveragedWeights
-    start: np.ndarray
-    saddle: np.ndarray
-    scalars: np.ndarray
-    counts: np.ndarray
-    sums: np.ndarray
+    w: AveragedWeights  # the weights, averaged over the stage
+    start: np.ndarray  # shape (width,): the weights when it began
+    saddle: np.ndarray  # shape (3, 3): a, b and c now, when the stage began, and their sums over its steps
+    scalars: np.ndarray  # shape (6,): steps of the stage, stages ended, r, D, beta and eta
+    counts: np.ndarray  # shape (2,): steps on rows of each class, of all stages
+    sums: np.ndarray  # shape (2, width): sums of these rows, as weight vectors; empty unless variant="paper"
 
 
 class FSAUC(StochasticClassifier):
@@ -115,7 +99,7 @@ class FSAUC(StochasticClassifier):
     - columns are centred and standardised: rows that are far from zero tell mostly where they are.
     - bounds and distances are in the unit of the rows: the constants of the paper are for rows of norm 1.
     - without eta0, steps follow the scale of the rows, and no row moves its own score past its target.
-    - p and the class means are those of all rows, which `fit` knows, instead of running estimates.
+    - p and the class means are over all rows, which `fit` knows, instead of running estimates.
     - on sparse rows the projections are made once for several steps, so that a step costs O(nonzeros).
     - the last stage takes the steps that are left over.
 

@@ -63,6 +63,7 @@ from scipy.special import expit, logit, ndtr
 
 from .._base import MomentClassifier
 from .._compat import Interval, StrOptions
+from ..models.checks import array, real
 from ..rows.summaries.moments import ClassMoments
 from ..search.calibration import Calibration, calibrate_gaussian
 from ..solvers.descent import Descent, gradient_descent
@@ -77,18 +78,10 @@ BEYOND = 40
 
 
 class Cut(NamedTuple):
-    """A threshold on Gaussian scores.
+    """A threshold on Gaussian scores."""
 
-    Attributes
-    ----------
-    place : float or ndarray
-        The threshold, measured from the mean score of the negatives.
-    slope : float or ndarray
-        The slope of the log-odds there.
-    """
-
-    place: Any
-    slope: Any
+    place: Any  # the threshold, measured from the mean score of the negatives
+    slope: Any  # the slope of the log-odds there
 
 
 class GaussianClassifier(VariantMixin, MomentClassifier):
@@ -98,7 +91,7 @@ class GaussianClassifier(VariantMixin, MomentClassifier):
     ----------
     pooled : bool, default=False
         Whether both classes have the pooled covariance, in which each counts by its weight. It is better if one class
-        has few rows; the weights are then those of linear discriminant analysis.
+        has few rows; the weights are then as in linear discriminant analysis.
 
     variant : {"adaptive", "paper"}, default="adaptive"
         "paper" is the paper's descent on its own objective; the notes list what differs.
@@ -107,7 +100,7 @@ class GaussianClassifier(VariantMixin, MomentClassifier):
         Limit of steps of "gradient".
 
     tol : float, default=1e-7
-        Where "gradient" stops: the norm of the gradient over that of the first one.
+        Where "gradient" stops: the norm of the gradient over the norm of the first one.
 
     Attributes
     ----------
@@ -142,7 +135,7 @@ class GaussianAUC(GaussianClassifier):
         below it. None is "exact", and "gradient" with variant="paper".
 
     alpha : float, default=None
-        Ridge on S_0 + S_1, at least 0. None takes that of the oracle approximating shrinkage: next to nothing where
+        Ridge on S_0 + S_1, at least 0. None takes the oracle approximating shrinkage: next to nothing where
         rows are many, and enough where there are more columns than rows. With variant="paper" it is 0.
 
     standardize : bool, default=None
@@ -152,7 +145,7 @@ class GaussianAUC(GaussianClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
-        The weights; with "exact" those of ``AUCClassifier(alpha=alpha_)``.
+        The weights; with "exact" the same as of ``AUCClassifier(alpha=alpha_)``.
 
     intercept_ : ndarray of shape (1,)
         Puts zero at the score where the two Gaussian densities cross; AUC does not depend on it.
@@ -197,7 +190,7 @@ class GaussianAUC(GaussianClassifier):
     0.9965
     """
 
-    _in_file = ("alpha_", "moments_", "expected_auc_")
+    _file_schema = GaussianClassifier._file_schema | {"alpha_": real, "expected_auc_": real}
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **GaussianClassifier._parameter_constraints,
@@ -238,7 +231,7 @@ class GaussianAUC(GaussianClassifier):
         else:
             mean, C = center(problem, standardize), covariances(problem).sum(axis=0)
             C.flat[:: len(C) + 1] += self.alpha_
-            # In the paper most descents end with their last step: that is no reason for a warning.
+            # In the paper most descents end with their last step: no reason for a warning.
             limits = self.max_iter, self.tol, not self._is_paper
             w, self.n_iter_ = descend(one_minus_auc(mean, C), start(mean), *limits)
             w = w / problem.scale
@@ -275,18 +268,18 @@ class GaussianError(GaussianClassifier):
 
     fit_intercept : bool, default=None
         Whether "gradient" descends on the threshold too. The paper has none: False keeps it at zero, of the
-        standardised columns if `standardize`, where a rare class cannot be told apart. "exact" needs True. None is
+        standardised columns if `standardize`, where a rare class cannot be recognised. "exact" needs True. None is
         True, and False with variant="paper".
 
     standardize : bool, default=None
-        Whether the shrinkage is that of standardised columns; the descent is on them too. None is True, and False with
+        Whether the shrinkage is for standardised columns; the descent is on them too. None is True, and False with
         variant="paper". The data are neither changed nor copied, and `coef_` is for the columns as they are.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
         The weights, so long that `decision_function` is the log-odds near its zero. For equal covariances they are
-        those of linear discriminant analysis.
+        as in linear discriminant analysis.
 
     intercept_ : ndarray of shape (1,)
         Puts zero at the threshold.
@@ -322,7 +315,7 @@ class GaussianError(GaussianClassifier):
 
     `predict` takes the threshold of least error, where the probability is one half, and not the base rate as
     the other classifiers of this package. Where no linear classifier does better than to call every row by the
-    larger class, it does so, and its weights are those of the largest Gaussian AUC.
+    larger class, it does so, and its weights have the largest Gaussian AUC.
 
     `score` is the ROC AUC and not the accuracy.
 
@@ -345,7 +338,11 @@ class GaussianError(GaussianClassifier):
     0.974
     """
 
-    _in_file = ("moments_", "priors_", "shrinkage_", "expected_error_")
+    _file_schema = GaussianClassifier._file_schema | {
+        "priors_": array("f", 2),
+        "shrinkage_": array("f", 2),
+        "expected_error_": real,
+    }
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **GaussianClassifier._parameter_constraints,
@@ -535,13 +532,7 @@ def phi_of_ratio(w: np.ndarray, m: np.ndarray, C: np.ndarray) -> tuple[float, np
 
 
 class Weights:
-    """A function of the weights alone, as :mod:`aucmax.solvers.descent` takes it.
-
-    Parameters
-    ----------
-    objective : callable
-        Returns value and gradient at w.
-    """
+    """A function of the weights alone, as :mod:`aucmax.solvers.descent` takes it: value and gradient at w."""
 
     def __init__(self, objective: Objective) -> None:
         self.objective = objective

@@ -98,37 +98,19 @@ SLACK = 1 + 1e-9  # rounding must not decide whether it is
 
 
 class ThresholdState(NamedTuple):
-    """State of the hard thresholding algorithms.
+    """State of the hard thresholding algorithms."""
 
-    Attributes
-    ----------
-    w : ndarray
-        The weights.
-    scalars : ndarray of shape (4,)
-        The intercept, the smoothness rho, the steps so far and the seed of the row order.
-    """
-
-    w: np.ndarray
-    scalars: np.ndarray
+    w: np.ndarray  # the weights
+    scalars: np.ndarray  # shape (4,): the intercept, the smoothness rho, the steps so far and the seed of the row order
 
 
 class Batches(NamedTuple):
-    """The steps of one pass.
+    """The steps of one pass."""
 
-    Attributes
-    ----------
-    order : ndarray of uint64, shape (n,)
-        An order of the rows.
-    start, stop : ndarray of shape (n_steps,)
-        A step is on the rows order[start:stop].
-    mass : ndarray of shape (n_steps,)
-        What multiplies the sum over these rows.
-    """
-
-    order: np.ndarray
-    start: np.ndarray
+    order: np.ndarray  # shape (n,): an order of the rows
+    start: np.ndarray  # with stop: shape (n_steps,): A step is on the rows order[start:stop]
     stop: np.ndarray
-    mass: np.ndarray
+    mass: np.ndarray  # shape (n_steps,): what multiplies the sum over these rows
 
 
 class HardThresholdingClassifier(StochasticClassifier):
@@ -330,9 +312,9 @@ class SHTAUC(BlockThresholdingClassifier):
     -----
     What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
-    - columns are standardised (a shift changes nothing here): the largest weights are those of the best columns only if
+    - columns are standardised (a shift changes nothing here): the largest weights belong to the best columns only if
       columns have one scale.
-    - the step is found on the way: that of the authors' code is for rows of norm 1.
+    - the step is found on the way: the step of the authors' code is for rows of norm 1.
     - a small L2 penalty, for columns that depend on each other.
     - there are as many blocks as the rows allow, where the paper's number is tuned; 1 is put back here.
     - the rows are shuffled once with both classes spread evenly, and the sum over a block is divided by the mean number
@@ -438,7 +420,7 @@ class HSGHT(HardThresholdingClassifier):
     - columns are centred and standardised, as in :class:`aucmax.StoIHT`.
     - the step is found on the way.
     - a small L2 penalty, for columns that depend on each other.
-    - the intercept is that of :class:`aucmax.StoIHT`.
+    - the intercept is as in :class:`aucmax.StoIHT`.
     - the batches of a pass are cut from one random order, so that each row is met once.
 
     Examples
@@ -552,7 +534,7 @@ def steepest(s, t):
 
 @jit
 def block_gradient(loss, rows, positive, weights, means, block, masses, w, intercept, scores, g):
-    """Fill g with the gradient on a block, and return that of the intercept.
+    """Fill g with the gradient on a block, and return the derivative by the intercept.
 
     `scores` is filled with s of its rows for the logistic loss alone, whose curvature depends on them.
     """

@@ -11,7 +11,7 @@ Pipelines of three steps:
    the classifier takes, the step is "passthrough".
 2. "nystroem" gives the features (:class:`aucmax.KMeansNystroem`): 400 landmarks for susy, 1,600 for the other data of
    the papers.
-3. The classifier, with its defaults. It standardises the features as it does any others, so that those of small
+3. The classifier, with its defaults. It standardises the features as it does any others, so features of small
    eigenvalues count as much as the first. On 20,000 rows that ranks better on covtype and cod-rna and worse on susy;
    with few or noisy rows, ``standardize=False`` with a small alpha, 1e-6 for PSAM and ASAM, is safer.
 
@@ -23,6 +23,7 @@ from typing import Any, Self
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from .._docs import add_sections
 from ..classifier import AUCClassifier
 from ..rows.machine import check_columns
 from ..rows.validate import check_indices
@@ -30,132 +31,68 @@ from .nystroem import KMeansNystroem
 from .psam import ASAM, PSAM
 from .solam import SOLAM
 
+# What the docstrings of the pipelines share.
+SECTIONS = """Parameters
+----------
+n_components : int, default=400
+    Number of landmarks, as in :class:`aucmax.KMeansNystroem`.
+gamma : float, default=None
+    Of the kernel, as in :class:`aucmax.KMeansNystroem`, for columns divided by their standard deviations.
+random_state : int, RandomState instance or None, default=None
+    What {random} drawn from.
+**parameters
+    Of :class:`aucmax.{of}.
 
+Returns
+-------
+pipeline : Pipeline
+    With the steps "scale", "nystroem" and "{step}".
+
+Examples
+--------
+>>> from sklearn.datasets import make_circles
+>>> from aucmax import {name}
+>>> X, y = make_circles(200, noise=0.1, factor=0.5, random_state=0)
+>>> bool({name}(20, random_state=0).fit(X, y).score(X, y) > 0.99)
+True
+"""
+
+
+@add_sections(SECTIONS, name="NSOLAM", random="the landmarks and the order of the rows are", of="SOLAM`", step="solam")
 def NSOLAM(
     n_components: int = 400, *, gamma: float | None = None, random_state: Any = None, **parameters: Any
 ) -> Pipeline:
-    """Return a pipeline of Gaussian kernel features and `SOLAM`.
-
-    Parameters
-    ----------
-    n_components : int, default=400
-        Number of landmarks, as in :class:`aucmax.KMeansNystroem`.
-    gamma : float, default=None
-        Of the kernel, as in :class:`aucmax.KMeansNystroem`, for columns divided by their standard deviations.
-    random_state : int, RandomState instance or None, default=None
-        What the landmarks and the order of the rows are drawn from.
-    **parameters
-        Of :class:`aucmax.SOLAM`.
-
-    Returns
-    -------
-    pipeline : Pipeline
-        With the steps "scale", "nystroem" and "solam".
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_circles
-    >>> from aucmax import NSOLAM
-    >>> X, y = make_circles(200, noise=0.1, factor=0.5, random_state=0)
-    >>> bool(NSOLAM(20, random_state=0).fit(X, y).score(X, y) > 0.99)
-    True
-    """
+    """Return a pipeline of Gaussian kernel features and `SOLAM`."""
     return _kernel_pipeline(n_components, gamma, random_state, "solam", SOLAM(random_state=random_state, **parameters))
 
 
+@add_sections(SECTIONS, name="NASAM", random="the landmarks and the pairs are", of="ASAM`", step="asam")
 def NASAM(
     n_components: int = 400, *, gamma: float | None = None, random_state: Any = None, **parameters: Any
 ) -> Pipeline:
-    """Return a pipeline of Gaussian kernel features and `ASAM`.
-
-    Parameters
-    ----------
-    n_components : int, default=400
-        Number of landmarks, as in :class:`aucmax.KMeansNystroem`.
-    gamma : float, default=None
-        Of the kernel, as in :class:`aucmax.KMeansNystroem`, for columns divided by their standard deviations.
-    random_state : int, RandomState instance or None, default=None
-        What the landmarks and the pairs are drawn from.
-    **parameters
-        Of :class:`aucmax.ASAM`.
-
-    Returns
-    -------
-    pipeline : Pipeline
-        With the steps "scale", "nystroem" and "asam".
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_circles
-    >>> from aucmax import NASAM
-    >>> X, y = make_circles(200, noise=0.1, factor=0.5, random_state=0)
-    >>> bool(NASAM(20, random_state=0).fit(X, y).score(X, y) > 0.99)
-    True
-    """
+    """Return a pipeline of Gaussian kernel features and `ASAM`."""
     return _kernel_pipeline(n_components, gamma, random_state, "asam", ASAM(random_state=random_state, **parameters))
 
 
+@add_sections(SECTIONS, name="NPSAM", random="the landmarks and the pairs are", of="PSAM`", step="psam")
 def NPSAM(
     n_components: int = 400, *, gamma: float | None = None, random_state: Any = None, **parameters: Any
 ) -> Pipeline:
-    """Return a pipeline of Gaussian kernel features and `PSAM`.
-
-    Parameters
-    ----------
-    n_components : int, default=400
-        Number of landmarks, as in :class:`aucmax.KMeansNystroem`.
-    gamma : float, default=None
-        Of the kernel, as in :class:`aucmax.KMeansNystroem`, for columns divided by their standard deviations.
-    random_state : int, RandomState instance or None, default=None
-        What the landmarks and the pairs are drawn from.
-    **parameters
-        Of :class:`aucmax.PSAM`.
-
-    Returns
-    -------
-    pipeline : Pipeline
-        With the steps "scale", "nystroem" and "psam".
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_circles
-    >>> from aucmax import NPSAM
-    >>> X, y = make_circles(200, noise=0.1, factor=0.5, random_state=0)
-    >>> bool(NPSAM(20, random_state=0).fit(X, y).score(X, y) > 0.99)
-    True
-    """
+    """Return a pipeline of Gaussian kernel features and `PSAM`."""
     return _kernel_pipeline(n_components, gamma, random_state, "psam", PSAM(random_state=random_state, **parameters))
 
 
+@add_sections(
+    SECTIONS,
+    name="NBAM",
+    random="the landmarks are",
+    of="AUCClassifier`, which chooses its regularisation by cross-validation if alpha is not given",
+    step="bam",
+)
 def NBAM(
     n_components: int = 400, *, gamma: float | None = None, random_state: Any = None, **parameters: Any
 ) -> Pipeline:
-    """Return a pipeline of Gaussian kernel features and the exact minimiser of the pairwise squared hinge loss.
-
-    Parameters
-    ----------
-    n_components : int, default=400
-        Number of landmarks, as in :class:`aucmax.KMeansNystroem`.
-    gamma : float, default=None
-        Of the kernel, as in :class:`aucmax.KMeansNystroem`, for columns divided by their standard deviations.
-    random_state : int, RandomState instance or None, default=None
-        What the landmarks are drawn from.
-    **parameters
-        Of :class:`aucmax.AUCClassifier`, which chooses its regularisation by cross-validation if alpha is not given.
-
-    Returns
-    -------
-    pipeline : Pipeline
-        With the steps "scale", "nystroem" and "bam".
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_circles
-    >>> from aucmax import NBAM
-    >>> X, y = make_circles(200, noise=0.1, factor=0.5, random_state=0)
-    >>> bool(NBAM(20, random_state=0).fit(X, y).score(X, y) > 0.99)
-    True
-    """
+    """Return a pipeline of Gaussian kernel features and the exact minimiser of the pairwise squared hinge loss."""
     return _kernel_pipeline(n_components, gamma, random_state, "bam", AUCClassifier("squared_hinge", **parameters))
 
 

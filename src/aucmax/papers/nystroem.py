@@ -16,23 +16,14 @@ each column.
 
 Features whose eigenvalue is within rounding of 0 are left out: they are rounding errors, multiplied by e^-1/2.
 
-The Gaussian kernel between rows in memory and landmarks; `rows/device/kernels.py` has it on a device.
-
-Conventions
------------
-    k(x, u) = exp(-gamma |x - u|^2)             the kernel
-    U                                           the m landmarks
-    K(U, U) = V diag(e) V'                      its eigenvalues
-    f(x) = K(x, U) V diag(e)^-1/2               the features of a row
-
-Features whose eigenvalue is within rounding of 0 are left out: they are rounding errors, multiplied by e^-1/2.
+`KMeansNystroem` comes first, the kernel at the foot; `rows/device/kernels.py` has it on a device.
 """
 
 from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, sparse
@@ -49,6 +40,7 @@ from threadpoolctl import threadpool_limits
 
 from .._base import all_or_nothing
 from .._compat import Interval, _check_n_features, _fit_context
+from ..models.checks import FEATURES, Check, array, number
 from ..rows.arrays import namespace, place_beside, to_host, to_numpy
 from ..rows.blocks.rows import MEMORY, SlicedRows
 from ..rows.dispatch import device_kernels, remote_rows, require_memory
@@ -56,71 +48,6 @@ from ..rows.machine import check_columns, map_threads, one_blas_thread
 from ..rows.memory import MemoryRows
 from ..rows.summaries.moments import check_no_overflow, spread
 from ..rows.validate import canonical, check_groups, check_indices, check_rows, check_weights, find_classes
-
-
-class GaussianKernel:
-    """The kernel between rows and landmarks U, by |x - u|^2 = |x|^2 - 2 x.u + |u|^2.
-
-    Dense rows are first shifted by the mean of the landmarks, which avoids cancellation where means are large compared
-    with the spread.
-
-    Parameters
-    ----------
-    landmarks : ndarray of shape (m, n_features)
-        The landmarks U.
-    gamma : float
-        The gamma of the kernel.
-    dtype : dtype
-        The type of the result.
-    centered : bool
-        Whether to shift the rows.
-    """
-
-    def __init__(self, landmarks: np.ndarray, gamma: float, dtype: np.dtype[Any], centered: bool) -> None:
-        self.center = landmarks.mean(axis=0, dtype=np.float64).astype(dtype) if centered else None
-        self.unit = dtype.type(np.sqrt(gamma))
-        U = self._shifted(landmarks)
-        self.slopes = np.ascontiguousarray(2 * U.T)
-        self.norms = row_norms(U, squared=True)
-        # exp in float64 took 80 times as long where its result is a denormal number.
-        self.least = np.log(np.finfo(dtype).tiny)
-
-    def __call__(self, rows: Any) -> np.ndarray:
-        """Return the kernel of shape (n_rows, m)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            Z = self._shifted(rows)
-            K = Z @ self.slopes
-            K -= self.norms
-            K -= row_norms(Z, squared=True)[:, None]
-        np.fmax(K, self.least, out=K)  # also replaces NaN, which K holds if the square of a distant row overflows
-        np.minimum(K, 0, out=K)
-        return np.exp(K, out=K)
-
-    def _shifted(self, rows: Any) -> Any:
-        return (rows if self.center is None else rows - self.center) * self.unit
-
-
-def normalize(landmarks: np.ndarray, gamma: float) -> np.ndarray:
-    """Return V diag(e)^-1/2 of the landmarks, largest eigenvalues first, without those within rounding of 0."""
-    with one_blas_thread():
-        K = GaussianKernel(landmarks, gamma, np.dtype(np.float64), centered=True)(landmarks)
-        e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
-    return scale_eigenvectors(e, V, landmarks.dtype)
-
-
-def scale_eigenvectors(e: np.ndarray, V: Any, dtype: Any) -> np.ndarray:
-    """Return V diag(e)^-1/2 as an array in memory; V may be on a device."""
-    xp = namespace(V)
-    # The size of a feature is about sqrt(e / m), and its error from rounding of the kernel about eps / sqrt(e): one per
-    # cent or less at e = eps m (measured). The eigenvalues have an error of up to 13 eps m in float64.
-    least = len(e) * max(np.finfo(dtype).eps, 100 * np.finfo(np.float64).eps)
-    kept = np.flatnonzero(e > least)[::-1]
-    V = xp.take(V, place_beside(kept.copy(), V), axis=1)
-    # An eigenvector has no sign. With its largest entry positive, the features are the same on every machine.
-    flipped = xp.max(V, axis=0) < -xp.min(V, axis=0)
-    roots = place_beside(np.sqrt(e[kept]), V)
-    return np.ascontiguousarray(to_numpy(V / xp.where(flipped, -roots, roots)), dtype=dtype)
-
 
 TAKES_NO_DASK = (
     "KMeansNystroem takes no Dask collections: fit it to rows in memory. Then fit_rows(kernel.rows(X, y)) of a "
@@ -206,6 +133,13 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     True
     """
 
+    _file_schema: ClassVar[dict[str, Check]] = {
+        **FEATURES,
+        "gamma_": number(float, low=0),
+        "components_": array("f", "k", "d"),
+        "normalization_": array("f", "k", None),
+    }
+    _file_requires = ("gamma_", "components_", "normalization_")
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
@@ -267,13 +201,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self
 
     def check_width(self, n_rows: int, n_features: int) -> None:
-        """Raise a MemoryError if the landmarks of so many rows and columns would not fit into memory.
-
-        Parameters
-        ----------
-        n_rows, n_features : int
-            The sizes of X.
-        """
+        """Raise a MemoryError if the landmarks of rows of these sizes would not fit into memory."""
         n_landmarks = min(self.n_components, n_rows)
         what, advice = f"KMeansNystroem with {n_landmarks:,} landmarks on", "take fewer landmarks, or leave out columns"
         check_columns(n_features, LANDMARK_COPIES * n_landmarks, what, advice)
@@ -291,7 +219,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Returns
         -------
         features : ndarray of shape (n_samples, n_features_out)
-            The features, as float32 if these rows and those of `fit` are float32, else as float64. They are on the
+            The features, as float32 if these rows and the training rows are float32, else as float64. They are on the
             device of X.
         """
         check_is_fitted(self)
@@ -418,13 +346,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 
 class BlockFeatures:
-    """The features of blocks of rows, a change of columns.
-
-    Parameters
-    ----------
-    kernel : KMeansNystroem
-        The fitted transformer.
-    """
+    """The features of blocks of rows, made by a fitted transformer."""
 
     def __init__(self, kernel: KMeansNystroem) -> None:
         self.kernel = kernel
@@ -461,3 +383,56 @@ def default_gamma(X: Any) -> float:
 def blocks_of(X: Any) -> list[slice]:
     """Return slices that cover the rows."""
     return [slice(start, min(start + BLOCK, X.shape[0])) for start in range(0, X.shape[0], BLOCK)]
+
+
+class GaussianKernel:
+    """The kernel between rows and landmarks U, by |x - u|^2 = |x|^2 - 2 x.u + |u|^2.
+
+    Dense rows are first shifted by the mean of the landmarks, which avoids cancellation where means are large compared
+    with the spread.
+    """
+
+    def __init__(self, landmarks: np.ndarray, gamma: float, dtype: np.dtype[Any], centered: bool) -> None:
+        self.center = landmarks.mean(axis=0, dtype=np.float64).astype(dtype) if centered else None
+        self.unit = dtype.type(np.sqrt(gamma))
+        U = self._shifted(landmarks)
+        self.slopes = np.ascontiguousarray(2 * U.T)
+        self.norms = row_norms(U, squared=True)
+        # exp in float64 took 80 times as long where its result is a denormal number.
+        self.least = np.log(np.finfo(dtype).tiny)
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        """Return the kernel of shape (n_rows, m)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = self._shifted(rows)
+            K = Z @ self.slopes
+            K -= self.norms
+            K -= row_norms(Z, squared=True)[:, None]
+        np.fmax(K, self.least, out=K)  # also replaces NaN, which K holds if the square of a distant row overflows
+        np.minimum(K, 0, out=K)
+        return np.exp(K, out=K)
+
+    def _shifted(self, rows: Any) -> Any:
+        return (rows if self.center is None else rows - self.center) * self.unit
+
+
+def normalize(landmarks: np.ndarray, gamma: float) -> np.ndarray:
+    """Return V diag(e)^-1/2 of the landmarks, largest eigenvalues first, without those within rounding of 0."""
+    with one_blas_thread():
+        K = GaussianKernel(landmarks, gamma, np.dtype(np.float64), centered=True)(landmarks)
+        e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
+    return scale_eigenvectors(e, V, landmarks.dtype)
+
+
+def scale_eigenvectors(e: np.ndarray, V: Any, dtype: Any) -> np.ndarray:
+    """Return V diag(e)^-1/2 as an array in memory; V may be on a device."""
+    xp = namespace(V)
+    # The size of a feature is about sqrt(e / m), and its error from rounding of the kernel about eps / sqrt(e): one per
+    # cent or less at e = eps m (measured). The eigenvalues have an error of up to 13 eps m in float64.
+    least = len(e) * max(np.finfo(dtype).eps, 100 * np.finfo(np.float64).eps)
+    kept = np.flatnonzero(e > least)[::-1]
+    V = xp.take(V, place_beside(kept.copy(), V), axis=1)
+    # An eigenvector has no sign. With its largest entry positive, the features are the same on every machine.
+    flipped = xp.max(V, axis=0) < -xp.min(V, axis=0)
+    roots = place_beside(np.sqrt(e[kept]), V)
+    return np.ascontiguousarray(to_numpy(V / xp.where(flipped, -roots, roots)), dtype=dtype)

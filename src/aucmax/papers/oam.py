@@ -21,7 +21,7 @@ One step on a row x of the class y = +-1
 4. The result is the average of the w after each row, in which row t has the mass t, or the last w, as in the paper.
 
 The steps of the paper grow with the number of rows, so that its C has to be found anew for each data set, and for each
-size of it. The steps from the data are those of stochastic gradients with a Lipschitz loss, for rows of any norm.
+size of it. The steps from the data suit stochastic gradients with a Lipschitz loss, for rows of any norm.
 
 variant="paper"
 ---------------
@@ -55,21 +55,11 @@ from .engine.sample import Sample
 
 
 class OAMState(NamedTuple):
-    """State of OAM.
+    """State of OAM."""
 
-    Attributes
-    ----------
-    w : AveragedWeights
-        The weights.
-    buffers : ClassBuffers
-        The rows kept.
-    scalars : ndarray of shape (3,)
-        Rows that met a pair, the number of their pairs, and the mean |z|^2 of these.
-    """
-
-    w: AveragedWeights
-    buffers: ClassBuffers
-    scalars: np.ndarray
+    w: AveragedWeights  # the weights
+    buffers: ClassBuffers  # the rows kept
+    scalars: np.ndarray  # shape (3,): rows that met a pair, the number of their pairs, and the mean |z|^2 of these
 
 
 class OAM(OnlineClassifier):
@@ -112,7 +102,7 @@ class OAM(OnlineClassifier):
     What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
 
     - columns are standardised (a shift changes no pair).
-    - steps follow the scale of the rows and fall, where those of the paper grow with the number of rows: C need not be
+    - steps follow the scale of the rows and fall, where the paper's grow with the number of rows: C need not be
       tuned.
     - the result is an average, which carries less of the noise of the last rows.
 

@@ -13,13 +13,13 @@ so these moments stand for all the rows that are gone.
 One step on row z of the class y = +-1
 ---------------------------------------
 1. Update the count T, the mean m and the covariance C of the class of z: the recursion that the paper prints for
-   Gamma = C lacks -m m' (of the old mean) in its fraction, so that it is no covariance. The right one is
+   Gamma = C lacks -m m' (of the old mean) in its fraction, so that it is not a covariance. The right one is
    C <- C + (z z' - C - m m') / T + m m' - n n', with n the new mean.
 2. Until a row of the other class was seen, do nothing more.
 3. w -= eta [alpha w - y (z - m) + (z - m)(z - m).w + C w] with m and C of the other class. Without eta0, on step t
    eta = 1 / (k + sqrt(k^2 + k t)), k the mean so far of |z - m|^2 + tr C + alpha, a bound on the curvature that a step
-   meets; at most 1 over that of this row. This is the step of the paper's Theorem 2 at any time t, for a least loss
-   of the order of the squared norm of its weights; the experiments of the paper choose a constant eta from a grid.
+   meets; at most 1 over the curvature of this row. This is the step of the paper's Theorem 2 at any time t, for a least
+   loss of the order of the squared norm of its weights; the experiments of the paper choose a constant eta from a grid.
 4. The result is the average of the w, in which step t has the mass t, or the last w, as in the paper.
 
 OPAUCr replaces the covariance by a sketch of rank tau, in O(tau d) memory: each row draws r ~ N(0, I) / sqrt(tau), and
@@ -63,63 +63,31 @@ BLOCK = 256  # rows whose r are drawn at once
 
 
 class CovarianceState(NamedTuple):
-    """State of OPAUC.
+    """State of OPAUC."""
 
-    Attributes
-    ----------
-    w, mean_w : ndarray of shape (width,)
-        The weights, and their average.
-    counts : ndarray of shape (2,)
-        Rows of each class.
-    means : ndarray of shape (2, d)
-        Their means.
-    scatters : ndarray of shape (2, d, d)
-        Their centred sums of outer products; the covariance times the count.
-    scalars : ndarray of shape (2,)
-        Steps taken, and their mean curvature.
-    """
-
-    w: np.ndarray
+    w: np.ndarray  # with mean_w: shape (width,): the weights, and their average
     mean_w: np.ndarray
-    counts: np.ndarray
-    means: np.ndarray
-    scatters: np.ndarray
-    scalars: np.ndarray
+    counts: np.ndarray  # shape (2,): rows of each class
+    means: np.ndarray  # shape (2, d): their means
+    scatters: np.ndarray  # shape (2, d, d): their centred sums of outer products; the covariance times the count
+    scalars: np.ndarray  # shape (2,): steps taken, and their mean curvature
 
 
 class SketchState(NamedTuple):
-    """State of OPAUCr, with q = rank + 1 columns in each sketch, the last one the sum of the rows.
+    """State of OPAUCr, with q = rank + 1 columns in each sketch, the last one the sum of the rows."""
 
-    Attributes
-    ----------
-    u, rest : ndarray of shape (width,)
-        The part of w / scale, and of the sum of mass * w, outside of the sketches.
-    sketches : ndarray of shape (2, width, q)
-        Z of the two classes.
-    c, shares : ndarray of shape (2, q)
-        w = scale (u + sum of Z c); sum of mass * w = rest + share u + sum of Z shares.
-    dots : ndarray of shape (2, q)
-        Z'w / scale.
-    grams : ndarray of shape (3, q, q)
-        Z-'Z-, Z+'Z+ and Z-'Z+.
-    draws : ndarray of shape (2, q)
-        Sums of r in each class; the last is its count.
-    norms : ndarray of shape (2,)
-        Sums of |z|^2 in each class.
-    scalars : ndarray of shape (5,)
-        Steps taken, their mean curvature, scale, share and mass.
-    """
-
+    # with rest: shape (width,): the part of w / scale, and of the sum of mass * w, outside of the sketches
     u: np.ndarray
     rest: np.ndarray
-    sketches: np.ndarray
+    sketches: np.ndarray  # shape (2, width, q): Z of the two classes
+    # with shares: shape (2, q): w = scale (u + sum of Z c); sum of mass * w = rest + share u + sum of Z shares
     c: np.ndarray
     shares: np.ndarray
-    dots: np.ndarray
-    grams: np.ndarray
-    draws: np.ndarray
-    norms: np.ndarray
-    scalars: np.ndarray
+    dots: np.ndarray  # shape (2, q): z'w / scale
+    grams: np.ndarray  # shape (3, q, q): z-'Z-, Z+'Z+ and Z-'Z+
+    draws: np.ndarray  # shape (2, q): sums of r in each class; the last is its count
+    norms: np.ndarray  # shape (2,): sums of |z|^2 in each class
+    scalars: np.ndarray  # shape (5,): steps taken, their mean curvature, scale, share and mass
 
 
 class OPAUC(OnlineClassifier):

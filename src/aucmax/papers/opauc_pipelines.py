@@ -21,100 +21,82 @@ from sklearn.pipeline import Pipeline
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils import check_random_state
 
+from .._docs import add_sections
 from ..rows.machine import check_columns
 from ..rows.validate import check_indices
 from .opauc import OPAUC
 
-# A component is rounding if its standard deviation is at most so many times that of a number as long as the rows.
+# A component is rounding if its standard deviation is at most so many times the rounding of a row's norm.
 ROUNDING = 100
 
 
+# What the docstrings of the pipelines share.
+SECTIONS = """Parameters
+----------
+n_components : int, default=1000
+    {number}.{center}
+random_state : int, RandomState instance or None, default=None
+    What {random} and the order of the rows are drawn from.
+**parameters
+    Of :class:`aucmax.OPAUC`.
+
+Returns
+-------
+pipeline : Pipeline
+    With the steps "{step}" and "opauc".
+
+Examples
+--------
+>>> from sklearn.datasets import load_breast_cancer
+>>> from aucmax import {name}
+>>> X, y = load_breast_cancer(return_X_y=True)
+>>> {name}(20, random_state=0).fit(X, y)["opauc"].n_features_in_
+20
+"""
+CENTER = """
+center : bool, default=True
+    Whether columns are centred first. Without, the components come from `TruncatedSVD`: on sparse rows of many
+    columns they hardly differ, the first aside, and are found many times faster."""
+
+
+@add_sections(
+    SECTIONS,
+    name="OPAUCf",
+    number="Number of features; all, if there are fewer",
+    center="",
+    random="the features",
+    step="select",
+)
 def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> Pipeline:
-    """Return a pipeline of features drawn at random and `OPAUC`.
-
-    Parameters
-    ----------
-    n_components : int, default=1000
-        Number of features; all, if there are fewer.
-    random_state : int, RandomState instance or None, default=None
-        What the features and the order of the rows are drawn from.
-    **parameters
-        Of :class:`aucmax.OPAUC`.
-
-    Returns
-    -------
-    pipeline : Pipeline
-        With the steps "select" and "opauc".
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import OPAUCf
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> OPAUCf(20, random_state=0).fit(X, y)["opauc"].n_features_in_
-    20
-    """
+    """Return a pipeline of features drawn at random and `OPAUC`."""
     draw = LimitedSelection(partial(_random_scores, random_state=random_state), k=n_components)
     return Pipeline([("select", draw), ("opauc", OPAUC(random_state=random_state, **parameters))])
 
 
+@add_sections(
+    SECTIONS,
+    name="OPAUCrp",
+    number="Number of dimensions; at most the number of columns is used",
+    center="",
+    random="the projection",
+    step="project",
+)
 def OPAUCrp(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> Pipeline:
-    """Return a pipeline of a Gaussian random projection and `OPAUC`.
-
-    Parameters
-    ----------
-    n_components : int, default=1000
-        Number of dimensions; at most the number of columns is used.
-    random_state : int, RandomState instance or None, default=None
-        What the projection and the order of the rows are drawn from.
-    **parameters
-        Of :class:`aucmax.OPAUC`.
-
-    Returns
-    -------
-    pipeline : Pipeline
-        With the steps "project" and "opauc".
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import OPAUCrp
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> OPAUCrp(20, random_state=0).fit(X, y)["opauc"].n_features_in_
-    20
-    """
+    """Return a pipeline of a Gaussian random projection and `OPAUC`."""
     project = LimitedProjection(n_components, random_state=random_state)
     return Pipeline([("project", project), ("opauc", OPAUC(random_state=random_state, **parameters))])
 
 
+@add_sections(
+    SECTIONS,
+    name="OPAUCpca",
+    number="Number of components; at most the number of rows or columns is used",
+    center=CENTER,
+    random="the components (if found at random)",
+    step="pca",
+)
 def OPAUCpca(n_components: int = 1000, *, center: bool = True, random_state: Any = None, **parameters: Any) -> Pipeline:
-    """Return a pipeline of principal components and `OPAUC`.
-
-    Parameters
-    ----------
-    n_components : int, default=1000
-        Number of components; at most the number of rows or columns is used.
-    center : bool, default=True
-        Whether columns are centred first. Without, the components are those of `TruncatedSVD`: on sparse rows of many
-        columns they hardly differ, the first aside, and are found many times faster.
-    random_state : int, RandomState instance or None, default=None
-        What the components (if found at random) and the order of the rows are drawn from.
-    **parameters
-        Of :class:`aucmax.OPAUC`.
-
-    Returns
-    -------
-    pipeline : Pipeline
-        With the steps "pca" and "opauc".
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import OPAUCpca
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> OPAUCpca(20, random_state=0).fit(X, y)["opauc"].n_features_in_
-    20
-    """
+    """Return a pipeline of principal components and `OPAUC`."""
     pca = (LimitedPCA if center else LimitedSVD)(n_components, random_state=random_state)
     return Pipeline([("pca", pca), ("opauc", OPAUC(random_state=random_state, **parameters))])
 
@@ -139,20 +121,7 @@ class LimitedMixin:
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), default=None
-            Their labels.
-
-        Returns
-        -------
-        self : transformer
-            The fitted transformer.
-        """
+        """Fit rows with a limited number of components."""
         parameters = self.get_params()  # type: ignore[attr-defined]
         if len(getattr(X, "shape", ())) == 2:  # scikit-learn makes a matrix of a list, and refuses a vector
             number = parameters[self._number] = min(parameters[self._number], self._most(X))
@@ -163,35 +132,11 @@ class LimitedMixin:
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit rows and return their components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), default=None
-            Their labels.
-
-        Returns
-        -------
-        components : ndarray of shape (n_samples, n_components)
-            The reduced rows.
-        """
+        """Fit rows and return their components, of shape (n_samples, n_components)."""
         return self.fit(X, y).transform(X)
 
     def transform(self, X: Any) -> Any:
-        """Return the components of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        components : ndarray of shape (n_samples, n_components)
-            The reduced rows.
-        """
+        """Return the components of rows, of shape (n_samples, n_components)."""
         return super().transform(check_indices(X))  # type: ignore[misc]
 
 
@@ -222,20 +167,7 @@ class RankMixin(LimitedMixin):
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : transformer
-            The fitted transformer.
-        """
+        """Fit rows, and leave out components that are rounding."""
         super().fit(X, y)
         Z = self.transform(X)
         length = np.linalg.norm(X.data if issparse(X) else np.asarray(X)) / np.sqrt(len(Z))

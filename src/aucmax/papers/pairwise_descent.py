@@ -39,6 +39,7 @@ import numpy as np
 
 from .._base import RowsClassifier
 from .._compat import Interval, StrOptions
+from ..models.checks import real
 from ..rows.protocol import Rows, Vector
 from ..solvers.descent import gradient_descent
 from ..solvers.newton import NewtonProblem
@@ -68,7 +69,7 @@ class PairwiseDescent(RowsClassifier):
         end; with "logistic" there is a warning.
 
     tol : float, default=1e-7
-        Where the descent stops: the norm of the gradient over that of the first one.
+        Where the descent stops: the norm of the gradient over the norm of the first one.
 
     Attributes
     ----------
@@ -95,7 +96,7 @@ class PairwiseDescent(RowsClassifier):
     1.0
     """
 
-    _in_file = ("alpha_",)
+    _file_schema = RowsClassifier._file_schema | {"alpha_": real}
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "loss": [StrOptions({"hinge", "logistic"})],
@@ -135,15 +136,7 @@ class PairwiseDescent(RowsClassifier):
 
 
 class PairwiseObjective:
-    """F, as :mod:`aucmax.solvers.descent` takes it.
-
-    Parameters
-    ----------
-    problem : NewtonProblem
-        The loss and the rows.
-    alpha : float
-        Regularisation strength.
-    """
+    """F, as :mod:`aucmax.solvers.descent` takes it."""
 
     def __init__(self, problem: NewtonProblem, alpha: float) -> None:
         self.problem, self.alpha = problem, alpha

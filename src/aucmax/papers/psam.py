@@ -58,22 +58,14 @@ from .engine.sample import Sample
 PROXIMAL, LIMITED, GRADIENT = range(3)
 
 
-class Urn(NamedTuple):
-    """The rows of one class, to be drawn from with replacement.
+class ClassSampler(NamedTuple):
+    """The rows of one class, to be drawn from with replacement."""
 
-    Attributes
-    ----------
-    members : ndarray of uint32
-        The numbers of the rows.
-    weights : ndarray or None
-        Their weights; None where each counts once.
-    """
-
-    members: np.ndarray
-    weights: np.ndarray | None
+    members: np.ndarray  # the numbers of the rows
+    weights: np.ndarray | None  # their weights; None where each counts once
 
     @classmethod
-    def of(cls, mask: np.ndarray, weights: np.ndarray | None) -> Urn:
+    def of(cls, mask: np.ndarray, weights: np.ndarray | None) -> ClassSampler:
         """Return the rows of a mask."""
         members = np.flatnonzero(mask)
         return cls(members.astype(np.uint32), None if weights is None else weights[members])
@@ -93,34 +85,20 @@ class Urn(NamedTuple):
 
 
 class PairSample(NamedTuple):
-    """Rows to draw pairs from.
+    """Rows to draw pairs from."""
 
-    Attributes
-    ----------
-    rows : KernelRows
-        The rows z.
-    positive : ndarray of bool, shape (n,)
-        Which are positive.
-    weights : ndarray of shape (n,) or None
-        Their weights; None where each counts once.
-    first, second : Urn
-        The rows of the class of row 0, and of the other one.
-    mean_norm : float
-        The mean of |z|^2 over all pairs.
-    """
-
-    rows: KernelRows
-    positive: np.ndarray
-    weights: np.ndarray | None
-    first: Urn
-    second: Urn
-    mean_norm: float
+    rows: KernelRows  # the rows z
+    positive: np.ndarray  # shape (n,): which are positive
+    weights: np.ndarray | None  # shape (n,): their weights; None where each counts once
+    first: ClassSampler  # with second: the rows of the class of row 0, and of the other one
+    second: ClassSampler
+    mean_norm: float  # the mean of |z|^2 over all pairs
 
     @classmethod
     def of(cls, sample: Sample) -> PairSample:
         """Return the pairs of a sample."""
         positive, (low, high) = sample.positive, sample.centers
-        first, second = (Urn.of(positive == c, sample.weights) for c in (positive[0], ~positive[0]))
+        first, second = (ClassSampler.of(positive == c, sample.weights) for c in (positive[0], ~positive[0]))
         mean_norm = first.average(sample.norms) + second.average(sample.norms) - 2 * low @ high
         return cls(sample.rows, positive, sample.weights, first, second, float(mean_norm))
 
@@ -131,18 +109,10 @@ class PairSample(NamedTuple):
 
 
 class PairState(NamedTuple):
-    """State of ASAM and PSAM.
+    """State of ASAM and PSAM."""
 
-    Attributes
-    ----------
-    w : AveragedWeights
-        The weights.
-    steps : ndarray of shape (1,)
-        The number of steps so far.
-    """
-
-    w: AveragedWeights
-    steps: np.ndarray
+    w: AveragedWeights  # the weights
+    steps: np.ndarray  # shape (1,): the number of steps so far
 
 
 class PairSamplingClassifier(StochasticClassifier):
@@ -255,7 +225,7 @@ class ASAM(PairSamplingClassifier):
       longer than others cannot do harm.
 
     With the longer first steps of Bottou's rule the limit may change much: on spambase as distributed, alpha=1e-8, one
-    pass of the paper variant has an AUC of 0.78, that of PSAM 0.87.
+    pass of the paper variant has an AUC of 0.78, a pass of PSAM 0.87.
 
     The defaults were chosen on validation rows of eight data sets: on none of them was another alpha up to 0.01 better
     by more than 0.002 in AUC, for ASAM or PSAM.

@@ -40,6 +40,7 @@ import numpy as np
 
 from .._base import RowsClassifier
 from .._compat import Interval
+from ..models.checks import measured, real
 from ..rows.protocol import Rows
 from ..solvers.candidate import Candidate
 from ..solvers.problem import Objective
@@ -66,7 +67,7 @@ class RankSVM(RowsClassifier):
         Newton steps; 1 where none was needed.
     """
 
-    _in_file = ("alpha_", "dual_gap_")  # beside what all classifiers have
+    _file_schema = RowsClassifier._file_schema | {"alpha_": real, "dual_gap_": measured}
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -156,7 +157,7 @@ class SVMPerf(RankSVM):
     Parameters
     ----------
     C : float, default=0.1
-        Weight of the slack, above 0; that of the authors' program, `-c` with `-l 10`.
+        Weight of the slack, above 0; `-c` of the authors' program, with `-l 10`.
 
     Attributes
     ----------

@@ -46,6 +46,8 @@ class Method(NamedTuple):
         What tables say about it.
     states : tuple of str
         The named tuples of its module that a fitted estimator holds, and so a model file.
+    steps : tuple of str
+        Of a function that makes a pipeline: the transformers of its module that may be steps.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Method(NamedTuple):
     requires: tuple[str, ...] = ()
     note: str = ""
     states: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
@@ -142,12 +145,12 @@ def of_step(step: str, grid: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[
 
 
 def plain_name(parameter: str) -> str:
-    """Return the name of a parameter without that of the step it belongs to."""
+    """Return the name of a parameter without the name of the step it belongs to."""
     return parameter.rpartition("__")[2]
 
 
 def full_name(parameter: str, estimator: Any) -> str | None:
-    """Return the name of a parameter with that of the step that has it; None if the estimator has no such parameter."""
+    """Return the name of a parameter with its step's name before it; None if the estimator has no such parameter."""
     names = list(estimator.get_params())
     return parameter if parameter in names else next((name for name in names if plain_name(name) == parameter), None)
 
@@ -195,6 +198,7 @@ _UNI = {"eta0": powers(2, -12, 10), "alpha": powers(2, -10, 10)}
 _BUFFERED = {"C": powers(2, -10, 10)}
 _RANK_SVM = {"C": powers(2, -10, 10)}  # the papers' lambda: 1 / C is in the same grid
 _SQUARE, _HINGE, _SQUARED_HINGE = "pairwise square", "pairwise hinge", "pairwise squared hinge"
+_SCALER, _PCA = ("ColumnScaler",), ("LimitedPCA", "LimitedSVD")  # steps of pipelines
 
 ALGORITHMS = {
     method.name: method
@@ -209,9 +213,18 @@ ALGORITHMS = {
             states=("CovarianceState", "SketchState"),
         ),
         Method("OPAUCr", ".opauc:OPAUC", _OPAUC, parameters={"rank": 50}, family=_SQUARE, paper="OPAUC", online=True),
-        Method("OPAUCf", ".opauc_pipelines:OPAUCf", _PIPELINE, family=_SQUARE, paper="OPAUC"),
-        Method("OPAUCrp", ".opauc_pipelines:OPAUCrp", _PIPELINE, family=_SQUARE, paper="OPAUC"),
-        Method("OPAUCpca", ".opauc_pipelines:OPAUCpca", _PIPELINE, family=_SQUARE, paper="OPAUC"),
+        Method(
+            "OPAUCf", ".opauc_pipelines:OPAUCf", _PIPELINE, family=_SQUARE, paper="OPAUC", steps=("LimitedSelection",)
+        ),
+        Method(
+            "OPAUCrp",
+            ".opauc_pipelines:OPAUCrp",
+            _PIPELINE,
+            family=_SQUARE,
+            paper="OPAUC",
+            steps=("LimitedProjection",),
+        ),
+        Method("OPAUCpca", ".opauc_pipelines:OPAUCpca", _PIPELINE, family=_SQUARE, paper="OPAUC", steps=_PCA),
         Method("SOLAM", ".solam:SOLAM", _SOLAM, family=_SQUARE, paper="SOLAM", online=True, states=("SaddleState",)),
         Method("RegSOLAM", ".solam:RegSOLAM", _REG_SOLAM, family=_SQUARE, paper="SPDAM", online=True),
         Method("SPAM", ".spam:SPAM", _SPAM, family=_SQUARE, paper="SPAM", states=("SPAMState",)),
@@ -231,11 +244,13 @@ ALGORITHMS = {
         Method("HSGHT", ".hard_thresholding:HSGHT", _BATCHES, family="logistic", paper="HSG-HT"),
         Method("ASAM", ".psam:ASAM", _ASAM, family=_HINGE, paper="ASAM", states=("PairState",)),
         Method("PSAM", ".psam:PSAM", _ASAM, family=_HINGE, paper="PSAM"),
-        Method("NSOLAM", ".kernel_pipelines:NSOLAM", of_step("solam", _SOLAM), family=_SQUARE, paper="PSAM"),
-        Method("NASAM", ".kernel_pipelines:NASAM", of_step("asam", _ASAM), family=_HINGE, paper="ASAM"),
-        Method("NPSAM", ".kernel_pipelines:NPSAM", of_step("psam", _ASAM), family=_HINGE, paper="PSAM"),
+        Method(
+            "NSOLAM", ".kernel_pipelines:NSOLAM", of_step("solam", _SOLAM), family=_SQUARE, paper="PSAM", steps=_SCALER
+        ),
+        Method("NASAM", ".kernel_pipelines:NASAM", of_step("asam", _ASAM), family=_HINGE, paper="ASAM", steps=_SCALER),
+        Method("NPSAM", ".kernel_pipelines:NPSAM", of_step("psam", _ASAM), family=_HINGE, paper="PSAM", steps=_SCALER),
         # The papers' C is 1 / (2 alpha) over the number of pairs; here alpha is cross-validated.
-        Method("NBAM", ".kernel_pipelines:NBAM", family=_SQUARED_HINGE, paper="ASAM"),
+        Method("NBAM", ".kernel_pipelines:NBAM", family=_SQUARED_HINGE, paper="ASAM", steps=_SCALER),
         Method(
             "UniSqu",
             ".univariate:UniSqu",

@@ -54,18 +54,10 @@ from .engine.sample import Sample
 
 
 class SaddleState(NamedTuple):
-    """State of SOLAM and regSOLAM.
+    """State of SOLAM and regSOLAM."""
 
-    Attributes
-    ----------
-    w : AveragedWeights
-        The weights.
-    scalars : ndarray of shape (7,)
-        Rows and positives so far, a, b, c, and the mean and the largest |z|^2.
-    """
-
-    w: AveragedWeights
-    scalars: np.ndarray
+    w: AveragedWeights  # the weights
+    scalars: np.ndarray  # shape (7,): rows and positives so far, a, b, c, and the mean and the largest |z|^2
 
 
 class SOLAM(OnlineClassifier):
@@ -181,7 +173,7 @@ class RegSOLAM(SOLAM):
     - columns are centred and standardised, as in :class:`aucmax.SOLAM`.
     - steps follow the norms of the rows, as in :class:`aucmax.SOLAM`.
     - the penalty counts for p (1 - p): what is minimised is the paper's problem (3), whose (6) is another one.
-    - the penalty is a proximal step: no step takes weights past 0, however strong it is; and the average is that of
+    - the penalty is a proximal step: no step takes weights past 0, however strong it is; and the average is the one of
       :class:`aucmax.SOLAM`. This is measured together with p (1 - p), and with steps from the paper's grid on both
       sides.
 
@@ -231,7 +223,7 @@ class RegSOLAM(SOLAM):
 
 @jit
 def saddle_gradients(positive, s, a, b, c, p):
-    """Return the gradients at a row with the score s: what multiplies z in that of w, and those of a, b and c."""
+    """Return the gradients at a row with the score s: the factor of z in the gradient by w, and the ones by a, b, c."""
     if positive:
         return 2.0 * (1.0 - p) * (s - a - 1.0 - c), -2.0 * (1.0 - p) * (s - a), 0.0, -2.0 * (1.0 - p) * (s + p * c)
     return 2.0 * p * (s - b + 1.0 + c), 0.0, -2.0 * p * (s - b), 2.0 * p * (s - (1.0 - p) * c)

@@ -75,18 +75,10 @@ from .engine.sample import Sample
 
 
 class SPAMState(NamedTuple):
-    """State of SPAM.
+    """State of SPAM."""
 
-    Attributes
-    ----------
-    w : AveragedWeights
-        The weights.
-    steps : ndarray of shape (1,)
-        The number of steps so far.
-    """
-
-    w: AveragedWeights
-    steps: np.ndarray
+    w: AveragedWeights  # the weights
+    steps: np.ndarray  # shape (1,): the number of steps so far
 
 
 class SPAM(StochasticClassifier):

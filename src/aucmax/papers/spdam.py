@@ -13,7 +13,7 @@ p_y the shares of the classes, b = m- - m+ and x_i = (z_i - m_y) / sqrt(p_y) it 
        = max over beta of  (1/n) sum (beta_i w.x_i - beta_i^2 / 2) + g(w)
 
 so each row has one dual variable, and the best beta_i is w.x_i. A row with a weight has the root of it, relative to the
-mean weight, as a factor of x_i, and the shares p_y are those of the weight. With u = (1/n) sum beta_i x_i, the dual
+mean weight, as a factor of x_i, and the shares p_y are shares of the weight. With u = (1/n) sum beta_i x_i, the dual
 D(beta) is the minimum of this over w, which lies where (b b' + alpha I) w = -(u + b). For any w and beta, with v the
 minimiser for u,
 
@@ -85,34 +85,20 @@ from .engine.sample import Sample, draw_batches
 
 
 class CentredRows(NamedTuple):
-    """The rows x_i of the docstring above: each less its class mean, over the root of the share of its class.
+    """The rows x_i of the docstring above: each less its class mean, over the root of the share of its class."""
 
-    Attributes
-    ----------
-    rows : KernelRows
-        The rows z.
-    positive : ndarray of bool, shape (n,)
-        Which are positive.
-    means : ndarray of shape (2, width)
-        The class means of z, as weight vectors.
-    roots : ndarray of shape (n,)
-        What z_i - m_y is divided by: sqrt(p_y), over the root of the weight of the row relative to the mean weight.
-    norms : ndarray of shape (n,)
-        |x|^2 of each.
-    top : float
-        The largest eigenvalue L of (1/n) sum x x'; not a number with variant="paper", which does not need it.
-    """
-
-    rows: KernelRows
-    positive: np.ndarray
-    means: np.ndarray
+    rows: KernelRows  # the rows z
+    positive: np.ndarray  # shape (n,): which are positive
+    means: np.ndarray  # shape (2, width): the class means of z, as weight vectors
+    # shape (n,): what z_i - m_y is divided by: sqrt(p_y), over the root of the weight of the row relative to the mean
+    # weight
     roots: np.ndarray
-    norms: np.ndarray
-    top: float
+    norms: np.ndarray  # shape (n,): |x|^2 of each
+    top: float  # the largest eigenvalue L of (1/n) sum x x'; not a number with variant="paper", which does not need it
 
     @classmethod
     def of(cls, sample: Sample, paper: bool = False) -> CentredRows:
-        """Return the centred rows of a sample; those of the paper have no L."""
+        """Return the centred rows of a sample; the paper's have no L."""
         n, means, own = len(sample.positive), np.asarray(sample.means), sample.positive.astype(np.intp)
         roots = np.sqrt([1 - sample.share, sample.share])[own]
         if sample.weights is not None:
@@ -136,21 +122,11 @@ class CentredRows(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The step sizes.
+    """The step sizes."""
 
-    Attributes
-    ----------
-    sigma : ndarray of shape (n,)
-        Of the dual variable of each row.
-    tau : float
-        Of the weights.
-    theta : float
-        How far w~ is ahead of w.
-    """
-
-    sigma: np.ndarray
-    tau: float
-    theta: float
+    sigma: np.ndarray  # shape (n,): of the dual variable of each row
+    tau: float  # of the weights
+    theta: float  # how far w~ is ahead of w
 
     @classmethod
     def of(cls, x: CentredRows, alpha: float, m: int, paper: bool = False) -> Steps:
@@ -169,22 +145,12 @@ class Steps(NamedTuple):
 
 
 class PrimalDualState(NamedTuple):
-    """State of SPDAM.
+    """State of SPDAM."""
 
-    Attributes
-    ----------
-    w, ahead : ndarray
-        The weights w and w~.
-    beta : ndarray of shape (n,)
-        The dual variable of each row that has weight.
-    u : ndarray
-        (1/n) sum beta_i x_i, up to rounding.
-    """
-
-    w: np.ndarray
+    w: np.ndarray  # with ahead: the weights w and w~
     ahead: np.ndarray
-    beta: np.ndarray
-    u: np.ndarray
+    beta: np.ndarray  # shape (n,): the dual variable of each row that has weight
+    u: np.ndarray  # (1/n) sum beta_i x_i, up to rounding
 
 
 class SPDAM(StochasticClassifier):

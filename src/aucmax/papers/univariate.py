@@ -88,17 +88,10 @@ MAX_NEWTON, MAX_CG, TOL = 100, 5000, 1e-9  # of the exact solver
 
 
 class Loss(NamedTuple):
-    """A loss of the margin.
+    """A loss of the margin."""
 
-    Attributes
-    ----------
-    kind : int
-        Its number, as kernels know it.
-    value, slope, curvature : callable
-        The loss of an array of margins, and its first and second derivative.
-    """
-
-    kind: int
+    kind: int  # its number, as kernels know it
+    # with slope, curvature: the loss of an array of margins, and its first and second derivative
     value: Callable[[np.ndarray], np.ndarray]
     slope: Callable[[np.ndarray], np.ndarray]
     curvature: Callable[[np.ndarray], np.ndarray]
@@ -112,18 +105,10 @@ LOSSES = (
 
 
 class UnivariateState(NamedTuple):
-    """State of the univariate algorithms.
+    """State of the univariate algorithms."""
 
-    Attributes
-    ----------
-    w : AveragedWeights
-        The weights.
-    scalars : ndarray of shape (5,)
-        Rows of each class so far, their mean |z|^2, and c.
-    """
-
-    w: AveragedWeights
-    scalars: np.ndarray
+    w: AveragedWeights  # the weights
+    scalars: np.ndarray  # shape (5,): rows of each class so far, their mean |z|^2, and c
 
 
 class UnivariateClassifier(OnlineClassifier):
@@ -256,7 +241,7 @@ class UniSqu(UnivariateClassifier):
     """Univariate square loss with class weights (Uni-Squ): class-balanced least squares.
 
     It minimises the mean of (1 - s)^2 over the positives plus the mean of (1 + s)^2 over the negatives plus
-    ``alpha/2 |w|^2``, where s = w.x + c. Its minimiser points where that of the pairwise square loss does.
+    ``alpha/2 |w|^2``, where s = w.x + c. Its minimiser points where the minimiser of the pairwise square loss does.
 
     See Also
     --------
@@ -270,7 +255,7 @@ class UniSqu(UnivariateClassifier):
     - columns are centred and standardised.
     - steps are implicit: no row overshoots, where a gradient step on the exponential loss of a long row may be of any
       length. They follow the scale of the rows and fall; there is an intercept, so that a shift changes nothing; and
-      class weights are those of the rows so far, in `fit` as in streams. These are one kernel, and are measured
+      class weights are from the rows so far, in `fit` as in streams. These are one kernel, and are measured
       together, over the best of eight constant steps.
     - the result is an average.
     - there is a penalty.
@@ -315,7 +300,7 @@ class UniExp(UnivariateClassifier):
     What the default does otherwise than the papers, see also :class:`aucmax.UniSqu`:
 
     - columns are centred and standardised.
-    - steps are implicit and from the data, there is an intercept, and class weights are those of the rows so far.
+    - steps are implicit and from the data, there is an intercept, and class weights are from the rows so far.
     - the result is an average.
     - there is a penalty.
 
@@ -347,7 +332,7 @@ class UniLog(UnivariateClassifier):
     What the default does otherwise than the papers, see also :class:`aucmax.UniSqu`:
 
     - columns are centred and standardised.
-    - steps are implicit and from the data, there is an intercept, and class weights are those of the rows so far.
+    - steps are implicit and from the data, there is an intercept, and class weights are from the rows so far.
     - the result is an average.
     - there is a penalty.
 
@@ -368,17 +353,7 @@ class UniLog(UnivariateClassifier):
 
 
 class Objective:
-    """F of v = (w, c), with the margins y (w.z + c) for scores, as :mod:`aucmax.solvers.descent` takes it.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss of a margin.
-    sample : Sample
-        The rows.
-    alpha : float
-        Regularisation strength.
-    """
+    """F of v = (w, c), with the margins y (w.z + c) for scores, as :mod:`aucmax.solvers.descent` takes it."""
 
     def __init__(self, loss: Loss, sample: Sample, alpha: float) -> None:
         self.loss, self.rows = loss, sample.rows
@@ -423,7 +398,7 @@ def newton(objective: Objective, v: np.ndarray) -> tuple[np.ndarray, list[float]
             break
         at = new
         residuals.append(float(np.linalg.norm(at.gradient) / first))
-    return at.v, residuals[1:] or residuals  # the start is no step, unless it was the end
+    return at.v, residuals[1:] or residuals  # without the start, unless it was the end
 
 
 # The kernels

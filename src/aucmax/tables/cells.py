@@ -44,15 +44,7 @@ def spellings(na_values: Sequence[str]) -> list[str]:
 
 
 def find_missing(text: Any, na_values: Sequence[str] = ()) -> np.ndarray:
-    """Return which cells are missing: null, in one of the usual spellings, or one of `na_values`.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from aucmax.tables.cells import find_missing
-    >>> find_missing(pa.array(["N/A", "?", None, "0", "-1"]), ["-1"]).tolist()
-    [True, True, True, False, True]
-    """
+    """Return which cells are missing: null, in one of the usual spellings, or one of `na_values`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -75,12 +67,7 @@ def check_thousands(thousands: str | None) -> None:
 def list_number_forms(text: Any, thousands: str | None = None) -> Iterator[tuple[str, Any, bool]]:
     """Yield the forms that some cells may have, the cells with their sign, and whether thousands must be separated.
 
-    Parameters
-    ----------
-    text : Array of text
-        The cells.
-    thousands : str, default=None
-        The separator that the user names. Numbers of four digits and more need not have it then.
+    With `thousands`, the separator that the user names, numbers of four digits and more need not have it.
     """
     import pyarrow.compute as pc
 
@@ -97,15 +84,7 @@ def list_number_forms(text: Any, thousands: str | None = None) -> Iterator[tuple
 
 
 def tidy_numbers(text: Any) -> Any:
-    """Return cells with plain blanks and minus signs, and a minus sign for brackets around a number, as in accounts.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from aucmax.tables.cells import tidy_numbers
-    >>> tidy_numbers(pa.array(["(1,234)", "\u22127", "$ (3)"])).to_pylist()
-    ['-1,234', '-7', '-$ 3']
-    """
+    """Return cells with plain blanks and minus signs, and a minus sign for brackets around a number, as in accounts."""
     import pyarrow.compute as pc
 
     text = pc.replace_substring(pc.replace_substring_regex(text, BLANK, " "), MINUS, "-")

@@ -86,15 +86,7 @@ def read_days(day: Any, time: Any, form: str) -> np.ndarray:
 
 
 def read_times(text: Any) -> np.ndarray:
-    """Return times of day as hours; NaN where a cell is none.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from aucmax.tables.dates import read_times
-    >>> read_times(pa.array(["14:30", "2:15 pm", "24:00", "noon"])).tolist()
-    [14.5, 14.25, nan, nan]
-    """
+    """Return times of day as hours; NaN where a cell is none."""
     import pyarrow.compute as pc
 
     is_time = pc.match_substring_regex(text, f"^{TIME}$")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -12,13 +12,14 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import StrOptions, _check_feature_names_in, _fit_context
+from ..models.checks import FEATURES, Check, Sizes, array
 from ..rows.dispatch import learn_remote_table, transform_remote_table
 from ..rows.validate import check_weights, find_classes
 from . import Overrides, Reading
 from .cells import check_thousands
 from .features import deal_folds
 from .frames import to_arrow
-from .reading import check_faults, make_reading, summarise_table
+from .reading import check_faults, check_reading, make_reading, summarise_table
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -58,7 +59,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     levels_ : list
         For ``output="codes"``, the levels of each column in the order of their codes; None for numbers.
     feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
-        The columns of the table; those of an array are called x0, x1, ...
+        The columns of the table; columns of an array are called x0, x1, ...
     n_features_in_ : int
         Their number.
 
@@ -80,6 +81,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ['income', 'income=(missing)', 'paid']
     """
 
+    _file_schema: ClassVar[dict[str, Check]] = {
+        **FEATURES,
+        "reading_": check_reading,
+        "categorical_features_": array("b", "p"),
+    }
+    _file_requires = ("reading_", "categorical_features_")
     _parameter_constraints = {  # noqa: RUF012
         "output": [StrOptions({"features", "codes"})],
         "drop": [list, tuple, None],
@@ -198,7 +205,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return Overrides(**said, na_values=tuple(self.na_values or ()), thousands=self.thousands)
 
     def set_reading(self, reading: Reading, named: bool = True) -> Self:
-        """Make this a fitted encoder, given how a table is read, for example that of a file.
+        """Make this a fitted encoder, given how a table is read, for example from a file.
 
         Parameters
         ----------
@@ -276,6 +283,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         _check_feature_names_in(self, input_features)
         names = self.reading_.feature_names if self.output == "features" else self.reading_.part_names
         return np.array(names, dtype=object)
+
+    def _check_file(self, attributes: dict[str, Any], sizes: Sizes) -> None:
+        """Raise a ValueError if the names in a file are not the names of the columns that are read."""
+        names = attributes.get("feature_names_in_")
+        if names is not None and names.tolist() != [column.name for column in attributes["reading_"].columns]:
+            raise ValueError("feature_names_in_ of TableEncoder are not the names of the columns that it reads")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

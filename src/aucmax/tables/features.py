@@ -5,7 +5,7 @@ zeros and ones, and so are pooled levels and missing ones if enough training row
 Otherwise each level has its share of the training rows: to a linear model, that is an average row. A column with too
 many levels is the rate of its level.
 
-Levels as rates: each level becomes the share of positive rows that have it, and a row never sees its own label.
+The rate of a level is the share of positive rows among those that have it. A row never sees its own label.
 
 Conventions
 -----------
@@ -16,8 +16,8 @@ among all rows, the rate of the level is
 
     (n+ + M p) / (n + M),
 
-where M is `PRIOR`. A training row gets the rate that is computed without the rows of its fold, and any other row that
-of all training rows. This is scikit-learn's ``TargetEncoder``, computed by blocks.
+where M is `PRIOR`. A training row gets the rate that is computed without the rows of its fold, and any other row the
+rate of all training rows. This is scikit-learn's ``TargetEncoder``, computed by blocks.
 """
 
 from __future__ import annotations
@@ -68,23 +68,10 @@ def is_sparse(parts: Sequence[Part]) -> bool:
 def make_features(
     parts: Sequence[Part], codes: np.ndarray, sums: Mapping[str, np.ndarray], folds: np.ndarray | None = None
 ) -> Any:
-    """Return the features of rows.
+    """Return the features of rows, an array or CSR of shape (n, n_features).
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        What the columns of `codes` hold.
-    codes : ndarray of shape (n, n_parts)
-        Numbers and codes of levels, NaN where missing.
-    sums : mapping of str to ndarray
-        The sums of the parts that are target-encoded.
-    folds : ndarray of int, shape (n,), default=None
-        The folds of training rows.
-
-    Returns
-    -------
-    X : ndarray or csr_array of shape (n, n_features)
-        The features.
+    `codes`, of shape (n, n_parts), has numbers and codes of levels, NaN where missing. `sums` are for the parts that
+    are target-encoded, and `folds` are the folds of training rows.
     """
     first = np.concatenate([[0], np.cumsum([len(name_features(part)) for part in parts])]).astype(int)
     shape = codes.shape[0], int(first[-1])
@@ -155,26 +142,7 @@ def deal_folds(first: int, n_rows: int) -> np.ndarray:
 def sum_levels(
     codes: np.ndarray, n_levels: int, positive: np.ndarray, folds: np.ndarray, weight: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the sums of some rows.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        The codes of their levels, NaN where missing.
-    n_levels : int
-        The number of levels L.
-    positive : ndarray of bool, shape (n,)
-        Which rows are positive.
-    folds : ndarray of int, shape (n,)
-        Their folds.
-    weight : ndarray of shape (n,), default=None
-        Their weights; 1 by default.
-
-    Returns
-    -------
-    sums : ndarray of shape (n_levels + 1, FOLDS, 2)
-        The sums.
-    """
+    """Return the sums of some rows, of shape (n_levels + 1, FOLDS, 2); codes are NaN where a level is missing."""
     cells = (level_rows(codes, n_levels) * FOLDS + folds) * 2 + positive
     return np.bincount(cells, weight, (n_levels + 1) * FOLDS * 2).reshape(n_levels + 1, FOLDS, 2).astype(np.float64)
 
@@ -185,18 +153,7 @@ def level_rows(codes: np.ndarray, n_levels: int) -> np.ndarray:
 
 
 def rates_of(sums: np.ndarray) -> np.ndarray:
-    """Return the rates for rows of each fold, and last for new rows, shape (L + 1, FOLDS + 1).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax.tables.features import rates_of
-    >>> sums = np.zeros((2, 5, 2))
-    >>> sums[0, 0], sums[0, 1] = [10, 0], [0, 10]
-    >>> rates_of(sums).round(2)
-    array([[0.75, 0.25, 0.5 , 0.5 , 0.5 , 0.5 ],
-           [0.5 , 0.5 , 0.5 , 0.5 , 0.5 , 0.5 ]])
-    """
+    """Return the rates for rows of each fold, and last for new rows, shape (L + 1, FOLDS + 1)."""
     total = sums.sum(axis=1, keepdims=True)
     seen = np.concatenate([total - sums, total], axis=1)
     share = sums[..., 1].sum() / max(sums.sum(), np.finfo(float).tiny)  # the same for all folds, so it tells none apart

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import BOOLEANS, rank_number_form
-from .dates import DATE_FORMS, DIGITS_FORM, has_days
+from ..models.checks import Sizes, absent, array, count, either, flag, items, named_tuple, number, text
+from .cells import BOOLEANS, CODES, rank_number_form
+from .dates import DATE_FORMS, DIGITS_FORM, TIME_FORM, has_days
 from .summary import MAX_DISTINCT, PARTS, SECONDS, ColumnSummary, DateSummary, NumberSummary
 
 RARE = 5  # rows that a level must have not to be pooled, or a twentieth of all rows if that is less
@@ -47,62 +48,28 @@ NO_OVERRIDES = Overrides()
 
 
 class Part(NamedTuple):
-    """A column of numbers or codes that a column of the table becomes.
+    """A column of numbers or codes that a column of the table becomes."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the column, with what it is of a date.
-    levels : list of str or None
-        The levels in the order of their codes, the pooled one last; None for numbers.
-    neutral : ndarray
-        What stands for a value that is not known: the mean of numbers, or the share of each level.
-    gaps : bool
-        Whether enough training rows have missing values (`least_rows`), which then have an indicator.
-    encoded : bool
-        Whether there are too many levels for one feature each.
-    of_date : {"", "month", "weekday", "hour"}
-        The part of a date that the levels are.
-    """
-
-    name: str
-    levels: list[str] | None
-    neutral: np.ndarray
-    gaps: bool
-    encoded: bool = False
-    of_date: str = ""
+    name: str  # the name of the column, with what it is of a date
+    levels: list[str] | None  # the levels in the order of their codes, the pooled one last; None for numbers
+    neutral: np.ndarray  # what stands for a value that is not known: the mean of numbers, or the share of each level
+    gaps: bool  # whether enough training rows have missing values (`least_rows`), which then have an indicator
+    encoded: bool = False  # whether there are too many levels for one feature each
+    of_date: str = ""  # {"", "month", "weekday", "hour"}: the part of a date that the levels are
 
 
 class Column(NamedTuple):
-    """How a column of a table is read.
+    """How a column of a table is read."""
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    kind : {"number", "boolean", "category", "date", "identifier", "left out"}
-        What it is.
-    reason : str
-        Why, or what was found.
-    n_missing : int
-        Number of missing values in the training rows.
-    form : str
-        How numbers or dates are written.
-    latest : float
-        The latest date of the training rows, in seconds since 1970.
-    rare : list of str
-        The levels that were pooled.
-    parts : list of Part
-        The columns of numbers or codes that it becomes.
-    """
-
-    name: str
-    kind: str
-    reason: str
-    n_missing: int
-    form: str = ""
-    latest: float = 0.0
+    name: str  # its name
+    kind: str  # {"number", "boolean", "category", "date", "identifier", "left out"}: what it is
+    reason: str  # why, or what was found
+    n_missing: int  # number of missing values in the training rows
+    form: str = ""  # how numbers or dates are written
+    latest: float = 0.0  # the latest date of the training rows, in seconds since 1970
+    # The levels that were pooled.
     rare: list[str] = []  # noqa: RUF012
+    # The columns of numbers or codes that it becomes.
     parts: list[Part] = []  # noqa: RUF012
 
 
@@ -300,3 +267,50 @@ def _is_ambiguous(summary: ColumnSummary, form: str) -> bool:
     """Return whether all cells are dates too if the day comes first."""
     other = "%d" + form[2:].replace("%d", "%m")
     return other in summary.dates and summary.dates[other].n_cells == summary.dates[form].n_cells
+
+
+def check_column(value: Any, where: str, sizes: Sizes) -> None:
+    """Check how a column is read: its parts must belong to its kind."""
+    CHECK_FIELDS(value, where, sizes)
+    if value.kind not in KINDS:
+        raise ValueError(f"kind of {where} is {value.kind!r:.60}, where one of {', '.join(KINDS)} is expected")
+    if value.kind == "number" and not NUMBER_FORM.fullmatch(value.form):
+        raise ValueError(f"form of {where} is {value.form!r:.60}, which no numbers have")
+    if value.kind == "date" and value.form not in ("", *DATE_FORMS, DIGITS_FORM):
+        raise ValueError(f"form of {where} is {value.form!r:.60}, which no dates have")
+    if not all(has_size(part) for part in value.parts) or not has_parts(value):
+        raise ValueError(f"parts of {where} do not belong to a column of the kind {value.kind!r}")
+
+
+def has_size(part: Any) -> bool:
+    """Return whether a part has one neutral value, or one for each level."""
+    return len(part.neutral) == (1 if part.levels is None else len(part.levels)) > 0
+
+
+def has_parts(column: Any) -> bool:
+    """Return whether a column has the parts of its kind."""
+    of_levels = [part.levels is not None for part in column.parts]
+    if any(part.encoded for part in column.parts) and column.kind != "category":
+        return False
+    if column.kind == "date":
+        known = all(part.of_date in LABELS for part in column.parts[1:])
+        return known and of_levels == [False, *[True] * (len(of_levels) - 1)][: len(of_levels)]
+    return of_levels == {"number": [False], "boolean": [False], "category": [True]}.get(column.kind, [])
+
+
+KINDS = ("number", "boolean", "category", "date", "identifier", "left out")
+NUMBER_FORM = re.compile(rf"{TIME_FORM}|(?:.|{CODES})?1.?234[.,]5%?", re.DOTALL)
+CHECK_PART = named_tuple(
+    Part, name=text, levels=either(absent, items(text)), neutral=array("f", None), gaps=flag, encoded=flag, of_date=text
+)
+CHECK_FIELDS = named_tuple(
+    Column,
+    name=text,
+    kind=text,
+    reason=text,
+    n_missing=count,
+    form=text,
+    latest=number(int, float),
+    rare=items(text),
+    parts=items(CHECK_PART),
+)

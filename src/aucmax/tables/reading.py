@@ -13,39 +13,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..models.checks import Sizes, anything, array, fields, items, named_tuple, text
 from .cells import find_missing, read_numbers, read_truth, tidy_numbers, trim
 from .dates import DATE_FORMS, TIME_FORM, read_dates, read_times
-from .features import make_features, name_features, sum_levels
-from .kinds import LABELS, Column, Overrides, Part, decide, is_named_identifier
+from .features import FOLDS, make_features, name_features, sum_levels
+from .kinds import LABELS, Column, Overrides, Part, check_column, decide, is_named_identifier
 from .summary import SECONDS, ColumnSummary, as_text, find_type, native_dates, native_numbers, split_dates, summarise
 
 
 class Tally(NamedTuple):
-    """What was met in a column of some rows.
+    """What was met in a column of some rows."""
 
-    Attributes
-    ----------
-    column : Column
-        The column.
-    n_missing, n_unseen : int
-        Cells that are missing, and cells with levels that the training rows do not have.
-    n_faults : int
-        Cells that are not what the column holds.
-    first : int
-        The row of the first fault, from 0; -1 if there is none.
-    shown : str
-        The first fault.
-    n_later : int
-        Dates after the last one of the training rows.
-    """
-
-    column: Column
-    n_missing: int
+    column: Column  # the column
+    n_missing: int  # with n_unseen: cells that are missing, and cells with levels that the training rows do not have
     n_unseen: int = 0
-    n_faults: int = 0
-    first: int = -1
-    shown: str = ""
-    n_later: int = 0
+    n_faults: int = 0  # cells that are not what the column holds
+    first: int = -1  # the row of the first fault, from 0; -1 if there is none
+    shown: str = ""  # the first fault
+    n_later: int = 0  # dates after the last one of the training rows
 
 
 class Reading(NamedTuple):
@@ -116,12 +101,7 @@ class Reading(NamedTuple):
     def features(self, codes: np.ndarray, folds: np.ndarray | None = None) -> Any:
         """Return the features of rows, given their codes: an array, or CSR if they are many.
 
-        Parameters
-        ----------
-        codes : ndarray of shape (n, n_parts)
-            The codes.
-        folds : ndarray of int, shape (n,), default=None
-            The folds of training rows, which target encoding leaves out; None for other rows.
+        `folds` are the folds of training rows, which target encoding leaves out; None for other rows.
         """
         return make_features(self.parts, codes, self.sums, folds)
 
@@ -267,3 +247,17 @@ def check_faults(tallies: list[Tally]) -> None:
             faults.append(f"row {tally.first}, column {tally.column.name!r}: {found}{more}")
     if faults:
         raise ValueError(f"X, {'; '.join(faults)}: name such cells in na_values=, or the column in categorical=.")
+
+
+def check_reading(value: Any, where: str, sizes: Sizes) -> None:
+    """Check how a table is read: its columns, and the sums of target encoding."""
+    named_tuple(Reading, columns=items(check_column, "d"), na_values=items(text), sums=anything)(value, where, sizes)
+    names = [column.name for column in value.columns]
+    if len(set(names)) < len(names):
+        raise ValueError(f"columns of {where} have the same name twice")
+    encoded = {part.name: len(part.levels) + 1 for part in value.parts if part.encoded}
+    sums = {name: array("f", n_levels, FOLDS, 2) for name, n_levels in encoded.items()}
+    fields(sums, required=tuple(sums))(value.sums, f"sums of {where}", sizes)
+    if any((counted < 0).any() for counted in value.sums.values()):
+        raise ValueError(f"sums of {where} holds negative weights")
+    sizes["p"] = len(value.parts)

@@ -78,28 +78,16 @@ def split_dates(seconds: np.ndarray) -> dict[str, np.ndarray]:
 
 
 class ColumnSummary(NamedTuple):
-    """What a column holds.
+    """What a column holds."""
 
-    Attributes
-    ----------
-    n_rows, n_missing : int
-        The number of cells, and of those that are missing.
-    numbers : dict of str to NumberSummary
-        For each form of numbers, those cells that have it.
-    dates : dict of str to DateSummary
-        For each form of dates, those cells that have it.
-    levels : dict of str to int, or None
-        How often each text occurs; None if there are more than `MAX_DISTINCT`, or if the column is not text.
-    declared : str
-        "number", "date" or "category" if the type of the column says so, the name of a type that is not read, or
-        nothing for text.
-    """
-
-    n_rows: int
+    n_rows: int  # with n_missing: the number of cells, and of those that are missing
     n_missing: int
-    numbers: dict[str, NumberSummary]
-    dates: dict[str, DateSummary]
+    numbers: dict[str, NumberSummary]  # for each form of numbers, those cells that have it
+    dates: dict[str, DateSummary]  # for each form of dates, those cells that have it
+    # How often each text occurs; None if there are more than `MAX_DISTINCT`, or if the column is not text.
     levels: dict[str, int] | None
+    # "number", "date" or "category" if the type of the column says so, the name of a type that is not read, or nothing
+    # for text.
     declared: str = ""
 
     @property
@@ -140,17 +128,7 @@ def _add(ours: dict[str, int] | None, others: dict[str, int] | None) -> dict[str
 
 
 def summarise(column: Any, na_values: Sequence[str] = (), thousands: str | None = None) -> ColumnSummary:
-    """Return the summary of an Arrow column of any type.
-
-    Parameters
-    ----------
-    column : Array or ChunkedArray
-        The cells.
-    na_values : sequence of str, default=()
-        Further spellings of missing values.
-    thousands : str, default=None
-        The separator of thousands, if the user names it.
-    """
+    """Return the summary of an Arrow column of any type; `thousands` is the separator, if the user names it."""
     import pyarrow.types as types
 
     kind = find_type(column.type)

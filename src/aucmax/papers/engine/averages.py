@@ -23,19 +23,11 @@ SMALLEST = 1e-4
 
 
 class AveragedWeights(NamedTuple):
-    """A weight vector with its average over the steps so far.
+    """A weight vector with its average over the steps so far."""
 
-    Attributes
-    ----------
-    u, rest : ndarray
-        Weight vectors, see above.
-    scalars : ndarray of shape (4,)
-        scale, |w|^2, share and mass.
-    """
-
-    u: np.ndarray
+    u: np.ndarray  # with rest: weight vectors, see above
     rest: np.ndarray
-    scalars: np.ndarray
+    scalars: np.ndarray  # shape (4,): scale, |w|^2, share and mass
 
     @classmethod
     def zeros(cls, n_features: int) -> "AveragedWeights":
@@ -124,7 +116,7 @@ def step_in_ball(w, a, rows, i, s, norm, kept, radius):
 
 @jit
 def unfold(w, rows):
-    """Make `coordinates(w.u)` those of w / scale, free to be changed one by one until `fold`; O(d)."""
+    """Make `coordinates(w.u)` the coordinates of w / scale, free to be changed one by one until `fold`; O(d)."""
     settle(rows, w.u)
     settle(rows, w.rest)
     w.rest[:] += w.scalars[SHARE] * w.u

@@ -28,24 +28,12 @@ from .row_access import KernelRows, copy_row, longest_row
 
 
 class ClassBuffers(NamedTuple):
-    """Rows of the two classes, each slot with room for the longest row so far.
+    """Rows of the two classes, each slot with room for the longest row so far."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (2 * size * room,)
-        Entries of the rows, in units.
-    columns : ndarray of shape (2 * size * room,)
-        Their columns.
-    lengths : ndarray of shape (2, size)
-        Number of entries of each row.
-    counts : ndarray of shape (2,)
-        Rows of each class that have come by.
-    """
-
-    values: np.ndarray
-    columns: np.ndarray
-    lengths: np.ndarray
-    counts: np.ndarray
+    values: np.ndarray  # shape (2 * size * room,): entries of the rows, in units
+    columns: np.ndarray  # shape (2 * size * room,): their columns
+    lengths: np.ndarray  # shape (2, size): number of entries of each row
+    counts: np.ndarray  # shape (2,): rows of each class that have come by
 
     @classmethod
     def empty(cls, size: int) -> "ClassBuffers":
@@ -97,22 +85,12 @@ def reservoir_slots(buffers: ClassBuffers, positive: np.ndarray, rng: np.random.
 
 
 class Pair(NamedTuple):
-    """A new row x and its difference z to a kept one.
+    """A new row x and its difference z to a kept one."""
 
-    Attributes
-    ----------
-    x, z : ndarray of shape (2 * room,)
-        Their entries.
-    columns : ndarray of shape (2 * room,)
-        The columns of the entries of z, of which those of x come first.
-    where : ndarray of shape (n_features,)
-        Which entry of x a column is, -1 where there is none.
-    """
-
-    x: np.ndarray
+    x: np.ndarray  # with z: shape (2 * room,): their entries
     z: np.ndarray
-    columns: np.ndarray
-    where: np.ndarray
+    columns: np.ndarray  # shape (2 * room,): the columns of the entries of z; the entries of x come first
+    where: np.ndarray  # shape (n_features,): which entry of x a column is, -1 where there is none
 
 
 @jit

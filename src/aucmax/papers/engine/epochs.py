@@ -26,7 +26,7 @@ import functools
 import warnings
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 from scipy.special import logit
@@ -35,6 +35,7 @@ from sklearn.utils import assert_all_finite, check_random_state
 
 from ..._base import LinearAUCClassifier, all_or_nothing
 from ..._compat import Interval, _fit_context, jit
+from ...models.checks import Check, Sizes, anything, array, instance, named_tuple, real
 from ...rows.memory import MemoryRows, scores_of
 from ...rows.protocol import Rows, Targets
 from ...rows.summaries.kernels import bin_columns
@@ -50,18 +51,10 @@ MOST_STEPS = 1 << 28  # of a pass: 2 GB for their order; more only where rows ar
 
 
 class ScoreHistory(NamedTuple):
-    """The scores of a stream of rows, of which later ones count for more: those are scores of better weights.
+    """The scores of a stream of rows, of which later ones count for more: those are scores of better weights."""
 
-    Attributes
-    ----------
-    even : ScoreMoments
-        Of scores that count as the weights of their rows say.
-    rising : ScoreMoments
-        Of scores that count as much again as rows came before them.
-    """
-
-    even: ScoreMoments
-    rising: ScoreMoments
+    even: ScoreMoments  # of scores that count as the weights of their rows say
+    rising: ScoreMoments  # of scores that count as much again as rows came before them
 
     @classmethod
     def of(cls, targets: Targets, scores: np.ndarray) -> ScoreHistory:
@@ -85,24 +78,12 @@ class ScoreHistory(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """What the frame itself carries from one call to the next.
+    """What the frame itself carries from one call to the next."""
 
-    Attributes
-    ----------
-    scaling : Scaling
-        How columns are scaled.
-    rng : RandomState
-        What orders, batches and buffers are drawn from.
-    carry : float
-        The fraction of a row that the weights so far have left over, see `sample`.
-    moments : ndarray of shape (2, 3, 2)
-        The two `ScoreMoments` of the history of the scores so far.
-    """
-
-    scaling: Scaling
-    rng: np.random.RandomState
-    carry: float
-    moments: np.ndarray
+    scaling: Scaling  # how columns are scaled
+    rng: np.random.RandomState  # what orders, batches and buffers are drawn from
+    carry: float  # the fraction of a row that the weights so far have left over, see `sample`
+    moments: np.ndarray  # shape (2, 3, 2): the two `ScoreMoments` of the history of the scores so far
 
     @classmethod
     def begin(cls, scaling: Scaling, rng: np.random.RandomState) -> Stream:
@@ -148,27 +129,9 @@ class EpochLoop:
     numbers, the fraction of a row that is left over, the weights after the last pass, and what `tol` was compared with
     after each pass.
 
-    Parameters
-    ----------
-    clf : StochasticClassifier
-        The algorithm.
-    rows : Rows
-        All rows.
-    scaling : Scaling
-        How their columns are scaled.
-    means : ndarray of shape (2, n_features)
-        The class means of the columns.
-    context : callback context
-        That of the fit.
-    callback_args : dict
-        The `X` and `y` of `fit`, for callbacks.
-
-    Attributes
-    ----------
-    sample : Sample or None
-        The last block, as the algorithm has prepared it.
-    stopped : bool
-        Whether a callback has ended the fit.
+    `means`, of shape (2, n_features), are the class means of the columns; `context` and `callback_args` are for
+    callbacks. `sample` is the last block, as the algorithm has prepared it, and `stopped` says whether a callback has
+    ended the fit.
     """
 
     def __init__(
@@ -288,7 +251,18 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         The number that `tol` is compared with, after each pass.
     """
 
-    _in_file: tuple[str, ...] = ("state_", "_stream", "convergence_")  # beside what all classifiers have
+    _file_schema: ClassVar[dict[str, Check]] = {
+        **LinearAUCClassifier._file_schema,
+        "state_": anything,  # see `_check_file`
+        "_stream": named_tuple(
+            Stream,
+            scaling=named_tuple(Scaling, shift=array("d", "d"), unit=array("d", "d")),
+            rng=instance(np.random.RandomState),
+            carry=real,
+            moments=array("d", 2, 3, 2),
+        ),
+        "convergence_": array("f", None, finite=False),
+    }
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "variant": VariantMixin._variants,
@@ -485,11 +459,11 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
             stacklevel=7,
         )
 
-    def _check_state(self, state: Any, n_features: int) -> None:
+    def _check_file(self, attributes: dict[str, Any], sizes: Sizes) -> None:
         """Raise a ValueError unless a state from a file has the types and shapes of the one that a fit starts from."""
-        check_like(
-            state, self._start(n_features, self._n_rows_in(state)), f"state_ of {type(self).__name__}", n_features
-        )
+        if "state_" in attributes:
+            state, d = attributes["state_"], sizes["d"]
+            check_like(state, self._start(d, self._n_rows_in(state)), f"state_ of {type(self).__name__}", d)
 
     def _n_rows_in(self, state: Any) -> int:
         """Return the number of rows that a state was made for, if its size depends on them."""
@@ -578,14 +552,8 @@ class OnlineClassifier(StochasticClassifier):
 def check_like(found: Any, start: Any, where: str, n_features: int) -> None:
     """Raise a ValueError unless a state is made as the one that a fit starts from: kernels trust shapes and indices.
 
-    Parameters
-    ----------
-    found, start : named tuple or ndarray
-        The state from a file, and that of an algorithm with the same parameters before its first row.
-    where : str
-        What an error calls it.
-    n_features : int
-        The number of columns.
+    `start` is the state of an algorithm with the same parameters before its first row; `where` names the state in
+    errors.
     """
     if type(found) is not type(start):
         raise ValueError(f"{where} is {type(found).__name__}, where {type(start).__name__} is expected")
@@ -595,8 +563,8 @@ def check_like(found: Any, start: Any, where: str, n_features: int) -> None:
         for name, part, expected in zip(type(start)._fields, found, start, strict=True):  # type: ignore[attr-defined]
             check_like(part, expected, f"{name} of {where}", n_features)
     elif (found.dtype, found.shape) != (start.dtype, start.shape):
-        told = f"{start.dtype} of shape {start.shape}"
-        raise ValueError(f"{where} is {found.dtype} of shape {found.shape}, where {told} is expected")
+        expected = f"{start.dtype} of shape {start.shape}"
+        raise ValueError(f"{where} is {found.dtype} of shape {found.shape}, where {expected} is expected")
     elif not found.flags.c_contiguous:
         raise ValueError(f"{where} is not in the order of rows")
     elif not np.isfinite(found).all():

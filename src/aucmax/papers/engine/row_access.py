@@ -49,54 +49,28 @@ READ, KEEP, DATA = 0, 3, 1  # the arguments of LLVM's instruction
 
 
 class DenseRows(NamedTuple):
-    """Rows of a dense array, columns as they are: z = x, at half the time of a step on `ScaledRows` in the cache.
+    """Rows of a dense array, columns as they are: z = x, at half the time of a step on `ScaledRows` in the cache."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n, d)
-        The rows x.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # shape (n, d): the rows x
 
 
 class ScaledRows(NamedTuple):
-    """Rows of a dense array, shifted and scaled when they are read.
+    """Rows of a dense array, shifted and scaled when they are read."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n, d)
-        The rows x.
-    shift, unit : ndarray of shape (d,)
-        What is taken away from each column, and what it is then multiplied by.
-    """
-
-    values: np.ndarray
-    shift: np.ndarray
+    values: np.ndarray  # shape (n, d): the rows x
+    shift: np.ndarray  # with unit: shape (d,): what is taken away from each column, and what it is then multiplied by
     unit: np.ndarray
 
 
 class CSRRows(NamedTuple):
-    """Rows of a CSR matrix, with what centring needs of each row.
+    """Rows of a CSR matrix, with what centring needs of each row."""
 
-    Attributes
-    ----------
-    data, indices, indptr : ndarray
-        Those of the CSR matrix; the data are multiplied by the units.
-    center : ndarray of shape (d,)
-        shift * unit.
-    center_dot : ndarray of shape (n,)
-        The product of each row, multiplied by the units, with the center.
-    center_norm : float
-        The squared norm of the center.
-    """
-
-    data: np.ndarray
+    data: np.ndarray  # with indices, indptr: the arrays of the CSR matrix; the data are multiplied by the units
     indices: np.ndarray
     indptr: np.ndarray
-    center: np.ndarray
-    center_dot: np.ndarray
-    center_norm: float
+    center: np.ndarray  # shape (d,): shift * unit
+    center_dot: np.ndarray  # shape (n,): the product of each row, multiplied by the units, with the center
+    center_norm: float  # the squared norm of the center
 
 
 KernelRows = DenseRows | ScaledRows | CSRRows
@@ -266,7 +240,7 @@ def settle(rows: Any, w: np.ndarray) -> None:
 
 
 def recenter(rows: Any, w: np.ndarray) -> None:
-    """Take `coordinates(w)`, changed after `settle`, as those of w (inside kernels)."""
+    """Take `coordinates(w)`, changed after `settle`, as the coordinates of w (inside kernels)."""
     raise NotImplementedError
 
 

@@ -29,18 +29,10 @@ from .row_access import KernelRows, coordinates, norm_rows, view_rows, weight_ve
 
 
 class Scaling(NamedTuple):
-    """How columns are scaled: z = (x - shift) * unit.
+    """How columns are scaled: z = (x - shift) * unit."""
 
-    Attributes
-    ----------
-    shift : ndarray of shape (n_features,)
-        What is taken away from each column.
-    unit : ndarray of shape (n_features,)
-        What it is then multiplied by; 0 for columns that are constant.
-    """
-
-    shift: np.ndarray
-    unit: np.ndarray
+    shift: np.ndarray  # shape (n_features,): what is taken away from each column
+    unit: np.ndarray  # shape (n_features,): what it is then multiplied by; 0 for columns that are constant
 
     @property
     def scale(self) -> np.ndarray:
@@ -57,19 +49,7 @@ class Scaling(NamedTuple):
     def of(cls, totals: np.ndarray, means: np.ndarray, variances: np.ndarray, standardize: bool) -> Scaling:
         """Return the scaling to mean 0 and, where columns are standardised, variance 1.
 
-        Parameters
-        ----------
-        totals : ndarray of shape (2,)
-            The weight of each class.
-        means, variances : ndarray of shape (2, n_features)
-            Of the columns in the two classes.
-        standardize : bool
-            Whether columns are divided by their standard deviations.
-
-        Returns
-        -------
-        scaling : Scaling
-            The scaling.
+        `totals` are the weights of the classes; `means` and `variances`, of shape (2, n_features), are by class.
         """
         share = totals / totals.sum()
         center = share @ means
@@ -79,34 +59,20 @@ class Scaling(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows of a block that have weight, as kernels see them. Sums over the rows are made when first asked for.
+    """The rows of a block that have weight, as kernels see them. Sums over the rows are made when first asked for."""
 
-    Attributes
-    ----------
-    rows : KernelRows
-        The rows z.
-    positive : ndarray of bool, shape (n,)
-        Which are positive.
-    weights : ndarray of shape (n,) or None
-        Their weights, all above 0; None where each counts once.
-    means : ndarray of shape (2, width) or None
-        The class means of z, as weight vectors; only in `fit`.
-    projections : ndarray of shape (n, 2) or None
-        z . the class means; only where an algorithm has `_prepare` add them.
-    all_totals : ndarray of shape (2,)
-        The weight of each class over all rows of `fit`; 0 in a stream, whose rows are not all known.
-    """
-
-    rows: KernelRows
-    positive: np.ndarray
-    weights: np.ndarray | None = None
-    means: np.ndarray | None = None
+    rows: KernelRows  # the rows z
+    positive: np.ndarray  # shape (n,): which are positive
+    weights: np.ndarray | None = None  # shape (n,): all above 0; None where each counts once
+    means: np.ndarray | None = None  # shape (2, width): the class means of z, as weight vectors; only in `fit`
+    # shape (n, 2): z . the class means; only where an algorithm has `_prepare` add them.
     projections: np.ndarray | None = None
+    # The weight of each class over all rows of `fit`; 0 in a stream, whose rows are not all known.
     all_totals: np.ndarray = field(default_factory=lambda: np.zeros(2))
 
     @classmethod
     def of(cls, X: Any, targets: Targets, scaling: Scaling, means: np.ndarray | None = None) -> Sample:
-        """Return the rows of X under a scaling; `means` are those of X in the two classes."""
+        """Return the rows of X under a scaling; `means` are the means of X in the two classes."""
         positive, weights = targets.positive, targets.sample_weight
         if weights is not None and not weights.all():
             used = np.flatnonzero(weights)
@@ -169,27 +135,10 @@ class Sample:
 def row_order(
     n_rows: int, weights: np.ndarray | None, shuffle: bool, carry: float, rng: np.random.RandomState
 ) -> tuple[np.ndarray, float]:
-    """Return the order of a pass, which holds each row as often as its weight says.
+    """Return the order of a pass, numbers of rows as uint64, and the fraction that is left over.
 
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    weights : ndarray of shape (n_rows,) or None
-        Their weights; None where each is met once.
-    shuffle : bool
-        Whether the order is random.
-    carry : float
-        The fraction u that the rows before have left over.
-    rng : RandomState
-        What random orders are drawn from.
-
-    Returns
-    -------
-    order : ndarray of uint64
-        Numbers of rows.
-    carry : float
-        The fraction that is left over now.
+    The order holds each row as often as its weight says; without weights, once. `carry` is the fraction u that the rows
+    before have left over.
     """
     order = np.arange(n_rows, dtype=np.uint64)
     if weights is not None:
