@@ -105,6 +105,7 @@ def test_the_best_columns_are_fitted_as_if_there_were_no_others(solver):
     assert all(loss(kept) <= loss(columns) + 1e-12 for columns in itertools.combinations(range(7), 3))
 
 
+@pytest.mark.slow
 @every_sparse_fit
 def test_sparse_fits_know_no_order_of_rows_no_units_and_no_names(parameters):
     X, y = noisy_line(n=120, d=8)
@@ -152,6 +153,7 @@ def test_sparse_fits_of_streams_and_moments(parameters):
     assert whole.score(X, y) > 0.8
 
 
+@pytest.mark.slow
 def test_streams_keep_what_was_cross_validated_and_else_ask_the_moments():
     X, y = noisy_line(n=300, d=8)
     clf = AUCClassifier(n_nonzero=[2, 4]).fit(X[:200], y[:200])
@@ -218,7 +220,7 @@ def test_a_wide_sparse_problem_finds_its_columns():
 # Streams, weights, containers
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000), st.lists(st.integers(1, 199), max_size=8, unique=True), st.booleans())
 def test_fit_is_any_sequence_of_partial_fits_and_any_tree_of_merges(seed, cuts, as_sparse):
     X, y = noisy_line(seed=seed)

@@ -72,7 +72,8 @@ def test_in_forked_and_spawned_processes(expected, method):
         assert pool.map_async(weights, MODELS).get(timeout=300) == list(expected.values())
 
 
-@pytest.mark.parametrize("n_threads", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_threads", [1, 2])
 def test_with_one_and_two_threads(expected, n_threads):
     code = """
 import sys

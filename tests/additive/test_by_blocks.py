@@ -34,7 +34,7 @@ def sliced(weights=None):
     return SlicedRows(MemoryRows(X, Y, np.array([0, 1]), weights), step=37)
 
 
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weights"])
+@pytest.mark.parametrize("weights", [pytest.param(None, marks=pytest.mark.slow), WEIGHTS], ids=["rows", "weights"])
 @pytest.mark.parametrize("parameters", MODELS.values(), ids=MODELS)
 def test_the_curves_are_those_of_rows_in_memory(parameters, weights):
     parameters = {"max_bins": 16, "categorical_features": [2], "tol": 1e-9, **parameters}

@@ -698,6 +698,7 @@ def test_minus_is_standard_output(run, folder, tmp_path, monkeypatch):
     assert os.listdir() == []
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_an_interrupt_is_one_line(folder, tmp_path):
     script = (
@@ -853,6 +854,7 @@ def test_a_fault_of_ours_ends_with_status_1(run, folder, tmp_path, monkeypatch):
     assert err == "aucmax: unexpected KeyError: 'nothing' (--debug shows where).\n"
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_a_full_disk_leaves_the_old_file_whole(folder, tmp_path):
     """A limit on the size of files stands for the disk."""

@@ -154,6 +154,7 @@ def test_degenerate_differences(differences, pvalue):
     assert paired_t_test(np.array(differences), 0.25) == pvalue
 
 
+@pytest.mark.slow
 def test_two_processes_give_bitwise_what_one_gives(data):
     methods = ["GaussianAUC", "OPAUCf(n_components=3, alpha=0.1)", "SGDClassifier"]
     seen = []

@@ -3,7 +3,9 @@
 import forging
 import numpy as np
 import pytest
+import slow
 from scipy.sparse import csr_array
+from slow import slow_except
 from small_models import EVERY_MODEL, SPARSE, D, X, Y, fit, make
 
 from aucmax import CBR, OAM, AUCClassifier, load_model, save_model
@@ -20,7 +22,7 @@ def test_every_estimator_that_a_file_may_hold_has_a_schema():
     assert set(SCHEMAS) == set(without)
 
 
-@pytest.fixture(scope="module", params=EVERY_MODEL)
+@pytest.fixture(scope="module", params=slow_except(slow.MODELS, EVERY_MODEL))
 def saved(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("forged") / "model"
     save_model(fit(make(request.param), SPARSE if request.param in ("OAM", "CBRdiag") else X), path)
@@ -97,7 +99,7 @@ def test_no_kernel_sees_an_index_out_of_range(make_model, field, value, tmp_path
         save_model(model, tmp_path / "model")
 
 
-def test_the_state_of_other_parameters_is_refused(saved, tmp_path):
+def test_the_state_of_other_parameters_is_refused(tmp_path):
     model = CBR(buffer_size=5).fit(X, Y)
     model.buffer_size = 50
     with pytest.raises(ValueError, match=r"^buffers of state_ of CBR has arrays of other shapes or types than 50 rows"):

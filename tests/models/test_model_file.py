@@ -19,6 +19,7 @@ import warnings
 import numpy as np
 import pytest
 import safetensors.numpy
+import slow
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
@@ -29,6 +30,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils import get_tags
+from slow import slow_except
 from small_models import EVERY_MODEL, SPARSE, D, N, X, Y, assert_same, fit, make, outputs
 
 import aucmax
@@ -196,7 +198,7 @@ def test_what_cannot_be_stored_is_named_and_nothing_written(value, message, tmp_
 
 
 @pytest.mark.parametrize("rows", [X, SPARSE], ids=["dense", "sparse"])
-@pytest.mark.parametrize("name", EVERY_MODEL)
+@pytest.mark.parametrize("name", slow_except(slow.MODELS, EVERY_MODEL))
 def test_every_algorithm_comes_back_as_it_was_and_continues(name, rows, tmp_path):
     model = make(name)
     if name == "TableEncoder":
@@ -320,6 +322,7 @@ def test_without_moments_a_file_predicts_and_holds_nothing_else_of_the_rows(name
     assert hasattr(model[-1] if name == "OPAUCf" else model, "state_") or hasattr(model, "moments_")
 
 
+@pytest.mark.slow
 def test_online_fits_continue_in_another_process(tmp_path):
     models = {name: make(name).partial_fit(SPARSE[:30], Y[:30]) for name in ("CBR", "GaussianAUC", "OPAUCr")}
     for name, model in models.items():
@@ -660,6 +663,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_no_kill_leaves_half_a_file(tmp_path):
     rng = random.Random(0)

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+import slow
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA, TruncatedSVD
@@ -15,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from slow import slow_except
 
 import aucmax
 from aucmax import ALGORITHMS, AUCClassifier
@@ -148,7 +150,7 @@ def test_a_column_of_unix_times_keeps_its_digits(tmp_path):
     assert np.abs(in_float32 - scores).max() > 0.01 * np.ptp(scores)  # what an input in float32 would have lost
 
 
-@pytest.mark.parametrize("name", ["AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS])
+@pytest.mark.parametrize("name", slow_except(slow.MODELS, ["AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS]))
 def test_scores_of_training_rows_with_unix_times_differ_by_rounding_only(name, tmp_path):
     rows, y = unix_times(86_400)
     model = make(name) if name in ALGORITHMS else getattr(aucmax, name)("squared", alpha=0.1)

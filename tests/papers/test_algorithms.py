@@ -5,12 +5,14 @@ import pickle
 
 import numpy as np
 import pytest
+import slow
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.pipeline import Pipeline
+from slow import slow_except
 
 import aucmax
 from aucmax import AUCClassifier
@@ -33,8 +35,8 @@ def is_kind(name, kind):
 
 STOCHASTIC = [name for name in ALGORITHMS if is_kind(name, StochasticClassifier)]
 ONLINE = [name for name in STOCHASTIC if is_kind(name, OnlineClassifier)]
-every_stochastic = pytest.mark.parametrize("name", STOCHASTIC)
-every_online = pytest.mark.parametrize("name", ONLINE)
+every_stochastic = pytest.mark.parametrize("name", slow_except(slow.ALGORITHMS, STOCHASTIC))
+every_online = pytest.mark.parametrize("name", slow_except(slow.ALGORITHMS, ONLINE))
 
 
 @pytest.fixture(scope="module")

@@ -544,6 +544,7 @@ def browse(folder, page, scheme):
     return json.loads(re.search('<pre id="found">(.*?)</pre>', run.stdout, flags=re.DOTALL)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_in_a_browser(tmp_path):
     page = render_page(make_report(HOSTILE, blended=True))

@@ -204,6 +204,7 @@ def test_one_round_takes_two_passes(tmp_path):
     assert_same(by_blocks, AUCClassifier("squared").fit(X, y))
 
 
+@pytest.mark.slow
 def test_fewer_positives_than_folds(tmp_path):
     X, y = make_rows()
     y[:] = 0
@@ -215,7 +216,13 @@ def test_fewer_positives_than_folds(tmp_path):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.parametrize("make", [lambda: AUCClassifier("squared"), lambda: AUCClassifier("squared_hinge", alpha=0.1)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: AUCClassifier("squared_hinge", alpha=0.1),
+        pytest.param(lambda: AUCClassifier("squared"), marks=pytest.mark.slow),
+    ],
+)
 def test_a_sorted_file_is_the_same_whichever_class_comes_first(make, first, tmp_path):
     X, y = make_rows()
     order = np.argsort(y != first, kind="stable")
@@ -234,6 +241,7 @@ def test_classes_of_the_same_size(first, tmp_path):
         assert_same(make().fit_rows(tiny(write(tmp_path / "rows.npz", X, y), 97)), make().fit(X, y))
 
 
+@pytest.mark.slow
 def test_columns_that_come_late(tmp_path):
     X, y = make_rows(density=0.5)
     X = X.tolil()
@@ -252,12 +260,12 @@ def test_columns_that_come_late(tmp_path):
     ("labels", "positive", "classes"),
     [
         (["b", "a"], None, ["a", "b"]),  # the larger is positive, whichever comes first
-        ([-1, 1], None, [-1, 1]),
-        ([0.5, 2.0], None, [0.5, 2.0]),
+        pytest.param([-1, 1], None, [-1, 1], marks=pytest.mark.slow),
+        pytest.param([0.5, 2.0], None, [0.5, 2.0], marks=pytest.mark.slow),
         (["b", "a"], "a", ["b", "a"]),
         (["a", "b", "c"], "b", ["other", "b"]),
-        (["a", "other", "c"], "other", ["rest", "other"]),
-        ([1, 2, 3], "2", ["other", "2"]),
+        pytest.param(["a", "other", "c"], "other", ["rest", "other"], marks=pytest.mark.slow),
+        pytest.param([1, 2, 3], "2", ["other", "2"], marks=pytest.mark.slow),
     ],
 )
 def test_labels_of_any_kind(labels, positive, classes, tmp_path):
@@ -321,7 +329,7 @@ def test_columns_too_small_to_be_fitted_are_told(clf, tmp_path):
 
 
 @pytest.mark.parametrize("positives", [0.3, 0.7])
-@pytest.mark.parametrize("n_rounds", [1, 3])
+@pytest.mark.parametrize("n_rounds", slow_except([1], [1, 3]))
 def test_without_room_for_the_rarer_class_scores_are_counted_in_bins(positives, n_rounds, tmp_path, monkeypatch):
     X, y = make_rows(n=3000, positives=positives)
     path = write(tmp_path / "rows.npz", X, y)

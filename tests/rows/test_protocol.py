@@ -136,7 +136,7 @@ def test_a_given_alpha(parameters, data):
 
 
 @pytest.mark.filterwarnings("ignore:The cross-validated AUC is highest for the smallest alpha")
-@every(CROSS_VALIDATED, slow=("L0, cg, one alpha", "sigmoid", "l1", "hinge"))
+@every(CROSS_VALIDATED, slow=("L0, cg, one alpha", "l1, cg", "l1", "elastic net", "sigmoid", "hinge", "pooled"))
 def test_cross_validation(parameters, data):
     tol = TOL.get(parameters.get("loss"), 1e-10)
     assert_chooses_alike(*assert_fits_alike(AUCClassifier(tol=tol, **parameters), *data))

@@ -221,6 +221,7 @@ def test_predictions_of_no_rows(data):
     assert clf.predict(nothing).compute().dtype == clf.predict(X).compute().dtype
 
 
+@pytest.mark.slow
 def test_the_fitted_estimator_is_an_ordinary_one(data, tmp_path):
     X, y, _ = data
     clf = AUCClassifier().fit(lazy(X), lazy(y))

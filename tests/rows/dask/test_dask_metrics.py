@@ -44,7 +44,7 @@ def problems(draw):
     return y, scores, weights, tuple(np.diff([0, *edges, n]).tolist())
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(problems())
 def test_any_partitions_give_the_bits_of_memory(problem):
     y, scores, weights, chunks = problem

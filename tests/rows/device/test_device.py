@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 import sklearn
-from batch_estimators import ALPHAS, OTHERS, SQUARES
+from batch_estimators import ALPHAS, FAST, OTHERS, SQUARES
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import noisy_line
 from scipy import sparse
@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold
+from slow import slow_except
 
 from aucmax import (
     PSAM,
@@ -88,7 +89,7 @@ def assert_same_weights(found, expected, tolerance):
     assert found.n_features_in_ == expected.n_features_in_
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("weighted", slow_except([True], [False, True]), ids=["plain", "weighted"])
 @pytest.mark.parametrize("estimator", SQUARES, ids=repr)
 def test_square_losses_have_the_weights_of_memory(put, estimator, weighted, data):
     arguments = data if weighted else data[:2]
@@ -96,7 +97,7 @@ def test_square_losses_have_the_weights_of_memory(put, estimator, weighted, data
     assert_same_weights(clone(estimator).fit(*map(put, arguments)), expected, 1e-10)
 
 
-@pytest.mark.parametrize("estimator", OTHERS, ids=repr)
+@pytest.mark.parametrize("estimator", slow_except(FAST, OTHERS), ids=repr)
 def test_other_losses_have_the_weights_of_memory(put, estimator, data):
     expected = clone(estimator).fit(*data)
     found = clone(estimator).fit(*map(put, data))
