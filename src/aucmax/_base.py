@@ -91,6 +91,24 @@ def check_finite(scores: np.ndarray) -> np.ndarray:
     return scores
 
 
+# Entries of the docstrings of methods, for all classifiers.
+METHODS = """
+Parameters
+----------
+X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
+    Rows.
+y : array-like of shape (n_samples,)
+    Labels of two classes; the larger is the positive one.
+sample_weight : array-like of shape (n_samples,), default=None
+    Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
+
+Returns
+-------
+self : estimator
+    The fitted classifier.
+"""
+
+
 class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """A binary linear classifier whose score is the ROC AUC.
 
@@ -123,7 +141,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        inherit_entries(cls)
+        inherit_entries(cls, METHODS)
 
     @abstractmethod
     def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
@@ -140,11 +158,6 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ----------
         rows : Rows
             The rows.
-
-        Returns
-        -------
-        self : estimator
-            The fitted classifier.
         """
         parameters = {name: repr(value) for name, value in self.get_params().items()}
         rows.prefetch({"the estimator": type(self).__name__, **parameters}, **self._first_pass_request())
@@ -217,11 +230,6 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Any:
         """Return the scores. A larger score means that the row is more likely positive.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Rows.
-
         Returns
         -------
         scores : ndarray of shape (n_samples,)
@@ -246,11 +254,6 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         probabilities are calibrated, this threshold has the best balanced accuracy. With rare positives it finds most
         of them, where a threshold of one half would find none.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Rows.
-
         Returns
         -------
         labels : ndarray of shape (n_samples,)
@@ -265,11 +268,6 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities of the two classes, from a logistic curve fitted to the scores.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Rows.
-
         Returns
         -------
         probabilities : ndarray of shape (n_samples, 2)
@@ -281,11 +279,6 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     @lazy_on_dask
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities, without underflow.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -348,6 +341,9 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
+inherit_entries(LinearAUCClassifier, METHODS)
+
+
 class RowsClassifier(LinearAUCClassifier):
     """A linear classifier that is fitted to all rows at once, in one task.
 
@@ -369,15 +365,6 @@ class RowsClassifier(LinearAUCClassifier):
         X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
             too, with the same partitions. CuPy arrays and tensors on a GPU are used there.
-        y : array-like of shape (n_samples,)
-            Labels of two classes; the larger is the positive one.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
-
-        Returns
-        -------
-        self : estimator
-            The fitted classifier.
         """
         rows, callback_args = self._as_rows(X, y, sample_weight)
         self._fit_rows(rows, **callback_args)
@@ -413,15 +400,6 @@ class MomentClassifier(LinearAUCClassifier):
         X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
             too, with the same partitions. CuPy arrays and tensors on a GPU are used there.
-        y : array-like of shape (n_samples,)
-            Labels of two classes; the larger is the positive one.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
-
-        Returns
-        -------
-        self : estimator
-            The fitted classifier.
         """
         rows, callback_args = self._as_rows(X, y, sample_weight)
         self._fit_rows(rows, **callback_args)
@@ -482,11 +460,6 @@ class MomentClassifier(LinearAUCClassifier):
         ----------
         moments : ClassMoments
             The moments of both classes.
-
-        Returns
-        -------
-        self : estimator
-            The fitted classifier.
         """
         moments.check_both_classes()
         self._forget(*self._of_rows)

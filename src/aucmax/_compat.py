@@ -1,13 +1,10 @@
-"""What differs between releases of scikit-learn, from 1.6 on. No other file asks for the release.
+"""The two libraries whose releases differ: scikit-learn from 1.6 on, and Numba. No other file asks for a release.
 
-Callbacks came with 1.9. Before, `set_callbacks` and the hooks of a callback are the same few, so that code for either
-works with both; `ProgressBar` is a plain one.
+scikit-learn has callbacks from 1.9 on. For earlier releases, `set_callbacks` and the hooks of a callback have the same
+names here, so that code for either works with both; `ProgressBar` is a plain one.
 
-The decorator that compiles kernels.
-
-Importing this module imports Numba (about 0.35 s). Files of kernels import it at their top; everybody else imports
-those files where they first need them. Kernels take arrays, numbers and named tuples of them, and trust them. The next
-process finds them in Numba's disk cache.
+`jit` compiles kernels. Kernels take arrays, numbers and named tuples of them, and trust them. The next process finds
+them in Numba's disk cache.
 """
 
 from __future__ import annotations
@@ -56,19 +53,7 @@ try:
 except ImportError:
 
     class CallbackContext:
-        """A task of a fit: the fit itself, or one of its steps.
-
-        Parameters
-        ----------
-        callbacks : list
-            The callbacks of the estimator.
-        task_name : str
-            What the task is called.
-        max_subtasks : int
-            The most tasks inside it.
-        parent : CallbackContext or None
-            The task that it is part of; None for the fit.
-        """
+        """A task of a fit: the fit itself, or one of its at most `max_subtasks` steps, whose parent is the fit."""
 
         def __init__(
             self, callbacks: list[Any], task_name: str, max_subtasks: int = 0, parent: CallbackContext | None = None

@@ -262,22 +262,10 @@ class AUCClassifier(MomentClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
-            too, with the same partitions. CuPy arrays and tensors on a GPU are used there.
-        y : array-like of shape (n_samples,)
-            Labels of two classes; the larger is the positive one.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
         groups : array-like of shape (n_samples,), default=None
             Groups of rows that cross-validation keeps together, for a `cv` such as
             :class:`sklearn.model_selection.GroupKFold`. With groups, an integer `cv` means
             :class:`sklearn.model_selection.StratifiedGroupKFold`.
-
-        Returns
-        -------
-        self : AUCClassifier
-            The fitted classifier.
         """
         rows, callback_args = self._as_rows(X, y, sample_weight, groups)
         self._fit_rows(rows, **callback_args)

@@ -71,10 +71,10 @@ def roc_auc(
     """Compute the area under the ROC curve of one or several vectors of scores.
 
     This is the probability that a random positive row scores higher than a random negative one, where a tie
-    counts one half. The result is that of :func:`sklearn.metrics.roc_auc_score`. With many rows it is many times
-    faster, because it sorts the smaller class only. Of Dask arrays, only the scores of the smaller class are gathered,
-    and not even these if they are many; the result is bitwise that of the same arrays in memory.
-    Scores on a GPU are sorted there.
+    counts one half. The result equals :func:`sklearn.metrics.roc_auc_score`. With many rows it is many times
+    faster, because it sorts the smaller class only. For Dask arrays, only the scores of the smaller class are
+    gathered, and not even these if they are many; the result is bitwise the same as in memory. Scores on a GPU are
+    sorted there.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def roc_auc(
     max_fpr : float in (0, 1], default=None
         If below 1, compute the partial area over the false positive rates in [0, `max_fpr`], standardised by
         McClish [1]_: 0.5 for scores without information, 1 for perfect scores. It needs all scores in one
-        place: compute() those of Dask collections first.
+        place: compute() Dask collections first.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def roc_auc_ci(
     This is a known weakness of the method. Intervals close to 0 or 1 are too short for the same reason.
 
     The scale of the weights does not matter, and equal ones give DeLong's interval. A row with a weight of 2 is one
-    observation that counts double, not two observations: the AUC is that of two equal rows, but the interval is longer.
+    observation that counts double, not two: the AUC is the same as with two equal rows, but the interval is longer.
 
     References
     ----------

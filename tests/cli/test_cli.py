@@ -820,7 +820,7 @@ def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder,
         (["--algorithm", "LinearSVC"], "LinearSVC can be compared with, not fitted here: --algorithm takes one of"),
         (["--algorithm", "SPAM(alpha=1)", "--alpha", "1"], "alpha is given twice, by --algorithm and by --alpha."),
         (["--memory", "lots"], "--memory takes a size such as 2GB"),
-        (["--memory", "100kB", "--loss", "hinge", "-q"], "that --memory leaves for them: raise --memory, "),
+        (["--memory", "100kB", "--loss", "hinge", "-q"], "GB of memory for them: raise --memory, "),
         (["--memory", "10MB", "--algorithm", "PSAM"], "PSAM needs all rows in memory, about 3"),
         (["--checkpoint", "c", "--algorithm", "OPAUCf"], "OPAUCf needs all rows in memory, but with --checkpoint they"),
         (

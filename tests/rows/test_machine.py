@@ -27,7 +27,7 @@ TOLD = r"A fit to 1,000,000 columns takes 0\.1 GB or more, but this process may 
 
 @pytest.fixture
 def little(monkeypatch):
-    importlib.import_module("aucmax.cli.fit_file")  # which takes the function over when it is first imported
+    importlib.import_module("aucmax.cli.fit")  # which takes the function over when it is first imported
     monkeypatch.setattr(machine_memory, "usable_memory", lambda: 10**7)
 
 
@@ -157,7 +157,7 @@ def test_the_command_names_the_index_and_its_line(refused, little, tmp_path, mon
 def test_few_rows_are_read_at_once_however_little_memory_is_left(refused, little, tmp_path, monkeypatch, name):
     """The interpreter is there already: the rows are not too many, but too wide."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("aucmax.cli.fit_file.default_memory", lambda: 10**8)
+    monkeypatch.setattr("aucmax.cli.fit.default_memory", lambda: 10**8)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1 30000000:1\n0 1:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--algorithm", name)
     assert f" of {name} " in told
@@ -176,7 +176,7 @@ def test_a_state_that_is_too_wide_for_the_memory_that_is_named_names_the_index(r
 
 def test_rows_that_do_not_fit_into_the_default_memory_tell_what_they_take(refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("aucmax.cli.fit_file.default_memory", lambda: 10**3)
+    monkeypatch.setattr("aucmax.cli.fit.default_memory", lambda: 10**3)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1\n0 1:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--algorithm", "NSOLAM")
     assert told.startswith("rows.libsvm: NSOLAM needs all rows in memory, about ")
@@ -195,7 +195,7 @@ LITTLE_ADDRESS_SPACE = """
 import contextlib, io, json, resource, sys
 from aucmax.cli.app import main
 from aucmax.cli.options import FITTED
-from aucmax.cli.fit_file import make_estimator
+from aucmax.cli.fit import make_estimator
 from aucmax.rows.machine import address_space
 
 for name in FITTED:

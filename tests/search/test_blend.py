@@ -14,7 +14,7 @@ from aucmax.rows.memory import MemoryRows
 from aucmax.search import blend as blending
 from aucmax.search import candidates
 from aucmax.search.blend import choose_blend, choose_scaling
-from aucmax.search.candidates import Family, view_rows
+from aucmax.search.candidates import LossPath, scale_sample
 from aucmax.search.cross_validation import PathCV
 from aucmax.search.held_out import TestSets
 from aucmax.search.rounds import make_rounds
@@ -42,7 +42,7 @@ def wide(n=40, d=150, signal=0.8):
 def training_of(X, y, weights=None, cv=3, standardize=True):
     rows = MemoryRows(X, y, CLASSES, weights)
     rounds = make_rounds(cv, rows, 1)
-    return rows, rounds, view_rows(rows, rounds, (True, False))[standardize]
+    return rows, rounds, scale_sample(rows, rounds, (True, False))[standardize]
 
 
 # The blend
@@ -145,7 +145,7 @@ def test_columns_as_they_are_must_be_clearly_better():
         families = []
         for standardize, auc in aucs.items():
             candidates = [Candidate(alpha, loss="squared", standardize=standardize) for alpha in (1.0, 0.1)]
-            families.append(Family(candidates, *np.empty((3, 0)), np.column_stack([auc, auc - 0.1])))
+            families.append(LossPath(candidates, *np.empty((3, 0)), np.column_stack([auc, auc - 0.1])))
         assert choose_scaling(families, 1) is expected
         assert choose_scaling(families[1:], 1) is False
         rising = families[1]._replace(auc=families[1].auc[:, ::-1])  # wants an alpha beyond the grid

@@ -10,7 +10,7 @@ from aucmax import roc_auc
 from aucmax.losses.evaluation import pairwise_loss
 from aucmax.rows.memory import MemoryRows
 from aucmax.solvers import few_pairs
-from aucmax.solvers.few_pairs import FewPairs, Scores, evaluate, find_error, find_few_pairs, find_scores, pull
+from aucmax.solvers.few_pairs import FewPairs, Scores, evaluate, fill_gradient, find_error, find_few_pairs, find_scores
 from aucmax.solvers.problem import newton_problem
 from aucmax.solvers.square import MomentProblem, RowProblem
 
@@ -47,10 +47,10 @@ def test_loss_derivatives_and_error(loss, weighted, size):
     u = np.random.default_rng(3).standard_normal(len(s))
     product = point.hessian_product(u)
     curved = few_pairs.empty_scores(few.pairs)
-    few_pairs.curve(at, Scores(u[upper], u[lower]), curved)
+    few_pairs.hessian_product(at, Scores(u[upper], u[lower]), curved)
     assert_allclose(np.append(*curved), np.append(product[upper], product[lower]), atol=1e-12)
     gradient = np.empty(5)
-    pull(few.pairs, at.slopes, 0.01, v @ few.U, gradient)
+    fill_gradient(few.pairs, at.slopes, 0.01, v @ few.U, gradient)
     assert_allclose(gradient @ few.U.T, rows.X.T @ point.gradient / square.scale + 0.01 * v, atol=1e-11)
     assert find_error(few.pairs, at) == pytest.approx(1 - roc_auc(rows.y, s, sample_weight=weights), abs=1e-12)
 

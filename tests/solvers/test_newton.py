@@ -425,7 +425,7 @@ def test_the_bound_of_the_hinge_is_below_every_objective():
     rng = np.random.default_rng(0)
     for _ in range(50):
         loss = SmoothHinge(rng.uniform(0.01, 2))
-        at = problem.under(loss, problem.start(rng.standard_normal(5), 0.1))
+        at = problem.with_loss(loss, problem.start(rng.standard_normal(5), 0.1))
         assert problem.lower_bound(at, 0.1) <= optimum
 
 

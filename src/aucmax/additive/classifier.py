@@ -362,17 +362,8 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         X : {array-like, sparse matrix, dataframe, Dask array} of shape (n_samples, n_features)
             Training rows: numbers, NaN where missing, and categories. Sparse rows are made dense. If X is a Dask array,
             the other arguments are Dask arrays too; :class:`aucmax.TableEncoder` makes one of a Dask dataframe.
-        y : array-like of shape (n_samples,)
-            Labels of two classes; the larger is the positive one.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the same as repeating the row, 0 the same as leaving it out.
         groups : array-like of shape (n_samples,), default=None
             Groups of rows that cross-validation keeps together, as in :class:`AUCClassifier`.
-
-        Returns
-        -------
-        self : AdditiveAUCClassifier
-            The fitted classifier.
         """
         rows = remote_rows(X, y, sample_weight, groups, device_error=NEEDS_MEMORY)
         if rows is not None:

@@ -23,36 +23,33 @@ class.
 n is the number of rows and m the number of rows of the rarer class. A loss never sees X and does not know where the
 rows are: it only calls methods of a :class:`aucmax.rows.protocol.ScoreSpace`. So any split of the rows into blocks
 gives the same numbers up to rounding.
-
-Importing this package does not import Numba; :func:`find_loss` does.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from .squared import PairwiseLoss
+from .base import PairwiseLoss
+from .hinges import Hinge, SquaredHinge
+from .pairwise import Exponential, Logistic, Sigmoid
+from .rowwise import BalancedLogistic
+from .squared import Pooled, Squared
 
-# The one list of the losses: the module and the class that implement each.
-LOSSES = {
-    "squared": ("squared", "Squared"),
-    "pooled": ("squared", "Pooled"),
-    "squared_hinge": ("hinges", "SquaredHinge"),
-    "hinge": ("hinges", "Hinge"),
-    "logistic": ("pairwise", "Logistic"),
-    "exponential": ("pairwise", "Exponential"),
-    "sigmoid": ("pairwise", "Sigmoid"),
-    "balanced_logistic": ("rowwise", "BalancedLogistic"),
+# The one list of the losses.
+LOSSES: dict[str, Callable[[], PairwiseLoss]] = {
+    "squared": Squared,
+    "pooled": Pooled,
+    "squared_hinge": SquaredHinge,
+    "hinge": Hinge,
+    "logistic": Logistic,
+    "exponential": Exponential,
+    "sigmoid": Sigmoid,
+    "balanced_logistic": BalancedLogistic,
 }
-
-
-# The losses that can be fitted: those above, and one that is not a function of the scores of single pairs or rows.
+# The losses that can be fitted: these, and one that is not a function of the scores of single pairs or rows.
 FITTED = (*LOSSES, "smooth_auc")
 
 
 def find_loss(name: str) -> PairwiseLoss:
     """Return a loss by its name."""
-    module, kind = LOSSES[name]
-    return getattr(import_module(f".{module}", __name__), kind)()
+    return LOSSES[name]()

@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-The sums are those of a b K_r(x - y) over all pairs of a positive score x with weight a and a negative score y with
+The terms are a b K_r(x - y) for all pairs of a positive score x with weight a and a negative score y with
 weight b. K_r is the r-th derivative of
 
     K(t) = log(1 + exp(-t)),   K_1 = -sigma(-t),   K_2 = sigma(t) sigma(-t),   ...
@@ -44,21 +44,15 @@ SPARE_BOXES = 1024
 
 
 class Kernel(NamedTuple):
-    """K_r in Chebyshev coefficients.
+    """K_r in Chebyshev coefficients."""
 
-    Attributes
-    ----------
-    near : ndarray of shape (2 REACH + 1, DEGREE, DEGREE)
-        The transposes of the matrices that turn moments into coefficients, for boxes at the distances -REACH to REACH.
-    right, left : ndarray of shape (N_TERMS,)
-        The coefficients of exp(-k t) for t > 0, and of exp(k t) for t < 0.
-    slope, offset : float
-        For t < 0, slope * t + offset is added to the series.
-    """
-
+    # (2 REACH + 1, DEGREE, DEGREE): the transposes of the matrices that turn moments into coefficients, for boxes at
+    # the distances -REACH to REACH.
     near: np.ndarray
+    # (N_TERMS,): the coefficients of exp(-k t) for t > 0, and of exp(k t) for t < 0.
     right: np.ndarray
     left: np.ndarray
+    # For t < 0, slope * t + offset is added to the series.
     slope: float
     offset: float
 
@@ -89,7 +83,7 @@ def derivative(t: np.ndarray, order: int) -> np.ndarray:
 
 @functools.cache
 def exponentials() -> np.ndarray:
-    """Return the Chebyshev coefficients of exp(k xi / 2), k from 1 to N_TERMS; those of exp(-k xi / 2) alternate."""
+    """Return Chebyshev coefficients of exp(k xi / 2), k from 1 to N_TERMS; signs alternate for exp(-k xi / 2)."""
     angles = (np.arange(DEGREE) + 0.5) * np.pi / DEGREE
     values = np.exp(np.arange(1, N_TERMS + 1)[:, None] * np.cos(angles) / 2)
     coefficients = 2 / DEGREE * values @ np.cos(np.outer(np.arange(DEGREE), angles)).T
@@ -98,17 +92,10 @@ def exponentials() -> np.ndarray:
 
 
 class BoxMoments(NamedTuple):
-    """Chebyshev moments of the rows in each box, or Chebyshev coefficients of the field in each box.
+    """Chebyshev moments of the rows in each box, or Chebyshev coefficients of the field in each box."""
 
-    Attributes
-    ----------
-    ids : ndarray of shape (n_boxes,)
-        The integers at which the boxes begin, increasing.
-    values : ndarray of shape (2, n_boxes, DEGREE)
-        The moments or coefficients of each box, first for the negatives and then for the positives.
-    """
-
-    ids: np.ndarray
+    ids: np.ndarray  # (n_boxes,): the integers at which the boxes begin, increasing
+    # (2, n_boxes, DEGREE): the moments or coefficients of each box, first for the negatives and then for the positives.
     values: np.ndarray
 
     def merge(self, other: BoxMoments) -> BoxMoments:
@@ -122,7 +109,7 @@ class BoxMoments(NamedTuple):
         return BoxMoments(ids, values)
 
     def fields(self, order: int) -> BoxMoments:
-        """Return the field of the positives at the negatives, and that of the negatives at the positives."""
+        """Return the field of the positives at the negatives, and of the negatives at the positives."""
         k, tails = kernel(order), exponentials()
         mirror = np.where(np.arange(DEGREE) % 2, -1.0, 1.0)
         fields = np.zeros_like(self.values)
@@ -134,21 +121,11 @@ class BoxMoments(NamedTuple):
 
 
 class Boxes(NamedTuple):
-    """The rows of a block, assigned to boxes by their scores.
+    """The rows of a block, assigned to boxes by their scores."""
 
-    Attributes
-    ----------
-    ids : ndarray of shape (n_boxes,)
-        The integers at which the boxes with at least one row begin, increasing.
-    slots : ndarray of uint32, shape (n_rows,)
-        The index in `ids` of the box of each row.
-    xi : ndarray of shape (n_rows,)
-        The position of each row in its box, from -1 to 1.
-    """
-
-    ids: np.ndarray
-    slots: np.ndarray
-    xi: np.ndarray
+    ids: np.ndarray  # (n_boxes,): the integers at which the boxes with at least one row begin, increasing
+    slots: np.ndarray  # uint32 (n_rows,): the index in `ids` of the box of each row
+    xi: np.ndarray  # (n_rows,): the position of each row in its box, from -1 to 1
 
     @classmethod
     def of(cls, targets: Any, scores: np.ndarray) -> Boxes:
@@ -223,7 +200,7 @@ def evaluate(xi, slots, positive, fields, out):
 
 @jit
 def translate(ids, sources, kernel, tails, fields):
-    """Add to the fields in the boxes `ids` those of the sources in the same boxes; see the head of this file."""
+    """Add the fields of the sources in the boxes `ids` to the fields there; see the head of this file."""
     n_boxes = ids.shape[0]
     for b in range(n_boxes):
         first = b

@@ -12,7 +12,7 @@ from ..rows.memory import MemorySpace
 from ..rows.protocol import Targets
 from ..rows.validate import check_class_weights, check_weights, find_classes
 from . import LOSSES, find_loss
-from .squared import Point
+from .base import Point
 
 
 def pairwise_loss(y: Any, scores: Any, loss: str = "squared_hinge", sample_weight: Any = None) -> Point:

@@ -15,10 +15,8 @@ rows of one slot form active pairs with the same knots, so the rare rows need on
 
 These merge by addition, and so does the sum of c over the rare rows at each knot. The common rows need, for each knot
 k, the sums of c and of c (k - x_i) over the knots x_i up to k. A walk up the knots and a walk down compute the sums
-that each side needs from those of the other, in place (`walk`). All terms have one sign, so there is no cancellation,
+that each side needs from the other side's, in place (`walk`). All terms have one sign, so nothing cancels,
 whatever the range of the scores.
-
-Importing this module imports Numba; see `jit`.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ import numpy as np
 
 from .._compat import jit
 from ..rows.protocol import ScoreSpace, Targets, Vector
-from .squared import Point
+from .base import Point
 
 CROWDED = 32  # with more knots in the cell of a knot, on average, sorting by comparisons is faster
 BYTES_PER_KNOT = 120  # of the knots and of the tables for a gradient and a product with the second derivative
@@ -41,13 +39,7 @@ ABOVE, ABOVE_D, BELOW_D, BELOW = range(4)
 
 
 class SquaredHinge:
-    """max(0, margin - t)^2 / 2.
-
-    Parameters
-    ----------
-    margin : float, default=1.0
-        The score difference at which the loss of a pair becomes 0.
-    """
+    """max(0, margin - t)^2 / 2, with margin 1 by default."""
 
     def __init__(self, margin: float = 1.0) -> None:
         self.margin = margin
@@ -68,20 +60,9 @@ class SquaredHinge:
 
 
 class Curvature:
-    """The second derivative of the squared hinge at given scores.
+    """The second derivative of the squared hinge at given scores, from the table (m + 1, 4) after the walks.
 
     It keeps the slots and two sums for each; the knots and the rest of the table are not needed after the gradient.
-
-    Parameters
-    ----------
-    space : ScoreSpace
-        Where the vectors are from.
-    slots : vector of uint32
-        The slot of each row.
-    table : ndarray of shape (m + 1, 4)
-        The table after the walks.
-    rare_positive : bool
-        Whether the rare rows are the positives.
     """
 
     def __init__(self, space: ScoreSpace, slots: Vector, table: np.ndarray, rare_positive: bool) -> None:
@@ -128,11 +109,6 @@ class SmoothHinge:
     """The hinge with a rounded corner: (1 - t)^2 / (2 width) for t from 1 - width to 1, below that 1 - t - width / 2.
 
     It is the difference of two squared hinges, with the margins 1 and 1 - width, divided by the width.
-
-    Parameters
-    ----------
-    width : float
-        The width of the corner, above 0.
     """
 
     def __init__(self, width: float) -> None:
@@ -150,28 +126,16 @@ class SmoothHinge:
 
 
 class Knots(NamedTuple):
-    """The x of the rare rows, sorted, with a table of cells that speeds up look-ups.
+    """The x of the rare rows, sorted, with a table of cells that speeds up look-ups."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (m + PADDING,)
-        The knots, increasing, followed by infinities.
-    first : ndarray of uint32, shape (m + 1,)
-        Number of knots in the cells before each cell; the range of the knots is cut into m equal cells.
-    low, scale : float
-        The cell of x is floor((x - low) * scale).
-    margin : float
-        The margin of the loss.
-    rare_positive : bool
-        Whether the rare rows are the positives.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # (m + PADDING,): the knots, increasing, followed by infinities
+    # uint32 (m + 1,): number of knots in the cells before each cell; the range of the knots is cut into m equal cells.
     first: np.ndarray
+    # The cell of x is floor((x - low) * scale).
     low: float
     scale: float
     margin: float
-    rare_positive: bool
+    rare_positive: bool  # whether the rare rows are the positives
 
     @classmethod
     def of(cls, space: ScoreSpace, scores: Vector, margin: float) -> Knots:

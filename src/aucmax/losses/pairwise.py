@@ -1,7 +1,4 @@
-"""The smooth pairwise losses.
-
-Importing this module imports Numba; see `jit`.
-"""
+"""The smooth pairwise losses: exponential, logistic and sigmoid."""
 
 from __future__ import annotations
 
@@ -12,23 +9,15 @@ import numpy as np
 
 from ..rows.arrays import by_class, namespace
 from ..rows.protocol import ScoreSpace, Targets, Vector
+from .base import Point
 from .chebyshev_sums import DEGREE, Boxes, BoxMoments
-from .squared import Point
 
 
 class ExponentialSums(NamedTuple):
-    """Weighted sums of exp(s) over the negatives and of exp(-s) over the positives, scaled to avoid overflow.
+    """Weighted sums of exp(s) over the negatives and of exp(-s) over the positives, scaled to avoid overflow."""
 
-    Attributes
-    ----------
-    tops : ndarray of shape (2,)
-        The largest exponent of each class; -inf for a class without rows.
-    sums : ndarray of shape (2,)
-        The sum of each class, divided by the exponential of `tops`.
-    """
-
-    tops: np.ndarray
-    sums: np.ndarray
+    tops: np.ndarray  # (2,): the largest exponent of each class; -inf for a class without rows
+    sums: np.ndarray  # (2,): the sum of each class, divided by the exponential of `tops`
 
     @classmethod
     def of(cls, targets: Targets, scores: np.ndarray) -> ExponentialSums:
@@ -128,13 +117,7 @@ class Logistic:
 
 
 class Sigmoid(Logistic):
-    """1 / (1 + exp(slope * t)). With slope 1 it is the negative derivative of the logistic loss.
-
-    Parameters
-    ----------
-    slope : float, default=1.0
-        The steepness of the step.
-    """
+    """1 / (1 + exp(slope * t)). With slope 1 it is the negative derivative of the logistic loss."""
 
     order = 1
     sign = -1.0

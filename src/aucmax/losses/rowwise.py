@@ -13,7 +13,8 @@ import numpy as np
 
 from ..rows.arrays import expit, namespace, softplus
 from ..rows.protocol import ScoreSpace, Targets, Vector
-from .squared import Point, class_sums
+from .base import Point
+from .squared import class_sums
 
 MAX_STEPS = 100  # of the search for the offset; a few are enough
 LONGEST_STEP = 4.0
@@ -22,7 +23,7 @@ LONGEST_STEP = 4.0
 class BalancedLogistic:
     """log(1 + exp(-y (s + b))) of single rows, half of the weight in each class, with the best offset b.
 
-    The search for the offset starts at that of the last call, as seen from the midpoint of the class means.
+    The search for the offset starts at the last call's, measured from the midpoint of the class means.
     """
 
     def __init__(self) -> None:

@@ -6,8 +6,6 @@ The loss of a pair is the sigmoid 1 / (1 + exp(SLOPE t)). The scores are in unit
 the sigmoid has the same width for all data. Both classes are binned on a grid of N_POINTS points; a score is shared
 between the two points next to it. The sums over pairs are then sums over pairs of points, and the loss is a continuous
 function of the scores, linear between two points. The histograms are the summary of a block, and merge by addition.
-
-Importing this module imports Numba; see `jit`.
 """
 
 from __future__ import annotations
@@ -28,13 +26,7 @@ REACH = 6.0  # the grid reaches this many spreads beyond the class means
 
 
 class SmoothAUC:
-    """The mean of 1 / (1 + exp(SLOPE t)) over all pairs, for scores with given class means and unit spread.
-
-    Parameters
-    ----------
-    means : ndarray of shape (2,)
-        The class means of the scores that the grid is made for.
-    """
+    """The mean of 1 / (1 + exp(SLOPE t)) over all pairs, for scores with these class means (2,) and unit spread."""
 
     def __init__(self, means: np.ndarray) -> None:
         self.low = float(means[0]) - REACH
@@ -78,18 +70,10 @@ class SmoothAUC:
 
 
 class UnitScores(NamedTuple):
-    """The loss of scores that are divided by their spread, the root of the mean of the class variances.
+    """The loss of scores that are divided by their spread, the root of the mean of the class variances."""
 
-    Attributes
-    ----------
-    loss : SmoothAUC
-        The loss of the scores divided by `spread`.
-    spread : float
-        The spread; 0 if the scores do not vary.
-    """
-
-    loss: SmoothAUC
-    spread: float
+    loss: SmoothAUC  # the loss of the scores divided by `spread`
+    spread: float  # the spread; 0 if the scores do not vary
 
     @classmethod
     def of(cls, moments: ScoreMoments) -> UnitScores:

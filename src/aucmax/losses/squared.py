@@ -1,9 +1,8 @@
-"""The pairwise square loss, (1 - t)^2 / 2, whose curvature is the same everywhere; and what all losses share."""
+"""The pairwise square loss, (1 - t)^2 / 2, whose curvature is the same everywhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -11,42 +10,13 @@ from ..rows.arrays import by_class, namespace
 from ..rows.protocol import ScoreSpace, Targets, Vector
 from ..rows.summaries.moments import covariance_shares
 from ..rows.summaries.scores import ScoreMoments
-
-
-class Point(NamedTuple):
-    """Value and derivatives of a loss at given scores.
-
-    Attributes
-    ----------
-    value : float
-        The mean loss over all pairs.
-    gradient : vector
-        Its derivative with respect to the score of each row.
-    hessian_product : callable
-        Returns the second derivative times a vector; zero for "hinge".
-    curvatures : vector or None
-        The second derivative with respect to the score of each row, if the loss is a sum over rows.
-    """
-
-    value: float
-    gradient: Vector
-    hessian_product: Callable[[Vector], Vector]
-    curvatures: Vector | None = None
-
-
-class PairwiseLoss(Protocol):
-    """A pairwise loss: called with a score space and scores, it returns value, gradient and Hessian product."""
-
-    def __call__(self, space: ScoreSpace, scores: Vector) -> Point: ...  # noqa: D102
+from .base import Point
 
 
 class Squared:
     """(1 - t)^2 / 2. Its mean is half of (1 - the difference of the class means)^2 + the variances of both classes.
 
-    Parameters
-    ----------
-    pooled : bool, default=False
-        Whether both variances are replaced by the pooled one, in which a class counts by its weight.
+    If `pooled`, both variances are replaced by the pooled variance, in which a class counts by its weight.
     """
 
     def __init__(self, pooled: bool = False) -> None:
@@ -69,7 +39,7 @@ class Squared:
 
 
 class Pooled(Squared):
-    """The square loss with the pooled variance: that of linear discriminant analysis and of ridge regression."""
+    """The square loss with the pooled variance, as in linear discriminant analysis and ridge regression."""
 
     def __init__(self) -> None:
         super().__init__(pooled=True)

@@ -32,7 +32,7 @@ class AdditiveParts(NamedTuple):
 def describe_additive(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> AdditiveParts:
     """Return the parts of a report for a fitted additive model, measured on some rows if there are any.
 
-    The rows are best ones that the model was not fitted to.
+    Rows that the model was not fitted to are best.
     """
     card = Scorecard(model)
     curves = most_varied([curve_of(model, j) for j in range(model.n_features_in_)])

@@ -108,17 +108,10 @@ def prefix_sums(values: Any) -> Any:
 
 
 class Bins:
-    """Rows on a device, sorted by their bin: sums over bins are differences of prefix sums.
+    """Rows on a device, sorted by their bin, which `slots` (n,) gives: sums over bins are differences of prefix sums.
 
     The standard has no sum by index. Adding in place by index would also add in another order each time, and slowly if
     many rows share a bin.
-
-    Parameters
-    ----------
-    slots : array of int64, shape (n,)
-        The bin of each row.
-    n_bins : int
-        Number of bins.
     """
 
     def __init__(self, slots: Any, n_bins: int) -> None:

@@ -44,39 +44,17 @@ MOST_COLUMNS, MOST_COLUMNS_SPARSE = 4096, 1024
 
 
 class Expected(NamedTuple):
-    """What the first pass computes beside the shape.
+    """What the first pass computes in addition to the shape."""
 
-    Attributes
-    ----------
-    n_folds : int or None
-        Number of folds whose class moments it gathers; 1 for those of all rows, None for none.
-    columns : bool
-        Whether it gathers the statistics of the columns.
-    """
-
-    n_folds: int | None = None
-    columns: bool = False
+    n_folds: int | None = None  # folds whose class moments it gathers; 1: all rows together; None: no moments
+    columns: bool = False  # whether it gathers the statistics of the columns
 
 
 class FileRows(BlockedRows):
-    """The rows of a file.
+    """The rows of a file, from the passes over its blocks.
 
-    Parameters
-    ----------
-    passes : Passes
-        The passes over the blocks of the file.
-    positive : str, default=None
-        The positive label; all other labels are then negative. By default there must be two labels, and the larger
-        is positive.
-    memory : float, default=2 GiB
-        The approximate number of bytes that may be used beside those of the interpreter.
-
-    Attributes
-    ----------
-    labels : Classes
-        The labels of the two classes.
-    categorical : list of bool or None
-        Which columns hold codes of levels, if rows are read as codes.
+    `positive` is the positive label; all other labels are then negative. By default there must be two labels, and the
+    larger is positive. `memory` is about how many bytes may be used in addition to the interpreter's.
     """
 
     def __init__(self, passes: Passes, positive: str | None = None, memory: float = MEMORY) -> None:
@@ -267,25 +245,8 @@ def rows_of(
 ) -> FileRows:
     """Return the rows of a source, which are read block by block.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    positive : str, default=None
-        The positive label; all other labels are then negative.
-    memory : int, default=2 GiB
-        The approximate number of bytes that the process may use.
-    checkpoint : Checkpoint, default=None
-        Where the state of a fit is kept.
-    command : mapping, default=None
-        A description of the fit. A checkpoint of another fit is refused.
-    on_block : callable, default=None
-        Called with the name of the pass and the block after each step.
-
-    Returns
-    -------
-    rows : FileRows
-        The rows.
+    `memory` is about how many bytes the process may use. `command` describes the fit: a checkpoint of another fit is
+    refused. `on_block` is called with the name of the pass and the block after each step.
     """
     available = max(memory - INTERPRETER, memory / 8)
     n_bytes = int(np.clip(available / BLOCK_SHARE, SMALLEST_BLOCK, LARGEST_BLOCK))

@@ -52,26 +52,26 @@ def permute(ranks: np.ndarray, count: int, number: int) -> np.ndarray:
     return _walk(ranks, count, range(4 * number, 4 * number + 4), inverse=False)
 
 
-def preimages(places: np.ndarray, count: int, number: int) -> np.ndarray:
-    """Return the ranks that `permute` moves to these places."""
-    return _walk(places, count, range(4 * number + 3, 4 * number - 1, -1), inverse=True)
+def preimages(images: np.ndarray, count: int, number: int) -> np.ndarray:
+    """Return the ranks that `permute` moves to these images."""
+    return _walk(images, count, range(4 * number + 3, 4 * number - 1, -1), inverse=True)
 
 
 def _walk(ranks: np.ndarray, count: int, keys: range, inverse: bool) -> np.ndarray:
     """Apply a Feistel network with these keys until all results are below `count`."""
     half = max(1, -(-int(count - 1).bit_length() // 2))
     low = np.uint64((1 << half) - 1)
-    places, outside = ranks.astype(np.uint64), np.ones(len(ranks), dtype=bool)
+    images, outside = ranks.astype(np.uint64), np.ones(len(ranks), dtype=bool)
     while outside.any():
-        left, right = places[outside] >> np.uint64(half), places[outside] & low
+        left, right = images[outside] >> np.uint64(half), images[outside] & low
         for key in keys:
             if inverse:
                 left, right = right ^ (_scramble(left, key) & low), left
             else:
                 left, right = right, left ^ (_scramble(right, key) & low)
-        places[outside] = (left << np.uint64(half)) | right
-        outside = places >= count
-    return places.astype(np.int64)
+        images[outside] = (left << np.uint64(half)) | right
+        outside = images >= count
+    return images.astype(np.int64)
 
 
 def _scramble(keys: np.ndarray, number: int) -> np.ndarray:

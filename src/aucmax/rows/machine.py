@@ -1,10 +1,12 @@
-"""Threads that share work in pieces which do not depend on their number, so that the weights do not either.
+"""What a fit may use of this machine: its threads and its memory.
 
-BLAS cuts a sum into as many parts as it has threads, and its last bits follow. So a fit gives BLAS one thread, and
-shares its large products itself: rows in spans, matrices in tiles. BLAS would also leave cores idle where columns are
-few, and let threads wait for each other in small steps.
+BLAS cuts a sum into as many parts as it has threads, so the last bits depend on their number. A fit therefore gives
+BLAS one thread and shares its large products itself, in pieces that do not depend on the number of threads: rows in
+spans, matrices in tiles. BLAS would also leave cores idle if there are few columns, and let threads wait for each other
+in small steps.
 
-The memory that this process may use, and what a fit takes of it at least.
+The memory of the process limits how many vectors of one float per column a fit can hold; a fit that cannot succeed is
+refused before it begins.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy.linalg  # noqa: F401  # SciPy has a BLAS of its own, which is found once it is loaded
 from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
@@ -33,6 +36,13 @@ TILES_FROM = 512
 TILE = 256  # columns
 # Values of X from which threads share a product with it. To start them takes 0.1 ms, and the product 2 ms.
 SHARED_FROM = 1 << 22
+# Vectors of one float for each column that fits hold at once (measured on up to 10^6 columns): the leanest 13 to 17,
+# for weights, means, scales and copies; Newton's method with a given alpha 23; the candidates of a blend, whose rows
+# are too many to be rotated, 97 to 104.
+LEAST_VECTORS, NEWTON_VECTORS, BLEND_VECTORS = 16, 20, 80
+UNKNOWN = 8 << 30  # bytes, where the system does not tell
+ALWAYS_AVAILABLE = 16 << 20  # bytes that every process has which could import NumPy
+CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 _lock = threading.Lock()
 _n_holders, _n_before = 0, 1
@@ -42,8 +52,6 @@ _here = threading.local()
 
 @cache
 def _blas() -> ThreadpoolController:
-    import scipy.linalg  # noqa: F401  # SciPy has a BLAS of its own, which is found once it is loaded
-
     return ThreadpoolController().select(user_api="blas")
 
 
@@ -139,24 +147,8 @@ def gram(Z: Any) -> Any:
     return out
 
 
-# Vectors of one float for each column that fits hold at once (measured on up to 10^6 columns): the leanest 13 to 17,
-# for weights, means, scales and copies; Newton's method with a given alpha 23; the candidates of a blend, whose rows
-# are too many to be rotated, 97 to 104.
-LEAST_VECTORS, NEWTON_VECTORS, BLEND_VECTORS = 16, 20, 80
-UNKNOWN = 8 << 30  # bytes, where the system does not tell
-ALWAYS_AVAILABLE = 16 << 20  # bytes that every process has which could import NumPy
-CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-
-
 def usable_memory() -> int:
-    """Return the bytes that this process may use: those of the machine, or of a lower limit on the process.
-
-    Examples
-    --------
-    >>> from aucmax.rows.machine import usable_memory
-    >>> usable_memory() > 2**20
-    True
-    """
+    """Return the bytes that this process may use: all of the machine's memory, or a lower limit on the process."""
     limits = []
     with suppress(AttributeError, ValueError, OSError):
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -166,7 +158,7 @@ def usable_memory() -> int:
         soft, _ = resource.getrlimit(resource.RLIMIT_AS)
         limits += [] if soft == resource.RLIM_INFINITY else [max(soft - address_space(), 0)]
     for path in CGROUP_LIMITS:
-        with suppress(OSError, ValueError), open(path, encoding="utf-8") as file:  # "max" is no number
+        with suppress(OSError, ValueError), open(path, encoding="utf-8") as file:  # it may be "max"
             limits.append(int(file.read()))
     return min(limits, default=UNKNOWN)
 
@@ -181,17 +173,7 @@ def address_space() -> int:
 def check_columns(
     n_features: int, n_vectors: int = LEAST_VECTORS, what: str = "A fit to", advice: str = "leave out columns"
 ) -> None:
-    """Raise a MemoryError if the vectors of a fit would not fit into memory, before it begins.
-
-    Parameters
-    ----------
-    n_features : int
-        The number of columns.
-    n_vectors : int, default=LEAST_VECTORS
-        How many vectors of one float for each column are held at once.
-    what, advice : str
-        What holds them, and what to do about it.
-    """
+    """Raise a MemoryError before a fit begins if its `n_vectors` vectors of one float per column would not fit."""
     needed = 8 * n_vectors * n_features
     if needed > ALWAYS_AVAILABLE and needed > (
         usable := usable_memory()

@@ -1,11 +1,10 @@
 """Rows in memory, dense or CSR. All results are float64, whatever the precision of X.
 
-Wide rows in as many coordinates as there are rows.
-
-A fit with an L2 penalty depends on the rows through their inner products alone, and its weights lie in the span of the
-centred rows. If K = V diag(lambda) V' is the matrix of these inner products, the rows V sqrt(lambda) have the same
-inner products in `rank` columns. All folds, losses and alphas are then fitted to these, and the weights u of the
-coordinates are the weights (X - mean)' V u / sqrt(lambda) of the columns.
+Wide rows can be rotated into as many coordinates as there are rows (`rotate`). A fit with an L2 penalty depends on the
+rows through their inner products alone, and its weights lie in the span of the centred rows. If
+K = V diag(lambda) V' is the matrix of these inner products, the rows V sqrt(lambda) have the same inner products in
+`rank` columns. All folds, losses and alphas are then fitted to these, and the weights u of the coordinates are the
+weights (X - mean)' V u / sqrt(lambda) of the columns.
 """
 
 from __future__ import annotations
@@ -37,14 +36,13 @@ from .summaries.ranking import areas
 from .summaries.scores import ScoreGrid, ScoreHistogram, ScoreMoments
 from .validate import check_class_weights
 
+RANK_TOL = 1e-12  # smaller eigenvalues, relative to the largest, are rounding errors
+
 
 class MemorySpace:
     """A score space whose vectors are arrays: all rows are one block.
 
-    Parameters
-    ----------
-    targets : Targets or None
-        The targets of all rows; None in a subclass that determines them when they are first needed.
+    A subclass that passes None determines its targets when they are first needed.
     """
 
     pair_sums: PairSums | None = None
@@ -113,13 +111,7 @@ class MemorySpace:
 
 
 class MatrixRows:
-    """Rows that are one matrix, in memory or on a device: their sizes.
-
-    Attributes
-    ----------
-    X : matrix of shape (n_rows, n_features)
-        The rows, dense or CSR.
-    """
+    """Rows that are one matrix X, dense or CSR, in memory or on a device: their sizes."""
 
     X: Any
     is_sparse: bool
@@ -151,18 +143,9 @@ class MatrixRows:
 class MemoryRows(MatrixRows, MemorySpace):
     """The rows of a binary problem in memory, validated.
 
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_rows, n_features)
-        Float32 or float64 values. Whether they are finite is checked in their moments.
-    y : ndarray of shape (n_rows,)
-        Labels, each one of `classes`.
-    classes : ndarray of shape (2,)
-        The negative and the positive label.
-    sample_weight : ndarray of shape (n_rows,), default=None
-        Nonnegative weights.
-    groups : ndarray of shape (n_rows,), default=None
-        Groups of rows that cross-validation keeps together, if its folds are made by group.
+    X is a float32 or float64 array or CSR of shape (n_rows, n_features). Whether it is finite is checked in its
+    moments. Each label of `y` is one of `classes`, the negative and the positive label. Cross-validation keeps `groups`
+    together if its folds are made by group.
     """
 
     in_memory = True
@@ -368,20 +351,7 @@ class MemoryRows(MatrixRows, MemorySpace):
 
 
 class MemoryHeldOut:
-    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.rows.protocol.HeldOut`.
-
-    Parameters
-    ----------
-    rows : MemoryRows
-        All rows.
-    models : sequence of FoldModels
-        The models of each round.
-
-    Attributes
-    ----------
-    auc : ndarray of shape (n_splits, n_candidates)
-        The AUC of each test set, over all rounds.
-    """
+    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.rows.protocol.HeldOut`."""
 
     def __init__(self, rows: MemoryRows, models: Sequence[FoldModels]) -> None:
         self.rows, self.models = rows, models
@@ -434,33 +404,15 @@ def product_spans(X: Any) -> list[slice]:
     return cut_rows(X.shape[0], N_SPANS if X.size >= SHARED_FROM else 1)
 
 
-RANK_TOL = 1e-12  # smaller eigenvalues, relative to the largest, are rounding errors
-
-
 class Rotation(NamedTuple):
-    """Rows in coordinates, and the way back.
+    """Rows in coordinates, and the way back."""
 
-    Attributes
-    ----------
-    rows : MemoryRows
-        The coordinates of the rows, with the same classes, weights and groups.
-    source : Rows
-        The rows themselves.
-    scale : ndarray of shape (n_features,)
-        The columns were divided by it.
-    center : ndarray of shape (n_features,)
-        A point among the rows.
-    variances : ndarray of shape (rank,)
-        The variances of the coordinates, which are uncorrelated.
-    to_rows : ndarray of shape (n_rows, rank)
-        V / sqrt(lambda), which turns weights of the coordinates into a combination of rows.
-    """
-
-    rows: MemoryRows
-    source: Rows
-    scale: np.ndarray
-    center: np.ndarray
-    variances: np.ndarray
+    rows: MemoryRows  # the coordinates of the rows, with the same classes, weights and groups
+    source: Rows  # the rows themselves
+    scale: np.ndarray  # (n_features,): the columns were divided by it
+    center: np.ndarray  # (n_features,): a point among the rows
+    variances: np.ndarray  # (rank,): the variances of the coordinates, which are uncorrelated
+    # (n_rows, rank): V / sqrt(lambda), which turns weights of the coordinates into a combination of rows.
     to_rows: np.ndarray
 
     def weights(self, U: np.ndarray) -> np.ndarray:
@@ -470,7 +422,7 @@ class Rotation(NamedTuple):
 
 
 def rotate(rows: Rows, scale: np.ndarray, center: np.ndarray) -> Rotation:
-    """Return the rows of X / scale in coordinates whose inner products are those of the centred rows."""
+    """Return the rows of X / scale in coordinates with the inner products of the centred rows."""
     K = rows.gram(scale)
     means = K.mean(axis=0)
     K = K - means[:, None] - means + means.mean()

@@ -2,8 +2,8 @@
 
 Solvers, cross-validation, calibration and the stochastic frame see rows through :class:`Rows` and never touch X. One
 class implements the protocol for each place that rows can be in: memory (`memory.py`), a file (`file.py`), Dask
-collections (`dask.py`) and an accelerator (`device.py`). `dispatch.py` chooses the class. A class of your own needs the
-members of :class:`Rows`, and its samples those of :class:`InMemoryRows`.
+collections (`dask/`) and an accelerator (`device/`). `dispatch.py` chooses the class. A class of your own needs the
+members of :class:`Rows`, and its samples are :class:`InMemoryRows`.
 
 Conventions
 -----------
@@ -35,7 +35,7 @@ Vector = Any
 
 
 class Targets:
-    """Class and weight of some rows. Functions of the scores receive it beside the scores.
+    """Class and weight of some rows. Functions of the scores receive it with the scores.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class HeldOut(Protocol):
 class PairSums(Protocol):
     """Sums over all pairs, for vectors whose blocks are not the NumPy arrays that the kernels of the losses need.
 
-    The losses define these sums; a place for such vectors computes them, see `device_losses.py`.
+    The losses define these sums; a place for such vectors computes them, see `device/losses.py`.
     """
 
     def hinge(self, space: ScoreSpace, scores: Vector, margin: float, squared: bool) -> tuple[float, Vector, Any]:
@@ -191,7 +191,7 @@ class ScoreSpace(Protocol):
     def totals(self) -> np.ndarray: ...  # noqa: D102
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
-        """Raise a ValueError if something beside the rows would take too much of the memory they may use.
+        """Raise a ValueError if something would take too much of the memory that the rows may use.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class Rows(ScoreSpace, Protocol):
     has_groups : bool
         Whether the targets have groups.
     more_memory : str or None
-        How to give these rows more memory, as advice in errors: "raise memory=". None if there is no way.
+        How to give these rows more memory, as advice in errors: "raise memory=". None if nobody can.
     """
 
     @property
@@ -284,7 +284,7 @@ class Rows(ScoreSpace, Protocol):
         fit : mapping of str to str
             What is fitted, by names and values: the checkpoint of another fit is refused.
         n_folds : int, default=None
-            Number of folds of the first round, if their class moments will be asked for; 1 for those of all rows.
+            Number of folds of the first round, if their class moments will be asked for; 1 for the moments of all rows.
         columns : bool, default=False
             Whether the statistics of the columns will be asked for.
         """

@@ -24,13 +24,13 @@ from ..solvers.candidate import Candidate
 from .candidates import (
     MANY_COLUMNS,
     MAX_COLUMNS,
-    Family,
-    View,
+    LossPath,
+    ScaledSample,
     is_rising,
     is_wide,
-    other_families,
-    square_families,
-    view_rows,
+    other_paths,
+    scale_sample,
+    square_paths,
 )
 from .cross_validation import PathCV, Task, warn_of_a_rising_path
 from .held_out import TestSets
@@ -44,50 +44,30 @@ FEWEST_OF_A_CLASS = 50  # with fewer, the choice is one by chance
 # Dense rows so wide are standardised in all candidates.
 MAX_ROUNDS = 2
 N_BEST, N_STEPS = 12, 6  # of the greedy search: the best candidates that it chooses from, and its steps
-# Columns as they are count only if they are better than standardised ones by this many standard errors.
+# Unscaled columns count only if they are better than standardised ones by this many standard errors.
 SCALING_MARGIN = 1.0
 
 
 class Blend(NamedTuple):
-    """The candidates, and how they are blended.
+    """The candidates, and how they are blended."""
 
-    Attributes
-    ----------
-    path : PathCV
-        All candidates with their AUC on each test set.
-    shares : ndarray of shape (n_candidates,)
-        The share of each candidate; most are 0, and they sum to 1.
-    spreads : ndarray of shape (n_candidates,)
-        The spread of the held-out scores of each candidate, by which its weights are divided before they are added.
-    auc : float
-        The held-out AUC of the blend.
-    models : list of ndarray
-        The mean of the fold models of each candidate.
-    sampled : bool
-        Whether the candidates were compared on a sample of the rows.
-    alpha_factor : float
-        The alphas of the members are those of the candidates times this. It is below 1 if the alphas are the default
-        ones and the candidates were compared on a sample: the best alpha falls as one over the number of rows.
-    views : dict of bool to View
-        The rows, with standardised columns (True) and as they are (False).
-    sample : InMemoryRows
-        The rows that the candidates were compared on.
-    held_out : callable
-        Returns the histogram of the held-out scores of the blend, of unit spread for each member.
-    """
-
-    path: PathCV
-    shares: np.ndarray
+    path: PathCV  # all candidates with their AUC on each test set
+    shares: np.ndarray  # (n_candidates,): the share of each candidate; most are 0, and they sum to 1
+    # (n_candidates,): the spread of the held-out scores of each candidate, by which its weights are divided before they
+    # are added.
     spreads: np.ndarray
-    auc: float
-    models: list[np.ndarray]
-    sampled: bool
+    auc: float  # the held-out AUC of the blend
+    models: list[np.ndarray]  # the mean of the fold models of each candidate
+    sampled: bool  # whether the candidates were compared on a sample of the rows
+    # The alphas of the members are the candidates' times this. It is below 1 if the alphas are the default ones
+    # and the candidates were compared on a sample: the best alpha falls as one over the number of rows.
     alpha_factor: float
-    views: dict[bool, View]
-    sample: InMemoryRows
+    views: dict[bool, ScaledSample]  # the rows, with standardised columns (True) and unscaled ones (False)
+    sample: InMemoryRows  # the rows that the candidates were compared on
+    # Returns the histogram of the held-out scores of the blend, of unit spread for each member.
     held_out: Callable[[], ScoreHistogram]
 
-    def view(self, k: int) -> View:
+    def view(self, k: int) -> ScaledSample:
         """Return the rows of a candidate."""
         return self.views[bool(self.path.candidates[k].standardize)]
 
@@ -98,7 +78,7 @@ class Blend(NamedTuple):
 
 
 def sample_in_memory(rows: Rows, n_each: int) -> InMemoryRows:
-    """Return at most `n_each` rows of each class in memory, fewer if there is no room for them."""
+    """Return at most `n_each` rows of each class in memory, fewer if these do not fit."""
     sample = rows.sample(n_each)
     while not is_in_memory(sample):
         n_each //= 2
@@ -132,27 +112,10 @@ def choose_blend(
     blended: bool = True,
     begin: Callable[[int], Task] | None = None,
 ) -> Blend:
-    """Cross-validate the pool of candidates and blend the best of them.
+    """Cross-validate the pool of candidates and blend the best of them, or take the best one if not `blended`.
 
-    Parameters
-    ----------
-    rows : Rows
-        All rows.
-    standardize : bool or None
-        The scaling of all candidates; None tries both.
-    cv : int, cross-validation generator, iterable or None
-        See `make_rounds`.
-    alphas : ndarray of shape (n_alphas,) or None
-        The alphas of all candidates; None for the default ones.
-    blended : bool, default=True
-        Whether to blend candidates, or to take the best one.
-    begin : callable, default=None
-        Called with the number of steps. Returns a function that makes the context manager of each step from its name.
-
-    Returns
-    -------
-    blend : Blend
-        The candidates and their shares.
+    `standardize` is the scaling of all candidates; None tries both. `begin` is called with the number of steps. It
+    returns a function that makes the context manager of each step from its name.
     """
     sample = draw_sample(rows, cv)
     order = min(sample.n_rows, sample.n_features)
@@ -164,14 +127,14 @@ def choose_blend(
     tests = TestSets(sample.targets, rounds)
     families = []
     with one_blas_thread():
-        views = view_rows(sample, rounds, scalings)
+        views = scale_sample(sample, rounds, scalings)
         for scaling in scalings:
             with task("candidates"):
-                # Columns as they are that want an alpha beyond the grid do not count, unless they were asked for.
-                families += square_families(views[scaling], tests, alphas, scaling or standardize is False)
+                # Unscaled columns that want an alpha beyond the grid do not count, unless they were asked for.
+                families += square_paths(views[scaling], tests, alphas, scaling or standardize is False)
         chosen_scaling = choose_scaling(families, len(rounds), alphas is None)
         with task("candidates"):
-            families += other_families(views[chosen_scaling], tests, alphas)
+            families += other_paths(views[chosen_scaling], tests, alphas)
         with task("blend"):
             candidates = [candidate for family in families for candidate in family.candidates]
             path = PathCV(candidates, np.concatenate([family.auc for family in families], axis=1))
@@ -194,7 +157,7 @@ def choose_blend(
     return Blend(path, shares, divisors, auc, models, sampled, factor, views, sample, histogram)
 
 
-def choose_scaling(squares: Sequence[Family], n_rounds: int, by_default: bool = True) -> bool:
+def choose_scaling(squares: Sequence[LossPath], n_rounds: int, by_default: bool = True) -> bool:
     """Return whether to standardise columns, by the AUC of the square losses.
 
     Columns are left unscaled if the best candidate of these is better by SCALING_MARGIN standard errors. With few rows
@@ -216,7 +179,7 @@ def choose_scaling(squares: Sequence[Family], n_rounds: int, by_default: bool = 
     return not gains.mean() > SCALING_MARGIN * error
 
 
-def warn_if_rising(families: Sequence[Family], best: Candidate, alphas: np.ndarray | None) -> None:
+def warn_if_rising(families: Sequence[LossPath], best: Candidate, alphas: np.ndarray | None) -> None:
     """Warn if the best alpha is the last one of a path that still rises, unless the alphas were given."""
     for family in families:
         last = family.candidates[-1]

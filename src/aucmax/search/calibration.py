@@ -28,27 +28,17 @@ _wanted = ContextVar("calibration is wanted", default=True)
 
 
 class Calibration(NamedTuple):
-    """A logistic curve of the scores.
+    """A logistic curve of the scores."""
 
-    Attributes
-    ----------
-    threshold : float
-        The score whose probability is the base rate.
-    slope : float
-        The slope of the log-odds in the score.
-    base_logit : float
-        The logit of the base rate, the share of the positives.
-    """
-
-    threshold: float
-    slope: float
-    base_logit: float
+    threshold: float  # the score whose probability is the base rate
+    slope: float  # the slope of the log-odds in the score
+    base_logit: float  # the logit of the base rate, the share of the positives
 
 
 def calibrate_gaussian(means: np.ndarray, variances: np.ndarray, weight: np.ndarray) -> Calibration:
     """Return the curve for scores of which only the class moments are known, as if they were Gaussian.
 
-    The threshold is where the two densities cross. The slope is that of linear discriminant analysis.
+    The threshold is where the two densities cross. The slope is the one of linear discriminant analysis.
     """
     (low, high), (a, b) = means, np.maximum(variances, 1e-12 * (means[1] - means[0]) ** 2)
     base_logit = float(logit(weight[1] / weight.sum()))

@@ -11,7 +11,7 @@ import numpy as np
 from ..rows.machine import BLEND_VECTORS, check_columns
 from ..rows.memory import Rotation, rotate
 from ..rows.protocol import InMemoryRows, Round, Rows
-from ..rows.summaries.moments import spread
+from ..rows.summaries.moments import pooled_std
 from ..solvers.candidate import Candidate
 from ..solvers.problem import SQUARES
 from ..solvers.square import penalty_scale
@@ -41,31 +41,15 @@ FAR = 10.0  # a mean of so many standard deviations is far from zero
 MAX_ROTATED = 2048  # rows that are rotated, if there are more columns than rows
 
 
-class View(NamedTuple):
-    """A sample of rows as a matrix Z, with a penalty for its columns.
+class ScaledSample(NamedTuple):
+    """A sample of rows as a matrix Z, with a penalty for its columns."""
 
-    Attributes
-    ----------
-    standardize : bool
-        Whether the penalty is on the weights of standardised columns.
-    training : FoldTraining
-        The training sets, with Z.
-    level : float
-        The mean eigenvalue of M, the Hessian of the square loss, for this penalty.
-    scale : ndarray of shape (r,)
-        The columns of X, or the coordinates of the rotation, were divided by it.
-    center : ndarray of shape (n_features,)
-        The point half-way between the class means.
-    rotation : Rotation or None
-        The rotation, if there are more columns than rows.
-    """
-
-    standardize: bool
-    training: FoldTraining
-    level: float
-    scale: np.ndarray
-    center: np.ndarray
-    rotation: Rotation | None = None
+    standardize: bool  # whether the penalty is on the weights of standardised columns
+    training: FoldTraining  # the training sets, with Z
+    level: float  # the mean eigenvalue of M, the Hessian of the square loss, for this penalty
+    scale: np.ndarray  # (r,): the columns of X, or the coordinates of the rotation, were divided by it
+    center: np.ndarray  # (n_features,): the point half-way between the class means
+    rotation: Rotation | None = None  # the rotation, if there are more columns than rows
 
     def start(self, U: np.ndarray) -> np.ndarray:
         """Return weights of Z as those that a solver starts from: of X, or of the coordinates of a rotation."""
@@ -81,12 +65,12 @@ def is_wide(rows: Rows) -> bool:
     return rows.n_rows < rows.n_features and rows.n_rows <= MAX_ROTATED
 
 
-def view_rows(sample: InMemoryRows, rounds: Sequence[Round], scalings: Sequence[bool]) -> dict[bool, View]:
-    """Return the sample with standardised columns (True) and as they are (False), where these are wanted."""
+def scale_sample(sample: InMemoryRows, rounds: Sequence[Round], scalings: Sequence[bool]) -> dict[bool, ScaledSample]:
+    """Return the sample with standardised columns (True) and unscaled ones (False), as asked for."""
     means, variances = sample.column_statistics()
     share, gap = sample.totals / sample.totals.sum(), means[1] - means[0]
     center, middle = share @ means, means.mean(axis=0)
-    std = spread(share @ variances + share.prod() * gap**2, center)
+    std = pooled_std(sample.totals, means, variances)
     scales = {standardize: penalty_scale(std, standardize) for standardize in scalings}
     traces = {name: float(np.sum((variances.sum(axis=0) + gap**2) / scale**2)) for name, scale in scales.items()}
     if is_wide(sample):
@@ -99,7 +83,9 @@ def view_rows(sample: InMemoryRows, rounds: Sequence[Round], scalings: Sequence[
             training = FoldTraining(
                 FoldRows(Z, sample.targets, rounds, rotation.variances / unit**2), np.full(rank, unit)
             )
-            views[name] = View(name, training, traces[name] / rank or 1.0, np.full(rank, unit), middle, rotation)
+            views[name] = ScaledSample(
+                name, training, traces[name] / rank or 1.0, np.full(rank, unit), middle, rotation
+            )
         return views
     check_columns(sample.n_features, BLEND_VECTORS, "A blend on", "give loss= and alpha=, or leave out columns")
     scale = penalty_scale(std, True)  # of Z, so that single precision is enough whatever the unit of X
@@ -112,49 +98,35 @@ def view_rows(sample: InMemoryRows, rounds: Sequence[Round], scalings: Sequence[
     for name, its_scale in scales.items():
         ratio = np.divide(scale, its_scale, out=np.zeros_like(scale), where=np.isfinite(scale))
         training = FoldTraining(rows, None if name else ratio)
-        views[name] = View(name, training, traces[name] / n_varying or 1.0, scale, middle)
+        views[name] = ScaledSample(name, training, traces[name] / n_varying or 1.0, scale, middle)
     return views
 
 
-class Family(NamedTuple):
-    """The candidates of one loss, with A alphas, and their models of all S splits.
-
-    Attributes
-    ----------
-    candidates : list of Candidate
-        The candidates.
-    models : ndarray of shape (S, A, r)
-        Their models.
-    scores : ndarray of shape (A, N)
-        Their held-out scores.
-    spreads : ndarray of shape (A,)
-        The spreads that divided the scores.
-    auc : ndarray of shape (S, A)
-        Their AUC on each test set.
-    """
+class LossPath(NamedTuple):
+    """The candidates of one loss, with A alphas, and their models of all S splits."""
 
     candidates: list[Candidate]
-    models: np.ndarray
-    scores: np.ndarray
-    spreads: np.ndarray
-    auc: np.ndarray
+    models: np.ndarray  # (S, A, r): their models
+    scores: np.ndarray  # (A, N): their held-out scores
+    spreads: np.ndarray  # (A,): the spreads that divided the scores
+    auc: np.ndarray  # (S, A): their AUC on each test set
 
     @classmethod
-    def of(cls, loss: str, alphas: np.ndarray, models: np.ndarray, view: View, tests: TestSets) -> Family:
+    def of(cls, loss: str, alphas: np.ndarray, models: np.ndarray, view: ScaledSample, tests: TestSets) -> LossPath:
         """Evaluate models on the test sets."""
         rows = view.training.rows
         scores, spreads = tests.scores(rows.Z, models, rows.means.mean(axis=1))
         candidates = [Candidate(float(alpha), loss=loss, standardize=view.standardize) for alpha in alphas]
         return cls(candidates, models, scores, spreads, tests.auc(scores))
 
-    def joined(self, other: Family) -> Family:
+    def joined(self, other: LossPath) -> LossPath:
         """Return both families together."""
         fields = zip(self[1:], other[1:], (1, 0, 0, 1), strict=True)
-        return Family(self.candidates + other.candidates, *(np.concatenate([a, b], axis=k) for a, b, k in fields))
+        return LossPath(self.candidates + other.candidates, *(np.concatenate([a, b], axis=k) for a, b, k in fields))
 
 
 def grid(
-    view: View, powers: Sequence[float], level: float, alphas: np.ndarray | None, extend: bool
+    view: ScaledSample, powers: Sequence[float], level: float, alphas: np.ndarray | None, extend: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the alphas of a grid, and those beyond it, for a path whose AUC still rises where the grid ends.
 
@@ -171,41 +143,41 @@ def grid(
     return level * 10.0**inside, level * 10.0**beyond
 
 
-def square_families(view: View, tests: TestSets, alphas: np.ndarray | None, extend: bool) -> list[Family]:
+def square_paths(view: ScaledSample, tests: TestSets, alphas: np.ndarray | None, extend: bool) -> list[LossPath]:
     """Return the candidates of the square losses; with `extend`, beyond the grid if the AUC still rises there."""
     found = []
     inside, beyond = grid(view, SQUARE_POWERS, view.level, alphas, extend)
     n_losses = 1 if view.training.rows.Z.shape[1] > MAX_COLUMNS else len(SQUARES)
     for loss in [loss for loss in SQUARES if loss in POOL][:n_losses]:
-        path = Family.of(loss, inside, view.training.square(inside, loss == "pooled"), view, tests)
+        path = LossPath.of(loss, inside, view.training.square(inside, loss == "pooled"), view, tests)
         for more in np.split(beyond, range(STRIDE, len(beyond), STRIDE)):
             if len(more) and is_rising(path.auc.mean(axis=0)):
-                path = path.joined(Family.of(loss, more, view.training.square(more, loss == "pooled"), view, tests))
+                path = path.joined(LossPath.of(loss, more, view.training.square(more, loss == "pooled"), view, tests))
         found.append(path)
     return found
 
 
-def other_families(view: View, tests: TestSets, alphas: np.ndarray | None) -> list[Family]:
+def other_paths(view: ScaledSample, tests: TestSets, alphas: np.ndarray | None) -> list[LossPath]:
     """Return the candidates of the balanced logistic loss and of the smooth AUC."""
     if "balanced_logistic" not in POOL:
         return []
     training = view.training
     inside, beyond = grid(view, LOGISTIC_POWERS, LOGISTIC_CURVATURE * view.level, alphas, True)
     both = np.append(inside, beyond)
-    tried: list[Family] = []
+    tried: list[LossPath] = []
     for k, U in enumerate(training.logistic(both)):
-        tried.append(Family.of("balanced_logistic", both[k : k + 1], U[:, None], view, tests))
+        tried.append(LossPath.of("balanced_logistic", both[k : k + 1], U[:, None], view, tests))
         aucs = [float(one.auc.mean()) for one in tried]
         best = int(np.argmax(aucs))
         ended = k + 1 >= len(inside) and not is_rising(aucs)
         if alphas is None and (ended or (k - best >= PATIENCE and aucs[k] < aucs[best] - CLEARLY_WORSE)):
             break  # smaller alphas take longest
-    path = functools.reduce(Family.joined, tried)
+    path = functools.reduce(LossPath.joined, tried)
     n, r = training.rows.Z.shape
     if n < ENOUGH_ROWS * r or "smooth_auc" not in POOL:
         return [path]
     descended = training.smooth_auc(path.models[:, best], float(both[best]))
-    return [path, Family.of("smooth_auc", both[best : best + 1], descended[:, None], view, tests)]
+    return [path, LossPath.of("smooth_auc", both[best : best + 1], descended[:, None], view, tests)]
 
 
 def is_rising(aucs: Sequence[float] | np.ndarray) -> bool:

@@ -2,13 +2,10 @@
 
 Conventions
 -----------
-The scores of all test sets stand one after the other: N scores for each candidate, those of a test set together, its
-positives first. The scores of a candidate are shifted in each test set by the midpoint of the class means of the
-training set, as those of new rows will be, and divided by their spread, so that candidates of different length can be
-added. The AUC of a candidate or a blend is the mean over
-the test sets.
-
-Importing this module imports Numba; see `jit`.
+The scores of all test sets stand one after the other: N scores for each candidate, one test set after the other, each
+with its positives first. The scores of a candidate are shifted in each test set by the midpoint of the class means of
+the training set, as for new rows, and divided by their spread, so that candidates of different length can be added. The
+AUC of a candidate or a blend is the mean over the test sets.
 """
 
 from __future__ import annotations
@@ -29,21 +26,8 @@ QUANTUM = 2.0**-30
 class TestSets:
     """The test sets of all splits.
 
-    Parameters
-    ----------
-    targets : Targets
-        Classes and weights of all rows.
-    rounds : sequence of Round
-        The splits.
-
-    Attributes
-    ----------
-    rows : list of ndarray
-        The row numbers of each test set, its positives first.
-    edges : ndarray of shape (S, 3)
-        Where the scores of each test set begin, where its negatives begin, and where it ends.
-    weights : ndarray of shape (N,) or None
-        The sample weights of all test sets, relative to the largest.
+    `rows` are the row numbers of each test set, its positives first. `edges` (S, 3) are where the scores of each test
+    set begin, where its negatives begin, and where it ends. `weights` (N,) are relative to the largest.
     """
 
     __test__ = False  # for pytest
@@ -66,7 +50,7 @@ class TestSets:
             self.weights = np.concatenate([weights[rows] for rows in self.rows]) / weights.max()
 
     def blocks(self, Z: Any) -> list[Any]:
-        """Return the rows of each test set; those of the last Z are kept."""
+        """Return the rows of each test set; the blocks of the last Z are kept."""
         if self._blocks[0] is not Z:
             self._blocks = Z, [Z[rows] for rows in self.rows]
         return self._blocks[1]
@@ -74,14 +58,7 @@ class TestSets:
     def scores(self, Z: Any, U: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of A models for each of S splits, shape (A, N), and the spreads that divided them, (A,).
 
-        Parameters
-        ----------
-        Z : ndarray or CSR of shape (n, r), or what multiplies like them
-            All rows.
-        U : ndarray of shape (S, A, r)
-            The models of each split.
-        middles : ndarray of shape (S, r)
-            The midpoints of the class means of the training sets.
+        U is (S, A, r), and `middles` (S, r) are the midpoints of the class means of the training sets.
         """
         scores = np.empty((U.shape[1], self.edges[-1, 2]))
         for block, (start, _, stop), models, middle in zip(self.blocks(Z), self.edges, U, middles, strict=True):
@@ -117,24 +94,10 @@ class TestSets:
         return np.array(found)
 
     def greedy(self, scores: np.ndarray, n_steps: int) -> tuple[np.ndarray, float]:
-        """Blend candidates greedily, the first one first.
+        """Blend candidates greedily, given their scores (A, N), the best one first; return the shares (A,) and the AUC.
 
         Each step adds the candidate, perhaps once more, that makes the AUC highest. The best of all blends on the way
-        is returned, so its AUC is at least that of the first candidate.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (A, N)
-            The scores of the candidates, the best one first.
-        n_steps : int
-            Number of steps.
-
-        Returns
-        -------
-        shares : ndarray of shape (A,)
-            The share of each candidate; they sum to 1.
-        auc : float
-            The AUC of the blend.
+        is returned, so its AUC is not below the first candidate's.
         """
         taken = [0]
         blends = [float(self.auc(scores[:1]).mean())]

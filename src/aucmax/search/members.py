@@ -20,32 +20,17 @@ CG_COST = 4000  # of all iterations for each stored value, in units of a third o
 
 
 class Members(NamedTuple):
-    """The members of a blend, fitted to all rows.
-
-    Attributes
-    ----------
-    candidates : list of Candidate
-        The members.
-    shares, spreads, auc : ndarray of shape (n_members,)
-        Their shares, the spreads that divide their weights, and their held-out AUC.
-    weights : ndarray of shape (n_members, n_features)
-        Their weights.
-    center : ndarray of shape (n_features,)
-        The point half-way between the class means.
-    n_iter : int
-        Number of iterations of all solvers.
-    moments : ClassMoments or None
-        The class moments of all rows, if they were needed.
-    """
+    """The members of a blend, fitted to all rows."""
 
     candidates: list[Candidate]
+    # (n_members,): their shares, the spreads that divide their weights, and their held-out AUC.
     shares: np.ndarray
     spreads: np.ndarray
     auc: np.ndarray
-    weights: np.ndarray
-    center: np.ndarray
-    n_iter: int
-    moments: ClassMoments | None
+    weights: np.ndarray  # (n_members, n_features): their weights
+    center: np.ndarray  # (n_features,): the point half-way between the class means
+    n_iter: int  # number of iterations of all solvers
+    moments: ClassMoments | None  # the class moments of all rows, if they were needed
 
     @property
     def is_blend(self) -> bool:
@@ -58,7 +43,7 @@ class Members(NamedTuple):
         return 1.0 if self.is_blend else float(self.spreads[0])
 
     def combined(self) -> np.ndarray:
-        """Return the weights of the blend; those of a single member are exactly its own."""
+        """Return the weights of the blend; a single member's are exactly its own."""
         return (self.shares / self.spreads) @ self.weights if self.is_blend else self.weights[0]
 
     def table(self) -> dict[str, np.ndarray]:
@@ -71,14 +56,9 @@ class Members(NamedTuple):
 
 
 class MemberSolver:
-    """The solvers of the members on all rows. What several of them need is computed once.
+    """The solvers of the members on all rows. Results that several of them need are computed once.
 
-    Attributes
-    ----------
-    moments : dict of (bool or None) to ClassMoments
-        The class moments of all rows (None), or of rotated rows by their scaling.
-    n_iter : int
-        Number of iterations of all solvers.
+    `moments` are the class moments of all rows (key None), or of rotated rows by their scaling.
     """
 
     def __init__(self, rows: Rows, blend: Blend, objective: Objective, tol: float) -> None:

@@ -12,31 +12,18 @@ from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
 from ..rows.protocol import Round, Rows, Split
 
-# Rounds of folds are added until 1,000 rows of the rarer class have been held out, as long as they are cheap (the cost
+# Rounds of folds are added until 1,000 rows of the rarer class have been held out, while they are cheap (the cost
 # of a training set is estimated by the cube of the smaller of rows and columns).
 ENOUGH_ROWS, MAX_ROUNDS, MAX_WORK = 1000, 10, 1e9
 TEST, TRAIN, UNUSED, BOTH = range(4)  # parts of a round with a single split
 
 
 def make_rounds(cv: Any, rows: Rows, max_rounds: int = MAX_ROUNDS) -> list[Round]:
-    """Return the splits that `cv` makes of the rows. All training and test sets have both classes.
+    """Return the splits that `cv` makes of the rows; None means 5 folds. All training and test sets have both classes.
 
     A number of folds gives several rounds, each from another order of the rows, if the rarer class has so few rows that
-    one round would be too noisy. If the rows have groups, it means stratified folds that keep groups together.
-
-    Parameters
-    ----------
-    cv : int, cross-validation generator, iterable or None
-        The number of folds, or the splits; None means 5 folds.
-    rows : Rows
-        The rows.
-    max_rounds : int, default=MAX_ROUNDS
-        The largest number of rounds.
-
-    Returns
-    -------
-    rounds : list of Round
-        Splits that hold out different rows share a round, so that one pass is enough for all of them.
+    one round would be too noisy. If the rows have groups, it means stratified folds that keep groups together. Splits
+    that hold out different rows share a round, so that one pass is enough for all of them.
     """
     n_folds = 5 if cv is None else cv
     groups = rows.reduce(lambda targets: targets.groups, merge=np.append) if rows.has_groups else None

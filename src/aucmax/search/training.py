@@ -2,9 +2,12 @@
 
 Conventions
 -----------
-See `fold_rows.py` for the rows Z of the S training sets. Models have the shape (S, A, r) for A alphas. They are weights
-of Z. With a ratio, the penalty is on the weights divided by the ratio: those of the columns of Z * ratio. All solvers
-work in these columns, without making them.
+Z holds the n rows in r coordinates: columns divided by their scale, or the coordinates of a rotation. There are S
+training sets, the splits of all rounds. A *part* is a set of rows that splits are made of. Sums over training sets are
+sums over their parts, so one pass over the rows serves all splits of a round.
+
+Models are weights of Z and have the shape (S, A, r) for A alphas. With a ratio, the penalty is on the weights divided
+by the ratio, which belong to the columns of Z * ratio. All solvers work in these columns, without making them.
 
 - Square losses: the class moments of all training sets, and one batch of eigendecompositions. With many coordinates,
   conjugate gradients on the rows, for all training sets and alphas together.
@@ -12,20 +15,10 @@ work in these columns, without making them.
 - Smooth AUC: a few steps from the balanced logistic loss.
 
 This is many times faster than one solver for each training set, which would spend its time on calls. Tolerances, and
-the single precision of the products with Z, are those of a comparison; the final models have the exact solvers.
+the single precision of the products with Z, are enough for a comparison; the final models have the exact solvers.
 
 A training set starts from nothing, and what it shares with others knows no labels. A model that starts at the minimiser
 of all rows, or follows a Hessian made of it, keeps what it knows of the test rows until it has converged.
-
-Importing this module imports Numba; see `jit`.
-
-The rows of all training sets of a cross-validation, in memory.
-
-Conventions
------------
-Z holds the n rows in r coordinates: columns divided by their scale, or those of a rotation. There are S training sets,
-the splits of all rounds. A *part* is a set of rows that splits are made of. Sums over training sets are sums over their
-parts, so one pass over the rows serves all splits of a round.
 """
 
 from __future__ import annotations
@@ -44,27 +37,23 @@ from ..rows.protocol import Round, Targets
 from ..solvers.smooth_auc import FIRST_STEP, KAPPA, LEAST_GAIN, N_STEPS
 from ..solvers.square import shifted_cg
 
+MAX_EIGEN = 128  # up to this many coordinates, one eigendecomposition is faster than conjugate gradients
+MAX_MOMENTS = 300  # with more coordinates, the square losses are solved on the rows, without class moments
+CG_TOL, CG_STEPS = 1e-3, 500
+ROW_TOL, ROW_STEPS = 0.03, 20  # of conjugate gradients on the rows
+TOL = 0.03  # the length of Newton's step for the logistic loss, relative to the length of the weights
+MAX_STEPS, PATIENCE = 8, 4  # its steps; after so many the preconditioner is made again
+ROWS_PER_COLUMN = 30  # of which it is made
+INNER_STEPS, FORCING = 5, 0.2  # of conjugate gradients for Newton's step, and the residual at which they stop
+EPS = 1e-7  # the precision of the covariance
+TINY = 1e-37  # above 0 in single precision
+
 
 class FoldRows:
-    """The rows of the training sets of all splits.
+    """The rows Z of the training sets of all splits: an array or CSR of shape (n, r), or an object like these.
 
-    Parameters
-    ----------
-    Z : ndarray or CSR of shape (n, r), or what multiplies like them
-        The rows.
-    targets : Targets
-        Their classes and weights.
-    rounds : sequence of Round
-        The splits.
-    variances : ndarray of shape (r,), default=None
-        The variances of the coordinates, if these are uncorrelated or too many for a matrix.
-
-    Attributes
-    ----------
-    totals : ndarray of shape (S, 2)
-        The weight of each class in each training set.
-    weights : ndarray of shape (S, n)
-        The weight of each row in each training set; they sum to one half in each class.
+    `variances` (r,) are given if the coordinates are uncorrelated or too many for a matrix. `totals` (S, 2) is the
+    weight of each class in each training set. `weights` (S, n) sum to one half in each class.
     """
 
     def __init__(self, Z: Any, targets: Targets, rounds: Sequence[Round], variances: np.ndarray | None = None) -> None:
@@ -123,28 +112,8 @@ def membership(round: Round) -> np.ndarray:
     return members
 
 
-MAX_EIGEN = 128  # up to this many coordinates, one eigendecomposition is faster than conjugate gradients
-MAX_MOMENTS = 300  # with more coordinates, the square losses are solved on the rows, without class moments
-CG_TOL, CG_STEPS = 1e-3, 500
-ROW_TOL, ROW_STEPS = 0.03, 20  # of conjugate gradients on the rows
-TOL = 0.03  # the length of Newton's step for the logistic loss, relative to that of the weights
-MAX_STEPS, PATIENCE = 8, 4  # its steps; after so many the preconditioner is made again
-ROWS_PER_COLUMN = 30  # of which it is made
-INNER_STEPS, FORCING = 5, 0.2  # of conjugate gradients for Newton's step, and the residual at which they stop
-EPS = 1e-7  # the precision of the covariance
-TINY = 1e-37  # above 0 in single precision
-
-
 class FoldTraining:
-    """The solvers of all training sets, for one penalty.
-
-    Parameters
-    ----------
-    rows : FoldRows
-        The training sets.
-    ratio : ndarray of shape (r,), default=None
-        The penalty is on the weights of Z divided by it; None for those of Z itself.
-    """
+    """The solvers of all training sets, for one penalty: on the weights of Z, or on these divided by `ratio` (r,)."""
 
     def __init__(self, rows: FoldRows, ratio: np.ndarray | None = None) -> None:
         self.rows, self.ratio = rows, ratio

@@ -44,25 +44,9 @@ GAIN = 1e-9
 
 
 class SubsetProblem:
-    """The square loss with at most k nonzero weights.
+    """The square loss `base` with at most k nonzero weights, for each k of `n_nonzero`.
 
-    Parameters
-    ----------
-    base : MomentProblem or RowProblem
-        The square loss.
-    n_nonzero : sequence of int
-        The values of k.
-    max_iter : int
-        The largest number of exchanges for one k and alpha.
-
-    Attributes
-    ----------
-    quadratic : Quadratic
-        M and delta.
-    moments : ClassMoments or None
-        The class moments of the training set, if the problem is solved from these.
-    n_iter : int
-        The largest number of exchanges for one k and alpha of the last path, at least 1.
+    `max_iter` limits the exchanges for one k and alpha; `n_iter` is their largest number in the last path, at least 1.
     """
 
     n_iter = 1
@@ -112,43 +96,18 @@ class SubsetProblem:
 
 
 class Support(NamedTuple):
-    """A set of columns with the best weights on them.
+    """A set of columns with the best weights on them."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (k,)
-        The column numbers, sorted.
-    v : ndarray of shape (k,)
-        The weights.
-    gain : float
-        How much these weights lower the objective, compared with v = 0.
-    """
-
-    columns: np.ndarray
-    v: np.ndarray
-    gain: float
+    columns: np.ndarray  # (k,): the column numbers, sorted
+    v: np.ndarray  # (k,): the weights
+    gain: float  # how much these weights lower the objective, compared with v = 0
 
 
 class Search:
     """The search for the best columns for one alpha.
 
-    Parameters
-    ----------
-    quadratic : Quadratic
-        M and delta.
-    alpha : float
-        The regularisation strength.
-    max_iter : int
-        The largest number of exchanges.
-
-    Attributes
-    ----------
-    usable : ndarray of bool, shape (n_features,)
-        Which columns are not constant.
-    penalty : ndarray of shape (n_features,)
-        Added to the diagonal of M: alpha, and a small ridge.
-    curvature : ndarray of shape (n_features,)
-        The diagonal of M plus the penalty; infinite for constant columns.
+    The penalty (n_features,) is added to the diagonal of M: alpha, and a small ridge. The curvature is the diagonal of
+    M plus the penalty, infinite for constant columns.
     """
 
     def __init__(self, quadratic: Quadratic, alpha: float, max_iter: int) -> None:
@@ -231,13 +190,6 @@ class Exchange:
     r = delta - M_:S v and a remaining curvature s = diag(M + alpha I - M_:S W). Removing the i-th column of the support
     costs v_i^2 / B_ii, and adds W_i v_i / B_ii to r and W_i^2 / B_ii to s. Adding column j then gains r_j^2 / s_j.
     (Both amounts are twice the change of the objective.)
-
-    Parameters
-    ----------
-    search : Search
-        The search.
-    columns : ndarray of shape (k,)
-        The columns of the support.
     """
 
     def __init__(self, search: Search, columns: np.ndarray) -> None:

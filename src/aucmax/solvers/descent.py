@@ -32,24 +32,7 @@ class Objective(Protocol):
 
 
 class Point:
-    """A point of an objective.
-
-    Parameters
-    ----------
-    objective : Objective
-        The function F.
-    v : ndarray of shape (d,)
-        The weights.
-    scores : ndarray, default=None
-        The scores of v, if known.
-
-    Attributes
-    ----------
-    value : float
-        F at the point.
-    gradient : ndarray of shape (d,)
-        The gradient of F, computed when it is first needed.
-    """
+    """A point of an objective: weights v (d,), their scores, F, and its gradient (d,) when first needed."""
 
     def __init__(self, objective: Objective, v: np.ndarray, scores: np.ndarray | None = None) -> None:
         self.objective, self.v = objective, v
@@ -65,21 +48,9 @@ class Point:
 def backtrack(at: Point, direction: np.ndarray, slack: float = 0.0) -> Point | None:
     """Return the first of at + direction, at + direction / 2, at + direction / 4, ... that lowers F enough.
 
-    This is Armijo's condition: F falls by at least 1e-4 of what the slope along the direction promises.
-
-    Parameters
-    ----------
-    at : Point
-        The start of the line.
-    direction : ndarray of shape (d,)
-        The longest step.
-    slack : float, default=0
-        A tolerance for rounding: F may be higher than the condition allows by `slack` times F.
-
-    Returns
-    -------
-    point : Point or None
-        None if no step lowers F enough, down to the rounding of the weights.
+    This is Armijo's condition: F falls by at least 1e-4 of what the slope along the direction promises. `slack` is a
+    tolerance for rounding: F may be higher than the condition allows by `slack` times F. Returns None if no step lowers
+    F enough, down to the rounding of the weights.
     """
     change, slope = at.objective.scores(direction), float(at.gradient @ direction)
     length = 1.0
@@ -92,18 +63,10 @@ def backtrack(at: Point, direction: np.ndarray, slack: float = 0.0) -> Point | N
 
 
 class Descent(NamedTuple):
-    """The result of gradient descent.
+    """The result of gradient descent."""
 
-    Attributes
-    ----------
-    v : ndarray of shape (d,)
-        The weights.
-    n_iter : int
-        Number of steps tried, at least 1.
-    """
-
-    v: np.ndarray
-    n_iter: int
+    v: np.ndarray  # (d,): the weights
+    n_iter: int  # number of steps tried, at least 1
 
 
 def gradient_descent(
@@ -111,23 +74,8 @@ def gradient_descent(
 ) -> Descent:
     """Descend along the gradient with backtracking: Algorithm 1 of Ghanbari and Scheinberg (2018).
 
-    Parameters
-    ----------
-    objective : Objective
-        The function to minimise.
-    v : ndarray of shape (d,)
-        The weights to start from.
-    max_iter : int
-        The largest number of steps.
-    tol : float
-        The descent stops when the norm of the gradient is `tol` times that at the start.
-    advice : str, default=None
-        What the warning says to do if `max_iter` was reached. None gives no warning.
-
-    Returns
-    -------
-    descent : Descent
-        A point with a small gradient, one where no step lowers F enough, or the last of `max_iter` steps.
+    The descent stops when the norm of the gradient is `tol` times the norm at the start, when no step lowers F enough,
+    or after `max_iter` steps. In the last case a warning gives the `advice`, if there is one.
     """
     at = Point(objective, v)
     first = square = float(at.gradient @ at.gradient)
@@ -153,18 +101,6 @@ def largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], order: int) 
     """Estimate the largest eigenvalue of a positive semidefinite matrix by the power method.
 
     It stops when a step raises the estimate by less than one per cent. Estimates are too low, so ten per cent is added.
-
-    Parameters
-    ----------
-    product : callable
-        Returns the product of the matrix with a vector.
-    order : int
-        Length of the vector.
-
-    Returns
-    -------
-    value : float
-        The estimate; 0 for a matrix of zeros.
     """
     v, value = np.random.RandomState(0).standard_normal(order), 0.0
     for _ in range(POWER_STEPS):

@@ -43,25 +43,9 @@ RIDGE = 1e-10
 
 
 class ElasticNetProblem:
-    """The square loss with an L1 or elastic-net penalty.
+    """The square loss `base` with an L1 or elastic-net penalty; `l1_ratio` is above 0 and at most 1.
 
-    Parameters
-    ----------
-    base : MomentProblem or RowProblem
-        The square loss.
-    l1_ratio : float
-        The share of the L1 norm in the penalty, above 0 and at most 1.
-    max_iter : int
-        The largest number of sweeps for one alpha.
-
-    Attributes
-    ----------
-    quadratic : Quadratic
-        M and delta.
-    moments : ClassMoments or None
-        The class moments of the training set, if the problem is solved from these.
-    n_iter : int
-        The largest number of sweeps for one alpha of the last path, at least 1.
+    `max_iter` limits the sweeps for one alpha; `n_iter` is their largest number in the last path, at least 1.
     """
 
     n_iter = 1
@@ -108,22 +92,7 @@ class ElasticNetProblem:
 
 
 class WorkingSet:
-    """Some columns, their block of M, and their weights. The weights of all other columns are zero.
-
-    Parameters
-    ----------
-    quadratic : Quadratic
-        M and delta.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (k,)
-        The column numbers, sorted.
-    v : ndarray of shape (k,)
-        Their weights.
-    block : ndarray of shape (k, k)
-        Their block of M.
-    """
+    """Sorted columns, their weights v (k,) and their block of M (k, k). The weights of all other columns are zero."""
 
     def __init__(self, quadratic: Quadratic) -> None:
         self.quadratic = quadratic
@@ -216,10 +185,10 @@ def sweep(M, v, gradient, l1, l2, tol, max_sweeps):  # type: ignore[no-untyped-d
         largest = 0.0
         for j in range(v.shape[0]):
             curvature = M[j, j] + l2
-            pull = M[j, j] * v[j] - gradient[j]  # minus the gradient with v[j] = 0
+            rho = M[j, j] * v[j] - gradient[j]  # minus the gradient with v[j] = 0
             new = 0.0
-            if abs(pull) > l1:
-                new = (pull - l1 if pull > 0 else pull + l1) / curvature
+            if abs(rho) > l1:
+                new = (rho - l1 if rho > 0 else rho + l1) / curvature
             step = new - v[j]
             if step != 0:
                 v[j] = new

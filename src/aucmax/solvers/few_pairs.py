@@ -2,8 +2,8 @@
 
 Conventions
 -----------
-The method is that of `solvers/newton.py`: conjugate gradients, the square loss as preconditioner, a line search by
-slopes, starts from the last two minimisers. What differs:
+The method is the one of `solvers/newton.py`: conjugate gradients, the square loss as preconditioner, a line search by
+slopes, starts from the last two minimisers. The differences:
 
 - Z is X / scale, centred and rotated to the eigenvectors of M, the Hessian of the square loss.
   There the preconditioner kappa M + alpha I is diagonal. If there are fewer rows than columns, there are as many
@@ -17,7 +17,7 @@ slopes, starts from the last two minimisers. What differs:
 - The second derivatives of all pairs are a matrix C. A product with the Hessian is one with C and one with C'.
 
 For 30,000 pairs an evaluation takes 0.03 ms, where Chebyshev moments take twenty times as long, since steep losses have
-almost as many boxes as rows. Importing this module imports Numba; see `jit`.
+almost as many boxes as rows.
 """
 
 from __future__ import annotations
@@ -39,65 +39,28 @@ LARGEST_EXPONENT = 350.0  # the product of two exponentials does not overflow
 
 
 class Pairs(NamedTuple):
-    """The rows of both classes in the coordinates of the eigenvectors of M.
+    """The rows of both classes in the coordinates of the eigenvectors of M."""
 
-    Attributes
-    ----------
-    upper, lower : ndarray of shape (n_positives, d), (n_negatives, d)
-        The positives and the negatives.
-    a, b : ndarray of shape (n_positives,), (n_negatives,)
-        Their pair weights.
-    eigenvalues : ndarray of shape (d,)
-        The eigenvalues of M.
-    """
-
+    # (n_positives, d), (n_negatives, d): the positives and the negatives.
     upper: np.ndarray
     lower: np.ndarray
+    # (n_positives,), (n_negatives,): their pair weights.
     a: np.ndarray
     b: np.ndarray
-    eigenvalues: np.ndarray
+    eigenvalues: np.ndarray  # (d,): the eigenvalues of M
 
 
 class FewPairsPath(NamedTuple):
-    """Minimisers of a path.
+    """Minimisers of a path."""
 
-    Attributes
-    ----------
-    V : ndarray of shape (n_alphas, n_features)
-        The weights of X / scale.
-    errors : ndarray of shape (n_alphas,)
-        1 - AUC of each.
-    excess : float
-        The largest norm of a gradient at the end, divided by the tolerated one.
-    n_iter : int
-        Number of Newton steps.
-    """
-
-    V: np.ndarray
-    errors: np.ndarray
-    excess: float
-    n_iter: int
+    V: np.ndarray  # (n_alphas, n_features): the weights of X / scale
+    errors: np.ndarray  # (n_alphas,): 1 - AUC of each
+    excess: float  # the largest norm of a gradient at the end, divided by the tolerated one
+    n_iter: int  # number of Newton steps
 
 
 class FewPairs:
-    """All pairs of a small training set.
-
-    Parameters
-    ----------
-    rows : InMemoryRows
-        The rows of X - shift.
-    square : SquareProblem
-        The square loss on the same rows.
-
-    Attributes
-    ----------
-    U : ndarray of shape (n_features, d)
-        The directions of the coordinates.
-    pairs : Pairs
-        The rows in these coordinates.
-    delta : ndarray of shape (d,)
-        The difference of the class means.
-    """
+    """All pairs of a small training set: the rows of X - shift in the d coordinates with the directions U."""
 
     def __init__(self, rows: InMemoryRows, square: SquareProblem) -> None:
         Z = rows.matrix(square.scale, square.center - square.shift)
@@ -139,7 +102,7 @@ class FewPairs:
     ) -> FewPairsPath:
         V, errors = np.empty((len(alphas), len(v))), np.empty(len(alphas))
         state = empty_state(self.pairs)
-        excess, n_iter = follow(self.pairs, v, alphas, floor, relative, max_iter, sigmoid, steep, state, V, errors)
+        excess, n_iter = solve_path(self.pairs, v, alphas, floor, relative, max_iter, sigmoid, steep, state, V, errors)
         return FewPairsPath(V @ self.U.T, errors, excess, n_iter)
 
 
@@ -162,33 +125,21 @@ def find_few_pairs(rows: Rows, square: SquareProblem) -> FewPairs | None:
 
 
 class Scores(NamedTuple):
-    """Scores, or anything else with an entry for each row.
+    """Scores, or anything else with an entry for each row."""
 
-    Attributes
-    ----------
-    upper, lower : ndarray of shape (n_positives,), (n_negatives,)
-        The entries of the positives and of the negatives.
-    """
-
+    # (n_positives,), (n_negatives,): the entries of the positives and of the negatives.
     upper: np.ndarray
     lower: np.ndarray
 
 
 class State(NamedTuple):
-    """The loss and its derivatives at some scores; kernels fill the arrays.
+    """The loss and its derivatives at some scores; kernels fill the arrays."""
 
-    Attributes
-    ----------
-    scores, slopes, curvatures : Scores
-        The scores, and the first and second derivatives of the loss with respect to each of them.
-    C : ndarray of shape (n_positives, n_negatives)
-        The second derivative of each pair times its weight.
-    """
-
+    # The scores, and the first and second derivatives of the loss with respect to each of them.
     scores: Scores
     slopes: Scores
     curvatures: Scores
-    C: np.ndarray
+    C: np.ndarray  # (n_positives, n_negatives): the second derivative of each pair times its weight
 
 
 def empty_state(pairs: Pairs) -> State:
@@ -268,17 +219,17 @@ def inner(x, y):
 
 
 @jit(**FAST)
-def mix(a, x, b, y, out):
+def axpby(a, x, b, y, out):
     """Fill `out`, which may be x or y, with a x + b y."""
     for i in range(x.shape[0]):
         out[i] = a * x[i] + b * y[i]
 
 
 @jit
-def mix_scores(a, x, b, y, out):
+def axpby_scores(a, x, b, y, out):
     """Do the same for the scores of both classes."""
-    mix(a, x.upper, b, y.upper, out.upper)
-    mix(a, x.lower, b, y.lower, out.lower)
+    axpby(a, x.upper, b, y.upper, out.upper)
+    axpby(a, x.lower, b, y.lower, out.lower)
 
 
 @jit
@@ -305,7 +256,7 @@ def find_scores(pairs, v, out):
 
 
 @jit(**FAST)
-def curve(at, s, out):
+def hessian_product(at, s, out):
     """Fill `out` with the second derivative times scores, in one pass over C."""
     (s1, s0), (h1, h0), (out1, out0) = s, at.curvatures, out
     m, n = at.C.shape
@@ -320,7 +271,7 @@ def curve(at, s, out):
 
 
 @jit(**FAST)
-def pull(pairs, r, alpha, v, out):
+def fill_gradient(pairs, r, alpha, v, out):
     """Fill `out` with Z'r + alpha v."""
     for k in range(v.shape[0]):
         out[k] = alpha * v[k]
@@ -338,7 +289,7 @@ def empty_scores(pairs):
     return Scores(np.zeros(pairs.a.shape[0]), np.zeros(pairs.b.shape[0]))
 
 
-# The following are inlined into `follow`: compiled one by one, they would take twice as long.
+# The following are inlined into `solve_path`: compiled one by one, they would take twice as long.
 
 
 @jit(inline="always")
@@ -352,28 +303,28 @@ def newton_direction(pairs, at, gradient, alpha, diagonal, tolerance, d, ds):
         d[k], r[k] = 0.0, -gradient[k]
         p[k] = r[k] / diagonal[k]
         rz += r[k] * p[k]
-    mix_scores(0.0, ps, 0.0, ps, ds)
+    axpby_scores(0.0, ps, 0.0, ps, ds)
     goal = tolerance**2 * rz
     for n_steps in range(MAX_CG):
         find_scores(pairs, p, ps)
-        curve(at, ps, qs)
-        pull(pairs, qs, alpha, p, q)
+        hessian_product(at, ps, qs)
+        fill_gradient(pairs, qs, alpha, p, q)
         curvature = inner(p, q)
         if not curvature > 0.0:
             if n_steps == 0:
-                mix(1.0, p, 0.0, p, d)
-                mix_scores(1.0, ps, 0.0, ps, ds)
+                axpby(1.0, p, 0.0, p, d)
+                axpby_scores(1.0, ps, 0.0, ps, ds)
             break
         step, before, rz = rz / curvature, rz, 0.0
-        mix(1.0, d, step, p, d)
-        mix_scores(1.0, ds, step, ps, ds)
-        mix(1.0, r, -step, q, r)
+        axpby(1.0, d, step, p, d)
+        axpby_scores(1.0, ds, step, ps, ds)
+        axpby(1.0, r, -step, q, r)
         for k in range(size):
             z[k] = r[k] / diagonal[k]
             rz += r[k] * z[k]
         if rz <= goal:
             break
-        mix(1.0, z, rz / before, p, p)
+        axpby(1.0, z, rz / before, p, p)
 
 
 @jit(inline="always")
@@ -383,13 +334,13 @@ def search(pairs, sigmoid, at, value, v, d, ds, alpha, slope):
     `at` is moved along. The logistic loss is convex, so its slopes decide alone; see `NewtonProblem.line_search`.
     """
     start = empty_scores(pairs)
-    mix_scores(1.0, at.scores, 0.0, at.scores, start)
+    axpby_scores(1.0, at.scores, 0.0, at.scores, start)
     square, along, length = inner(v, v), inner(v, d), inner(d, d)
     first = value + 0.5 * alpha * square
     best_step, last_step, last_value = 0.0, 0.0, value
     low, low_slope, high, high_slope, step = 0.0, slope, np.inf, np.inf, 1.0
     for _ in range(MAX_TRIALS):
-        mix_scores(1.0, start, step, ds, at.scores)
+        axpby_scores(1.0, start, step, ds, at.scores)
         last_step, last_value = step, evaluate(pairs, sigmoid, at)
         change = last_value + 0.5 * alpha * (square + step * (2.0 * along + step * length)) - first
         here = inner_scores(at.slopes, ds) + alpha * (along + step * length)
@@ -412,7 +363,7 @@ def search(pairs, sigmoid, at, value, v, d, ds, alpha, slope):
             share = -low_slope / (high_slope - low_slope)
             step = low + min(max(share, 0.1), 0.9) * (high - low)
     if best_step != last_step:
-        mix_scores(1.0, start, best_step, ds, at.scores)
+        axpby_scores(1.0, start, best_step, ds, at.scores)
         last_value = evaluate(pairs, sigmoid, at)
     return best_step, last_value
 
@@ -423,12 +374,12 @@ def minimise(pairs, sigmoid, at, value, v, alpha, target, max_iter):
     size = v.shape[0]
     diagonal, gradient, d, ds = np.empty(size), np.empty(size), np.empty(size), empty_scores(pairs)
     for n_iter in range(max_iter + 1):
-        pull(pairs, at.slopes, alpha, v, gradient)
+        fill_gradient(pairs, at.slopes, alpha, v, gradient)
         norm = np.sqrt(inner(gradient, gradient))
         if norm <= target or n_iter == max_iter:
             break
         if n_iter == 0:
-            curve(at, at.scores, ds)
+            hessian_product(at, at.scores, ds)
             ours, square = inner_scores(at.scores, ds), 0.0
             for k in range(size):
                 square += pairs.eigenvalues[k] * v[k] ** 2
@@ -441,7 +392,7 @@ def minimise(pairs, sigmoid, at, value, v, alpha, target, max_iter):
         step, value = search(pairs, sigmoid, at, value, v, d, ds, alpha, inner(gradient, d))
         if step == 0.0:
             break
-        mix(1.0, v, step, d, v)
+        axpby(1.0, v, step, d, v)
     return value, norm, n_iter
 
 
@@ -452,7 +403,7 @@ def combine(pairs, sigmoid, at, value, v, w, alpha):
     See `solvers/newton.py`. The value of the logistic loss is not known: a step is taken if it lowers the slope.
     """
     vs, ws, curved = empty_scores(pairs), empty_scores(pairs), empty_scores(pairs)
-    mix_scores(1.0, at.scores, 0.0, at.scores, vs)
+    axpby_scores(1.0, at.scores, 0.0, at.scores, vs)
     find_scores(pairs, w, ws)
     vv, vw, ww = alpha * inner(v, v), alpha * inner(v, w), alpha * inner(w, w)
     x, y, dx, dy, slope, before = 1.0, 0.0, 0.0, 0.0, -np.inf, np.inf
@@ -462,9 +413,9 @@ def combine(pairs, sigmoid, at, value, v, w, alpha):
         lower = value + 0.5 * penalty < before if sigmoid else abs(gx * dx + gy * dy) < -slope
         if lower:
             before = value + 0.5 * penalty
-            curve(at, vs, curved)
+            hessian_product(at, vs, curved)
             xx, xy = inner_scores(vs, curved) + vv, inner_scores(ws, curved) + vw
-            curve(at, ws, curved)
+            hessian_product(at, ws, curved)
             yy = inner_scores(ws, curved) + ww
             determinant = xx * yy - xy * xy
             if determinant > SINGULAR * abs(xx * yy):
@@ -478,14 +429,14 @@ def combine(pairs, sigmoid, at, value, v, w, alpha):
             share = 0.25 if trial < START_TRIALS else 0.0
             x, y, dx, dy, slope = x - dx, y - dy, share * dx, share * dy, share * slope
         x, y = x + dx, y + dy
-        mix_scores(x, vs, y, ws, at.scores)
+        axpby_scores(x, vs, y, ws, at.scores)
         value = evaluate(pairs, sigmoid, at)
-    mix(x, v, y, w, v)
+    axpby(x, v, y, w, v)
     return value
 
 
 @jit
-def follow(pairs, start, alphas, floor, relative, max_iter, sigmoid, steep, at, V, errors):
+def solve_path(pairs, start, alphas, floor, relative, max_iter, sigmoid, steep, at, V, errors):
     """Fill the minimisers for decreasing alphas and their errors; return the largest excess and the Newton steps."""
     v, w, excess, n_newton = start.copy(), start.copy(), 0.0, 0
     find_scores(pairs, v, at.scores)
@@ -493,16 +444,16 @@ def follow(pairs, start, alphas, floor, relative, max_iter, sigmoid, steep, at, 
     for k in range(alphas.shape[0]):
         alpha = alphas[k]
         if k > 1:
-            mix(1.0, V[k - 2], 0.0, V[k - 2], w)
+            axpby(1.0, V[k - 2], 0.0, V[k - 2], w)
         value = combine(pairs, sigmoid, at, value, v, w, alpha)
         target = max(floor, relative * alpha * np.sqrt(inner(v, v)))
         value, norm, n_iter = minimise(pairs, sigmoid, at, value, v, alpha, target, max_iter)
         excess, n_newton = max(excess, norm / target), n_newton + n_iter
         errors[k] = find_error(pairs, at)
-        mix(1.0, v, 0.0, v, V[k])
+        axpby(1.0, v, 0.0, v, V[k])
         if sigmoid and (errors[k] == 0.0 or value <= (1.0 + steep) * errors[k]):
             for rest in range(k + 1, alphas.shape[0]):
-                mix(1.0, v, 0.0, v, V[rest])
+                axpby(1.0, v, 0.0, v, V[rest])
                 errors[rest] = errors[k]
             break
     return excess, n_newton

@@ -12,19 +12,15 @@ The scores of a direction are known after that, so the line search needs no furt
 
 The square loss helps to minimise the others in two ways:
 
-- Start: the minimiser of the square loss, scaled. Along a path of decreasing alphas, the minimiser for the alpha
-  before. After cross-validation, the mean of the models of the folds.
+- Start: the minimiser of the square loss, scaled. Along a path of decreasing alphas, the best combination of the last
+  two minimisers (`combine`): its scores are the same combination of their scores, so F is minimised over two numbers
+  without a product with X. After cross-validation, the mean of the models of the folds.
 - Preconditioner: kappa M + alpha I, where M is the Hessian of the square loss, and kappa the curvature of L along v
-  divided by that of the square loss. If conjugate gradients then take too many steps, M is gathered again from rows
+  divided by the square loss's. If conjugate gradients then take too many steps, M is gathered again from rows
   weighted by their curvature. If there are too many columns for M, its diagonal is used instead.
 
 Iterations stop when the norm of the gradient is `tol` times that at v = 0, where the gradient is l'(0) delta. The hinge
 stops at a duality gap instead, except along a path.
-
-Where to start on a path of penalties: the best combination of the last minimisers, found without the rows.
-
-The scores of a combination of weights are the same combination of their scores. So F can be minimised over all
-combinations by Newton's method for two or three numbers, without a product with X.
 """
 
 from __future__ import annotations
@@ -40,8 +36,8 @@ from scipy.optimize import bisect
 from sklearn.exceptions import ConvergenceWarning
 
 from ..losses import find_loss
+from ..losses.base import PairwiseLoss, Point
 from ..losses.hinges import Hinge, SmoothHinge
-from ..losses.squared import PairwiseLoss, Point
 from ..rows.arrays import by_class, namespace
 from ..rows.memory import MemorySpace
 from ..rows.protocol import Rows, Targets, Vector
@@ -50,68 +46,9 @@ from .candidate import Candidate, Solution
 from .few_pairs import FewPairs, FewPairsPath, find_few_pairs
 from .square import RIDGE, MomentProblem, Operator, RowProblem, near_zero
 
-MAX_STEPS = 5
+MAX_STEPS = 5  # of `combine`
 SMALL = 1e-4  # steps that lower F by less than this share of the penalty are not worth an evaluation of the loss
 SINGULAR = 1e-12  # minimisers may be multiples of each other
-
-
-def combine(
-    rows: Rows,
-    loss: PairwiseLoss,
-    V: np.ndarray,
-    scores: Sequence[Vector],
-    alpha: float,
-    point: Point | None = None,
-) -> tuple[np.ndarray, Vector, Point]:
-    """Return the combination c @ V that about minimises L + alpha/2 |c @ V|^2, its scores and the loss there.
-
-    Parameters
-    ----------
-    rows : Rows
-        The rows.
-    loss : PairwiseLoss
-        The loss L.
-    V : ndarray of shape (n_vectors, n_features)
-        Weights, the last minimiser first. F is never higher than there.
-    scores : sequence of vectors
-        Their scores.
-    alpha : float
-        The penalty.
-    point : Point, default=None
-        The loss at the first of the scores, if known.
-    """
-    penalty = alpha * V @ V.T
-    c, step, best = np.zeros(len(V)), np.eye(len(V))[0], np.inf
-    for n_steps in range(MAX_STEPS):
-        trial = c + step
-        total = mix(trial, scores)
-        point = loss(rows, total) if n_steps > 0 or point is None else point
-        value = point.value + trial @ penalty @ trial / 2
-        if not value < best:
-            step = step / 4
-            continue
-        c, best, found = trial, value, (trial @ V, total, point)
-        slopes = rows.reduce(products, point.gradient, *scores) + penalty @ c
-        curvatures = [rows.reduce(products, point.hessian_product(s), *scores) for s in scores]
-        step = -np.linalg.lstsq(np.array(curvatures) + penalty, slopes, rcond=SINGULAR)[0]
-        if not -slopes @ step > SMALL * (c @ penalty @ c):
-            break
-    return found
-
-
-def mix(c: np.ndarray, scores: Sequence[Vector]) -> Vector:
-    """Return the sum of the vectors times their coefficients."""
-    total = float(c[0]) * scores[0]
-    for factor, s in zip(c[1:], scores[1:], strict=True):
-        total = total + float(factor) * s
-    return total
-
-
-def products(targets: Targets, u: np.ndarray, *others: np.ndarray) -> np.ndarray:
-    """Return the inner products of one vector's block with other vectors' blocks."""
-    return np.array([float(u @ other) for other in others])
-
-
 SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
 ROUNDING = 1e-9  # relative rounding error of F; it is largest for the hinge with a narrow corner
 MAX_TRIALS = 40
@@ -137,52 +74,20 @@ SLOPES = 10.0 ** np.linspace(0, 1.25, 6)  # of the sigmoid; in steps such that s
 
 
 class Iterate(NamedTuple):
-    """An iterate of Newton's method.
+    """An iterate of Newton's method."""
 
-    Attributes
-    ----------
-    v : ndarray of shape (n_features,)
-        Weights of X / scale.
-    scores : vector
-        Their scores.
-    point : Point
-        Value and derivatives of the loss at these scores.
-    slopes : ndarray of shape (n_features,) or None
-        The derivative of the loss with respect to v, if it has been computed.
-    """
-
-    v: np.ndarray
-    scores: Vector
-    point: Point
+    v: np.ndarray  # (n_features,): weights of X / scale
+    scores: Vector  # their scores
+    point: Point  # value and derivatives of the loss at these scores
+    # (n_features,): the derivative of the loss with respect to v, if it has been computed.
     slopes: np.ndarray | None = None
 
 
 class NewtonProblem:
     """A smooth convex pairwise loss on rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        Rows of both classes.
-    square : MomentProblem or RowProblem
-        The square loss on the same rows.
-    loss : {"squared_hinge", "exponential", "logistic"}
-        The loss.
-    max_iter : int
-        The largest number of Newton steps for one alpha.
-
-    Attributes
-    ----------
-    name : str
-        The name of the loss.
-    steepness : float
-        |l'(0)|, which gives the norm of the gradient at v = 0.
-    n_iter : int
-        Newton steps of the last path or solution.
-    moments : None
-        Class moments do not determine the minimiser.
-    gap : float or None
-        The duality gap of the last solution, if there is one.
+    `square` is the square loss on the same rows. `max_iter` limits the Newton steps for one alpha, and `n_iter` counts
+    the steps of the last path or solution. `steepness` is |l'(0)|, which gives the norm of the gradient at v = 0.
     """
 
     n_iter = 0
@@ -197,9 +102,9 @@ class NewtonProblem:
         self.steepness = float(find_loss(loss)(pair, np.zeros(2)).gradient[1])  # |l'(0)|
 
     def path(self, alphas: np.ndarray, tol: float, squares: np.ndarray | None = None) -> np.ndarray:
-        """Return the minimisers for decreasing alphas; `squares` are those of the square loss, if known.
+        """Return the minimisers for decreasing alphas; `squares` minimise the square loss, if known.
 
-        Their gradients may be larger than that of a single alpha: see `relaxed`.
+        Their gradients may be larger than for a single alpha: see `relaxed`.
         """
         few = find_few_pairs(self.rows, self.square) if self.name == "logistic" and len(alphas) > 1 else None
         if few is not None:
@@ -272,7 +177,7 @@ class NewtonProblem:
         """Return X'g / scale for a g that sums to 0."""
         return self.rows.rmatvec(g, self.square.center - self.square.shift) / self.square.scale
 
-    def under(self, loss: PairwiseLoss, at: Iterate) -> Iterate:
+    def with_loss(self, loss: PairwiseLoss, at: Iterate) -> Iterate:
         """Return the iterate with the same weights and another loss."""
         return at._replace(point=loss(self.rows, at.scores), slopes=None)
 
@@ -462,7 +367,7 @@ class HingeProblem(NewtonProblem):
         narrowest = min(PATH_WIDTH * np.sqrt(tol), 1.0)
         self._set_width(max(narrowest, 0.1))
         while True:
-            at = super().minimiser(self.under(self.loss, at), alpha, PATH_TOL * tol)
+            at = super().minimiser(self.with_loss(self.loss, at), alpha, PATH_TOL * tol)
             if self.width <= narrowest:
                 return at
             self._set_width(max(self.width / 10, narrowest))
@@ -490,7 +395,7 @@ class HingeProblem(NewtonProblem):
                 warn(f"after {self.n_iter} steps at a duality gap of {self.gap / value:.1e} times the objective")
                 return best
             self._set_width(self.width * min(max(0.7 * np.sqrt(tol * value / self.gap), 0.1), 0.5))
-            at = self.under(self.loss, at)
+            at = self.with_loss(self.loss, at)
 
     def start(self, v: np.ndarray, alpha: float) -> Iterate:
         """Return v times the factor that about minimises F, for the widest corner."""
@@ -538,7 +443,7 @@ class SigmoidProblem(NewtonProblem):
     Steeper sigmoids are closer to 1 - AUC. One of slope c with the penalty alpha has the minimiser of slope 1 with the
     penalty alpha / c^2, divided by c. So a single path of slope 1 has the minimisers for all slopes and all alphas. It
     starts at the minimiser of the logistic loss for the largest alpha. For each alpha, the minimiser of the highest AUC
-    on the rows is returned, among those of all slopes and of the logistic loss.
+    on the rows is returned, among the minimisers of all slopes and of the logistic loss.
     """
 
     def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
@@ -546,13 +451,13 @@ class SigmoidProblem(NewtonProblem):
         self.logistic = NewtonProblem(rows, square, "logistic", max_iter)
 
     def path(self, alphas: np.ndarray, tol: float, squares: np.ndarray | None = None) -> np.ndarray:
-        """Return the best minimisers for decreasing alphas; `squares` are those of the square loss, if known."""
+        """Return the best minimisers for decreasing alphas; `squares` minimise the square loss, if known."""
         few = find_few_pairs(self.rows, self.square) if len(alphas) > 1 else None
         if few is None:
             return self.steepened(alphas, tol, self.logistic.path(alphas, tol, squares))
         smooth = self.logistic.path_of_few_pairs(few, alphas, tol)
-        follow = functools.partial(self.follow_few_pairs, few)
-        return self.steepened(alphas, tol, smooth.V / self.square.scale, 1 - smooth.errors, follow)
+        solve_path = functools.partial(self.solve_path_of_few_pairs, few)
+        return self.steepened(alphas, tol, smooth.V / self.square.scale, 1 - smooth.errors, solve_path)
 
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the best minimiser for one alpha, starting from weights of the unscaled columns."""
@@ -566,23 +471,23 @@ class SigmoidProblem(NewtonProblem):
         tol: float,
         smooth: np.ndarray,
         aucs: np.ndarray | None = None,
-        follow: Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]] | None = None,
+        solve_path: Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]] | None = None,
     ) -> np.ndarray:
-        """Return the best minimisers, given those of the logistic loss; a perfect ranking needs no steeper loss."""
+        """Return the best minimisers, given the logistic loss's; a perfect ranking needs no steeper loss."""
         if aucs is None:
             aucs = np.array([self.rows.aucs(self.rows.scores(w))[0] for w in smooth])
         self.n_iter, best, imperfect = self.logistic.n_iter, smooth.copy(), np.flatnonzero(aucs < 1)
         with np.errstate(divide="ignore"):  # alpha may be 0
             exponents = np.round(np.log10(alphas[imperfect, None] / SLOPES**2), 9)
         ladder, places = np.unique(exponents, return_inverse=True)
-        V, steep = (follow or self.follow)(smooth[0] * finite(self.square.scale), 10.0 ** ladder[::-1], tol)
+        V, steep = (solve_path or self.solve_path)(smooth[0] * finite(self.square.scale), 10.0 ** ladder[::-1], tol)
         for k, place in zip(imperfect, len(ladder) - 1 - places.reshape(exponents.shape), strict=True):
             m = np.argmax(steep[place])
             if steep[place[m]] > aucs[k]:
                 best[k] = V[place[m]] / SLOPES[m] / self.square.scale
         return best
 
-    def follow(self, v: np.ndarray, alphas: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
+    def solve_path(self, v: np.ndarray, alphas: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the minimisers for decreasing alphas, each found from the one before, and their AUCs.
 
         Once the loss is 1 - AUC up to `STEEP`, or the ranking perfect, smaller alphas keep the weights.
@@ -601,14 +506,59 @@ class SigmoidProblem(NewtonProblem):
                 break
         return V, aucs
 
-    def follow_few_pairs(
+    def solve_path_of_few_pairs(
         self, few: FewPairs, v: np.ndarray, alphas: np.ndarray, tol: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return what `follow` returns, by compiled code."""
+        """Do the same as `solve_path` in compiled code."""
         floor, relative = STEEPER * tol * self.steepness * self.size, min(RELATIVE * STEEPER * tol, 1.0)
         path = few.sigmoid_path(v, alphas, floor, relative, self.max_iter, STEEP)
         self.n_iter += path.n_iter
         return path.V, 1 - path.errors
+
+
+def combine(
+    rows: Rows,
+    loss: PairwiseLoss,
+    V: np.ndarray,
+    scores: Sequence[Vector],
+    alpha: float,
+    point: Point | None = None,
+) -> tuple[np.ndarray, Vector, Point]:
+    """Return the combination c @ V that about minimises L + alpha/2 |c @ V|^2, its scores and the loss there.
+
+    V is (n_vectors, n_features), the last minimiser first; F is never higher than there. `scores` are the scores of V,
+    and `point` is the loss at the first of them, if known.
+    """
+    penalty = alpha * V @ V.T
+    c, step, best = np.zeros(len(V)), np.eye(len(V))[0], np.inf
+    for n_steps in range(MAX_STEPS):
+        trial = c + step
+        total = weighted_sum(trial, scores)
+        point = loss(rows, total) if n_steps > 0 or point is None else point
+        value = point.value + trial @ penalty @ trial / 2
+        if not value < best:
+            step = step / 4
+            continue
+        c, best, found = trial, value, (trial @ V, total, point)
+        slopes = rows.reduce(products, point.gradient, *scores) + penalty @ c
+        curvatures = [rows.reduce(products, point.hessian_product(s), *scores) for s in scores]
+        step = -np.linalg.lstsq(np.array(curvatures) + penalty, slopes, rcond=SINGULAR)[0]
+        if not -slopes @ step > SMALL * (c @ penalty @ c):
+            break
+    return found
+
+
+def weighted_sum(c: np.ndarray, scores: Sequence[Vector]) -> Vector:
+    """Return the sum of the vectors times their coefficients."""
+    total = float(c[0]) * scores[0]
+    for factor, s in zip(c[1:], scores[1:], strict=True):
+        total = total + float(factor) * s
+    return total
+
+
+def products(targets: Targets, u: np.ndarray, *others: np.ndarray) -> np.ndarray:
+    """Return the inner products of one vector's block with other vectors' blocks."""
+    return np.array([float(u @ other) for other in others])
 
 
 def check_positive(alpha: float) -> None:

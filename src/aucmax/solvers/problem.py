@@ -52,33 +52,16 @@ class Problem(Protocol):
 
 
 class Objective(NamedTuple):
-    """What to minimise, and how.
+    """What to minimise, and how."""
 
-    Attributes
-    ----------
-    loss : str
-        One of :data:`aucmax.losses.FITTED`.
-    penalty : {"l2", "l1", "elasticnet"}
-        The penalty on the weights.
-    l1_ratio : float
-        The share of the L1 norm in the penalty "elasticnet".
-    n_nonzero : tuple of int or None
-        The numbers of nonzero weights to try, increasing; None for no limit.
-    standardize : bool
-        Whether the penalty is on the weights of the columns divided by their standard deviations.
-    solver : {"auto", "moments", "dual", "cg"}
-        The solver of the square loss, see `solvers/square.py`.
-    max_iter : int
-        The largest number of iterations.
-    """
-
-    loss: str = "squared"
-    penalty: str = "l2"
-    l1_ratio: float = 0.5
-    n_nonzero: tuple[int, ...] | None = None
+    loss: str = "squared"  # one of :data:`aucmax.losses.FITTED`
+    penalty: str = "l2"  # the penalty on the weights
+    l1_ratio: float = 0.5  # the share of the L1 norm in the penalty "elasticnet"
+    n_nonzero: tuple[int, ...] | None = None  # the numbers of nonzero weights to try, increasing; None for no limit
+    # Whether the penalty is on the weights of the columns divided by their standard deviations.
     standardize: bool = True
-    solver: str = "auto"
-    max_iter: int = 1000
+    solver: str = "auto"  # the solver of the square loss, see `solvers/square.py`
+    max_iter: int = 1000  # the largest number of iterations
 
     def on(self, rows: Rows) -> Objective:
         """Return the objective with solver "auto" replaced by the cheapest solver for these rows."""

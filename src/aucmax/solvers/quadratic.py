@@ -20,15 +20,7 @@ from ..rows.summaries.moments import ClassMoments
 
 
 class Quadratic(Protocol):
-    """M and delta as a sparse fit sees them; `columns` are sorted column numbers.
-
-    Attributes
-    ----------
-    delta : ndarray of shape (n_features,)
-        The difference of the class means of X / scale.
-    diagonal : ndarray of shape (n_features,)
-        The diagonal of M.
-    """
+    """The diagonal of M, products and blocks of M, and delta; `columns` are sorted column numbers."""
 
     delta: np.ndarray
 
@@ -61,20 +53,7 @@ class MomentQuadratic:
 class RowQuadratic:
     """M = X'HX of X / scale, by products with X.
 
-    Parameters
-    ----------
-    rows : Rows
-        Rows of both classes.
-    scale : ndarray of shape (n_features,)
-        The columns are divided by it.
-    center : ndarray of shape (n_features,)
-        The point half-way between the class means.
-    delta : ndarray of shape (n_features,)
-        The difference of the class means of X / scale.
-    diagonal : ndarray of shape (n_features,)
-        The diagonal of M.
-    shares : ndarray of shape (2,)
-        The factors of the two covariances in M.
+    The center is half-way between the class means; `shares` (2,) are the factors of the two covariances in M.
     """
 
     def __init__(

@@ -40,7 +40,7 @@ class SmoothAUCProblem(NewtonProblem):
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the end of the descent for one alpha, from the minimiser of the balanced logistic loss or `start`.
 
-        Weights to start from are taken as they are, such as the end of a descent on some of the rows.
+        The descent begins at `start` itself, such as the end of a descent on some of the rows.
         """
         self.n_iter = 0
         if start is None:

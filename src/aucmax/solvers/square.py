@@ -44,7 +44,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..rows.arrays import namespace, place_beside, to_numpy
 from ..rows.machine import one_blas_thread
 from ..rows.protocol import Rows, Vector
-from ..rows.summaries.moments import ClassMoments, covariance_shares, spread
+from ..rows.summaries.moments import ClassMoments, covariance_shares, pooled_std
 from ..rows.summaries.scores import ScoreMoments
 from .candidate import Candidate, Solution
 from .quadratic import MomentQuadratic, RowQuadratic
@@ -126,19 +126,8 @@ class SquareProblem(ABC):
 class MomentProblem(SquareProblem):
     """The square loss on class moments.
 
-    Parameters
-    ----------
-    moments : ClassMoments
-        The moments of both classes.
-    standardize : bool
-        Whether the penalty is on the weights of the standardised columns.
-    pooled : bool, default=False
-        Whether the covariances of the classes are pooled.
-
-    Attributes
-    ----------
-    scaled : ClassMoments
-        The moments of X / scale, whose covariances may be pooled.
+    With `standardize`, the penalty is on the weights of the standardised columns. `scaled` are the moments of X /
+    scale, with the pooled covariance for both classes if `pooled`.
     """
 
     factors = True
@@ -184,25 +173,9 @@ class MomentProblem(SquareProblem):
 
 
 class RowProblem(SquareProblem):
-    """The square loss on rows, without the n_features x n_features matrix M.
+    """The square loss on rows, without the n_features x n_features matrix M, of which only the diagonal is computed.
 
-    Parameters
-    ----------
-    rows : Rows
-        Rows of both classes.
-    standardize : bool
-        Whether the penalty is on the weights of the standardised columns.
-    solver : {"dual", "cg"}
-        The eigendecomposition of order n + 1, or conjugate gradients.
-    max_iter : int
-        The largest number of iterations of conjugate gradients.
-    pooled : bool, default=False
-        Whether the covariances of the classes are pooled.
-
-    Attributes
-    ----------
-    diagonal : ndarray of shape (n_features,)
-        The diagonal of M.
+    The solver is "dual", an eigendecomposition of order n + 1, or "cg", at most `max_iter` conjugate gradient steps.
     """
 
     def __init__(self, rows: Rows, standardize: bool, solver: str, max_iter: int, pooled: bool = False) -> None:
@@ -212,8 +185,7 @@ class RowProblem(SquareProblem):
         means, variances = rows.column_statistics()
         self.center = means.mean(axis=0)
         gap = means[1] - means[0]
-        share = rows.totals / rows.totals.sum()
-        std = spread(share @ variances + share.prod() * gap**2, share @ means)
+        std = pooled_std(rows.totals, means, variances)
         self.scale, self.shift = penalty_scale(std, standardize), far_shift(self.center, std)
         self.rows = near_zero(rows, self.shift)
         self.delta, self.diagonal = gap / self.scale, (self.shares @ variances + gap**2) / self.scale**2
@@ -267,7 +239,7 @@ def far_shift(center: np.ndarray, std: np.ndarray) -> np.ndarray:
 
 
 def near_zero(rows: Rows, shift: np.ndarray) -> Rows:
-    """Return the rows of X - shift; most often all shifts are 0, and the rows are returned as they are."""
+    """Return the rows of X - shift; most often all shifts are 0, and these are the rows themselves."""
     return rows.shifted(shift) if shift.any() else rows
 
 
@@ -366,21 +338,11 @@ def _shifted_inverse(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
 
 
 class CGPath(NamedTuple):
-    """The result of conjugate gradients for several shifts.
+    """The result of conjugate gradients for several shifts."""
 
-    Attributes
-    ----------
-    solutions : ndarray of shape (n_shifts, n_features)
-        The solution for each shift.
-    n_iter : int
-        Number of iterations.
-    residual : float
-        The relative residual of the smallest shift if the iterations did not converge, else 0.
-    """
-
-    solutions: np.ndarray
-    n_iter: int
-    residual: float
+    solutions: np.ndarray  # (n_shifts, n_features): the solution for each shift
+    n_iter: int  # number of iterations
+    residual: float  # the relative residual of the smallest shift if the iterations did not converge, else 0
 
 
 def shifted_cg(

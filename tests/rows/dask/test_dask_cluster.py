@@ -122,7 +122,7 @@ def test_rows_stay_where_they_are(data, client):
 
     with np.errstate(over="raise"):
         found = half.reduce(known)
-    assert found == [(["_first", "feature_names", "has_groups", "memory"], 0, 1, "raise")] * len(CHUNKS)
+    assert found == [(["_first", "categorical", "feature_names", "has_groups", "memory"], 0, 1, "raise")] * len(CHUNKS)
 
 
 @pytest.mark.slow

@@ -90,7 +90,7 @@ def test_views_exchange_scores_too(small_slices):
     X, parts = rng.standard_normal((N, 4)), rng.integers(0, 3, N)
     y = X[:, 0] ** 2 + rng.standard_normal(N) > 1
     rows, memory = small_rows(X, y, None, (150, 250)), MemoryRows(X, y, np.array([False, True]))
-    some = [r.subset(r.label(parts), [0, 2]) for r in (rows, memory)]
+    some = [r.subset(r.as_vector(parts), [0, 2]) for r in (rows, memory)]
     labels = rng.integers(0, 4, int(np.sum(parts != 1)))
     found, expected = (r.held_out(made_up(r, labels)).auc for r in some)
     assert_allclose(found, expected, rtol=0, atol=1e-14)

@@ -118,7 +118,7 @@ def test_what_is_refused():
         r"^sample_weight is a Dask collection, but scores is not": lambda: roc_auc([0, 1, 0, 1], np.arange(4.0), y),
         r"^y is a Dask collection, but scores is not: compute": lambda: roc_auc_ci(y, np.arange(4.0)),
         r"^y is a Dask collection, but X is not: compute\(\) y first\.$": lambda: AUCClassifier().fit(np.eye(4), y),
-        r"^Partition 0 of scores has 3 rows, but that of y has 2\.$": lambda: roc_auc(y, scores.rechunk(((3, 1),))),
+        r"^Partition 0 of scores has 3 rows, but y has 2\.$": lambda: roc_auc(y, scores.rechunk(((3, 1),))),
         r"^scores and y have no rows\.$": lambda: roc_auc(y[:0], scores[:0]),
         r"^Input scores contains NaN\.$": lambda: roc_auc(y, scores * np.nan),
         r"^DeLong's variance needs at least two rows of each class, got 1 positive and 3 negative\.$": lambda: (

@@ -358,16 +358,9 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows; float32, float64 and CSR are used as they are.
-        y : array-like of shape (n_samples,)
-            Labels of two classes; the larger is the positive one.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out. So they also
             say how many steps a pass takes, where an algorithm steps on single rows: their mean should be about 1.
-
-        Returns
-        -------
-        self : estimator
-            The fitted classifier.
         """
         resumed = self._is_resumed()
         X, y, sample_weight = self._validate_rows(X, y, sample_weight, reset=not resumed)

@@ -23,19 +23,9 @@ CODES = np.array([False, True])
 class RowBlock:
     """A block of consecutive rows in a pass.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n, n_features)
-        The rows; or a matrix of another kind, with products, rows by number and `class_moments`.
-    targets : Targets
-        Their classes and weights.
-
-    Attributes
-    ----------
-    start : int
-        The number of the first row of the block among all rows.
-    seen : ndarray of shape (2,)
-        Number of rows of each class, with a weight above 0, that came before the block.
+    X is an array or CSR of shape (n, n_features), or another matrix with products, rows by number and `class_moments`.
+    `start` is the number of the first row among all rows, and `seen` (2,) the number of rows of each class, with a
+    weight above 0, that came before the block.
     """
 
     def __init__(self, X: Any, targets: Targets) -> None:
@@ -78,17 +68,7 @@ class RowBlock:
 
 
 class RareRows(RowBlock):
-    """The rows of the rarer class, which are not consecutive.
-
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n, n_features)
-        The rows.
-    targets : Targets
-        Their classes and weights.
-    numbers : ndarray of shape (n,)
-        The numbers of the rows among all rows.
-    """
+    """The rows of the rarer class, which are not consecutive, with their `numbers` among all rows."""
 
     def __init__(self, X: Any, targets: Targets, numbers: np.ndarray) -> None:
         super().__init__(X, targets)
@@ -101,15 +81,7 @@ class RareRows(RowBlock):
 
 
 class LazyVector:
-    """A vector that is computed block by block.
-
-    Parameters
-    ----------
-    rows : BlockedRows
-        The rows it has an entry for.
-    of_block : callable
-        Returns the entries of a :class:`RowBlock`.
-    """
+    """A vector with an entry for each of `rows`, computed block by block: `of_block` returns the entries of a block."""
 
     def __init__(self, rows: BlockedRows, of_block: Callable[[RowBlock], Any]) -> None:
         self.rows, self.of_block = rows, of_block
@@ -133,15 +105,7 @@ class LazyVector:
 
 
 class LazyScores(LazyVector):
-    """The scores X @ w. A sum or a multiple of scores is made from the sum or the multiple of the weights.
-
-    Parameters
-    ----------
-    rows : BlockedRows
-        The rows.
-    w : ndarray of shape (n_features,)
-        The weights.
-    """
+    """The scores X @ w. A sum or a multiple of scores is made from the sum or the multiple of the weights."""
 
     def __init__(self, rows: BlockedRows, w: np.ndarray) -> None:
         super().__init__(rows, lambda block: block.X @ w)
@@ -160,16 +124,9 @@ class LazyScores(LazyVector):
 
 
 class DealtFolds(LazyVector):
-    """The fold of each row, which depends on its rank in its class.
+    """The fold of each row in round `number`, which depends on its rank in its class.
 
-    Parameters
-    ----------
-    rows : BlockedRows
-        The rows.
-    n_folds : int
-        Number of folds.
-    number : int
-        The number of the round. Round 0 does not need the number of rows, which is known only at the end of a file.
+    Round 0 does not need the number of rows, which is known only at the end of a file.
     """
 
     def __init__(self, rows: BlockedRows, n_folds: int, number: int) -> None:
@@ -188,24 +145,12 @@ class DealtFolds(LazyVector):
 
 
 class Sizes(NamedTuple):
-    """The sizes of a set of rows, which only a pass over all of them can tell.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    counts : ndarray of shape (2,)
-        Number of rows of each class with a weight above 0.
-    totals : ndarray of shape (2,)
-        The weight of each class.
-    n_values : int
-        Number of stored values.
-    """
+    """The sizes of a set of rows, which only a pass over all of them can tell."""
 
     n_rows: int
-    counts: np.ndarray
-    totals: np.ndarray
-    n_values: int
+    counts: np.ndarray  # (2,): number of rows of each class with a weight above 0
+    totals: np.ndarray  # (2,): the weight of each class
+    n_values: int  # number of stored values
 
     @classmethod
     def none(cls) -> Sizes:

@@ -17,30 +17,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..folds import GOLDEN_RATIO
 from ..protocol import FoldModels, Targets
 from .passes import Exchange, Pass, State
 
 SLICE = 1 << 23  # about so many scores of all models are brought together by one task, or more,
 MOST_SLICES = 128  # since each slice takes a task for each partition,
-GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly
 MOST_SCORES = 1 << 33  # but not more than 2^26, which take half a gigabyte
 PICKED = 64  # scores of each slice and model among which splitters are chosen
-GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly
 LOW_BITS = 20  # counts are cut there before they are multiplied: 2^43 rows may be equal
 
 
 class SortedScores(NamedTuple):
-    """Scores of one class, increasing.
+    """Scores of one class, increasing."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,)
-        The scores, all different.
-    mass : ndarray of shape (n,) or None
-        The number of rows with each score, or their weight; None where each score has one row.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # (n,): the scores, all different
+    # (n,): the number of rows with each score, or their weight; None where each score has one row.
     mass: np.ndarray | None
 
     @classmethod
@@ -76,19 +68,11 @@ class SortedScores(NamedTuple):
 
 
 class PairCounts(NamedTuple):
-    """The pairs of some rows, by their numbers or by their weight.
-
-    Attributes
-    ----------
-    negatives, positives : int or float
-        The rows of each class.
-    doubled : int or float
-        Twice the pairs in which the positive scores higher, and once those that are tied.
-    """
+    """The pairs of some rows, by their numbers or by their weight."""
 
     negatives: float
     positives: float
-    doubled: float
+    doubled: float  # twice the pairs in which the positive scores higher, and once those that are tied
 
     @classmethod
     def of(cls, negatives: SortedScores, positives: SortedScores) -> PairCounts:
@@ -113,16 +97,8 @@ class PairCounts(NamedTuple):
 class ExchangedCounts:
     """Scores that are picked in one pass, and counted exactly in another.
 
-    Parameters
-    ----------
-    run : callable
-        Makes a pass with an exchange, given a :class:`aucmax.rows.blocks.passes.Pass`.
-    scores : callable
-        Yields for a block the number of the round and of the split, the scores and the targets of each test set.
-    models : sequence of FoldModels
-        The models of each round.
-    n_scores : int
-        Number of all scores.
+    `run` makes a pass with an exchange. `scores` yields for a block the number of the round and of the split, the
+    scores and the targets of each test set. `n_scores` is the number of all scores.
     """
 
     def __init__(
@@ -198,7 +174,7 @@ def pick(scores: np.ndarray, step: int, start: int) -> np.ndarray:
     The first rank depends on `start`, and is spread evenly over partitions: of small ones, whose scores are fewer than
     a step, some have one picked, and it is of any rank.
     """
-    ranks = np.arange(int(start * GOLDEN % 1.0 * step), len(scores), step)
+    ranks = np.arange(int(start * GOLDEN_RATIO % 1.0 * step), len(scores), step)
     return np.partition(scores, ranks)[ranks] if len(ranks) else scores[:0]
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..folds import in_parts
 from ..protocol import FoldModels, Targets
-from ..summaries.kernels import bin_columns
+from ..summaries.kernels import add_to_bins, bin_columns, score_rows, sum_below
 from ..summaries.ranking import sort_distinct
 from ..summaries.scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
 from .block import LazyVector, RowBlock
@@ -42,21 +42,7 @@ MOST_BINS, FEWEST_BINS = 1 << 16, 1 << 10  # of one model
 class BlockedHeldOut:
     """The models of the folds, evaluated on held-out rows; see :class:`aucmax.rows.protocol.HeldOut`.
 
-    Parameters
-    ----------
-    rows : BlockedRows
-        All rows.
-    models : sequence of FoldModels
-        The models of each round.
-
-    Attributes
-    ----------
-    auc : ndarray of shape (n_splits, n_candidates)
-        The AUC of each test set, over all rounds.
-    grids : CandidateGrids or None
-        The grids of the score histograms; None where there are several rounds.
-    mass : ndarray of shape (n_candidates, 2, N_BINS + 1) or None
-        The histograms on these grids.
+    If there is one round, `grids` and `mass` (n_candidates, 2, N_BINS + 1) are the score histograms of all candidates.
     """
 
     def __init__(self, rows: BlockedRows, models: Sequence[FoldModels]) -> None:
@@ -172,26 +158,16 @@ def scores_by_row(X: Any, W: np.ndarray) -> np.ndarray:
     """
     if not isinstance(X, np.ndarray):  # sparse rows, or codes: these are always computed so
         return X @ W.T
-    from ..summaries.kernels import score_rows
-
     scores = np.empty((len(X), len(W)))
     score_rows(np.ascontiguousarray(X), np.ascontiguousarray(W), scores)
     return scores
 
 
 class CandidateGrids(NamedTuple):
-    """Grids for the held-out scores of all candidates of one round.
+    """Grids for the held-out scores of all candidates of one round."""
 
-    Attributes
-    ----------
-    moments : list of ScoreMoments
-        The moments of the scores of each candidate, over all splits.
-    grids : list of ScoreGrid
-        The grid on which the scores of each candidate are binned.
-    """
-
-    moments: list[ScoreMoments]
-    grids: list[ScoreGrid]
+    moments: list[ScoreMoments]  # the moments of the scores of each candidate, over all splits
+    grids: list[ScoreGrid]  # the grid on which the scores of each candidate are binned
 
     @classmethod
     def of(cls, by_split: list[list[ScoreMoments]]) -> CandidateGrids:
@@ -215,18 +191,11 @@ class CandidateGrids(NamedTuple):
 
 
 class RareCounts(NamedTuple):
-    """The sorted held-out scores of the rarer class, among which the scores of the other class are looked up.
+    """The sorted held-out scores of the rarer class, among which the scores of the other class are looked up."""
 
-    Attributes
-    ----------
-    tables : list of list of list of tuple
-        For each round, split and candidate, the sorted scores and the weight below each (`ranking.sort_distinct`).
-    positive : bool
-        Whether the rarer class is the positive one.
-    """
-
+    # For each round, split and candidate, the sorted scores and the weight below each (`ranking.sort_distinct`).
     tables: list[list[list[tuple[np.ndarray, np.ndarray]]]]
-    positive: bool
+    positive: bool  # whether the rarer class is the positive one
 
     @classmethod
     def of(cls, rare: RowBlock, models: Sequence[FoldModels]) -> RareCounts:
@@ -251,8 +220,6 @@ class RareCounts(NamedTuple):
         self, counts: list[np.ndarray], number: int, k: int, scores: np.ndarray, targets: Targets, start: int
     ) -> None:
         """Add for each model of a split twice the weight of the pairs that the other class wins, and its weight."""
-        from ..summaries.kernels import sum_below  # from the first row on: blocks are many
-
         others = targets.positive != self.positive
         columns = np.ascontiguousarray(scores.T)
         for c, (column, few) in enumerate(zip(columns, self.tables[number][k], strict=True)):
@@ -271,19 +238,12 @@ class RareCounts(NamedTuple):
 
 
 class BinCounts(NamedTuple):
-    """Where the bins of the held-out scores are.
+    """Where the bins of the held-out scores are."""
 
-    Attributes
-    ----------
-    centers, scales : list of ndarray of shape (n_splits, n_candidates)
-        The position and the width of the bins of each model, for each round.
-    n_bins : int
-        Number of bins of a model.
-    """
-
+    # The position and the width of the bins of each model, for each round.
     centers: list[np.ndarray]
     scales: list[np.ndarray]
-    n_bins: int
+    n_bins: int  # number of bins of a model
 
     @classmethod
     def around(
@@ -323,27 +283,12 @@ class AUCBins(NamedTuple):
     where the scores are dense, and together they cover the whole line. Two scores in one bin count as a tie. The error
     of the AUC is therefore less than half the share of pairs that fall into one bin, and most of it cancels because the
     densities hardly change inside a bin (18 million rows: the error was 7e-8 with 2^14 bins and 4e-8 with 2^16).
-
-    Attributes
-    ----------
-    center, scale : ndarray of shape (L,)
-        The position and the width of the bins of each model.
-    mass : ndarray of shape (L, 2, N)
-        The weight of the rows of each class in each bin.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax.rows.blocks.held_out import AUCBins
-    >>> bins = AUCBins.around(np.zeros(1), np.ones(1))
-    >>> bins.add(np.array([[0.1], [0.4], [0.35], [0.8]]), np.array([False, False, True, True]), None)
-    >>> bins.auc()
-    array([0.75])
     """
 
+    # (L,): the position and the width of the bins of each model.
     center: np.ndarray
     scale: np.ndarray
-    mass: np.ndarray
+    mass: np.ndarray  # (L, 2, N): the weight of the rows of each class in each bin
 
     @classmethod
     def around(cls, center: np.ndarray, scale: np.ndarray, n_bins: int = MOST_BINS) -> AUCBins:
@@ -352,8 +297,6 @@ class AUCBins(NamedTuple):
 
     def add(self, scores: np.ndarray, positive: np.ndarray, sample_weight: np.ndarray | None) -> None:
         """Add the scores of new rows, of shape (n, L), in place."""
-        from ..summaries.kernels import add_to_bins
-
         weights = np.ones(len(scores)) if sample_weight is None else sample_weight
         add_to_bins(np.ascontiguousarray(scores), positive, weights, self.center, self.scale, self.mass)
 

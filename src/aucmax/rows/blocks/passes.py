@@ -8,12 +8,9 @@ Blocks are always cut at the same places, so a resumed fit gives bitwise the res
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ...files.source import Block, Source
-
-if TYPE_CHECKING:
-    import numpy as np
 
 State = dict[str, Any]
 # A checkpoint is written often, so it does not hold larger results of finished passes: a resumed fit makes these passes
@@ -26,19 +23,11 @@ class Exchange(NamedTuple):
 
     Each state is cut into slices. The slices of all partitions that have the same number are joined, one number apart
     from the other.
-
-    Attributes
-    ----------
-    n_slices : int
-        Number of slices.
-    cut : callable
-        Returns a slice, given the state of a partition and the number of the slice.
-    join : callable
-        Returns a small result, given the slices of all partitions that have the same number, in the order of the rows.
     """
 
     n_slices: int
-    cut: Callable[[State, int], Any]
+    cut: Callable[[State, int], Any]  # returns a slice, given the state of a partition and the number of the slice
+    # Returns a small result, given the slices of all partitions that have the same number, in the order of the rows.
     join: Callable[[list[Any]], Any]
 
 
@@ -47,31 +36,17 @@ class Pass(NamedTuple):
 
     Rows may be in several *partitions*. Each of these has a state of its own, and the states are merged in the end. The
     blocks of a file are one partition.
-
-    Attributes
-    ----------
-    name : str
-        The name of the pass in progress bars.
-    begin : callable
-        Returns the state before the first block of a partition, given the number of the partition.
-    step : callable
-        Updates a state with a block, in place.
-    merge : callable
-        Returns the state of two neighbouring partitions together, and changes neither.
-    again : callable
-        Called with the final state. Returns whether to make another pass.
-    keep : bool
-        Whether checkpoints hold the result even if it is large.
-    exchange : Exchange, default=None
-        If given, states are not merged: the pass returns the list of what `exchange` joins.
     """
 
-    name: str
+    name: str  # the name of the pass in progress bars
+    # Returns the state before the first block of a partition, given the number of the partition.
     begin: Callable[[int], State]
-    step: Callable[[State, Any], None]
+    step: Callable[[State, Any], None]  # updates a state with a block, in place
+    # Returns the state of two neighbouring partitions together, and changes neither.
     merge: Callable[[State, State], State]
-    again: Callable[[State], bool]
-    keep: bool
+    again: Callable[[State], bool]  # Called with the final state. Returns whether to make another pass.
+    keep: bool  # whether checkpoints hold the result even if it is large
+    # If given, states are not merged: the pass returns the list of what `exchange` joins.
     exchange: Exchange | None = None
 
 
@@ -85,20 +60,10 @@ class Checkpoint(Protocol):
 
 
 class Passes:
-    """Passes over a source.
+    """Passes over a source, in blocks of about `n_bytes` bytes of text.
 
-    Parameters
-    ----------
-    source : Source
-        The file to read.
-    n_bytes : int
-        Approximate size of a block in bytes of text.
-    checkpoint : Checkpoint, default=None
-        Where the state is kept, and resumed from if there is one.
-    command : mapping, default=None
-        A description of the fit, as names and values that JSON can hold. A checkpoint of another fit is refused.
-    on_block : callable, default=None
-        Called with the name of the pass and the block after each step.
+    `command` describes the fit, in names and values that JSON can hold: a checkpoint of another fit is refused.
+    `on_block` is called with the name of the pass and the block after each step.
     """
 
     def __init__(
@@ -130,25 +95,10 @@ class Passes:
         again: Callable[[State], bool] = lambda state: False,
         keep: bool = True,
     ) -> State:
-        """Update a state with all blocks, in place, in as many passes as `again` asks for.
+        """Update a state with all blocks, in place, in as many passes as `again` asks for; return the last state.
 
-        Parameters
-        ----------
-        name : str
-            The name of the pass in progress bars.
-        state : dict
-            The state before the first block.
-        step : callable
-            Updates the state with a block.
-        again : callable, default=never
-            Called with the state at the end of the file. Returns whether to make another pass.
-        keep : bool, default=True
-            Whether checkpoints hold the result even if it is large.
-
-        Returns
-        -------
-        state : dict
-            The state after the last pass. If an earlier process finished this pass, it comes from the checkpoint.
+        If an earlier process finished this pass, the state comes from the checkpoint. With `keep`, checkpoints hold the
+        result even if it is large.
         """
         if self.n_passes == 0:
             self._resume()
@@ -181,5 +131,4 @@ def bytes_in(value: Any) -> int:
         return sum(map(bytes_in, value.values()))
     if isinstance(value, tuple | list):
         return sum(map(bytes_in, value))
-    array: np.ndarray | None = value if hasattr(value, "nbytes") else None
-    return 0 if array is None else int(array.nbytes)
+    return int(getattr(value, "nbytes", 0))

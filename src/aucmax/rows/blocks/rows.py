@@ -23,7 +23,7 @@ from ..folds import SAMPLE, in_parts, permute
 from ..memory import MemoryRows
 from ..protocol import FoldModels, InMemoryRows, Round, Rows, Targets, is_in_memory
 from ..summaries.block_moments import subtract
-from ..summaries.moments import ClassMoments, spread
+from ..summaries.moments import ClassMoments, pooled_std
 from ..summaries.ranking import aucs_of_scores
 from ..summaries.scores import ScoreHistogram, ScoreMoments
 from ..validate import DASK_NOT_SUPPORTED, TooManyColumnsError, one_of
@@ -51,17 +51,7 @@ KEPT_SHARE = 16  # one part in so many of the memory is for rows of the rarer cl
 
 
 class BlockedRows(ABC):
-    """Rows that come block by block.
-
-    A subclass defines `_read`, `_sizes`, `classes` and `n_features`.
-
-    Attributes
-    ----------
-    is_sparse : bool
-        Whether the rows are CSR.
-    memory : float
-        The approximate number of bytes that may be used.
-    """
+    """Rows that come block by block. A subclass defines `_read`, `_sizes`, `classes` and `n_features`."""
 
     in_memory = False
     has_groups = False
@@ -309,9 +299,7 @@ class BlockedRows(ABC):
 
     def spreads(self) -> np.ndarray:
         """Return the standard deviation of each column, 1 for constant ones."""
-        means, variances = self.column_statistics()
-        share = self.totals / self.totals.sum()
-        std = spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
+        std = pooled_std(self.totals, *self.column_statistics())
         return np.where(std == 0, 1.0, std)
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
@@ -344,7 +332,7 @@ class BlockedRows(ABC):
 
     def assign_folds(self, n_folds: int, number: int) -> LazyVector:
         """Return the fold of each row in round `number`."""
-        _ = self._sizes  # the numbers of the rows of a partition depend on those of the others
+        _ = self._sizes  # row numbers depend on the sizes of earlier partitions
         return DealtFolds(self, n_folds, number)
 
     def as_vector(self, values: np.ndarray) -> LazyVector:
@@ -420,17 +408,7 @@ class BlockedRows(ABC):
 
 
 class RowsView(BlockedRows):
-    """A view of other rows, whose blocks are changed as they are read.
-
-    Parameters
-    ----------
-    parent : BlockedRows
-        The other rows.
-    change : callable
-        Returns a block of the view, given a block of `parent`.
-    n_features : int, default=None
-        Number of columns; by default that of `parent`.
-    """
+    """A view of other rows: `change` returns a block of the view, given a block of `parent`."""
 
     def __init__(
         self, parent: BlockedRows, change: Callable[[RowBlock], RowBlock], n_features: int | None = None
@@ -493,17 +471,9 @@ class RowsView(BlockedRows):
 
 
 class MappedRows(RowsView):
-    """The rows of others with other columns, which are not sparse.
+    """The rows of `parent` with other columns, which are dense.
 
-    Parameters
-    ----------
-    parent : BlockedRows
-        The other rows.
-    change : callable
-        Returns the matrix of a block, given the matrix of a block of `parent`. It may have the attributes of
-        :class:`CompactChange`.
-    n_features : int
-        Number of columns.
+    `change` returns the matrix of a block, given the parent's. It may have the attributes of :class:`CompactChange`.
     """
 
     def __init__(self, parent: BlockedRows, change: Callable[[Any], Any], n_features: int) -> None:
@@ -533,13 +503,7 @@ class MappedRows(RowsView):
 
 
 class CompactChange(Protocol):
-    """A change of columns whose matrices take less memory than dense ones.
-
-    Attributes
-    ----------
-    n_stored : int
-        Number of stored values in a row.
-    """
+    """A change of columns whose matrices store `n_stored` values in a row, and so take less memory than dense ones."""
 
     @property
     def n_stored(self) -> int: ...  # noqa: D102
@@ -551,16 +515,9 @@ class CompactChange(Protocol):
 
 
 class SlicedRows(BlockedRows):
-    """Rows in memory that come block by block, for columns that are made of them and would not fit.
+    """Rows in memory that come `step` at a time, for columns that are made from them and would not fit.
 
-    Parameters
-    ----------
-    rows : MemoryRows
-        The rows.
-    memory : float, default=2 GiB
-        About how many bytes may be used beside the rows.
-    step : int, default=8192
-        Number of rows in a block.
+    `memory` is about how many bytes may be used in addition to the rows.
     """
 
     def __init__(self, rows: MemoryRows, memory: float = MEMORY, step: int = SLICE) -> None:
@@ -604,7 +561,7 @@ def refuse_to_merge(a: State, b: State) -> State:
 
 
 def moments_memory(n_features: int, n_parts: int) -> int:
-    """Return the bytes that the moments of `n_parts` parts take: those of all blocks, of one block, and a solver's."""
+    """Return the bytes that the moments of `n_parts` parts take: all blocks, one block, and a solver's copy."""
     return 3 * n_parts * 2 * 8 * n_features**2
 
 

@@ -15,21 +15,8 @@ from .tasks import compute
 class DaskFiles(DaskRows):
     """The rows of one or several files, which all workers can open by the same paths.
 
-    Its classes are False and True: `labels` tells what they are called in the files.
-
-    Parameters
-    ----------
-    source : Source
-        The files.
-    positive : str, default=None
-        The positive label; all other labels are then negative.
-    memory : float, default=2 GiB
-        About how many bytes may be used in this process.
-
-    Attributes
-    ----------
-    labels : Classes
-        The labels of the two classes.
+    Its classes are False and True; `labels` has their names in the files. If `positive` is given, all other labels are
+    negative. `memory` is about how many bytes may be used in this process.
     """
 
     more_memory = "raise {memory=}"

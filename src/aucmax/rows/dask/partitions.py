@@ -95,29 +95,20 @@ def read_weights(number: int, blocks: list[Any] | None, y: np.ndarray) -> np.nda
 
 
 def check_length(number: int, name: str, values: Any, y: np.ndarray) -> None:
-    """Raise a ValueError unless a partition has as many rows as that of y."""
+    """Raise a ValueError unless a partition has as many rows as y has there."""
     if values.shape[0] != len(y):
-        raise ValueError(f"Partition {number} of {name} has {values.shape[0]} rows, but that of y has {len(y)}.")
+        raise ValueError(f"Partition {number} of {name} has {values.shape[0]} rows, but y has {len(y)}.")
 
 
 # What the first pass determines
 
 
 class LabelSizes(NamedTuple):
-    """The sizes of one partition for each of its labels, before it is known which classes there are.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    labels : ndarray of shape (n_labels,)
-        The labels, sorted.
-    counts, totals : ndarray of shape (n_labels,)
-        Number of rows with a weight above 0, and the weight of all rows, of each label.
-    """
+    """The sizes of one partition for each of its labels, before it is known which classes there are."""
 
     n_rows: int
-    labels: np.ndarray
+    labels: np.ndarray  # (n_labels,): the labels, sorted
+    # (n_labels,): number of rows with a weight above 0, and the weight of all rows, of each label.
     counts: np.ndarray
     totals: np.ndarray
 
@@ -126,10 +117,10 @@ class LabelSizes(NamedTuple):
         """Return the sizes of a partition."""
         of_rows = read_labels(y)
         weights = read_weights(number, sample_weight, of_rows)
-        labels, places = np.unique(of_rows, return_inverse=True)
+        labels, inverse = np.unique(of_rows, return_inverse=True)
         usable = None if weights is None else weights > 0
-        counts = np.bincount(places, usable, len(labels)).astype(np.int64)
-        return cls(len(of_rows), labels, counts, np.bincount(places, weights, len(labels)).astype(np.float64))
+        counts = np.bincount(inverse, usable, len(labels)).astype(np.int64)
+        return cls(len(of_rows), labels, counts, np.bincount(inverse, weights, len(labels)).astype(np.float64))
 
     def by_class(self, classes: np.ndarray, n_features: int) -> Sizes:
         """Return the sizes for the two classes."""
@@ -141,27 +132,13 @@ class LabelSizes(NamedTuple):
 
 
 class FirstPass(NamedTuple):
-    """What the first pass determines.
+    """What the first pass determines."""
 
-    Attributes
-    ----------
-    classes : ndarray of shape (2,)
-        The negative and the positive label.
-    n_features : int
-        Number of columns.
-    is_sparse : bool
-        Whether the blocks are CSR.
-    partitions : list of Sizes
-        The sizes of each partition; of CSR rows, without the number of stored values.
-    sizes : Sizes
-        Those of all rows.
-    """
-
-    classes: np.ndarray
+    classes: np.ndarray  # (2,): the negative and the positive label
     n_features: int
-    is_sparse: bool
-    partitions: list[Sizes]
-    sizes: Sizes
+    is_sparse: bool  # whether the blocks are CSR
+    partitions: list[Sizes]  # the sizes of each partition; of CSR rows, without the number of stored values
+    sizes: Sizes  # of all rows together
 
     @classmethod
     def of(cls, name: str, n_features: int, is_sparse: bool, found: list[LabelSizes]) -> FirstPass:

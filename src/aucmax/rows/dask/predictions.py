@@ -14,23 +14,11 @@ Method = Callable[[Any], np.ndarray]
 
 
 def predict_lazily(method: Method, X: Any, classes: np.ndarray) -> Any:
-    """Return what a method of prediction returns for each partition of X, without computing it.
+    """Return the predictions of a method for each partition of X, without computing them.
 
-    The method is called once here, with one row of ones: it says at once if X has other columns than it expects.
-
-    Parameters
-    ----------
-    method : callable
-        Returns an array of shape (n,) or (n, 2) for n rows, given as an array, a CSR array or a dataframe.
-    X : Dask array or dataframe
-        The rows.
-    classes : ndarray of shape (2,)
-        The names of the two columns of a dataframe of results.
-
-    Returns
-    -------
-    results : Dask array, series or dataframe
-        An array if X is one, else a series or a dataframe with the index of X.
+    The method takes rows as an array, CSR or dataframe and returns an array of shape (n,) or (n, 2). It is called once
+    here, with one row of ones, and raises its error at once if X has other columns than it expects. The result is an
+    array if X is one, else a series or a dataframe with the index of X and the columns `classes`.
     """
     if not is_array(X):
         call = functools.partial(of_frame, method, classes)

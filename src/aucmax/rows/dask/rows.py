@@ -33,33 +33,16 @@ WARN_FRACTION = 100  # what is gathered in this process is announced if it takes
 class DaskRows(BlockedRows):
     """The rows of Dask collections that have the same partitions.
 
-    The sizes of the partitions need not be known. A partition may be empty or lack a class.
-
-    Parameters
-    ----------
-    X : Dask array or dataframe of shape (n_rows, n_features)
-        The rows; the blocks of an array may be CSR.
-    y : Dask array or series of shape (n_rows,)
-        Labels of two classes; the larger is the positive one.
-    sample_weight : Dask array or series of shape (n_rows,), default=None
-        Nonnegative weights.
-    groups : Dask array or series of shape (n_rows,), default=None
-        Groups of rows that cross-validation keeps together, if its folds are made by group.
-    memory : float, default=2 GiB
-        About how many bytes may be used in this process, for the results of passes and for samples.
-
-    Attributes
-    ----------
-    X, y : Dask collection
-        The rows and their labels.
+    The sizes of the partitions need not be known. A partition may be empty or lack a class. X is an array, whose blocks
+    may be CSR, or a dataframe; y, weights and groups are arrays or series. `memory` is about how many bytes may be used
+    in this process, for the results of passes and for samples.
 
     Notes
     -----
     A pass brings back a summary of all rows, with these exceptions: samples, on which candidates are compared; the rows
     of the rarer class for held-out AUCs, if they take at most a sixteenth of the memory (if not, the workers exchange
-    held-out scores, `held_out_exchange.py`); the scores of the rarer class
-    for the hinges, which are announced if they take more than a hundredth of it and refused if they take more than
-    half; labels and groups for splits of your own.
+    held-out scores, `blocks/exchange.py`); the scores of the rarer class for the hinges, which are announced if they
+    take more than a hundredth of it and refused if they take more than half; labels and groups for your own splits.
 
     Examples
     --------
@@ -71,9 +54,6 @@ class DaskRows(BlockedRows):
     >>> rows = DaskRows(X, y)
     >>> rows.n_rows, rows.counts
     (5, array([3, 2]))
-    >>> rows.moments().mean
-    array([[2.66666667, 3.66666667],
-           [6.        , 7.        ]])
     """
 
     can_exchange = True

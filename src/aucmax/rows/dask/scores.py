@@ -26,15 +26,7 @@ N_BINS = 1 << 16  # about so many bins for each vector of scores
 
 
 class DaskScores(DaskRows):
-    """Scores in Dask collections, as rows whose columns are vectors of scores.
-
-    Parameters
-    ----------
-    y, sample_weight : Dask collection
-        See :class:`DaskRows`.
-    **scores : Dask array, series or dataframe of shape (n_rows,) or (n_rows, n_scores)
-        The scores, under the names that errors call them by.
-    """
+    """Scores in Dask collections, as rows whose columns are vectors of scores; errors use their keyword names."""
 
     _name = "scores"
 

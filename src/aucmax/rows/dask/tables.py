@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from ...tables import Overrides, Reading
@@ -24,25 +25,10 @@ Finish = Callable[[Reading, np.ndarray, np.ndarray | None], Any]
 def learn_partitions(
     X: Any, y: Any, sample_weight: Any, overrides: Overrides
 ) -> tuple[Reading, np.ndarray, list[Tally]]:
-    """Learn how the table of a Dask dataframe is read.
+    """Learn how to read the columns of a Dask dataframe; labels and weights serve columns that are target-encoded.
 
-    Parameters
-    ----------
-    X : Dask dataframe
-        The table.
-    y, sample_weight : Dask array or series with the same partitions, or None
-        Labels of two classes, and weights, for columns that are target-encoded.
-    overrides : Overrides
-        What the user says.
-
-    Returns
-    -------
-    reading : Reading
-        How each column is read.
-    first_rows : ndarray of int
-        The number of rows before each partition.
-    tallies : list of Tally
-        What was met in the columns of each partition; the row of a fault is that in its partition.
+    Returns the reading, the number of rows before each partition, and what was found in the columns of each partition.
+    The row number of a fault counts from the start of its partition.
     """
     import dask
 
@@ -86,24 +72,13 @@ def look_at_partition(
 
 
 def transform_lazily(reading: Reading, X: Any, finish: Finish, first_rows: np.ndarray | None, n_columns: int) -> Any:
-    """Return the rows of a Dask dataframe as a lazy array of features or codes.
+    """Return the rows of a Dask dataframe as a lazy array with `n_columns` columns.
 
-    Parameters
-    ----------
-    reading : Reading
-        How each column is read.
-    X : Dask dataframe
-        The table.
-    finish : callable
-        Makes features or codes of the codes of a partition and, for training rows, their folds.
-    first_rows : ndarray of int or None
-        The number of rows before each partition of training rows; None for other rows.
-    n_columns : int
-        The number of columns of the result.
+    `finish` makes features or codes from the codes of a partition and, for training rows, their folds. `first_rows` is
+    the number of rows before each partition of training rows; None for other rows.
     """
     import dask
     import dask.array as da
-    from scipy import sparse
 
     convert = dask.delayed(functools.partial(convert_partition, reading, finish), pure=False)
     starts = [None] * X.npartitions if first_rows is None else first_rows.tolist()

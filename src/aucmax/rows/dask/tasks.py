@@ -27,27 +27,15 @@ WARN_AFTER, GIVE_UP_AFTER = 10.0, 300.0  # seconds without any worker
 
 
 class Job(NamedTuple):
-    """What the tasks of a pass have in common; it is sent once.
-
-    Attributes
-    ----------
-    task : Pass
-        The pass.
-    classes, n_features, is_sparse, totals
-        Those of the rows.
-    errors : dict
-        How the caller treats floating-point errors; the threads of tasks do not know.
-    name : str
-        What messages call the rows.
-    """
+    """What the tasks of a pass have in common; it is sent once."""
 
     task: Pass
     classes: np.ndarray
     n_features: int
     is_sparse: bool
     totals: np.ndarray
-    errors: Any
-    name: str = "X"
+    errors: Any  # how the caller treats floating-point errors; the threads of tasks do not know
+    name: str = "X"  # what messages call the rows
 
     def block(self, number: int, X: list[Any], y: list[Any], weights: list[Any] | None, groups: Any) -> RowBlock:
         """Return the block of a partition."""
@@ -82,13 +70,7 @@ class Job(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """An error of a pass, which is a result: so it is not taken for one of the user's own tasks.
-
-    Attributes
-    ----------
-    error : Exception
-        The error.
-    """
+    """An error of a pass, which is a result: so it is not taken for one of the user's own tasks."""
 
     error: Exception
 
@@ -135,14 +117,8 @@ def merge_by_tree(merge: Callable[[list[Any]], Any], tasks: list[Any]) -> Any:
 def compute(task: Any, tops: Sequence[Any] = ()) -> Any:
     """Return the result of a task, computed as `dask.compute` does; raise its error, or the first one of a list.
 
-    A cluster without any worker would make Dask wait for ever: after a while that is an error, too.
-
-    Parameters
-    ----------
-    task : Delayed
-        The task.
-    tops : sequence of Delayed
-        The tasks that read partitions: each becomes one with all that only it needs (`fuse`).
+    A cluster without any worker would make Dask wait for ever: after a while that is an error, too. `tops` are the
+    tasks that read partitions: each absorbs all tasks that only it needs (`fuse`).
     """
     import dask
 
@@ -164,26 +140,14 @@ def compute(task: Any, tops: Sequence[Any] = ()) -> Any:
 
 
 def fuse(result: Any, tops: Iterable[Any]) -> Any:
-    """Return a Delayed object in which some tasks have absorbed all that only they need.
+    """Return the same result, with a graph in which the `tops` have absorbed all tasks that only they need.
 
-    If reading and summing a partition are tasks of their own, the scheduler may start the second on another worker than
-    the first, and move the rows there; each of the tasks also takes its time.
+    If reading and summing a partition are separate tasks, the scheduler may start the second on another worker than the
+    first, and move the rows there; each of the tasks also takes its time.
 
-    Data and futures stay as they are, so that what the user has persisted is used where it is. A graph with
-    annotations (`dask.annotate`: retries, resources) stays as it is too, since a fused task would lose them; and so
-    does every graph if Dask lacks the names that this takes, which are private.
-
-    Parameters
-    ----------
-    result : Delayed
-        The result of the graph.
-    tops : iterable of Delayed
-        The tasks that absorb others, none of which needs another.
-
-    Returns
-    -------
-    fused : Delayed
-        The same result.
+    Data and futures are not changed, so persisted collections are used in place. Nothing is fused in a graph with
+    annotations (`dask.annotate`: retries, resources), which a fused task would lose, or if Dask lacks the private names
+    that this takes. No top may need another.
     """
     from dask.delayed import Delayed
 
@@ -241,7 +205,7 @@ def _result(client: Any, task: Any) -> Any:
             except TimeoutError:
                 pass
             else:
-                return future.result()  # outside of `try`: a TimeoutError here is that of the task
+                return future.result()  # outside of `try`: a TimeoutError here is the task's own
             if client.scheduler_info()["workers"]:
                 lost = None
                 continue

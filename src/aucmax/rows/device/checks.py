@@ -1,4 +1,4 @@
-"""The checks of arrays on a device, in the public functions: those of `validation`, without a copy to memory."""
+"""The checks of arrays on a device in the public functions: as in `validate.py`, without a copy to memory."""
 
 from __future__ import annotations
 

@@ -2,14 +2,14 @@
 
 Conventions
 -----------
-Hinges. Let x = s - margin/2 for the positives and s + margin/2 for the negatives. A pair is active if the x of its
-negative row is above that of its positive row, and margin - t is their difference; a shift of all x changes nothing. A
-negative row forms active pairs with the positives up to its place among them, and a positive row with the negatives
+Hinges. Let x = s - margin/2 for the positives and s + margin/2 for the negatives. A pair is active if its
+negative row has a larger x than its positive row, and margin - t is their difference; a shift of all x changes nothing.
+A negative row forms active pairs with the positives up to its place among them, and a positive row with the negatives
 from its place on. With the prefix sums A of the pair weights c and B of c x, the sum of c (x - x_i) over the active
 pairs of a negative row is x A - B. `losses/hinges.py` computes the same block by block, without a difference of sums.
 
-Boxes. Rows are sorted by class and box. The Chebyshev moments of a box are then differences of prefix sums, whose error
-is that of a sum over all rows: the weights of a class sum to one. The moments of all boxes are small, and fields are
+Boxes. Rows are sorted by class and box. The Chebyshev moments of a box are then differences of prefix sums, with the
+error of a sum over all rows: the weights of a class sum to one. The moments of all boxes are small, and fields are
 translated from box to box on the host, in `losses/chebyshev_sums.py`.
 """
 
@@ -47,7 +47,7 @@ def boxes(targets: Targets, scores: Any, degree: int) -> Boxes:
 
 def grid_masses(targets: Targets, scores: Any, low: float, step: float, n_points: int) -> np.ndarray:
     """Return the pair weights at the points of a grid, shape (2, n_points)."""
-    k, right = grid_places(scores, low, step, n_points)
+    k, right = grid_positions(scores, low, step, n_points)
     xp = namespace(k)
     bins = Bins(k + n_points * xp.astype(targets.positive, xp.int64), 2 * n_points)
     masses = bins.sums(targets.pair_weights * (1 - right))
@@ -58,11 +58,11 @@ def grid_masses(targets: Targets, scores: Any, low: float, step: float, n_points
 def grid_slopes(targets: Targets, scores: Any, low: float, step: float, slopes: np.ndarray) -> Any:
     """Return pair weight times the slope after the last point below each score."""
     xp, n_points = namespace(scores), slopes.shape[1]
-    own = grid_places(scores, low, step, n_points)[0] + n_points * xp.astype(targets.positive, xp.int64)
+    own = grid_positions(scores, low, step, n_points)[0] + n_points * xp.astype(targets.positive, xp.int64)
     return targets.pair_weights * xp.take(place_beside(slopes.ravel(), scores), own)
 
 
-def grid_places(scores: Any, low: float, step: float, n_points: int) -> tuple[Any, Any]:
+def grid_positions(scores: Any, low: float, step: float, n_points: int) -> tuple[Any, Any]:
     """Return the point before each score, and the share of the point after it."""
     xp = namespace(scores)
     x = xp.clip((scores - low) / step, 0.0, n_points - 1.000001)
@@ -71,17 +71,7 @@ def grid_places(scores: Any, low: float, step: float, n_points: int) -> tuple[An
 
 
 class ActivePairs:
-    """The active pairs of each row.
-
-    Parameters
-    ----------
-    targets : Targets
-        Classes and weights.
-    margin : float
-        The score difference at which the loss of a pair becomes 0.
-    scores : array of shape (n,)
-        The scores.
-    """
+    """The active pairs of each row: of those whose score difference is below the margin."""
 
     def __init__(self, targets: Targets, margin: float, scores: Any) -> None:
         xp = namespace(scores)
@@ -92,7 +82,7 @@ class ActivePairs:
         # The rows of each class, sorted, and the place of each row of the other class among them.
         self.order = [self._sorted(side) for side in (~positive, positive)]
         below, above = (xp.take(self.x, order) for order in self.order)
-        self.places = xp.where(
+        self.positions = xp.where(
             positive, xp.searchsorted(below, self.x, side="right"), xp.searchsorted(above, self.x, side="left")
         )
         self.x = self.x - xp.mean(self.x)  # less is lost in differences of sums
@@ -106,13 +96,13 @@ class ActivePairs:
         """Return for each row the sum of c v over the rows that it forms active pairs with; of c if v is None."""
         weighted = self.weights if v is None else self.weights * v
         negatives, positives = (prefix_sums(self.xp.take(weighted, order)) for order in self.order)
-        of_positives = negatives[-1] - self.xp.take(negatives, self._places_of(self.positive))
-        of_negatives = self.xp.take(positives, self._places_of(~self.positive))
+        of_positives = negatives[-1] - self.xp.take(negatives, self._positions_of(self.positive))
+        of_negatives = self.xp.take(positives, self._positions_of(~self.positive))
         return self.xp.where(self.positive, of_positives, of_negatives)
 
-    def _places_of(self, side: Any) -> Any:
-        """Return the places of the rows of a class, and 0 for the others."""
-        return self.xp.where(side, self.places, self.xp.zeros_like(self.places))
+    def _positions_of(self, side: Any) -> Any:
+        """Return the positions of the rows of a class, and 0 for the others."""
+        return self.xp.where(side, self.positions, self.xp.zeros_like(self.positions))
 
     def slopes(self) -> Any:
         """Return the derivatives of half of the squared hinge."""
@@ -128,27 +118,13 @@ class ActivePairs:
 
 
 class Boxes(NamedTuple):
-    """Rows on a device, assigned to boxes by their scores.
+    """Rows on a device, assigned to boxes by their scores."""
 
-    Attributes
-    ----------
-    ids : ndarray of shape (n_boxes,)
-        The integers at which the boxes with at least one row begin, increasing.
-    slots : array of int64, shape (n_rows,)
-        The index of the box of each row; n_boxes more for positive rows.
-    xi : array of shape (n_rows,)
-        The position of each row in its box, from -1 to 1.
-    bins : Bins
-        The rows sorted by their slots.
-    degree : int
-        Number of moments of a box.
-    """
-
-    ids: np.ndarray
-    slots: Any
-    xi: Any
-    bins: Bins
-    degree: int
+    ids: np.ndarray  # (n_boxes,): the integers at which the boxes with at least one row begin, increasing
+    slots: Any  # int64 (n_rows,): the index of the box of each row; n_boxes more for positive rows
+    xi: Any  # (n_rows,): the position of each row in its box, from -1 to 1
+    bins: Bins  # the rows sorted by their slots
+    degree: int  # number of moments of a box
 
     def moments(self, positive: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the boxes, and the Chebyshev moments of the rows with these weights."""

@@ -36,13 +36,8 @@ PANEL = 256
 class ProductSums:
     """The sums W, s and P of rows that come block by block.
 
-    Parameters
-    ----------
-    first : sequence of arrays
-        The first block, in pieces side by side, as `add` takes it. It tells which columns are far from zero.
-    shift_all : bool, default=False
-        Whether to shift all columns, also those near to zero: the rounding error is then that of the squares of their
-        spread and not of their size.
+    The `first` block, in pieces side by side as for `add`, shows which columns are far from zero. `shift_all` shifts
+    the others, too: the rounding error then grows with the squares of their spread, not of their size.
     """
 
     def __init__(self, first: Sequence[Any], shift_all: bool = False) -> None:
@@ -56,15 +51,7 @@ class ProductSums:
         self.products = xp.zeros((sum(widths), sum(widths)), dtype=first[0].dtype, device=place)
 
     def add(self, pieces: Sequence[Any], weights: Any = None) -> None:
-        """Add a block.
-
-        Parameters
-        ----------
-        pieces : sequence of arrays of shape (n, n_columns)
-            The columns of the block, in pieces side by side.
-        weights : array of shape (n,), default=None
-            The weights of the rows, by default 1.
-        """
+        """Add a block, whose columns come in pieces side by side, each (n, n_columns); the weights are 1 by default."""
         xp, n = namespace(pieces[0]), pieces[0].shape[0]
         pieces = [piece if shift is None else piece - shift for piece, shift in zip(pieces, self.shifts, strict=True)]
         counted = xp.ones(n, dtype=pieces[0].dtype, device=device_of(pieces[0])) if weights is None else weights

@@ -40,15 +40,8 @@ Change = Callable[[Any], Any]
 class LinearChange(Protocol):
     """A change of columns that ends in a product: the new columns are `before(block) @ matrix`.
 
-    Attributes
-    ----------
-    before : callable
-        The change without the product.
-    matrix : array of shape (n_before, n_after)
-        The matrix.
-    squares_before : bool
-        Whether second moments may be computed before the product, S = matrix' S_before matrix. That takes one product
-        with the matrix in all, and not one for each row, but squares the condition of the matrix.
+    With `squares_before`, second moments may be computed before the product, S = matrix' S_before matrix. That takes
+    one product with the matrix in all, and not one for each row, but squares the condition of the matrix.
     """
 
     before: Change
@@ -61,23 +54,9 @@ class LinearChange(Protocol):
 class DeviceRows(MatrixRows, DeviceSpace):
     """The rows of a binary problem on a device.
 
-    Parameters
-    ----------
-    X : array or CuPy CSR matrix of shape (n_rows, n_features)
-        Float32 or float64 values.
-    positive : array of bool, shape (n_rows,)
-        Which rows are positive.
-    classes : ndarray of shape (2,)
-        The negative and the positive label.
-    sample_weight : array of shape (n_rows,), default=None
-        Nonnegative weights.
-    groups : ndarray of shape (n_rows,), default=None
-        Groups of rows that cross-validation keeps together, if its folds are made by group.
-    changes : tuple of callables, default=()
-        Each returns other columns for a block of rows in float64. The rows are those after all changes. One that ends
-        in a product has the attributes of :class:`LinearChange`, by which most products with its columns are avoided.
-    n_features : int, default=None
-        Number of columns after the changes; by default that of X.
+    X is an array or CuPy CSR of float32 or float64 with shape (n_rows, n_features). Each of `changes` returns other
+    columns for a block of rows in float64; the rows are the result of all changes, with `n_features` columns. A change
+    that ends in a product has the attributes of :class:`LinearChange`, which avoid most products with its columns.
 
     Examples
     --------
@@ -87,9 +66,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
     >>> rows = DeviceRows.of(X, ["no", "no", "yes", "no", "yes"])
     >>> rows.n_rows, rows.counts
     (5, array([3, 2]))
-    >>> rows.moments().mean
-    array([[2.66666667, 3.66666667],
-           [6.        , 7.        ]])
     """
 
     in_memory = False
@@ -151,9 +127,9 @@ class DeviceRows(MatrixRows, DeviceSpace):
         return self._with(changes=(*self.changes[:-1], last.before), n_features=last.matrix.shape[0])
 
     def _blocks(self, numbers: Any = None, columns: slice = slice(None)) -> Iterator[tuple[slice, Any]]:
-        """Yield blocks of rows, all or those of the given numbers, as float64 arrays, with their places.
+        """Yield blocks of all rows, or of rows by number, as float64 arrays, with their slices.
 
-        With changes, `columns` are those of X before them.
+        `columns` are columns of X, before any changes.
         """
         n_rows = self.X.shape[0] if numbers is None else numbers.shape[0]
         width = max(self.n_features, self.X.shape[1])
@@ -172,7 +148,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
             yield part, block
 
     def _pieces(self, numbers: Any) -> Iterator[tuple[slice, list[Any]]]:
-        """Yield blocks of some rows as :class:`ProductSums` takes them, with their places."""
+        """Yield blocks of some rows as :class:`ProductSums` takes them, with their slices."""
         cuts = pieces_of(self.xp, self.n_features)
         if len(cuts) > 1 and not self.changes and not self.is_sparse:  # each piece is gathered, and nothing is copied
             for gathered in zip(*(self._blocks(numbers, cut) for cut in cuts), strict=True):
@@ -418,20 +394,7 @@ def device_scores(X: Any, w: np.ndarray) -> Any:
 
 
 class DeviceHeldOut:
-    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.rows.protocol.HeldOut`.
-
-    Parameters
-    ----------
-    rows : DeviceRows
-        All rows.
-    models : sequence of FoldModels
-        The models of each round.
-
-    Attributes
-    ----------
-    auc : ndarray of shape (n_splits, n_candidates)
-        The AUC of each test set, over all rounds.
-    """
+    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.rows.protocol.HeldOut`."""
 
     def __init__(self, rows: DeviceRows, models: Sequence[FoldModels]) -> None:
         self.rows, self.models = rows, models
@@ -464,17 +427,11 @@ class DeviceHeldOut:
 
 
 def csr_columns(X: Any, weights: Any) -> tuple[float, Any, Any]:
-    """Return the weight of some rows, and mean and centred sum of squares of each column.
+    """Return the weight of CSR rows (n, d), and mean and centred sum of squares of each column.
 
-    With the mean m of a column, W the weight of all rows and V that of the rows that store a value in it, the sum of
-    squares is that of w (x - m)^2 over the stored values, plus (W - V) m^2 for the zeros: nothing cancels.
-
-    Parameters
-    ----------
-    X : CSR matrix of shape (n, d)
-        The rows.
-    weights : array of shape (n,)
-        Their weights, all above 0.
+    With the mean m of a column, W the weight of all rows and V the weight of the rows that store a value in it, the sum
+    of squares is the sum of w (x - m)^2 over the stored values, plus (W - V) m^2 for the zeros: nothing cancels. All
+    weights are above 0.
     """
     xp = namespace(X.data)
     values = xp.astype(X.data, xp.float64)

@@ -20,13 +20,7 @@ from .checks import check_device_weights, check_finite, check_targets
 
 
 class DeviceVector:
-    """A vector whose entries are an array on a device.
-
-    Parameters
-    ----------
-    array : array of shape (n_rows,) or (n_rows, L)
-        The entries.
-    """
+    """A vector whose entries are an array on a device, of shape (n_rows,) or (n_rows, L)."""
 
     __array_ufunc__ = None  # so that a number of NumPy leaves a product to this class
 
@@ -87,23 +81,15 @@ def find_targets(positive: Any, weights: Any, classes: np.ndarray, groups: np.nd
 
 
 def entries(vector: Any) -> Any:
-    """Return the array of a vector; other objects that describe rows are returned as they are."""
+    """Return the array of a vector; other objects that describe rows are not changed."""
     return vector.array if isinstance(vector, DeviceVector) else vector
 
 
 class DeviceScores(DeviceSpace):
     """Scores on a device, with labels and weights from anywhere.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Labels of two classes; the larger is the positive one.
-    sample_weight : array-like of shape (n_rows,), default=None
-        Nonnegative weights.
-    classes : ndarray of shape (2,), default=None
-        The classes, if they are known.
-    **scores : array of shape (n_rows,) or (n_rows, n_scores)
-        The scores, under the names that errors call them by. At least one is on a device, which all are moved to.
+    Each of `scores`, which errors call by the keyword, is (n_rows,) or (n_rows, n_scores). At least one is on a device,
+    to which the others are moved. Known `classes` are checked.
     """
 
     def __init__(self, y: Any, sample_weight: Any = None, classes: np.ndarray | None = None, **scores: Any) -> None:

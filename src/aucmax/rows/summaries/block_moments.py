@@ -45,7 +45,7 @@ def dense_moments(
 def csr_moments(Z: Any, weights: np.ndarray | None, total: float) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and centred scatter of CSR rows from their nonzeros alone.
 
-    A column without zeros is shifted by its mean first. The others are squared as they are: one zero among n rows of
+    A column without zeros is shifted by its mean first. The others are not shifted: one zero among n rows of
     mean m gives a variance of at least about m^2 / n, so that centring afterwards loses few digits.
     """
     n_rows, n_features = Z.shape

@@ -40,13 +40,9 @@ class PlacementSums(NamedTuple):
     """Sums over the rows of one class of doubled counts: the placement values times twice the size of the other class.
 
     For two scores of each row, they are the sums of the differences of two counts.
-
-    Attributes
-    ----------
-    n, total, square : int
-        Number of rows, and the sums of the integers and of their squares.
     """
 
+    # Number of rows, and the sums of the integers and of their squares.
     n: int
     total: int
     square: int
@@ -76,27 +72,16 @@ class WeightedPlacementSums(NamedTuple):
     Weights are divided by the largest one, and s is measured from the row that has it. If this row outweighs all others
     by far, 1 - v_1 / V and s_1 - A are then sums over the other rows, and do not cancel. For the same reason the sums
     of squares are centred (Chan, Golub and LeVeque, 1979).
-
-    Attributes
-    ----------
-    n_largest : int
-        Number of rows with a weight of 1.
-    weight, square, cube : float
-        The sums of v, v^2 and v^3 of the other rows.
-    each : tuple of float
-        The sum of v s for each vector of scores.
-    total : float
-        The sum of v s.
-    mass, mean, spread : float
-        The sum of v^2, the mean of s with these weights, and the sum of v^2 (s - mean)^2.
     """
 
-    n_largest: int
+    n_largest: int  # number of rows with a weight of 1
+    # The sums of v, v^2 and v^3 of the other rows.
     weight: float
     square: float
     cube: float
-    each: tuple[float, ...]
-    total: float
+    each: tuple[float, ...]  # the sum of v s for each vector of scores
+    total: float  # the sum of v s
+    # The sum of v^2, the mean of s with these weights, and the sum of v^2 (s - mean)^2.
     mass: float
     mean: float
     spread: float
@@ -161,17 +146,7 @@ class WeightedPlacementSums(NamedTuple):
 
 
 def estimate_aucs(space: Any, *scores: Any, weighted: bool = False) -> tuple[list[float], float]:
-    """Return the AUCs of one or two vectors of scores, and DeLong's variance of the AUC or of the difference.
-
-    Parameters
-    ----------
-    space : ScoreSpace
-        The space of the vectors.
-    *scores : vector
-        The scores.
-    weighted : bool, default=False
-        Whether rows have weights.
-    """
+    """Return the AUCs of one or two vectors of scores, and DeLong's variance of the AUC or of the difference."""
     return (estimate_weighted if weighted else estimate_unweighted)(space, *scores)
 
 

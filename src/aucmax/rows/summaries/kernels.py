@@ -9,7 +9,7 @@ from ..._compat import jit
 # A value is an integer of 53 bits times a power of 2. These integers are summed for each exponent, the HALF lower bits
 # and the rest apart; frexp has exponents from -1073 to 1024.
 HALF, OFFSET, N_EXPONENTS = 27, 1073, 2098
-ROWS = 256  # that are summed before their mean is merged with that of the rows before them
+ROWS = 256  # summed before their mean is merged with the mean of earlier rows
 
 
 @jit

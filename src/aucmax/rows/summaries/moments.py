@@ -210,7 +210,7 @@ class ClassMoments:
         return new
 
     def merge(self, *others: ClassMoments) -> ClassMoments:
-        """Return the moments of these rows and those of `others` together.
+        """Return the moments of these rows and the rows of `others` together.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class ClassMoments:
         return merged
 
     def subtract(self, other: ClassMoments) -> ClassMoments:
-        """Return the moments of these rows without those of `other`, which must be among them.
+        """Return the moments of these rows without the rows of `other`, which must be among them.
 
         A class that keeps less than a billionth of its weight counts as empty. The rounding error is relative to the
         moments of all rows, so the result loses digits if nearly all rows are taken away. Merging the moments of the
@@ -284,7 +284,7 @@ class ClassMoments:
     def pooled(self) -> ClassMoments:
         """Return the same weights and means, with both covariances replaced by the pooled one.
 
-        In the pooled covariance (W_0 C_0 + W_1 C_1) / (W_0 + W_1), a class counts by its weight: that of a rare class,
+        In the pooled covariance (W_0 C_0 + W_1 C_1) / (W_0 + W_1), a class counts by its weight: a rare class,
         estimated from few rows, counts little. The square loss with it is linear discriminant analysis.
 
         Returns
@@ -496,6 +496,12 @@ def chan_update(
     return total, mean + step * (more / total), square
 
 
+def pooled_std(totals: np.ndarray, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of each column over both classes, from class weights, means and variances."""
+    share = totals / totals.sum()
+    return spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
+
+
 def spread(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Return standard deviations, exactly 0 for columns constant up to rounding, or of squares that underflow."""
     rounding = (10 * np.finfo(np.float64).eps * mean) ** 2
@@ -513,29 +519,10 @@ def grouped_moments(
     folds: np.ndarray | None = None,
     n_folds: int = 1,
 ) -> list[ClassMoments]:
-    """Return the class moments of each fold in one pass over validated rows.
+    """Return the class moments of each fold in one pass over validated rows; `folds` (n_samples,) are in 0..n_folds-1.
 
-    Beside X, memory holds a block of rows and the moments, whatever the number of rows.
-
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Rows of float32 or float64; values that are not finite are refused.
-    y : ndarray of shape (n_samples,)
-        Labels, compared with the classes block by block.
-    classes : ndarray of shape (2,)
-        Negative and positive label.
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Nonnegative weights.
-    folds : ndarray of shape (n_samples,), default=None
-        The fold, in 0..n_folds-1, that each row belongs to.
-    n_folds : int, default=1
-        Number of folds.
-
-    Returns
-    -------
-    moments : list of n_folds ClassMoments
-        The moments of each fold; merge them for the moments of several folds together.
+    In addition to X, memory holds a block of rows and the moments, whatever the number of rows. Labels are compared
+    with the classes block by block. Values that are not finite are refused.
     """
     n_rows, n_features = X.shape
     densify = sparse.issparse(X) and X.nnz > DENSE_FROM * n_rows * n_features

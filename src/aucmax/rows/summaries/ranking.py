@@ -1,4 +1,4 @@
-"""The exact AUC: the scores of the rarer class are sorted, and those of the other class are looked up among them.
+"""The exact AUC: the scores of the rarer class are sorted, and the other class is looked up among them.
 
 Ties count one half. Without weights, all sums are integers and therefore exact. With weights, the sums over the larger
 class are rounded once, at the end (`exact_sum`): the AUC does not depend on how these rows are split into blocks, not
@@ -66,15 +66,7 @@ def device_area(positive: Any, scores: Any, weights: Any) -> float:
 
 
 def aucs_of_scores(space: Any, *scores: Any) -> list[float]:
-    """Return the AUCs of scores in blocks. The rarer class is gathered, the other is looked up block by block.
-
-    Parameters
-    ----------
-    space : ScoreSpace
-        The space of the vectors.
-    *scores : vector
-        The scores.
-    """
+    """Return the AUCs of scores in blocks. The rarer class is gathered, the other is looked up block by block."""
     few_are_positive = bool(space.counts[1] <= space.counts[0])
 
     def rare(targets: Any, *s: np.ndarray) -> np.ndarray:
@@ -147,16 +139,7 @@ def sum_below(
 
 
 def exact_sum(values: np.ndarray) -> int:
-    """Return the sum of finite values, without rounding, in units of 2^-1126.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax.rows.summaries.ranking import exact_sum
-    >>> values = np.array([1e100, 1.0, -1e100])
-    >>> float(values.sum()), exact_sum(values) == exact_sum(np.array([1.0]))
-    (0.0, True)
-    """
+    """Return the sum of finite values, without rounding, in units of 2^-1126."""
     sums = np.zeros((N_EXPONENTS, 2), dtype=np.int64)
     if len(values) >= COMPILED_FROM:
         kernels.add_exactly(values, sums)

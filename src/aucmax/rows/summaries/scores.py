@@ -14,21 +14,11 @@ REACH = 8  # the grid reaches this many standard deviations beyond the class mea
 
 
 class ScoreMoments(NamedTuple):
-    """Weight, mean and centred sum of squares of the scores of each class.
+    """Weight, mean and centred sum of squares of the scores of each class."""
 
-    Attributes
-    ----------
-    weight : ndarray of shape (2,)
-        The weight of each class.
-    mean : ndarray of shape (2,)
-        The mean score of each class.
-    square : ndarray of shape (2,)
-        The weighted sum of the squared distances from that mean.
-    """
-
-    weight: np.ndarray
-    mean: np.ndarray
-    square: np.ndarray
+    weight: np.ndarray  # (2,): the weight of each class
+    mean: np.ndarray  # (2,): the mean score of each class
+    square: np.ndarray  # (2,): the weighted sum of the squared distances from that mean
 
     @classmethod
     def of(cls, targets: Any, scores: Any) -> ScoreMoments:
@@ -90,13 +80,9 @@ class ScoreGrid(NamedTuple):
 
     The weight of a score is shared between the two points next to it, so that the histogram depends continuously on the
     scores.
-
-    Attributes
-    ----------
-    low, high : float
-        The first and the last point.
     """
 
+    # The first and the last point.
     low: float
     high: float
 
@@ -145,20 +131,11 @@ class ScoreGrid(NamedTuple):
 
 
 class ScoreHistogram(NamedTuple):
-    """A histogram of scores: all that the calibration needs to know about them.
+    """A histogram of scores: all that the calibration needs to know about them."""
 
-    Attributes
-    ----------
-    grid : ScoreGrid
-        The points of the histogram.
-    mass : ndarray of shape (2, N_BINS + 1)
-        The weight of each class at each point.
-    means, variances : ndarray of shape (2,)
-        Mean and variance of the scores in each class.
-    """
-
-    grid: ScoreGrid
-    mass: np.ndarray
+    grid: ScoreGrid  # the points of the histogram
+    mass: np.ndarray  # (2, N_BINS + 1): the weight of each class at each point
+    # (2,): mean and variance of the scores in each class.
     means: np.ndarray
     variances: np.ndarray
 
