@@ -218,7 +218,7 @@ def test_private_names_of_scikit_learn_are_imported_in_compat_only():
     assert private == []
 
 
-def test_rows_are_asked_where_they_are_in_one_place():
+def test_place_of_rows_is_asked_in_rows_alone():
     asks = re.compile(r"(?<![a-z_])(?:is_dask|on_device)\(|DeviceVector|isinstance\([^)]*(?<!CSR)(?<!Dense)Rows\)")
     found = [
         f"{name}: {match.group()}"

@@ -76,13 +76,13 @@ def test_the_values_minimise_the_penalised_loss(found):
     assert_allclose(gradient, 0, atol=1e-5)
 
 
-def test_a_column_of_noise_is_flat(found):
+def test_find_strengths_flattens_a_column_of_noise(found):
     assert found.freedom[3] < 0.6
     assert found.freedom[:3].min() > 0.7
     assert (found.freedom <= [column.n_codes for column in COLUMNS]).all()
 
 
-def test_weights_are_repetitions():
+def test_find_strengths_of_weights_are_those_of_repetitions():
     counts = np.random.default_rng(0).integers(0, 3, len(Y))
     weighted = find_strengths(CODES, Y == 1, counts.astype(float), TERMS, COLUMNS)
     repeated = find_strengths(

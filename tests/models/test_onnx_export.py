@@ -67,7 +67,7 @@ def assert_equal(model, path):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_every_algorithm_gives_the_same_outputs(name, tmp_path):
+def test_export_onnx_of_every_algorithm_gives_the_same_outputs(name, tmp_path):
     model = fitted(make(name))
     export_onnx(model, path := tmp_path / "model.onnx")
     assert_equal(model, path)
@@ -95,7 +95,7 @@ def test_a_blend_is_one_linear_model(tmp_path):
     ],
     ids=str,
 )
-def test_other_pipelines_of_the_same_parts(transformers, tmp_path):
+def test_export_onnx_of_other_pipelines_of_the_same_parts(transformers, tmp_path):
     model = fitted(make_pipeline(*transformers, AUCClassifier(alpha=0.1)))
     export_onnx(model, path := tmp_path / "model.onnx")
     assert_equal(model, path)
@@ -115,7 +115,7 @@ def test_other_pipelines_of_the_same_parts(transformers, tmp_path):
     ],
     ids=str,
 )
-def test_labels_of_every_kind(classes, type_of_label, tmp_path):
+def test_export_onnx_of_labels_of_every_kind(classes, type_of_label, tmp_path):
     if type_of_label is None:
         model = fitted(AUCClassifier(alpha=0.1))
         model.classes_ = np.array(classes)  # continuous or enormous values are no classes to fit, but to export
@@ -194,7 +194,7 @@ def test_the_scores_of_tables_and_frames_are_compared(tmp_path):
         assert compare_scores(model, path, frame).largest < 1e-12 * np.ptp(model.decision_function(frame))
 
 
-def test_no_rows_and_rows_far_away(tmp_path):
+def test_export_onnx_scores_no_rows_and_rows_far_away(tmp_path):
     model = fitted(make("NSOLAM"))
     export_onnx(model, path := tmp_path / "model.onnx")
     assert [len(output) for output in outputs(path, X[:0])] == [0, 0, 0]
@@ -206,7 +206,7 @@ def properties(path):
     return {each.key: each.value for each in onnx.load(path).metadata_props}
 
 
-def test_metadata(tmp_path):
+def test_export_onnx_metadata(tmp_path):
     pandas = pytest.importorskip("pandas")
     path = tmp_path / "model.onnx"
     export_onnx(fitted(make("NSOLAM")), path)
@@ -218,7 +218,7 @@ def test_metadata(tmp_path):
     assert json.loads(properties(path)["feature_names"]) == list("abcdefghijkl")
 
 
-def test_what_cannot_be_exported_is_said_and_nothing_is_written(tmp_path, monkeypatch):
+def test_export_onnx_refuses_other_models_and_writes_nothing(tmp_path, monkeypatch):
     path = tmp_path / "model.onnx"
     for model, error, message in [
         (
