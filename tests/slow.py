@@ -2,8 +2,22 @@
 
 import pytest
 
+# One algorithm of each file of the papers, and of the other models one of each kind.
+ALGORITHMS = ("OPAUC", "SOLAM", "SPAM", "SPDAM", "FSAUC", "SHTAUC", "PSAM", "OAM", "CBR", "UniSqu")
+MODELS = (
+    *ALGORITHMS,
+    "AUCClassifier",
+    "AdditiveAUCClassifier",
+    "TableEncoder",
+    "GaussianAUC",
+    "BAM",
+    "NSOLAM",
+    "OPAUCpca",
+)
+
 
 def slow_except(fast, cases):
     """Return the cases as parameters, those not in `fast` marked as slow."""
-    assert set(fast) <= set(cases)
-    return [case if case in fast else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+    parameters = [case if case in fast else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+    assert any(case in fast for case in cases)
+    return parameters

@@ -1,6 +1,7 @@
 """The plan of the package: counts that a change may lower and must not raise, what is read on rows, rooms to lock."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -34,7 +35,6 @@ def module_name(path):
 
 
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
 def parent_package(name):
@@ -52,33 +52,39 @@ def targets(node, name):
     return [stem, *(f"{stem}.{alias.name}" for alias in node.names)]
 
 
-def imports(name, tree):
+def is_for_type_checkers(node):
+    """Whether a statement is `if TYPE_CHECKING:`."""
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+
+
+def imports(node, function=None):
     """Yield each import that runs, with the function it stands in, or None at the top."""
-    skipped = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for inner in ast.walk(node)
-    }
-    functions = {
-        id(inner): node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in skipped:
-            yield node, functions.get(id(node))
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child, function
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from imports(child, child)
+        elif not isinstance(child, ast.expr) and not is_for_type_checkers(child):
+            yield from imports(child, function)
 
 
-def import_graph(trees):
+@functools.cache
+def all_imports():
+    """Return the module, the import and the function around it of all imports of the package."""
+    return [
+        (name, *found)
+        for name, path in MODULES.items()
+        for found in imports(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+
+
+def import_graph():
     """Return the modules of ours that each module imports, inside of functions too."""
     graph = defaultdict(set)
-    for name, tree in trees.items():
-        for node, _ in imports(name, tree):
-            found = [target for target in targets(node, name) if target in trees and target != name]
-            modules = [target for target in found if MODULES[target].name != "__init__.py"]
-            graph[name].update(modules or found)
+    for name, node, _ in all_imports():
+        found = [target for target in targets(node, name) if target in MODULES and target != name]
+        modules = [target for target in found if MODULES[target].name != "__init__.py"]
+        graph[name].update(modules or found)
     return graph
 
 
@@ -95,9 +101,6 @@ def find_cycles(graph):
         return seen
 
     return sorted(name for name in graph if name in reachable(name))
-
-
-GRAPH = import_graph(TREES)
 
 
 def protocol_members():
@@ -156,19 +159,18 @@ def assigned(node):
 
 def test_modules_import_without_cycles():
     assert find_cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]
-    assert find_cycles(GRAPH) == []
+    assert find_cycles(import_graph()) == []
 
 
 def test_functions_import_only_optional_libraries():
     late = []
-    for name, tree in TREES.items():
-        for node, function in imports(name, tree):
-            loaded = targets(node, name)[0]
-            is_optional = loaded.split(".")[0] in OPTIONAL or any(
-                target == room or target.startswith(f"{room}.") for target in targets(node, name) for room in LATE
-            )
-            if function is not None and not is_optional:
-                late.append(f"{name}:{node.lineno} imports {loaded}")
+    for name, node, function in all_imports():
+        loaded = targets(node, name)
+        is_optional = loaded[0].split(".")[0] in OPTIONAL or any(
+            f"{n}.".startswith(f"{r}.") for n in loaded for r in LATE
+        )
+        if function is not None and not is_optional:
+            late.append(f"{name}:{node.lineno} imports {loaded[0]}")
     assert late == []
 
 
@@ -189,7 +191,7 @@ def test_folders_show_a_dozen_names():
 
 def test_few_modules_have_one_importer_in_their_own_folder():
     importers = defaultdict(set)
-    for name, loaded in GRAPH.items():
+    for name, loaded in import_graph().items():
         for target in loaded:
             importers[target].add(name)
     folder = lambda name: name.rpartition(".")[0]  # noqa: E731
@@ -209,16 +211,14 @@ def test_seven_hard_dependencies():
 def test_private_names_of_scikit_learn_are_imported_in_compat_only():
     private = [
         f"{name}:{node.lineno}"
-        for name, tree in TREES.items()
-        if name != "aucmax._compat"
-        for node, _ in imports(name, tree)
+        for name, node, _ in all_imports()
         for target in targets(node, name)
-        if target.startswith("sklearn.") and "._" in target
+        if name != "aucmax._compat" and target.startswith("sklearn.") and "._" in target
     ]
     assert private == []
 
 
-def test_rows_are_asked_where_they_are_in_one_place():
+def test_place_of_rows_is_asked_in_rows_alone():
     asks = re.compile(r"(?<![a-z_])(?:is_dask|on_device)\(|DeviceVector|isinstance\([^)]*(?<!CSR)(?<!Dense)Rows\)")
     found = [
         f"{name}: {match.group()}"

@@ -34,7 +34,7 @@ from aucmax.solvers.square import MomentProblem, shrinkage_alpha
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000), st.sampled_from(["moments", "dual", "cg"]), st.booleans())
-def test_minimises_the_loss_over_all_pairs(seed, solver, standardize):
+def test_fit_minimises_the_loss_over_all_pairs(seed, solver, standardize):
     X, y = noisy_line(n=12, d=3, seed=seed)
     alpha = 0.3
     clf = AUCClassifier(alpha=alpha, solver=solver, standardize=standardize, tol=1e-13).fit(X, y)
@@ -53,7 +53,7 @@ def test_swapped_labels_reverse_the_scores():
     assert_allclose(swapped.predict_proba(X), clf.predict_proba(X)[:, ::-1], rtol=1e-7, atol=1e-9)
 
 
-def test_units_and_offsets_of_the_columns_do_not_matter():
+def test_fit_ignores_units_and_offsets_of_columns():
     X, y = noisy_line()
     scale, shift = np.array([1e-6, 1e3, 1.0, 42.0, 1e6]), np.array([0, 1e4, -1.0, 1e3, -1e7])
     clf, other = AUCClassifier().fit(X, y), AUCClassifier().fit(X * scale + shift, y)
@@ -75,7 +75,7 @@ every_sparse_fit = pytest.mark.parametrize("parameters", SPARSE.values(), ids=SP
 
 @pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.4])
-def test_minimises_the_loss_over_all_pairs_and_an_l1_norm(l1_ratio, solver):
+def test_fit_minimises_the_loss_over_all_pairs_and_an_l1_norm(l1_ratio, solver):
     X, y = noisy_line(n=30, d=8)
     alpha = 0.1
     penalty = {"penalty": "l1"} if l1_ratio == 1 else {"penalty": "elasticnet", "l1_ratio": l1_ratio}
@@ -89,7 +89,7 @@ def test_minimises_the_loss_over_all_pairs_and_an_l1_norm(l1_ratio, solver):
 
 
 @pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
-def test_the_best_columns_are_fitted_as_if_there_were_no_others(solver):
+def test_n_nonzero_fits_the_best_columns_alone(solver):
     X, y = noisy_line(n=100, d=7)
     clf = AUCClassifier(n_nonzero=3, alpha=0.1, solver=solver).fit(X, y)
     kept = np.flatnonzero(clf.coef_)
@@ -105,8 +105,9 @@ def test_the_best_columns_are_fitted_as_if_there_were_no_others(solver):
     assert all(loss(kept) <= loss(columns) + 1e-12 for columns in itertools.combinations(range(7), 3))
 
 
+@pytest.mark.slow
 @every_sparse_fit
-def test_sparse_fits_know_no_order_of_rows_no_units_and_no_names(parameters):
+def test_l1_and_n_nonzero_ignore_order_units_and_names(parameters):
     X, y = noisy_line(n=120, d=8)
     clf = AUCClassifier(tol=1e-10, **parameters).fit(X, y)
     assert clf.coef_.any()
@@ -125,7 +126,7 @@ def test_sparse_fits_know_no_order_of_rows_no_units_and_no_names(parameters):
 
 @every_sparse_fit
 @pytest.mark.parametrize("shape", [(120, 8), pytest.param((40, 90), marks=pytest.mark.slow)])
-def test_sparse_fits_of_sparse_data(shape, parameters):
+def test_l1_and_n_nonzero_of_csr_rows_equal_dense_rows(shape, parameters):
     rng = np.random.default_rng(0)
     X = rng.standard_normal(shape) * (rng.random(shape) < 0.3)
     y = (X[:, :3].sum(axis=1) + 0.5 * rng.standard_normal(shape[0]) > 0.3).astype(int)
@@ -137,7 +138,7 @@ def test_sparse_fits_of_sparse_data(shape, parameters):
 
 
 @every_sparse_fit
-def test_sparse_fits_of_streams_and_moments(parameters):
+def test_l1_and_n_nonzero_of_streams_and_moments(parameters):
     X, y = noisy_line(n=300, d=8)
     whole = AUCClassifier(tol=1e-10, **parameters).partial_fit(X, y)
     stream = AUCClassifier(tol=1e-10, **parameters)
@@ -152,7 +153,8 @@ def test_sparse_fits_of_streams_and_moments(parameters):
     assert whole.score(X, y) > 0.8
 
 
-def test_streams_keep_what_was_cross_validated_and_else_ask_the_moments():
+@pytest.mark.slow
+def test_partial_fit_keeps_cross_validated_n_nonzero_and_alpha():
     X, y = noisy_line(n=300, d=8)
     clf = AUCClassifier(n_nonzero=[2, 4]).fit(X[:200], y[:200])
     chosen = clf.alpha_, clf.n_nonzero_
@@ -200,7 +202,7 @@ def test_the_number_of_nonzeros_is_cross_validated_with_alpha_or_without():
 
 
 @pytest.mark.slow
-def test_a_wide_sparse_problem_finds_its_columns():
+def test_l1_and_n_nonzero_find_columns_of_wide_csr_rows():
     rng = np.random.default_rng(0)
     n, d = 1200, 8000
     y = np.arange(n) % 2
@@ -218,7 +220,7 @@ def test_a_wide_sparse_problem_finds_its_columns():
 # Streams, weights, containers
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000), st.lists(st.integers(1, 199), max_size=8, unique=True), st.booleans())
 def test_fit_is_any_sequence_of_partial_fits_and_any_tree_of_merges(seed, cuts, as_sparse):
     X, y = noisy_line(seed=seed)
@@ -294,7 +296,7 @@ def test_rows_without_weight_are_left_out_of_the_folds_too():
 
 
 @pytest.mark.parametrize("shape", [(300, 8), (30, 60)])
-def test_sparse_is_dense(shape):
+def test_fit_of_csr_rows_equals_dense_rows(shape):
     rng = np.random.default_rng(0)
     X = rng.standard_normal(shape) * (rng.random(shape) < 0.15)
     y = (X @ rng.standard_normal(shape[1]) + rng.standard_normal(shape[0]) > 0.3).astype(int)
@@ -306,7 +308,7 @@ def test_sparse_is_dense(shape):
         assert_allclose(clf.predict_proba(container(X)), dense.predict_proba(X), rtol=1e-7)
 
 
-def test_memory_order_and_single_precision_do_not_matter():
+def test_fit_ignores_memory_order_and_single_precision():
     X, y = noisy_line(n=5000)
     clf = AUCClassifier().fit(X, y)
     assert_allclose(AUCClassifier().fit(np.asfortranarray(X), y).coef_, clf.coef_, rtol=1e-8)
@@ -342,7 +344,7 @@ def test_memory_of_a_fit_does_not_grow_with_the_rows():
     assert peak(320_000) < 2 * peak(80_000)  # the threads may have one block more or less
 
 
-def test_a_million_sparse_columns():
+def test_fit_of_a_million_sparse_columns():
     rng = np.random.default_rng(0)
     n, d, per_row = 5000, 1_000_000, 20
     indices = rng.integers(0, d, (n, per_row))
@@ -379,7 +381,7 @@ def test_score_is_the_roc_auc():
 
 
 @pytest.mark.parametrize("how", ["cross-validated", "given", "streamed"])
-def test_labels_and_probabilities_of_rare_positives(how):
+def test_predict_proba_of_rare_positives(how):
     """On Gaussian classes all three calibrations find the best threshold and probabilities that are right."""
     rng = np.random.default_rng(0)
     n, d, rate = 40_000, 4, 0.05
@@ -406,7 +408,7 @@ def test_labels_and_probabilities_of_rare_positives(how):
     assert np.mean(np.abs(probabilities[:, 1] - truth)) < 0.005
 
 
-def test_probabilities_are_not_fooled_by_a_perfect_training_fit():
+def test_predict_proba_is_calibrated_after_a_perfect_training_fit():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 300)), np.arange(60) % 2
     clf = AUCClassifier().fit(X, y)
@@ -416,7 +418,7 @@ def test_probabilities_are_not_fooled_by_a_perfect_training_fit():
 
 
 @pytest.mark.parametrize("penalty", [{}, {"penalty": "l1"}, {"n_nonzero": [1, 2]}], ids=str)
-def test_constant_columns_give_the_base_rate(penalty):
+def test_predict_proba_of_constant_columns_is_the_base_rate(penalty):
     y = np.repeat([0, 1], [30, 10])
     clf = AUCClassifier(**penalty).fit(np.ones((40, 3)), y)
     assert_array_equal(clf.coef_, 0)
@@ -424,7 +426,7 @@ def test_constant_columns_give_the_base_rate(penalty):
     assert clf.score(np.ones((40, 3)), y) == 0.5
 
 
-def test_duplicate_columns_share_their_weight():
+def test_fit_shares_the_weight_of_duplicate_columns():
     X, y = noisy_line()
     for solver in ("moments", "dual", "cg"):
         clf = AUCClassifier(alpha=0.1, solver=solver, tol=1e-12).fit(np.hstack([X, X[:, :1]]), y)
@@ -474,7 +476,7 @@ def test_sample_weight_is_routed():
     assert_allclose(routed[-1].coef_, direct.coef_, rtol=1e-12)
 
 
-def test_pickled_and_continued():
+def test_partial_fit_continues_a_pickle():
     X, y = noisy_line()
     clf = AUCClassifier(alpha=0.1).fit(X[:100], y[:100])
     copy = pickle.loads(pickle.dumps(clf))
@@ -515,7 +517,7 @@ OF_A_PATH = ("moments", "fold", "fold", "fold", "scores", "solve")
     ],
     ids=str,
 )
-def test_callbacks_see_every_task(parameters, tasks):
+def test_fit_callbacks_see_every_task(parameters, tasks):
     X, y = noisy_line()
     recorder = Recorder()
     AUCClassifier(cv=StratifiedKFold(3), **parameters).set_callbacks(recorder).fit(X, y)
@@ -542,7 +544,7 @@ def test_a_fit_with_a_bar_is_cloned_copied_and_pickled():
     assert not hasattr(clone(clf.set_callbacks()), "_skl_callbacks")
 
 
-def test_the_monitor_of_scikit_learn():
+def test_scoring_monitor_of_scikit_learn():
     callbacks = pytest.importorskip("sklearn.callback")  # from 1.9 on
     X, y = noisy_line()
     monitor = callbacks.ScoringMonitor(scoring="roc_auc")
@@ -585,7 +587,7 @@ def spoilt(value):
         ((np.full((40, 2), "red"), Y), r"could not convert string to float"),
     ],
 )
-def test_bad_data_get_one_sentence(data, message, solver, alpha):
+def test_fit_refuses_bad_data(data, message, solver, alpha):
     with pytest.raises(ValueError, match=message):
         AUCClassifier(alpha=alpha, solver=solver).fit(*data)
 
@@ -614,12 +616,12 @@ def test_bad_data_get_one_sentence(data, message, solver, alpha):
         ),
     ],
 )
-def test_bad_parameters_get_one_sentence(parameters, message):
+def test_fit_refuses_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         AUCClassifier(**parameters).fit(X, Y)
 
 
-def test_too_few_rows_for_the_folds():
+def test_fit_refuses_too_few_rows_for_the_folds():
     with pytest.raises(ValueError, match=r"^cv=5 folds need at least 5 rows, got 4\.$"):
         AUCClassifier().fit(X[:4], [0, 1, 0, 1])
     with pytest.raises(ValueError, match=r"^Cross-validation needs at least two rows of each class, got 1 positive"):
@@ -630,7 +632,7 @@ def test_too_few_rows_for_the_folds():
     assert "split30_test_score" not in results
 
 
-def test_weight_of_one_class_only():
+def test_fit_refuses_sample_weight_of_one_class_only():
     for solver, alpha in itertools.product(("moments", "dual", "cg"), (0.1, None)):
         with pytest.raises(
             ValueError, match=r"^AUC needs two classes, but class 0 has no row with a weight above 0\.$"
@@ -638,7 +640,7 @@ def test_weight_of_one_class_only():
             AUCClassifier(alpha=alpha, solver=solver).fit(X, Y, sample_weight=Y)
 
 
-def test_predicting_other_features():
+def test_predict_refuses_other_features():
     clf = AUCClassifier(alpha=0.1).fit(X, Y)
     with pytest.raises(ValueError, match=r"X has 4 features, but AUCClassifier is expecting 5 features as input"):
         clf.predict(X[:, 1:])
@@ -646,7 +648,7 @@ def test_predicting_other_features():
         AUCClassifier().predict(X)
 
 
-def test_a_failed_call_leaves_the_estimator_as_it_was():
+def test_fit_that_fails_leaves_the_estimator_unchanged():
     table = pd.DataFrame(X, columns=list("abcde"))
     clf = AUCClassifier(loss="squared").fit(table, Y)
     before, moments = dict(vars(clf)), clf.moments_.copy()

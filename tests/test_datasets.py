@@ -16,7 +16,7 @@ def small(name="data1", **parameters):
     return make_gaussian(name, **({"n_samples": 400, "n_features": 6, "random_state": 0} | parameters))
 
 
-def test_the_module_is_found_by_its_name():
+def test_datasets_module_is_found_by_its_name():
     assert aucmax.datasets.make_gaussian is make_gaussian
 
 
@@ -46,7 +46,7 @@ def test_the_support_is_random_and_at_most_all_columns():
 
 
 @pytest.mark.parametrize(("ratio", "n_positive"), [(1e-9, 1), (0.5, 5), (0.26, 3), (1 - 1e-9, 9)])
-def test_both_classes_have_a_row(ratio, n_positive):
+def test_datasets_have_a_row_of_both_classes(ratio, n_positive):
     assert make_sparse_shift(10, 2, n_informative=1, ratio=ratio, random_state=0)[1].sum() == n_positive
     assert small(n_samples=10, ratio=ratio, outliers=0)[1].sum() == n_positive
 
@@ -108,7 +108,7 @@ def test_outliers_are_among_the_training_rows_alone():
     assert_array_equal(small(**parameters)[2].scatter, moments.scatter)  # of the clean classes
 
 
-def test_new_rows_of_the_same_classes():
+def test_make_gaussian_of_given_moments():
     X, _, moments = small()
     X_too, y, same = small(moments=moments, random_state=1, n_features=99)
     assert same is moments
@@ -124,7 +124,7 @@ def test_new_rows_of_the_same_classes():
 
 
 @pytest.mark.parametrize("make", [small, lambda **p: make_sparse_shift(50, 40, **p)])
-def test_a_seed_gives_the_same_data(make):
+def test_datasets_random_state_gives_the_same_data(make):
     first, again, other = make(random_state=3), make(random_state=np.random.RandomState(3)), make(random_state=4)
     assert_array_equal(first[0], again[0])
     assert_array_equal(first[1], again[1])
@@ -151,6 +151,6 @@ def test_a_seed_gives_the_same_data(make):
         ),
     ],
 )
-def test_bad_parameters_get_one_sentence(call, message):
+def test_datasets_refuse_bad_parameters(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -51,14 +51,14 @@ def expected():
     return {name: weights(name) for name in MODELS}
 
 
-def test_in_eight_threads_at_once(expected):
+def test_fits_are_bitwise_equal_in_eight_threads(expected):
     names = [*MODELS] * 2
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(weights, names)) == [expected[name] for name in names]
 
 
 @pytest.mark.parametrize("backend", [pytest.param("loky", marks=pytest.mark.slow), "threading"])
-def test_under_joblib(expected, backend):
+def test_fits_are_bitwise_equal_under_joblib(expected, backend):
     found = Parallel(n_jobs=2, backend=backend)(delayed(weights)(name) for name in MODELS)
     assert found == list(expected.values())
 
@@ -67,13 +67,14 @@ def test_under_joblib(expected, backend):
 @pytest.mark.parametrize(
     "method", [pytest.param("fork", marks=pytest.mark.linux), pytest.param("spawn", marks=pytest.mark.slow)]
 )
-def test_in_forked_and_spawned_processes(expected, method):
+def test_fits_are_bitwise_equal_in_forked_and_spawned_processes(expected, method):
     with multiprocessing.get_context(method).Pool(1) as pool:
         assert pool.map_async(weights, MODELS).get(timeout=300) == list(expected.values())
 
 
-@pytest.mark.parametrize("n_threads", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_with_one_and_two_threads(expected, n_threads):
+@pytest.mark.slow
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_fits_are_bitwise_equal_with_one_and_two_threads(expected, n_threads):
     code = """
 import sys
 from test_determinism import MODELS, weights

@@ -13,11 +13,11 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("*/plot_*.py"))
 
 
-def test_there_are_eighteen():
+def test_gallery_has_eighteen_scripts():
     assert len(SCRIPTS) == 18
 
 
-def test_every_display_is_in_the_gallery():
+def test_gallery_shows_every_display():
     text = "".join((EXAMPLES / script).read_text(encoding="utf-8") for script in SCRIPTS)
     displays = [name for name in aucmax.__all__ if name.endswith("Display")]
     assert displays
@@ -25,7 +25,7 @@ def test_every_display_is_in_the_gallery():
 
 
 @pytest.mark.parametrize("script", slow_except(["fitting/plot_sparse_path.py", "judging/plot_roc_bands.py"], SCRIPTS))
-def test_script(script, tmp_path, monkeypatch):
+def test_gallery_script_draws_without_warnings(script, tmp_path, monkeypatch):
     from matplotlib import pyplot as plt
 
     matplotlib.use("agg")

@@ -29,14 +29,14 @@ def run(*arguments):
 
 
 @pytest.mark.slow
-def test_every_module_is_imported():
+def test_modules_import_like_windows():
     done = run("-c", IMPORT_ALL)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 100
 
 
 @pytest.mark.slow
-def test_files_are_written_whole_or_not_at_all():
+def test_write_atomically_like_windows():
     names = [str(TESTS / name) for name in ("files/test_atomic_write.py", "models/test_checkpoint.py")]
     done = run("-m", "pytest", "-q", "-p", "like_windows", "-p", "no:cacheprovider", *names)
     assert done.returncode == 0, done.stdout

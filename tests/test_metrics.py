@@ -71,7 +71,7 @@ def labelled_scores(draw):
 @both_branches
 @settings(max_examples=200, deadline=None)
 @given(data=labelled_scores(), seed=st.integers(0, 100))
-def test_auc_is_the_definition(branch, data, seed):
+def test_roc_auc_is_the_definition(branch, data, seed):
     y, scores = data
     # Without weights the numerator is an integer: no digit may differ.
     assert auc_by(branch, y, scores) == pair_loop(y, scores, np.ones(len(y)))
@@ -147,7 +147,7 @@ def test_perfect_scores_get_one_and_their_opposite_zero_exactly(branch, share):
 @both_branches
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_fpr", [None, 0.3])
-def test_columns_are_measured_one_by_one(order, branch, weighted, max_fpr, monkeypatch):
+def test_roc_auc_of_columns_is_that_of_each_column(order, branch, weighted, max_fpr, monkeypatch):
     monkeypatch.setattr(ranking, "COMPILED_FROM", branch)
     y, scores, weights = make_data()
     columns = np.array(np.column_stack([scores, -scores, scores**2]), order=order)
@@ -177,7 +177,7 @@ def test_swapping_the_classes_mirrors_the_auc():
         assert roc_auc(y, -scores, sample_weight) == pytest.approx(mirrored, abs=1e-15)
 
 
-def test_the_larger_label_is_positive():
+def test_roc_auc_takes_the_larger_label_as_positive():
     y, scores, _ = make_data()
     expected = roc_auc(y, scores)
     for labels in (
@@ -191,14 +191,14 @@ def test_the_larger_label_is_positive():
 
 
 @both_branches
-def test_an_integer_weight_repeats_its_row(branch):
+def test_roc_auc_of_an_integer_weight_repeats_the_row(branch):
     y, scores, _ = make_data()
     times = np.random.default_rng(1).integers(0, 4, len(y))
     repeated = auc_by(branch, np.repeat(y, times), np.repeat(scores, times))
     assert auc_by(branch, y, scores, times) == pytest.approx(repeated, abs=1e-14)
 
 
-def test_containers_and_layouts_do_not_matter(tmp_path):
+def test_roc_auc_ignores_containers_and_layouts(tmp_path):
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
     y, scores, weights = make_data(n=40_000)
@@ -249,7 +249,7 @@ def components(y, scores):
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
 @pytest.mark.parametrize("decimals", [0, 1, 15])
-def test_interval_is_the_direct_formula(share, decimals):
+def test_roc_auc_ci_is_the_direct_formula(share, decimals):
     y, scores, _ = make_data(share=share, decimals=decimals)
     of_ones, of_zeros = components(y, scores)
     error = math.sqrt(of_ones.var(ddof=1) / len(of_ones) + of_zeros.var(ddof=1) / len(of_zeros))
@@ -280,7 +280,7 @@ def test_interval_stays_in_the_unit_interval_and_has_no_width_at_its_ends():
 
 
 @pytest.mark.parametrize("decimals", [0, 15])
-def test_comparison_is_the_direct_formula(decimals):
+def test_compare_auc_is_the_direct_formula(decimals):
     y, a, _ = make_data(decimals=decimals)
     b = np.round(a + np.random.default_rng(1).normal(size=len(y)), decimals)
     ones, zeros = map(np.stack, zip(components(y, a), components(y, b), strict=True))
@@ -300,7 +300,7 @@ def test_comparison_is_the_direct_formula(decimals):
     assert comparison.high < wide.high
 
 
-def test_comparison_is_antisymmetric():
+def test_compare_auc_is_antisymmetric():
     y, a, b = make_data()
     there, back = compare_auc(y, a, b), compare_auc(y, b, a)
     assert (there.auc_a, there.auc_b, there.pvalue) == (back.auc_b, back.auc_a, back.pvalue)
@@ -308,7 +308,7 @@ def test_comparison_is_antisymmetric():
     assert there.statistic == -back.statistic
 
 
-def test_comparison_without_variance():
+def test_compare_auc_without_variance():
     y, scores, _ = make_data(n=301)
     assert compare_auc(y, scores, np.exp(scores))[2:] == (0.0, 0.0, 0.0, 0.0, 1.0)
     perfect = y + 0.0
@@ -320,7 +320,7 @@ def test_comparison_without_variance():
     assert compare_auc(y, y, 0 * y)[2:] == (0.5, 0.5, 0.5, math.inf, 0.0)
 
 
-def test_comparison_interval_stays_between_minus_one_and_one():
+def test_compare_auc_interval_stays_between_minus_one_and_one():
     assert compare_auc([0, 0, 1, 1], [1, 2, 3, 4], [3, 2, 1, 4], confidence_level=0.999).high == 1.0
     assert compare_auc([0, 0, 1, 1], [3, 2, 1, 4], [1, 2, 3, 4], confidence_level=0.999).low == -1.0
 
@@ -344,7 +344,7 @@ def weighted_error(y, weights, *scores):
 
 @pytest.mark.parametrize("share", [0.05, 0.9])
 @pytest.mark.parametrize("decimals", [0, 15])
-def test_weighted_errors_are_the_direct_formula(share, decimals):
+def test_weighted_standard_errors_are_the_direct_formula(share, decimals):
     y, a, weights = make_data(share=share, decimals=decimals)
     b = np.round(a + np.random.default_rng(1).normal(size=len(y)), decimals)
     weights = weights * np.random.default_rng(2).random(len(y))
@@ -439,7 +439,7 @@ def test_weighted_interval_covers_the_auc_of_the_population():
     assert 0.91 < np.mean(covered) < 0.985
 
 
-def test_weighted_estimates_without_variance():
+def test_weighted_roc_auc_ci_without_variance():
     weights = [1.0, 0.7, 0.1, 3.0]
     assert roc_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], weights) == (1.0, 1.0, 1.0, 0.0)
     assert roc_auc_ci([0, 0, 1, 1], [4, 3, 2, 1], weights) == (0.0, 0.0, 0.0, 0.0)
@@ -480,7 +480,7 @@ def compare_first(y, scores, **options):
         ),
     ],
 )
-def test_bad_input(function, y, scores, message):
+def test_metrics_refuse_bad_input(function, y, scores, message):
     with pytest.raises(ValueError, match=message):
         function(y, scores)
 
@@ -497,13 +497,13 @@ def test_bad_input(function, y, scores, message):
         ([1, 1, 1, np.nan], r"Input sample_weight contains NaN"),
     ],
 )
-def test_bad_weights(weights, message, max_fpr):
+def test_metrics_refuse_bad_weights(weights, message, max_fpr):
     with pytest.raises(ValueError, match=message):
         roc_auc(["a", "a", "b", "b"], [1, 2, 3, 4], weights, max_fpr=max_fpr)
 
 
 @pytest.mark.parametrize("max_fpr", [0, -0.1, 1.01, math.nan])
-def test_bad_max_fpr(max_fpr):
+def test_roc_auc_refuses_bad_max_fpr(max_fpr):
     with pytest.raises(ValueError, match=rf"max_fpr must be in \(0, 1\], got {max_fpr}\."):
         roc_auc([0, 1], [1, 2], max_fpr=max_fpr)
 
@@ -523,19 +523,19 @@ def test_delong_needs_two_rows_of_each_class(function):
 
 
 @pytest.mark.parametrize("function", [roc_auc_ci, compare_first])
-def test_delong_takes_one_vector_of_scores(function):
+def test_roc_auc_ci_takes_one_vector_of_scores(function):
     with pytest.raises(ValueError, match=r"scores(_a)? must have one dimension, got an array of shape \(4, 2\)\."):
         function([0, 0, 1, 1], np.zeros((4, 2)))
 
 
-def test_both_scores_of_a_comparison_are_checked():
+def test_compare_auc_checks_both_scores():
     with pytest.raises(ValueError, match="Input scores_b contains NaN"):
         compare_auc([0, 0, 1, 1], [1, 2, 3, 4], [1, 2, 3, np.nan])
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[4, 3\]"):
         compare_auc([0, 0, 1, 1], [1, 2, 3, 4], [1, 2, 3])
 
 
-def test_labels_that_are_not_labels():
+def test_roc_auc_refuses_labels_that_cannot_be_sorted():
     with pytest.raises(ValueError, match=r"^Input y contains NaN\.$"):
         roc_auc([1.0, np.nan, 0.0], [1, 2, 3])
     with pytest.raises(ValueError, match=r"^The classes of y cannot be sorted: None and 'a' are of two kinds\.$"):

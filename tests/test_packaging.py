@@ -20,7 +20,7 @@ LOWEST = {
 TOOLS = {"mypy", "ruff", "codespell"}  # check the source, whatever the versions
 
 
-def test_the_lowest_versions_that_are_tested_are_those_that_are_declared():
+def test_constraints_lowest_are_the_declared_versions():
     tested = dict(
         re.findall(
             r"^([\w-]+)==([\d.]+)\.\*", (ROOT / "constraints-lowest.txt").read_text(encoding="utf-8"), re.MULTILINE
@@ -29,7 +29,7 @@ def test_the_lowest_versions_that_are_tested_are_those_that_are_declared():
     assert tested == {name: version for name, version in LOWEST.items() if name not in TOOLS}
 
 
-def test_the_pinned_versions_fit_the_declared_ones():
+def test_constraints_fit_the_declared_versions():
     pins = dict(
         re.findall(r"^([\w-]+)==([\d.]+)", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
     )
@@ -38,7 +38,7 @@ def test_the_pinned_versions_fit_the_declared_ones():
         assert pinned[name] >= [int(part) for part in version.split(".")], name
 
 
-def test_the_version_is_that_of_the_changelog():
+def test_version_is_that_of_the_changelog():
     first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE).group(1)
     assert aucmax.__version__ == first
 
@@ -48,11 +48,11 @@ def test_the_version_is_that_of_the_changelog():
     [ROOT / "CITATION.cff", ROOT / ".pre-commit-config.yaml", *sorted((ROOT / ".github").rglob("*.yml"))],
     ids=lambda path: path.name,
 )
-def test_files_about_the_project_are_yaml(path):
+def test_project_files_are_yaml(path):
     assert isinstance(yaml.safe_load(path.read_text(encoding="utf-8")), dict)
 
 
-def test_the_workflow_runs_the_declared_versions_of_python():
+def test_workflow_runs_the_declared_versions_of_python():
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))["jobs"]
     declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert jobs["tests"]["strategy"]["matrix"]["python"] == declared

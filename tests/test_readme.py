@@ -20,14 +20,14 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README + GUIDE, re.DOTALL)
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_python_block(block, tmp_path, monkeypatch):
+def test_readme_python_block_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "README.md", "exec"), {})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["memory, files and Dask", "a device"])
-def test_the_examples_of_each_place_of_rows_give_the_same_weights(place, tmp_path):
+def test_guide_examples_of_each_place_of_rows_give_the_same_weights(place, tmp_path):
     """The first blocks of the page are one script, the last one, on a device, another."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "where.md").read_text(encoding="utf-8"), re.DOTALL)
     if place == "a device":
@@ -45,7 +45,7 @@ def test_the_examples_of_each_place_of_rows_give_the_same_weights(place, tmp_pat
 
 
 @pytest.mark.parametrize("page", slow_except(["README.md"], PAGES))
-def test_shell_commands(page, tmp_path, monkeypatch):
+def test_readme_shell_commands_run(page, tmp_path, monkeypatch):
     """All commands of a page, one after the other, on the rows of breast cancer."""
     page = (ROOT / page).read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -73,7 +73,7 @@ def test_shell_commands(page, tmp_path, monkeypatch):
     )
 
 
-def test_the_commands_are_targets_of_the_makefile():
+def test_readme_commands_are_targets_of_the_makefile():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     assert len(BLOCKS) >= 2

@@ -67,7 +67,7 @@ def test_the_code_of_a_page_runs_and_prints_what_is_shown(page, tmp_path, monkey
             plt.close("all")
 
 
-def test_options_are_written_as_code():
+def test_pages_write_options_as_code():
     """Else two hyphens become a dash on the site, and nobody can copy the option."""
     pages = [
         *DOCS.glob("*.md"),
@@ -199,7 +199,7 @@ def test_names_become_links_but_not_in_headings_links_and_blocks():
 # The flow chart
 
 
-def test_the_flow_chart_is_that_of_the_list():
+def test_page_which_has_the_flow_chart_of_the_list():
     page = (DOCS / "which.md").read_text(encoding="utf-8")
     assert f"<!-- made by `make study NAME=which` -->\n\n{which_one.block()}\n\n<!-- end -->" in page
 
@@ -224,14 +224,14 @@ def write_site(folder, **pages):
     return [(problem.file, problem.address, problem.reason) for problem in check_site(folder)]
 
 
-def test_a_site_without_problems(tmp_path):
+def test_check_links_of_a_site_without_problems(tmp_path):
     (tmp_path / "style.css").write_text("a { background: url(data:image/png;base64,AA==) }", encoding="utf-8")
     one = '<link rel="stylesheet" href="style.css?v=1"><h1 id="top">x</h1><a href="two.html#caf%C3%A9">y</a>'
     two = '<p id="café"><a href="#café">z</a><a href="one.html">one</a><a href="https://example.org/">out</a></p>'
     assert write_site(tmp_path, one=one, two=two) == []
 
 
-def test_what_is_wrong_with_links(tmp_path):
+def test_check_links_finds_broken_links(tmp_path):
     page = '<a href="none.html">a</a><a href="#none">b</a><a href="page.html#none">c</a>'
     assert write_site(tmp_path, page=page) == [
         ("page.html", "none.html", "there is no such file"),
@@ -248,12 +248,12 @@ def test_what_is_wrong_with_links(tmp_path):
         '<img src="http://example.org/x.png">',
     ],
 )
-def test_nothing_may_come_from_outside(tmp_path, loaded):
+def test_check_links_refuses_what_is_loaded_from_outside(tmp_path, loaded):
     ((_, _, reason),) = write_site(tmp_path, page=loaded)
     assert reason == "it is outside of the site"
 
 
-def test_style_sheets_are_read_too(tmp_path):
+def test_check_links_reads_style_sheets(tmp_path):
     (tmp_path / "style.css").write_text(
         '@import "https://example.org/a.css"; b { src: url(font.woff2) }', encoding="utf-8"
     )

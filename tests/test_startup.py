@@ -43,7 +43,7 @@ def run(code, **environment):
     return result.stdout.split()
 
 
-def test_importing_loads_nothing_and_a_fit_in_memory_no_other_place():
+def test_import_loads_nothing_and_fit_in_memory_no_other_place():
     libraries = ("numpy", "scipy", "sklearn", "numba", "dask", "torch", "cupy")
     heavy = f"[name for name in {libraries} if name in sys.modules]"
     assert run(f"import sys, aucmax; print({heavy})") == ["[]"]
@@ -52,13 +52,13 @@ def test_importing_loads_nothing_and_a_fit_in_memory_no_other_place():
     assert " ".join(loaded) == "['numpy', 'scipy', 'sklearn', 'numba']"
 
 
-def test_the_command_line_loads_nothing_heavy_before_a_command_runs():
+def test_cli_import_loads_nothing_heavy():
     heavy = "[name for name in ('numpy', 'scipy', 'sklearn', 'numba', 'pyarrow', 'jinja2') if name in sys.modules]"
     assert run(f"import sys, aucmax.cli.app; print({heavy})") == ["[]"]
 
 
 @pytest.mark.slow
-def test_a_second_process_compiles_nothing(tmp_path):
+def test_kernels_are_cached_for_a_second_process(tmp_path):
     first, second = (int(run(FITS, NUMBA_CACHE_DIR=str(tmp_path))[0]) for _ in range(2))
     assert first > 0
     assert second == 0
@@ -74,7 +74,7 @@ def test_without_a_folder_for_the_cache_kernels_are_compiled_in_memory(monkeypat
     assert jit.jit(lambda x: x + 1)(1) == 2
 
 
-def test_every_public_name_is_there():
+def test_public_names_are_found_in_the_package():
     for name in aucmax.__all__:
         assert getattr(aucmax, name) is not None
     assert set(aucmax.__all__) == set(dir(aucmax))
@@ -87,7 +87,7 @@ def blas_threads():
     return {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
 
 
-def test_blas_gets_its_threads_back_however_the_holders_overlap():
+def test_one_blas_thread_gives_threads_back_when_holders_overlap():
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         before = blas_threads()
         first, second = one_blas_thread(), one_blas_thread()
@@ -115,7 +115,7 @@ def test_fits_in_several_threads_do_not_disturb_each_other():
     assert blas_threads() == before
 
 
-def test_results_come_in_order_and_spans_cover_the_rows():
+def test_map_threads_keeps_order_and_map_spans_covers_the_rows():
     with threadpoolctl.threadpool_limits(4, user_api="blas"):
         assert list(map_threads(lambda x: x * x, range(20))) == [x * x for x in range(20)]
         for n_rows in (1, 7, 100, 12_345):
@@ -125,7 +125,7 @@ def test_results_come_in_order_and_spans_cover_the_rows():
         list(map_threads(lambda x: 1 // x, [1, 0]))
 
 
-def test_without_typer_the_command_line_says_what_it_needs():
+def test_cli_without_typer_names_the_extra():
     code = "import sys; sys.modules['typer'] = None; from aucmax.__main__ import run; run()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     told = "aucmax: the command line needs typer and rich: pip install 'aucmax[cli]'\n"

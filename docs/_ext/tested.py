@@ -1,6 +1,6 @@
 """The directive `tested`: a formula's test, folded in, so that the page cannot claim a test that is not there.
 
-```{tested} tests/test_metrics.py test_auc_is_the_definition
+```{tested} tests/test_metrics.py test_roc_auc_is_the_definition
 ```
 """
 

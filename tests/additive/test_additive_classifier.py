@@ -34,7 +34,7 @@ def test_the_blend_finds_curves_that_a_linear_model_cannot():
     assert model.score(X_test, y_test) > linear.score(np.nan_to_num(X_test), y_test) + 0.1
 
 
-def test_shuffled_labels_teach_nothing():
+def test_additive_classifier_learns_nothing_from_shuffled_labels():
     rng = np.random.default_rng(0)
     X_test, _ = mixed_rows(4000, seed=2)
     aucs = []
@@ -44,7 +44,7 @@ def test_shuffled_labels_teach_nothing():
     assert abs(np.mean(aucs) - 0.5) < 3 * 0.5 / np.sqrt(3 * 4000 / 4 * 5)
 
 
-def test_the_score_is_the_sum_of_the_curves():
+def test_decision_function_is_the_sum_of_the_curves():
     model = AdditiveAUCClassifier(**QUICK, categorical_features=CATEGORICAL, pairs=[(0, 3)]).fit(X, Y)
     total, start = np.full(len(X), model.intercept_[0]), 0
     for term in model.terms_:
@@ -58,7 +58,7 @@ def test_the_score_is_the_sum_of_the_curves():
     assert_allclose(model.decision_function(X), total)
 
 
-def test_scores_are_those_of_the_linear_model_of_codes():
+def test_decision_function_is_the_linear_model_of_codes():
     model = AdditiveAUCClassifier(**QUICK, categorical_features=CATEGORICAL).fit(X, Y)
     _, rows = design_of(X, Y, 16)
     linear = AUCClassifier("squared", alpha=0.01, standardize=False)
@@ -66,7 +66,7 @@ def test_scores_are_those_of_the_linear_model_of_codes():
     assert_allclose(model.decision_function(X), rows.scores(linear.coef_[0]) + linear.intercept_[0], atol=1e-10)
 
 
-def test_a_new_category_and_a_value_that_was_never_missing_count_as_the_mean():
+def test_new_category_or_gap_has_the_mean_of_the_curve():
     model = AdditiveAUCClassifier(**QUICK, categorical_features=CATEGORICAL).fit(X, Y)
     known, unknown = np.array([[0.0, 0.0, 1.0, 0.0]]), np.array([[0.0, 0.0, 77.0, np.nan]])
     start = sum(column.n_codes for column in model.columns_[:2])
@@ -88,7 +88,7 @@ def test_frames_have_the_model_of_their_codes(make, categorical):
     assert ours.is_categorical_.tolist() == [False, False, True, False]
 
 
-def test_a_frame_may_lack_entries_and_have_new_words():
+def test_categorical_features_may_be_missing_and_have_new_levels():
     frame = as_pandas(False)
     frame.loc[:20, "colour"] = None
     frame["zeros"] = frame["zeros"].astype("Int64")
@@ -109,7 +109,7 @@ def test_a_model_file_holds_columns_levels_and_curves(tmp_path):
     assert type(loaded.terms_[4]).__name__ == "Term"
 
 
-def test_weights_are_repetitions():
+def test_sample_weight_repeats_rows_of_additive_classifier():
     counts = np.random.default_rng(3).integers(0, 3, len(Y))
     weighted = AdditiveAUCClassifier(**QUICK).fit(X, Y, counts)
     repeated = AdditiveAUCClassifier(**QUICK).fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts))
@@ -121,7 +121,7 @@ def test_swapped_labels_reverse_the_scores():
     assert_allclose(swapped.decision_function(X), -model.decision_function(X), atol=1e-6)
 
 
-def test_dask_rows_are_predicted_lazily():
+def test_predict_proba_of_dask_rows_is_lazy():
     model = AdditiveAUCClassifier(**QUICK).fit(X, Y)
     assert_allclose(model.predict_proba(da.from_array(X, (100, 4))).compute(), model.predict_proba(X))
 
@@ -144,12 +144,12 @@ def test_dask_rows_are_predicted_lazily():
         ({"pairs": [(1, 9)]}, "^pairs holds 9: columns are given by name or by a position from 0 to 3.$"),
     ],
 )
-def test_errors(parameters, message):
+def test_additive_classifier_refuses_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         AdditiveAUCClassifier(**parameters).fit(X, Y)
 
 
-def test_errors_of_rows():
+def test_additive_classifier_refuses_rows():
     with pytest.raises(ValueError, match=r"^X has 2000 columns, and an additive model has at most 1024: use AUCClass"):
         AdditiveAUCClassifier().fit(np.zeros((4, 2000)), [0, 1, 0, 1])
     with pytest.raises(ValueError, match=r"^categorical_features names the column 'size', which X does not have.$"):

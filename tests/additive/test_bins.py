@@ -17,14 +17,14 @@ def column_of(x, categorical=False, n_bins=8, weights=None):
     return column
 
 
-def test_few_distinct_values_have_a_bin_each():
+def test_column_of_few_distinct_values_has_a_bin_each():
     column = column_of([3, 1, 1, 2, 3, 3])
     assert_array_equal(column.cuts, [1.5, 2.5])
     assert_array_equal(column.mass, [2, 1, 3])
     assert_array_equal(column.encode(np.array([-9, 1.4, 1.6, 2.9, 99])), [0, 0, 1, 2, 2])
 
 
-def test_a_value_that_fills_a_bin_has_its_own_and_the_others_share_the_rest():
+def test_frequent_value_has_its_own_bin():
     rng = np.random.default_rng(0)
     x = np.where(rng.random(2000) < 0.9, 0.0, rng.standard_normal(2000))
     column = column_of(x, n_bins=16)
@@ -43,7 +43,7 @@ def test_even_bins_of_distinct_values():
 
 
 @given(st.lists(st.floats(allow_nan=False, width=16), min_size=1, max_size=60), st.integers(2, 9))
-def test_every_value_is_in_the_range_of_its_bin(values, n_bins):
+def test_encode_puts_values_into_the_range_of_their_bin(values, n_bins):
     x = np.array(values)
     column = column_of(x, n_bins=n_bins)
     codes = column.encode(x)
@@ -52,7 +52,7 @@ def test_every_value_is_in_the_range_of_its_bin(values, n_bins):
     assert_array_equal(np.bincount(codes, minlength=column.n_codes), column.mass)
 
 
-def test_weights_are_repetitions_and_rows_without_weight_are_not_seen():
+def test_bins_of_weights_are_those_of_repetitions():
     rng = np.random.default_rng(1)
     x, weights = rng.integers(0, 40, 200).astype(float), rng.integers(0, 4, 200)
     x[weights == 0] += 100
@@ -61,7 +61,7 @@ def test_weights_are_repetitions_and_rows_without_weight_are_not_seen():
         assert_array_equal(ours, theirs)
 
 
-def test_missing_values_have_the_last_code_if_there_were_any():
+def test_missing_values_have_the_last_code_of_their_column():
     column = column_of([1, np.nan, 2, np.nan])
     assert (column.missing, column.n_codes, column.n_values) == (True, 3, 2)
     assert_array_equal(column.mass, [1, 1, 2])
@@ -70,24 +70,24 @@ def test_missing_values_have_the_last_code_if_there_were_any():
     assert_array_equal(column_of([np.nan, np.nan]).encode(np.array([np.nan, 7.0])), [0, 0])
 
 
-def test_categories_keep_the_most_frequent_levels_and_know_no_others():
+def test_categorical_column_keeps_the_most_frequent_levels():
     column = column_of([5, 5, 5, 7, 7, 9, 2, 2], categorical=True, n_bins=3)
     assert_array_equal(column.cuts, [2, 5, 7])
     assert_array_equal(column.encode(np.array([2, 5, 7, 9, 6, np.nan, -1])), [0, 1, 2, 3, 3, 3, 3])
 
 
-def test_infinite_values_are_values():
+def test_column_encodes_infinite_values():
     column = column_of([-np.inf, 0, np.inf, np.inf])
     assert_array_equal(column.encode(np.array([-np.inf, -1e300, 0, 1e300, np.inf])), [0, 1, 1, 2, 2])
     assert_array_equal(between(np.array([1.0]), np.array([np.nextafter(1.0, 2)])), [1.0])
 
 
 @pytest.mark.parametrize(("budget", "expected"), [(1000, 128), (259, 118), (258, 117), (9, 2), (1, 2)])
-def test_the_budget_is_shared_out(budget, expected):
+def test_share_out_of_bins_to_columns(budget, expected):
     assert share_out([500, 120, 20, 3], 128, budget) == expected
 
 
-def test_labels_of_parts():
+def test_count_values_and_make_column_of_few_values():
     x = np.array([2.0, np.nan, 2.0, 1.0])
     values, mass, absent, error = count_values(x, np.array([1.0, 1.0, 2.0, 0.0]))
     assert (absent, error) == (1, 0)

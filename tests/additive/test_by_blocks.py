@@ -34,7 +34,7 @@ def sliced(weights=None):
     return SlicedRows(MemoryRows(X, Y, np.array([0, 1]), weights), step=37)
 
 
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weights"])
+@pytest.mark.parametrize("weights", [pytest.param(None, marks=pytest.mark.slow), WEIGHTS], ids=["rows", "weights"])
 @pytest.mark.parametrize("parameters", MODELS.values(), ids=MODELS)
 def test_the_curves_are_those_of_rows_in_memory(parameters, weights):
     parameters = {"max_bins": 16, "categorical_features": [2], "tol": 1e-9, **parameters}
@@ -45,7 +45,7 @@ def test_the_curves_are_those_of_rows_in_memory(parameters, weights):
         assert_allclose(getattr(blocks, name), getattr(memory, name), rtol=1e-8, atol=1e-8, err_msg=name)
 
 
-def test_a_table_in_a_file(tmp_path):
+def test_additive_classifier_of_a_table_in_a_file(tmp_path):
     kinds = np.array(["a", "b", "c"])[X[:, 2].astype(int)]
     frame = pandas.DataFrame(X, columns=NAMES).assign(kind=kinds)
     frame.assign(y=Y).to_csv(tmp_path / "t.csv", index=False)
@@ -61,7 +61,7 @@ def test_a_table_in_a_file(tmp_path):
     assert_allclose(blocks.blend_auc_, memory.blend_auc_, atol=1e-12)
 
 
-def test_dask_arrays():
+def test_additive_classifier_of_dask_arrays():
     model = AdditiveAUCClassifier(max_bins=16, categorical_features=[2], tol=1e-9)
     memory = model.fit(X, Y).coef_
     lazy = [da.from_array(values, chunks=((0, 120, 1, 179), *values.shape[1:])) for values in (X, Y)]

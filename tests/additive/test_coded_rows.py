@@ -35,7 +35,7 @@ def test_the_matrix_is_indicators_times_the_basis(rows):
     assert_allclose(rows.dense().scores(u), expected)
 
 
-def test_scores_and_pullbacks(rows):
+def test_coded_rows_scores_and_pullback(rows):
     rng, dense = np.random.default_rng(2), rows.dense()
     for shape in ((), (3,)):
         w, g = rng.standard_normal((rows.n_features, *shape)), rng.standard_normal((rows.n_rows, *shape))
@@ -93,7 +93,7 @@ def test_joint_sums_of_few_and_of_many_cells(size, monkeypatch):
         assert_allclose(found, np.triu(D.T @ (g[:, None] * D)), atol=1e-12)
 
 
-def test_other_views(rows):
+def test_coded_rows_take_reweighted_and_subset(rows):
     dense, scale = rows.dense(), np.full(rows.n_features, 2.0)
     w = np.random.default_rng(3).standard_normal(rows.n_features)
     chosen = np.arange(0, 200, 7)

@@ -27,7 +27,7 @@ def positive_definite(n, rng):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_quadratic_programme_beside_all_active_sets(seed):
+def test_nonnegative_minimum_beside_all_active_sets(seed):
     rng = np.random.default_rng(seed)
     A, b, bound = positive_definite(7, rng), rng.standard_normal(7), np.arange(7) > 1
     best = np.inf
@@ -43,7 +43,7 @@ def test_the_quadratic_programme_beside_all_active_sets(seed):
 
 
 @pytest.mark.parametrize("n", [50, 200])
-def test_the_conditions_of_a_large_programme(n):
+def test_nonnegative_minimum_meets_the_conditions_of_optimality(n):
     rng = np.random.default_rng(n)
     A, b, bound = positive_definite(n, rng), rng.standard_normal(n), rng.random(n) < 0.8
     v = nonnegative_minimum(A, b, bound)

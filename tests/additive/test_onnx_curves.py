@@ -37,7 +37,7 @@ def test_the_graph_has_the_scores_of_the_model(pairs, tmp_path):
     assert_array_equal(found["label"], model.predict(rows))
 
 
-def test_columns_without_values_or_with_one(tmp_path):
+def test_export_onnx_of_columns_without_values_or_with_one(tmp_path):
     odd = np.column_stack([X[:, 0], np.full(len(X), np.nan), np.ones(len(X))])
     model = AdditiveAUCClassifier(**QUICK, categorical_features=[1]).fit(odd, Y)
     rows = np.vstack([odd, [[0.0, 3.0, 2.0], [np.nan, np.nan, np.nan]]])
@@ -60,7 +60,7 @@ def test_a_model_of_a_table_takes_codes_and_looks_rates_up(tmp_path):
     assert json.loads(about["levels"])[2] == ["own", "rent", "(rare)"]
 
 
-def test_the_levels_of_a_frame_are_in_the_file(tmp_path):
+def test_export_onnx_keeps_the_levels_of_a_frame(tmp_path):
     frame = pd.DataFrame(
         {"age": X[:, 0], "colour": pd.Categorical(np.array(["red", "green", "blue"])[X[:, 2].astype(int)])}
     )

@@ -25,7 +25,7 @@ def held_out(seed):
     return additive.blend_auc_, additive.optimism_, linear.blend_auc_
 
 
-def test_shuffled_labels_have_the_held_out_auc_that_the_linear_model_says():
+def test_optimism_of_shuffled_labels_leaves_the_linear_auc():
     additive, optimism, linear = np.array([held_out(seed) for seed in range(20)]).T
     error = np.std(additive - linear) / np.sqrt(20)
     assert abs(np.mean(additive) - np.mean(linear)) < 2 * error
@@ -33,7 +33,7 @@ def test_shuffled_labels_have_the_held_out_auc_that_the_linear_model_says():
     assert np.mean(additive + optimism) > np.mean(linear) + 2 * error  # it would flatter
 
 
-def test_where_columns_matter_the_held_out_auc_is_that_of_new_rows():
+def test_optimism_leaves_the_auc_of_new_rows():
     X_test, y_test = mixed_rows(4000, seed=99)
     found = []
     for seed in range(5):
@@ -44,7 +44,7 @@ def test_where_columns_matter_the_held_out_auc_is_that_of_new_rows():
     assert np.mean(optimism) < 0.02
 
 
-def test_all_held_out_aucs_are_lower_by_it():
+def test_optimism_is_subtracted_from_all_held_out_aucs():
     X, y = noise(1)
     model = AdditiveAUCClassifier(**FAST).fit(X, y)
     results = model.cv_results_
@@ -55,21 +55,21 @@ def test_all_held_out_aucs_are_lower_by_it():
     np.testing.assert_allclose(np.mean(splits, axis=0), results["mean_test_score"])
 
 
-def test_without_cross_validation_there_is_none():
+def test_optimism_needs_cross_validation():
     X, y = noise(1)
     model = AdditiveAUCClassifier(**FAST).fit(X, y)
     assert not hasattr(model.set_params(alpha=0.1).fit(X, y), "optimism_")
 
 
 @pytest.mark.parametrize("cv", [3, None, [(np.arange(120), np.arange(120, 200))]], ids=["3", "None", "own"])
-def test_folds_of_all_kinds(cv):
+def test_find_optimism_with_folds_of_all_kinds(cv):
     X, y = noise(2)
     rows = MemoryRows(X, y, np.array([0, 1]))
     assert 0 <= find_optimism(rows, np.arange(5) == 2, 1, np.zeros(5), cv) < 0.3
     assert AdditiveAUCClassifier("squared", cv=cv, **FAST).fit(X, y).optimism_ >= 0
 
 
-def test_rows_are_in_any_order_of_columns():
+def test_optimism_of_any_order_of_columns():
     X, y = mixed_rows(300, seed=5)
     found = [
         find_optimism(MemoryRows(X[:, order], y, np.array([0, 1])), CATEGORICAL[order], 0, np.zeros(4), 5)

@@ -55,7 +55,7 @@ def test_the_table_has_all_points_and_shares():
     assert [int(line["points"]) for line in read[1:]] == [entry.points for entry in table]
 
 
-def test_neighbours_of_the_same_points_are_one_line():
+def test_scorecard_table_merges_neighbours_of_the_same_points():
     """A flat curve is one line for all numbers; missing values keep their own."""
     (flat,) = (entry for entry in Scorecard(MODEL, points_to_double=1e-3).table() if entry.column == "noise")
     assert flat == ("noise", "any", 0, pytest.approx(1.0))
@@ -63,7 +63,7 @@ def test_neighbours_of_the_same_points_are_one_line():
     assert values == ["any", "missing"]
 
 
-def test_many_levels_are_texts_in_sql_and_python():
+def test_scorecard_of_many_levels_in_sql_and_python():
     """Rows are raw: levels are mapped to their rates, and those to points; also those that are rare, new or missing."""
     rng = np.random.default_rng(0)
     employer = np.char.add("firm ", (60 * rng.random(1500) ** 2).astype(int).astype(str)).astype(object)
@@ -98,7 +98,7 @@ def test_sql_has_the_same_scores():
     assert_array_equal(found, CARD.score(FRAME))
 
 
-def test_what_is_not_known_has_no_points_in_sql():
+def test_scorecard_sql_of_unknown_values_has_no_points():
     unknown = pd.DataFrame({"age": [0.0], 'sum "net"': [1.0], "colour": ["violet"], "noise": [np.nan]})
     with closing(sqlite3.connect(":memory:")) as database:
         unknown.to_sql("people", database, index=False)
@@ -125,6 +125,6 @@ def test_reasons_are_the_curves_that_take_the_most_points():
     ("parameters", "message"),
     [({"base_odds": 0}, "^base_odds is 0: odds are above 0.$"), ({"points_to_double": 0}, "^points_to_double is 0: ")],
 )
-def test_errors(parameters, message):
+def test_scorecard_refuses_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         Scorecard(MODEL, **parameters)

@@ -36,7 +36,7 @@ def test_the_penalty_of_levels_is_their_squared_norm():
     assert_array_equal(penalty(TERMS[2], COLUMNS), np.eye(3))
 
 
-def test_the_penalty_of_a_surface_between_numbers_and_categories_is_that_of_a_curve_for_each_level():
+def test_penalty_of_a_surface_by_categories_is_a_curve_for_each_level():
     m, n = TERMS[4].shape
     f = np.random.default_rng(0).standard_normal((m, n))
     curves, missing = f[:-1], f[-1]
@@ -66,7 +66,7 @@ def test_each_row_is_in_one_cell_of_each_term():
     assert_array_equal(cells[:, 4] - edges[4], first * 3 + second)
 
 
-def test_what_is_not_known_is_in_no_cell():
+def test_unknown_codes_are_in_no_cell_of_a_term():
     codes = encode(COLUMNS, np.array([[0.0, 0.0, 99.0, np.nan]]))
     cells = cell_codes(TERMS, codes)[0]
     assert_array_equal(cells == BASIS.n_cells, [False, False, True, True, True])

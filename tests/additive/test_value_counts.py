@@ -36,7 +36,7 @@ def largest_rank_error(found, x, weights):
     st.lists(st.tuples(st.sampled_from([np.nan, -np.inf, -1.5, 0.0, 2.0, 7.0, 9.0]), st.integers(0, 3)), max_size=40),
     st.integers(1, 7),
 )
-def test_few_values_are_exact_whatever_the_blocks(rows, size):
+def test_counts_of_few_values_are_exact_whatever_the_blocks(rows, size):
     x, weights = np.array([x for x, _ in rows]), np.array([w for _, w in rows], dtype=float)
     found = finish_counts(summary_of(x, weights, 8, size))
     values, mass = exact(x, weights)
@@ -56,7 +56,7 @@ CASES = {
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_of_many_values_the_ranks_are_within_the_bound_that_is_stated(case, weighted):
+def test_ranks_of_many_values_are_within_the_stated_bound(case, weighted):
     rng = np.random.default_rng(0)
     x = CASES[case](rng)
     weights = rng.integers(0, 4, len(x)).astype(float) if weighted else np.ones(len(x))
@@ -75,7 +75,7 @@ def test_of_many_values_the_ranks_are_within_the_bound_that_is_stated(case, weig
         assert found.mass[found.values == 0.0] == weights[x == 0].sum()
 
 
-def test_merged_summaries_keep_the_bound_and_change_nothing():
+def test_merge_counts_keeps_the_bound_and_changes_no_part():
     rng = np.random.default_rng(1)
     x = rng.standard_normal(30_000)
     parts = [summary_of(part, np.ones(len(part)), 256, 700) for part in np.array_split(x, 13)]
@@ -87,7 +87,7 @@ def test_merged_summaries_keep_the_bound_and_change_nothing():
         assert_array_equal(finish_counts(part).values, values)
 
 
-def test_many_columns_have_fewer_values_each():
+def test_value_counts_of_many_columns_keep_fewer_values_each():
     assert limit_of(10) == 1 << 16
     assert limit_of(1024) == 1 << 12
     assert limit_of(100) == (1 << 22) // 100

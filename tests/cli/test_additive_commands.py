@@ -53,7 +53,7 @@ def test_the_model_reads_the_original_frame(run, model, folder):
     np.testing.assert_allclose(found, pipeline.decision_function(FRAME), rtol=1e-12)
 
 
-def test_unseen_levels_and_gaps_are_scored_and_said(run, model, tmp_path):
+def test_predict_notes_unseen_levels_and_gaps(run, model, tmp_path):
     FRAME.assign(job=["astronaut", None, *FRAME["job"][2:]]).to_csv(tmp_path / "new.csv", index=False)
     status, out, err = run("predict", model, tmp_path / "new.csv")
     assert status == 0
@@ -78,7 +78,7 @@ def test_curves_importance_and_scorecard_are_in_the_report(run, model, folder, t
             assert text in page, (path, text)
 
 
-def test_inspect_lists_the_curves(run, model):
+def test_inspect_lists_curves_of_additive_model(run, model):
     told = json.loads(run("inspect", model, "--json")[1])
     assert told["curves"][0]["curve"] == "income"
     assert {each["curve"] for each in told["curves"]} == {"income", "job", "owner"}
@@ -123,7 +123,7 @@ def test_the_card_tells_what_whole_points_cost(run, model, folder):
     assert "base points" in run("scorecard", model)[1]
 
 
-def test_compare_gives_it_the_codes_of_the_table(run, folder):
+def test_compare_gives_additive_classifier_the_codes(run, folder):
     methods = "AUCClassifier, AdditiveAUCClassifier(monotonic_cst={'income': 1}, alpha=0.01)"
     status, out, _ = run("compare", folder / "train.csv", "--methods", methods, "--repeats", "1", "--json")
     assert status == 0
@@ -155,7 +155,7 @@ def test_compare_gives_it_the_codes_of_the_table(run, folder):
         (["--penalty", "l1"], "AdditiveAUCClassifier has no parameter for --penalty."),
     ],
 )
-def test_options_that_cannot_be_used(refused, folder, tmp_path, options, line):
+def test_fit_refuses_options_of_additive_models(refused, folder, tmp_path, options, line):
     train = folder / "train.csv"
     assert refused("fit", train, *FIT, *options, "-o", tmp_path / "m") == line.format(train)
 

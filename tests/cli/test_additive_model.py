@@ -39,7 +39,7 @@ def test_inspect_pairs_no_value_of_a_curve_with_a_column(run, frame, tmp_path):
         assert sum(line.strip().startswith(name) for line in out.splitlines()) == 1  # its curve
 
 
-def test_a_fit_is_told_without_weights(model, tmp_path):
+def test_fit_prints_additive_model_without_weights(model, tmp_path):
     from aucmax.cli.display import describe_fit, fit_report, summarise
     from aucmax.models.model_file import read_model
 
@@ -49,7 +49,7 @@ def test_a_fit_is_told_without_weights(model, tmp_path):
     assert fit_report(file, "rows.csv", None, None, "").weights is None
 
 
-def test_rows_are_scored_by_name(run, model, tmp_path):
+def test_predict_and_evaluate_find_columns_by_name(run, model, tmp_path):
     status, out, err = run("predict", tmp_path / "model", tmp_path / "rows.csv")
     assert (status, err) == (0, "")
     np.testing.assert_allclose([float(line) for line in out.split()[1:]], model.decision_function(FRAME), rtol=1e-12)
@@ -59,7 +59,7 @@ def test_rows_are_scored_by_name(run, model, tmp_path):
     assert json.loads(out)["auc"] == pytest.approx(model.score(FRAME, Y))
 
 
-def test_a_gap_is_a_gap(run, model, tmp_path):
+def test_predict_scores_gaps_as_additive_model_does(run, model, tmp_path):
     gaps = FRAME.assign(dose=np.where(Y, FRAME["dose"], np.nan))
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
     status, out, _ = run("predict", tmp_path / "model", tmp_path / "gaps.csv")
@@ -67,7 +67,7 @@ def test_a_gap_is_a_gap(run, model, tmp_path):
     np.testing.assert_allclose([float(line) for line in out.split()[1:]], model.decision_function(gaps), rtol=1e-12)
 
 
-def test_it_is_exported(run, model, tmp_path):
+def test_export_writes_additive_model_to_onnx(run, model, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     assert run("export", tmp_path / "model", "--onnx", tmp_path / "model.onnx")[0] == 0
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
@@ -75,7 +75,7 @@ def test_it_is_exported(run, model, tmp_path):
     np.testing.assert_allclose(scores, model.decision_function(FRAME), rtol=0, atol=1e-12)
 
 
-def test_only_gaps_that_no_training_row_had_are_told(run, tmp_path):
+def test_predict_notes_only_gaps_that_no_training_row_had(run, tmp_path):
     frame = FRAME.astype(float)
     frame.loc[::9, "dose"] = np.nan
     model = AdditiveAUCClassifier("squared", alpha=1).fit(frame, Y)

@@ -70,26 +70,26 @@ ELSEWHERE = {
 }
 
 
-def test_every_option_of_the_table_is_tested():
+def test_every_option_of_uses_is_tested():
     assert {*UNUSED, *ELSEWHERE} == set(USES)
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_an_option_of_another_command_that_is_not_used_is_refused(name, refused, folder):
+def test_unused_option_of_another_command_is_refused(name, refused, folder):
     arguments, told = ELSEWHERE[name]
     files = [folder / word if (folder / word).exists() else word for word in arguments]
     assert refused(*files) == f"{told}: leave it out."
 
 
 @pytest.mark.parametrize("option", ["--target", "--drop", "--id", "--na-values", "--thousands"])
-def test_inspect_refuses_what_is_about_tables_if_it_shows_a_model(option, refused, folder):
+def test_inspect_of_a_model_refuses_table_options(option, refused, folder):
     assert (
         refused("inspect", folder / "model", option, "a") == f"{option} is used only for CSV and Parquet: leave it out."
     )
 
 
 @pytest.mark.parametrize("name", UNUSED)
-def test_an_option_that_is_not_used_is_refused(name, refused, folder, tmp_path):
+def test_fit_refuses_an_unused_option(name, refused, folder, tmp_path):
     file, options, told = UNUSED[name]
     assert refused("fit", folder / file, "-o", tmp_path / "m", *options) == f"{told}: leave it out."
     assert not (tmp_path / "m").exists()
@@ -108,12 +108,12 @@ USED = [
 
 
 @pytest.mark.parametrize(("file", "options"), USED, ids=str)
-def test_an_option_that_is_used_is_accepted(run, folder, tmp_path, file, options):
+def test_fit_accepts_a_used_option(run, folder, tmp_path, file, options):
     status, _, err = run("fit", folder / file, "-o", tmp_path / "m", *options)
     assert (status, err) == (0, "")
 
 
-def test_other_commands_refuse_them_too(run, refused, folder, tmp_path):
+def test_other_commands_refuse_unused_options(run, refused, folder, tmp_path):
     run("fit", folder / "rows.libsvm", "-o", tmp_path / "m", "--alpha", "1")
     for command in (["predict", tmp_path / "m"], ["evaluate", tmp_path / "m"], ["compare", "--methods", "GaussianAUC"]):
         told = refused(*command, folder / "rows.libsvm", "--target", "y")
@@ -145,7 +145,7 @@ def test_one_file_of_several_may_use_an_option(run, folder, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name, (file, *_) in UNUSED.items() if file == "rows.csv"])
-def test_it_is_refused_before_a_pass_over_the_table(name, refused, folder, tmp_path):
+def test_unused_option_is_refused_before_a_pass_over_the_table(name, refused, folder, tmp_path):
     file, options, told = UNUSED[name]
     path = tmp_path / file
     path.write_text(
@@ -154,7 +154,7 @@ def test_it_is_refused_before_a_pass_over_the_table(name, refused, folder, tmp_p
     assert refused("fit", path, "-o", tmp_path / "m", *options) == f"{told}: leave it out."
 
 
-def test_inspect_and_compare_refuse_it_before_a_pass_too(refused, tmp_path):
+def test_inspect_and_compare_refuse_unused_options_before_a_pass(refused, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,y\n1,0\n2,1\n3,0,4\n", encoding="utf-8")
     assert refused("inspect", path, "--top", "3") == "--top is used only for models: leave it out."
@@ -172,13 +172,13 @@ def test_inspect_and_compare_refuse_it_before_a_pass_too(refused, tmp_path):
         ("rows.libsvm", {"delimiter": ";", "format": "libsvm"}, "delimiter= is used only for CSV"),
     ],
 )
-def test_python_refuses_it_too(folder, file, options, told):
+def test_open_rows_refuses_an_unused_argument(folder, file, options, told):
     with pytest.raises(ValueError, match="is used only") as error:
         open_rows(folder / file, **options)
     assert str(error.value) == f"{told}: leave it out."
 
 
-def test_python_takes_defaults_and_what_is_used(folder):
+def test_open_rows_takes_defaults_and_used_arguments(folder):
     rows = open_rows(folder / "rows.libsvm", delimiter=None, header=True, drop=[], encoding="utf-8", zero_based=True)
     assert rows.n_features == 3
     assert open_rows(folder / "rows.csv", target="y", drop=["a"], zero_based=False).n_features == 1
@@ -195,18 +195,18 @@ def pipe(folder, tmp_path):
 
 
 @pytest.mark.posix
-def test_a_pipe_is_read_once(run, pipe, tmp_path):
+def test_fit_reads_a_pipe_once(run, pipe, tmp_path):
     status, _, err = run("fit", pipe, "-o", tmp_path / "m", "--zero-based", "--alpha", "1")
     assert (status, err) == (0, "")
 
 
 @pytest.mark.posix
-def test_the_format_of_a_pipe_is_known_when_it_was_read(refused, pipe, tmp_path):
+def test_fit_refuses_unused_options_of_a_pipe_after_reading(refused, pipe, tmp_path):
     told = refused("fit", pipe, "-o", tmp_path / "m", "--delimiter", ";")
     assert told == "--delimiter is used only for CSV: leave it out."
 
 
 @pytest.mark.posix
-def test_python_reads_a_pipe_once(pipe):
+def test_open_rows_reads_a_pipe_once(pipe):
     with pytest.raises(ValueError, match=r"^delimiter= is used only for CSV: leave it out\.$"):
         open_rows(pipe, delimiter=";")

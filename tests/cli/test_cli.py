@@ -167,7 +167,7 @@ def test_a_blend_is_a_table_of_its_members(run, folder, tmp_path):
 
 
 @pytest.mark.parametrize("options", [["--selection", "best"], ["--selection", "best", "--no-standardize"]], ids=str)
-def test_the_best_candidate_is_told_in_one_line(run, folder, tmp_path, options):
+def test_fit_prints_the_best_candidate_in_one_line(run, folder, tmp_path, options):
     arguments = ["fit", folder / "train.libsvm", "-o", tmp_path / "m", *options, "--report", tmp_path / "report.html"]
     status, out, _ = run(*arguments)
     assert status == 0
@@ -189,7 +189,7 @@ def test_the_best_candidate_is_told_in_one_line(run, folder, tmp_path, options):
     assert "% confidence: " not in page
 
 
-def test_a_named_loss_has_no_blend(run, folder, tmp_path):
+def test_fit_of_a_named_loss_has_no_blend(run, folder, tmp_path):
     arguments = ["fit", folder / "train.libsvm", "-o", tmp_path / "m", "--loss", "pooled", "--json"]
     told = json.loads(run(*arguments, "--report", tmp_path / "report.html")[1])
     clf = AUCClassifier("pooled").fit(X[TRAIN], Y[TRAIN])
@@ -326,7 +326,7 @@ def test_labels_that_would_be_rounded_are_refused(refused, run, tmp_path, kind, 
     assert run("fit", path, "-o", model, "--alpha", "1", *([] if kind == "npz" else ["--target", "y"]))[0] == 0
 
 
-def test_columns_are_found_again_by_name(run, tmp_path):
+def test_predict_finds_columns_by_name(run, tmp_path):
     rng = np.random.default_rng(0)
     colours, size = rng.choice(["red", "green", "blue"], 300), rng.standard_normal(300)
     y = (size + (colours == "red") + rng.standard_normal(300) > 0).astype(int)
@@ -369,7 +369,7 @@ def weighted(tmp_path):
     return tmp_path / "weighted.csv", weights
 
 
-def test_a_row_of_weight_two_is_two_rows(run, weighted, tmp_path):
+def test_fit_with_weight_two_is_two_rows(run, weighted, tmp_path):
     path, weights = weighted
     repeated = np.repeat(np.arange(400), weights)
     np.savez(tmp_path / "repeated.npz", X=X[TRAIN][repeated], y=1 - Y[TRAIN][repeated])
@@ -474,7 +474,7 @@ def test_predict_writes_scores_probabilities_and_labels(run, folder, tmp_path):
     assert os.listdir(tmp_path) == ["scores.csv"]
 
 
-def test_evaluate_tells_what_the_library_does(run, folder, tmp_path):
+def test_evaluate_prints_auc_and_interval_of_the_model(run, folder, tmp_path):
     report = tmp_path / "report.html"
     status, out, err = run("evaluate", folder / "libsvm.safetensors", folder / "test.libsvm", "--report", report)
     assert (status, err) == (0, "")
@@ -571,7 +571,7 @@ def test_demo_writes_its_report_and_tells_where(run, tmp_path, monkeypatch):
     ],
     ids=" ".join,
 )
-def test_every_command_reads_its_input_before_it_looks_at_its_outputs(refused, run, folder, tmp_path, command):
+def test_commands_read_input_before_they_check_outputs(refused, run, folder, tmp_path, command):
     taken, additive = tmp_path / "taken.csv", folder / "additive.safetensors"
     taken.write_text("precious", encoding="utf-8")
     if "additive.safetensors" in command and not additive.exists():
@@ -583,7 +583,7 @@ def test_every_command_reads_its_input_before_it_looks_at_its_outputs(refused, r
     assert "has no column" in told
 
 
-def test_what_is_wrong_with_the_input_is_said_before_a_name_that_is_taken(refused, folder, tmp_path):
+def test_faults_of_the_input_are_found_before_an_output_that_exists(refused, folder, tmp_path):
     taken = tmp_path / "taken"
     taken.write_text("precious", encoding="utf-8")
     told = refused("fit", folder / "train.csv", "--target", "diagnose", "-o", taken)
@@ -684,13 +684,13 @@ def test_a_checkpoint_is_no_licence_to_replace_another_file(run, folder, tmp_pat
     assert run(*arguments, "-o", tmp_path / "m")[0] == 0  # the same command goes on, and replaces its own
 
 
-def test_columns_without_names_are_taken_in_their_order_and_that_is_said(run, folder):
+def test_predict_takes_columns_without_names_in_order_with_a_note(run, folder):
     status, _, err = run("predict", folder / "libsvm.safetensors", folder / "test.csv", "--target", "diagnosis")
     assert status == 0
     assert "columns are taken in their order, since the model has no column names" in err
 
 
-def test_minus_is_standard_output(run, folder, tmp_path, monkeypatch):
+def test_output_option_minus_is_standard_output(run, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     status, out, _ = run("predict", folder / "libsvm.safetensors", folder / "test.libsvm", "-o", "-")
     assert status == 0
@@ -698,8 +698,9 @@ def test_minus_is_standard_output(run, folder, tmp_path, monkeypatch):
     assert os.listdir() == []
 
 
+@pytest.mark.slow
 @pytest.mark.posix
-def test_an_interrupt_is_one_line(folder, tmp_path):
+def test_fit_interrupted_prints_one_line(folder, tmp_path):
     script = (
         "import os, signal, sys, aucmax.cli.commands.fit as t; from aucmax.cli.app import main; "
         "signal.signal(signal.SIGINT, signal.default_int_handler); "  # which a shell in the background has ignored
@@ -713,7 +714,7 @@ def test_an_interrupt_is_one_line(folder, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.posix
-def test_streams_that_are_closed_or_know_no_unicode(folder, tmp_path):
+def test_commands_with_closed_or_ascii_streams(folder, tmp_path):
     write_csv(tmp_path / "train.csv", TRAIN, labels=("gut", "böse"), target="y")
     command = f"{sys.executable} -m aucmax"
     model = tmp_path / "m"
@@ -757,7 +758,7 @@ def test_bad_files_are_refused_with_file_and_line(refused, tmp_path, name):
     assert not (tmp_path / "model").exists()
 
 
-def test_what_is_no_file_of_rows_is_refused(refused, folder, tmp_path):
+def test_fit_refuses_files_without_rows(refused, folder, tmp_path):
     (tmp_path / "junk").write_bytes(bytes(range(256)) * 9)
     assert "junk" in refused("fit", tmp_path / "junk", "-o", tmp_path / "m")
     assert "directory" in refused("fit", tmp_path, "-o", tmp_path / "m").lower()
@@ -768,7 +769,7 @@ def test_what_is_no_file_of_rows_is_refused(refused, folder, tmp_path):
 
 
 @pytest.mark.posix
-def test_no_permission_is_said(folder):
+def test_fit_refuses_a_file_without_permission(folder):
     with tempfile.TemporaryDirectory() as elsewhere:
         secret = Path(elsewhere, "secret.csv")
         shutil.copy(folder / "train.csv", secret)
@@ -834,25 +835,26 @@ def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder,
         (["--format", "xml"], "'xml' is not one of 'libsvm'"),
     ],
 )
-def test_bad_options_are_refused(refused, folder, tmp_path, options, what):
+def test_fit_refuses_bad_options(refused, folder, tmp_path, options, what):
     assert what in refused("fit", folder / "train.libsvm", "-o", tmp_path / "m", *options)
     assert not (tmp_path / "m").exists()
 
 
-def test_a_traceback_is_shown_on_debug_alone(run, folder, tmp_path):
+def test_debug_option_shows_the_traceback(run, folder, tmp_path):
     status, _, err = run("fit", tmp_path / "missing.csv", "--debug")
     assert status == 2
     assert "Traceback" in err
     assert err.rstrip().endswith("No such file or directory.")
 
 
-def test_a_fault_of_ours_ends_with_status_1(run, folder, tmp_path, monkeypatch):
+def test_unexpected_error_ends_with_status_1(run, folder, tmp_path, monkeypatch):
     monkeypatch.setattr("aucmax.cli.commands.fit.fit_in_memory", lambda *arguments: {}["nothing"])
     status, _, err = run("fit", folder / "train.libsvm", "-o", tmp_path / "m")
     assert status == 1
     assert err == "aucmax: unexpected KeyError: 'nothing' (--debug shows where).\n"
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_a_full_disk_leaves_the_old_file_whole(folder, tmp_path):
     """A limit on the size of files stands for the disk."""

@@ -20,7 +20,7 @@ def pattern(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_model_is_that_of_one_process(pattern, tmp_path, run):
+def test_fit_with_cluster_is_the_fit_of_one_process(pattern, tmp_path, run):
     models = []
     for where in ([], ["--cluster", "local"]):
         path = tmp_path / f"model-{len(where)}.safetensors"
@@ -33,7 +33,7 @@ def test_the_model_is_that_of_one_process(pattern, tmp_path, run):
     np.testing.assert_array_equal(found.classes_, expected.classes_)
 
 
-def test_files_of_different_widths(tmp_path, run, cluster):
+def test_fit_with_cluster_of_files_of_different_widths(tmp_path, run, cluster):
     X, y = noisy_line(n=90, d=3)
     X[:30, 2] = 0
     for number, rows in enumerate(np.split(np.arange(90), [30, 75])):
@@ -44,7 +44,7 @@ def test_files_of_different_widths(tmp_path, run, cluster):
     np.testing.assert_allclose(load_model(path).coef_, AUCClassifier(alpha=0.1).fit(X, y).coef_, rtol=1e-9)
 
 
-def test_a_fault_in_a_file_is_named(pattern, tmp_path, refused, cluster):
+def test_fit_with_cluster_names_the_faulty_file(pattern, tmp_path, refused, cluster):
     file = tmp_path / "part-1.csv"
     file.write_text(file.read_text(encoding="utf-8") + "\n1,x,3,yes,1\n", encoding="utf-8")
     options = ["--cluster", cluster.scheduler_address, "--quiet", "-o", tmp_path / "model"]
@@ -52,7 +52,7 @@ def test_a_fault_in_a_file_is_named(pattern, tmp_path, refused, cluster):
     assert error.startswith(f"{file}, line 47, column 'b': ")
 
 
-def test_what_is_refused(pattern, tmp_path, refused, monkeypatch, cluster):
+def test_fit_with_cluster_refuses_options(pattern, tmp_path, refused, monkeypatch, cluster):
     monkeypatch.setattr(fit, "SECONDS", 0.2)
     assert refused("fit", pattern, "--cluster", "tcp://127.0.0.1:1", "-o", tmp_path / "model").startswith(
         "No Dask scheduler answers at tcp://127.0.0.1:1"

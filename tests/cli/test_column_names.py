@@ -26,7 +26,7 @@ def model(request, tmp_path):
     return model
 
 
-def test_columns_in_another_order_are_found_by_name(run, model, tmp_path):
+def test_predict_finds_columns_in_another_order(run, model, tmp_path):
     shuffled = FRAME.assign(id=range(80), label=Y)[["height", "id", "label", "age", "dose"]]
     shuffled.to_csv(tmp_path / "new.csv", index=False)
     status, out, err = run("predict", tmp_path / "model", tmp_path / "new.csv")
@@ -37,13 +37,13 @@ def test_columns_in_another_order_are_found_by_name(run, model, tmp_path):
     assert f"AUC                {model.score(FRAME, Y):.4f}" in out
 
 
-def test_a_missing_column_is_named(refused, model, tmp_path):
+def test_predict_names_a_missing_column(refused, model, tmp_path):
     FRAME.rename(columns={"dose": "Dose"}).to_csv(tmp_path / "new.csv", index=False)
     line = refused("predict", tmp_path / "model", tmp_path / "new.csv")
     assert line.endswith("has no column 'dose', which the model needs; its columns are age, Dose, height.")
 
 
-def test_a_file_without_names_is_taken_in_its_order_with_a_note(run, model, tmp_path):
+def test_predict_without_column_names_notes_their_order(run, model, tmp_path):
     np.savez(tmp_path / "new.npz", X=FRAME.to_numpy())
     status, out, err = run("predict", tmp_path / "model", tmp_path / "new.npz")
     assert status == 0

@@ -30,7 +30,7 @@ def test_commands_options_and_values_are_completed(typed, offered):
     assert done.stdout.split() == offered
 
 
-def test_the_algorithms_offered_are_those_of_the_registry():
+def test_fitted_algorithms_are_methods_of_the_registry():
     assert list(FITTED) == [name for name in METHODS if name in FITTED]
     assert len(FITTED) == len(METHODS) - 5  # those of scikit-learn are for comparison
 

@@ -35,7 +35,7 @@ def held_out(path, make, output):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_rates_of_levels_that_mean_nothing(kind, tmp_path, monkeypatch):
+def test_fit_on_rates_of_useless_levels_has_an_auc_of_one_half(kind, tmp_path, monkeypatch):
     honest, optimism = [], []
 
     def recorded(model, found):
@@ -50,7 +50,7 @@ def test_rates_of_levels_that_mean_nothing(kind, tmp_path, monkeypatch):
     assert np.mean(optimism) > 0.002
 
 
-def test_rates_of_levels_that_matter_keep_their_auc(tmp_path):
+def test_fit_on_rates_of_useful_levels_keeps_its_auc(tmp_path):
     write_table(tmp_path / "t.csv", 0, effect=0.9)
     assert held_out(tmp_path / "t.csv", *MODELS["linear"]) > 0.7
 

@@ -82,7 +82,7 @@ def test_errors_of_the_readers_name_flags(refused, tmp_path, content, arguments,
     assert told in line
 
 
-def test_a_warning_is_one_line(tmp_path):
+def test_warning_of_fit_is_one_line(tmp_path):
     rows = "".join(f"{k},{int(k < 3)}\n" for k in range(30))
     (tmp_path / "rows.csv").write_text("a,y\n" + rows, encoding="utf-8")
     arguments = ["fit", tmp_path / "rows.csv", "--cv", "4", "--loss", "squared", "-o", tmp_path / "m", "-q"]
@@ -92,7 +92,7 @@ def test_a_warning_is_one_line(tmp_path):
     assert done.stderr == expected
 
 
-def test_a_warning_is_said_once(tmp_path):
+def test_warning_of_fit_is_printed_once(tmp_path):
     rng = np.random.default_rng(0)
     rows = "".join(f"{a:.17g},{b:.17g},{int(a > 0)}\n" for a, b in rng.standard_normal((60, 2)) * 1e-300)
     (tmp_path / "rows.csv").write_text("a,b,y\n" + rows, encoding="utf-8")
@@ -114,7 +114,7 @@ def test_no_sentence_below_the_command_line_names_a_flag():
     assert found == []
 
 
-def test_a_flag_is_seen():
+def test_flag_pattern_finds_flags():
     for text in ("raise --memory", "--na-values", "(--list)", "`aucmax fit --list`"):
         assert re.search(FLAG, text)
     assert not re.search(FLAG, "a -- b, ---, x--y, -q")

@@ -30,13 +30,13 @@ def wrong_at_its_end(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("before", [ABORTS, LINGERS], ids=["aborts", "lingers"])
-def test_an_error_after_threads_have_read_ends_with_its_own_status(before, wrong_at_its_end, tmp_path):
+def test_exit_status_of_an_error_after_threads_have_read(before, wrong_at_its_end, tmp_path):
     done = run_command(before, "fit", wrong_at_its_end, "-o", tmp_path / "m", "-q")
     told = f"aucmax: {wrong_at_its_end}, line 20002: 3 cells, but there are 4 columns.\n"
     assert (done.returncode, done.stderr, done.stdout) == (2, told, "")
 
 
 @pytest.mark.parametrize("before", [ABORTS, LINGERS], ids=["aborts", "lingers"])
-def test_what_was_printed_is_there_when_a_command_is_done(before):
+def test_output_is_flushed_before_exit(before):
     done = run_command(before, "--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"aucmax {__version__}\n", "")

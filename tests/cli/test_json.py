@@ -71,14 +71,14 @@ def commands(folder):
     ]
 
 
-def test_the_guide_lists_each_key_once():
+def test_json_keys_are_listed_once_in_the_guide():
     keys = [key for key, _ in LISTED]
     assert len(keys) > 60
     assert {key for key in keys if keys.count(key) > 1} == set()
 
 
 @pytest.mark.slow
-def test_every_command_with_json_has_keys_of_one_type_that_the_guide_lists(run, commands):
+def test_json_keys_have_the_types_of_the_guide(run, commands):
     with_json = {
         name for name in COMMANDS if any("--json" in parameter.opts for parameter in load_command(name).params)
     }

@@ -82,17 +82,16 @@ def data(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [
         ("train.csv", ["--cv", "2", "--loss", "squared"]),
-        pytest.param(  # four blocks a pass
-            "train.csv", ["--alpha", "0.1", "--loss", "logistic", "--memory", "64MB"], marks=pytest.mark.slow
-        ),
-        pytest.param("train.libsvm", ["--algorithm", "OPAUC(max_iter=8)"], marks=pytest.mark.slow),
+        ("train.csv", ["--alpha", "0.1", "--loss", "logistic", "--memory", "64MB"]),  # four blocks a pass
+        ("train.libsvm", ["--algorithm", "OPAUC(max_iter=8)"]),
     ],
 )
-def test_killed_at_random_moments_it_ends_at_bitwise_the_same_model(server, data, tmp_path, name, options):
+def test_fit_killed_at_random_resumes_to_bitwise_the_same_model(server, data, tmp_path, name, options):
     arguments = ["fit", data / name, "-q", "--memory", "4MB", "--checkpoint-every", "0", *options]
     assert server.run(*arguments, "--checkpoint", tmp_path / "c", "-o", tmp_path / "warm", kill_after="here") == 0
     begun = time.monotonic()

@@ -33,7 +33,7 @@ def case(request, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "texts", "parquet"])
-def test_a_model_knows_its_own_labels_in_a_file(run, case, tmp_path, kind):
+def test_evaluate_finds_labels_of_the_model_in_a_file(run, case, tmp_path, kind):
     name, labels, texts, model = case
     rows, own = tmp_path / f"rows.{'parquet' if kind == 'parquet' else 'csv'}", labels
     if kind == "texts":
@@ -51,7 +51,7 @@ def test_a_model_knows_its_own_labels_in_a_file(run, case, tmp_path, kind):
     assert {line.partition(",")[2] for line in written[1:]} == {*texts}
 
 
-def test_rows_with_other_labels_are_refused_in_a_sentence(refused, case, tmp_path):
+def test_evaluate_refuses_labels_that_are_not_classes(refused, case, tmp_path):
     name, _, texts, model = case
     np.savez(tmp_path / "rows.npz", X=X, y=Y + 7)
     told = refused("evaluate", model, tmp_path / "rows.npz")
@@ -63,7 +63,7 @@ def test_rows_with_other_labels_are_refused_in_a_sentence(refused, case, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["days", "nano", "years", "half"])
-def test_the_labels_of_onnx_are_the_same_texts(run, tmp_path, name):
+def test_export_writes_labels_as_texts(run, tmp_path, name):
     onnx = pytest.importorskip("onnx")
     labels, texts = LABELS[name]
     AUCClassifier("squared", alpha=1).fit(X, labels[Y]).save(tmp_path / "m")
@@ -73,7 +73,7 @@ def test_the_labels_of_onnx_are_the_same_texts(run, tmp_path, name):
     assert texts_there == ([] if name == "half" else [texts])
 
 
-def test_labels_that_are_one_number_in_a_file_are_refused(refused, tmp_path):
+def test_evaluate_refuses_classes_of_the_same_number(refused, tmp_path):
     model = AUCClassifier("squared", alpha=1).fit(X, Y)
     save_model(model, tmp_path / "m", classes={"negative": 1, "positive": 1.0})
     np.savez(tmp_path / "rows.npz", X=X, y=np.ones(30))

@@ -60,7 +60,7 @@ def folder(tmp_path_factory):
         *(pytest.param(name, how, marks=pytest.mark.slow) for name in TOLD for how in ("raised", "followed")),
     ],
 )
-def test_a_signal_leaves_no_draft(folder, tmp_path, name, how):
+def test_signal_during_predict_leaves_no_draft(folder, tmp_path, name, how):
     number = getattr(signal, name)
     arguments = ["predict", str(folder / "model"), str(folder / "rows.npz"), "-o", str(tmp_path / "scores.csv")]
     command = [sys.executable, "-c", SCRIPT, str(int(number)), how, *arguments]
@@ -70,7 +70,7 @@ def test_a_signal_leaves_no_draft(folder, tmp_path, name, how):
 
 
 @pytest.mark.posix
-def test_an_interrupt_while_modules_are_imported_is_one_line():
+def test_signal_during_import_prints_one_line():
     code = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background has it ignored
@@ -124,7 +124,7 @@ class Finalized:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.usefixtures("usual_handlers")
-def test_a_signal_that_python_swallows_comes_again(number, capfd):
+def test_signal_swallowed_by_python_is_raised_again(number, capfd):
     going = Finalized(number)
     with Signals() as signals:
         del going
@@ -135,14 +135,14 @@ def test_a_signal_that_python_swallows_comes_again(number, capfd):
 
 
 @pytest.mark.posix
-def test_handlers_are_those_of_before_when_a_command_is_done(run, folder):
+def test_signal_handlers_are_restored_after_a_command(run, folder):
     before = {name: signal.getsignal(getattr(signal, name)) for name in TOLD}
     assert run("inspect", folder / "model")[0] == 0
     assert {name: signal.getsignal(getattr(signal, name)) for name in TOLD} == before
 
 
 @pytest.mark.slow
-def test_the_process_ends_without_taking_the_interpreter_apart(folder):
+def test_main_exits_without_interpreter_teardown(folder):
     """A thread that waits for the interpreter while it is taken apart would abort the process."""
     code = """
 import atexit, runpy, sys

@@ -90,7 +90,7 @@ def test_all_methods_see_the_same_splits_and_nothing_is_fitted_to_test_rows(data
             assert not inner_train & inner_test
 
 
-def test_one_candidate_is_not_tuned_and_only_its_first_fit_is_made_twice_so_that_no_time_has_loading_in_it(data):
+def test_compare_does_not_tune_one_candidate_and_repeats_its_first_fit(data):
     table, given = run_spy(*data, [Method("a", Spy), Method("b", Spy, {"column": [2]})])
     for name in "ab":
         assert [kind for kind, *_ in given[name, 0]] == ["fit", "fit", "score"]
@@ -125,7 +125,7 @@ def test_of_equal_candidates_the_first_is_taken(data):
     assert table.parameters == [[{"column": 6}] * 6]
 
 
-def test_p_values_and_verdicts(data):
+def test_comparison_p_values_and_verdicts(data):
     X, y = data
     X = X + 2 * y[:, None] * np.array([1, 0, 0, 0, 0, 0])
     X[:, 1] = -X[:, 0]
@@ -149,12 +149,13 @@ def test_p_values_and_verdicts(data):
 @pytest.mark.parametrize(
     ("differences", "pvalue"), [([0.0, 0.0, 0.0], 1), ([0.25, 0.25], 0), ([-0.25, -0.25], 0), ([0.1], 1), ([1, -1], 1)]
 )
-def test_degenerate_differences(differences, pvalue):
+def test_paired_t_test_of_degenerate_differences(differences, pvalue):
     assert paired_t_test(np.array(differences)) == pvalue
     assert paired_t_test(np.array(differences), 0.25) == pvalue
 
 
-def test_two_processes_give_bitwise_what_one_gives(data):
+@pytest.mark.slow
+def test_compare_with_two_jobs_is_bitwise_the_same(data):
     methods = ["GaussianAUC", "OPAUCf(n_components=3, alpha=0.1)", "SGDClassifier"]
     seen = []
     options = {"n_splits": 2, "n_repeats": 1, "inner_splits": 2, "max_candidates": 3, "random_state": 1}
@@ -209,7 +210,7 @@ def test_failures_are_kept_and_candidates_that_fail_are_not_chosen(data):
     assert table.pvalues == table.corrected_pvalues == [None, 1.0, None, None, None]
 
 
-def test_as_json(data):
+def test_comparison_to_dict_is_json(data):
     X, y = data
     methods = [Method("a", Spy, {"column": [1, 2]}), Method("b", partial(Spy, column="diverges"))]
     table = compare(spied(X), y, methods, data="d", **FEW)
@@ -355,13 +356,13 @@ def test_names_and_parameters_that_are_not_there(text, message):
         ({"y": np.zeros(29)}, "inconsistent numbers of samples"),
     ],
 )
-def test_what_cannot_be_compared_is_said_at_the_start(options, message):
+def test_compare_refuses_bad_arguments_at_the_start(options, message):
     arguments = {"X": np.arange(30.0)[:, None], "y": np.arange(30) % 3 == 0, "methods": ["OPAUC"], **options}
     with pytest.raises(ValueError, match=message):
         compare(**arguments)
 
 
-def test_ten_rows_of_a_class_are_enough_for_five_folds_and_for_ten_without_tuning():
+def test_compare_needs_ten_rows_of_a_class_for_five_folds():
     X, y = np.arange(30.0)[:, None], np.arange(30) % 3 == 0
     assert compare(X, y, ["OPAUC(eta0=1)"], n_splits=5, n_repeats=1, max_candidates=2).failures == {}
     assert compare(X, y, ["GaussianAUC"], n_splits=10, n_repeats=1).auc.shape == (1, 10)
@@ -380,7 +381,7 @@ def test_win_tie_loss():
         win_tie_loss([verdicts(a="", b="win"), verdicts(b="", a="win")])
 
 
-def test_descriptions_are_those_of_the_documentation():
+def test_describe_methods_takes_summaries_of_docstrings():
     listed = {each.method: each for each in describe_methods()}
     assert list(listed) == list(METHODS)
     for name, algorithm in ALGORITHMS.items():

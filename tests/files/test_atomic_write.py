@@ -32,7 +32,7 @@ def interrupted(file):
     [(full, OSError, "No space left on device: '.*name'$"), (interrupted, KeyboardInterrupt, "^$")],
 )
 @pytest.mark.parametrize("before", [{}, {"name": b"old"}], ids=["new", "old"])
-def test_a_write_that_fails_changes_nothing(write, error, message, before, tmp_path):
+def test_write_atomically_changes_nothing_when_the_writer_fails(write, error, message, before, tmp_path):
     for name, content in before.items():
         (tmp_path / name).write_bytes(content)
     with pytest.raises(error, match=message):
@@ -41,7 +41,7 @@ def test_a_write_that_fails_changes_nothing(write, error, message, before, tmp_p
 
 
 @pytest.mark.parametrize("function", ["replace", "fsync"])
-def test_a_system_that_fails_changes_nothing(function, tmp_path, monkeypatch):
+def test_write_atomically_changes_nothing_when_the_system_fails(function, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
@@ -63,7 +63,7 @@ def mode(path):
 
 
 @pytest.mark.posix
-def test_permissions_are_those_of_a_plain_file(tmp_path):
+def test_write_atomically_has_permissions_of_a_plain_file(tmp_path):
     for name, mask in (("open", 0o022), ("private", 0o077)):
         before = os.umask(mask)
         try:
@@ -77,7 +77,7 @@ def test_permissions_are_those_of_a_plain_file(tmp_path):
 
 
 @pytest.mark.posix
-def test_links_are_followed_and_pipes_written_to(tmp_path):
+def test_write_atomically_follows_links_and_writes_to_pipes(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("folder/name")
     for content in (b"1", b"2"):
@@ -93,7 +93,7 @@ def test_links_are_followed_and_pipes_written_to(tmp_path):
 
 
 @pytest.mark.posix
-def test_drafts_that_a_kill_left_are_removed_by_the_next_call(tmp_path):
+def test_write_atomically_removes_drafts_of_killed_processes(tmp_path):
     import fcntl
 
     names = [
@@ -112,7 +112,7 @@ def test_drafts_that_a_kill_left_are_removed_by_the_next_call(tmp_path):
     assert sorted(contents(tmp_path)) == sorted(["name", *names[2:]])
 
 
-def test_without_locks_drafts_are_removed_when_they_are_old(tmp_path, monkeypatch):
+def test_write_atomically_removes_old_drafts_without_locks(tmp_path, monkeypatch):
     monkeypatch.setattr(atomic_write, "HAS_LOCKS", False)
     old, new = tmp_path / ".name.0123456789abcdef.draft", tmp_path / ".name.fedcba9876543210.draft"
     for path in (old, new):

@@ -76,7 +76,7 @@ def lines(draw):
 
 @FAST
 @given(text=lines(), n_bytes=st.sampled_from([1, 7, 30, 200, 1 << 20]))
-def test_bitwise_equal_to_scikit_learn(folder, text, n_bytes):
+def test_libsvm_is_bitwise_what_scikit_learn_reads(folder, text, n_bytes):
     X, y = load_svmlight_file(io.BytesIO(text.encode()), zero_based=False)
     source = open_source(write(folder, text))
     if X.shape[1] == 0 or X.nnz == 0:
@@ -93,7 +93,7 @@ def test_bitwise_equal_to_scikit_learn(folder, text, n_bytes):
     point=st.integers(0, 15),
     exponent=st.integers(-45, 30),
 )
-def test_long_decimals_are_rounded_as_python_does(folder, digits, point, exponent):
+def test_libsvm_rounds_long_decimals_as_python_does(folder, digits, point, exponent):
     decimal = f"{digits[:point]}.{digits[point:]}e{exponent}"
     X, _ = open_source(write(folder, f"1 1:{decimal} 2:-{digits}\n")).read()[:2]
     assert X.data.tolist() == [float(decimal), -float(digits)]
@@ -108,13 +108,13 @@ wholes = st.one_of(
 @FAST
 @given(whole=wholes, zeros=st.integers(0, 3), point=st.sampled_from(["", ".", ".00"]), sign=st.sampled_from("+-"))
 @example(whole=2**64, zeros=0, point="", sign="+")
-def test_whole_numbers_beyond_64_bits_are_those_of_python(folder, whole, zeros, point, sign):
+def test_libsvm_reads_whole_numbers_beyond_64_bits(folder, whole, zeros, point, sign):
     decimal = f"{sign}{'0' * zeros}{whole}{point}"
     X, y = open_source(write(folder, f"{decimal} 1:{decimal} 2:{decimal}e-3\n")).read()[:2]
     assert [*X.data.tolist(), *y.tolist()] == [float(decimal), float(f"{decimal}e-3"), float(decimal)]
 
 
-def test_ties_between_two_doubles(folder):
+def test_libsvm_rounds_ties_between_two_doubles(folder):
     integers = [2**53 + 1, 2**53 + 3, 2**60 + 2**7, 2**60 + 3 * 2**7, 2**63 + 2**10, 2**64 - 1]
     decimals = [str(k) for k in integers] + [f"{k}e0" for k in integers] + [f"{5 * k}e-1" for k in integers]
     decimals += [
@@ -144,7 +144,7 @@ def near_ties():
                 yield m, k
 
 
-def test_decimals_a_hair_from_a_tie(folder):
+def test_libsvm_rounds_decimals_near_a_tie(folder):
     decimals = [f"{m}e{exponent}" for m, exponent in near_ties() if 2**53 < m < 10**19]
     assert len(decimals) > 100
     X, _ = open_source(write(folder, "".join(f"1 1:{decimal}\n" for decimal in decimals))).read()[:2]
@@ -161,14 +161,14 @@ def test_zero_based_and_width(folder):
         open_source(path, zero_based=True, n_features=2).read()
 
 
-def test_largest_index(folder):
+def test_libsvm_largest_index(folder):
     X, _ = open_source(write(folder, f"1 {2**31 - 2}:1\n")).read()[:2]
     assert X.shape[1] == 2**31 - 2
     X, _ = open_source(write(folder, f"1 {2**31 - 2}:1\n"), zero_based=True).read()[:2]
     assert X.shape[1] == 2**31 - 1
 
 
-def test_labels_only_when_the_width_is_known(folder):
+def test_libsvm_without_entries_needs_n_features(folder):
     X, y = open_source(write(folder, "1\n-1\n"), n_features=3).read()[:2]
     assert X.shape == (2, 3)
     assert y.tolist() == [1, -1]
@@ -206,7 +206,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_bad_files(folder, text):
+def test_libsvm_refuses_bad_files(folder, text):
     with pytest.raises(ValueError, match=BAD[text]) as caught:
         open_source(write(folder, text)).read()
     assert str(caught.value).startswith(str(folder / "rows.libsvm"))
@@ -266,19 +266,19 @@ def assert_as_reference(folder, text, n_bytes):
 
 @settings(FAST, max_examples=300)
 @given(text=st.text("0123456789.:+-eE #\n\r\tnaifqd_x,", max_size=40), n_bytes=st.sampled_from([1, 10, 1000]))
-def test_random_text(folder, text, n_bytes):
+def test_libsvm_of_random_text(folder, text, n_bytes):
     assert_as_reference(folder, text.encode(), n_bytes)
 
 
 @FAST
 @given(text=st.binary(max_size=60))
-def test_random_bytes(folder, text):
+def test_libsvm_of_random_bytes(folder, text):
     assert_as_reference(folder, text, 20)
 
 
 @settings(FAST, max_examples=300)
 @given(data=st.data())
-def test_mutated_files(folder, data):
+def test_libsvm_of_mutated_files(folder, data):
     text = bytearray(b"+1 1:0.25 3:17 4:-2e-3\n-1 2:1.5 3:1 # note\n\n1 1:1\n-1 7:12345678901234567890\r\n")
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(text) - 1))

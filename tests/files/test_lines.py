@@ -31,7 +31,7 @@ def feed(parts):
     return quotes.is_open
 
 
-def test_all_short_texts_are_followed_as_byte_by_byte():
+def test_quotes_of_all_short_texts_are_followed():
     for n in range(6):
         for letters in itertools.product(b'",a\n', repeat=n):
             text = bytes(letters)
@@ -44,7 +44,7 @@ def test_all_short_texts_are_followed_as_byte_by_byte():
                 assert all(is_open(text[:k]) or text[k - 1] == ord('"') for k in range(start + 1, n + 1))
 
 
-def test_longer_texts_in_parts_are_followed_as_byte_by_byte():
+def test_quotes_of_longer_texts_in_parts_are_followed():
     rng = random.Random(0)
     for _ in range(500):
         text = bytes(rng.choices(b'",a\n\r', k=40))

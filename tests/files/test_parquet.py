@@ -76,14 +76,14 @@ def test_labels_of_a_type_without_text_are_refused_with_file_and_column(tmp_path
         open_source(path, target="x").read()
 
 
-def test_labels_may_be_bytes_and_times(tmp_path):
+def test_parquet_labels_may_be_bytes_and_times(tmp_path):
     path = write(tmp_path / "rows.parquet", n=np.arange(N), x=pa.array([b"aa", b"bb"] * (N // 2), pa.binary(2)))
     assert open_source(path, target="x").read().y[:2].tolist() == ["aa", "bb"]
     path = write(tmp_path / "rows.parquet", n=np.arange(N), x=np.array([90, 1500] * (N // 2), "m8[ms]"))
     assert open_source(path, target="x").read().y[:2].tolist() == [0.09, 1.5]
 
 
-def test_levels_and_names_that_are_not_utf8_are_refused(tmp_path):
+def test_parquet_levels_and_names_must_be_utf8(tmp_path):
     coded = pa.DictionaryArray.from_arrays(np.arange(N) % 3, text_of([b"a", b"b\xff", b"c"]))
     path = write(tmp_path / "rows.parquet", n=np.arange(N), x=coded)
     with pytest.raises(ValueError, match=r"rows.parquet, column 'x': some of its text is not UTF-8"):

@@ -130,11 +130,11 @@ def test_blocks_go_on_from_any_position(number_file, n_bytes):
             assert found[2:] == expected[2:]
 
 
-def test_width_other_than_expected(number_file):
+def test_open_source_refuses_another_n_features(number_file):
     assert "2 features" in refusal(number_file, n_features=2) or "2 are expected" in refusal(number_file, n_features=2)
 
 
-def test_cut_short(number_file):
+def test_truncated_files_are_refused(number_file):
     whole = number_file.read_bytes()
     if number_file.suffix not in (".parquet", ".npz"):
         return
@@ -145,7 +145,7 @@ def test_cut_short(number_file):
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 @pytest.mark.parametrize("name", ["rows.csv.packed", "rows", "rows.t.gz"])
-def test_compression_is_seen_in_the_bytes(tmp_path, pack, name):
+def test_compression_is_recognised_by_the_bytes_of_a_file(tmp_path, pack, name):
     for text in (libsvm_text(), number_csv()):
         packed = pack(text.encode())
         path = write(tmp_path / name, packed)
@@ -162,7 +162,7 @@ def test_compression_is_seen_in_the_bytes(tmp_path, pack, name):
         assert "damaged or cut short" in refusal(write(path, bytes(damaged)), format="csv")
 
 
-def test_standard_input(number_file, monkeypatch):
+def test_open_source_of_standard_input(number_file, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(number_file.read_bytes()), encoding="utf-8"))
     source = open_source("-", with_target=True)
     assert source.name == "standard input"
@@ -176,7 +176,7 @@ def test_standard_input(number_file, monkeypatch):
 
 
 @pytest.mark.posix
-def test_named_pipe(tmp_path):
+def test_open_source_of_a_named_pipe(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = subprocess.Popen([sys.executable, "-c", f"open({str(pipe)!r}, 'w').write({libsvm_text()!r})"])
@@ -252,7 +252,7 @@ def test_files_of_no_format(tmp_path, content, message):
     assert message in refusal(write(tmp_path / "rows", content))
 
 
-def test_not_text(tmp_path):
+def test_open_source_refuses_what_is_not_text(tmp_path):
     message = refusal(write(tmp_path / "rows.csv", bytes(range(256))))
     assert "is not text" in message
     assert message.endswith("Parquet and .npz; say with format= which it is.")
@@ -266,7 +266,7 @@ def test_files_that_cannot_be_opened(tmp_path):
 
 
 @pytest.mark.posix
-def test_a_file_that_may_not_be_read(tmp_path):
+def test_open_source_of_a_file_without_permission(tmp_path):
     locked = write(tmp_path / "locked.csv", "a\n1\n")
     locked.chmod(0)
     if os.access(locked, os.R_OK):
@@ -275,7 +275,7 @@ def test_a_file_that_may_not_be_read(tmp_path):
         open_source(locked)
 
 
-def test_long_lines(tmp_path, monkeypatch):
+def test_open_source_of_long_lines(tmp_path, monkeypatch):
     row = " ".join(f"{k}:1" for k in range(1, 2000))
     path = write(tmp_path / "rows", f"1 {row}\n0 {row}\n")
     assert [block.features.nnz for block in open_source(path).blocks(10)] == [1999, 1999]
@@ -292,7 +292,7 @@ def test_open_source_of_libsvm_imports_no_pyarrow(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_without_pyarrow(tmp_path, monkeypatch, suffix):
+def test_open_source_without_pyarrow_names_the_extra(tmp_path, monkeypatch, suffix):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"are read with pyarrow: pip install 'aucmax\[data\]'\."):
         open_source(write(tmp_path / f"rows.{suffix}", "a,y\n1,2\n"))
@@ -368,7 +368,7 @@ def test_a_reading_keeps_a_feature_with_the_name_of_a_target(tmp_path):
     assert source.read()[0].tolist() == [[1], [2]]
 
 
-def test_categories_that_look_like_numbers(tmp_path):
+def test_reading_keeps_categories_that_look_like_numbers(tmp_path):
     path = write(tmp_path / "rows.csv", "size,y\n10,0\nL,1\n")
     reading = open_source(path).reading
     assert reading.parts[0].levels == ["10", "L", "(rare)"]
@@ -378,7 +378,7 @@ def test_categories_that_look_like_numbers(tmp_path):
         assert open_source(new, reading=reading).read()[0].tolist() == [[1, 0], [0.5, 0.5]]
 
 
-def test_no_column_is_left(tmp_path):
+def test_open_source_refuses_a_table_without_features(tmp_path):
     path = write(tmp_path / "rows.csv", "id,y\n" + "".join(f"k{k},{k % 2}\n" for k in range(1001)))
     found = "identifier or free text: 1,001 different texts in 1,001 rows"
     assert refusal(path) == f" has no column to learn from, for example 'id': {found}."
@@ -398,7 +398,7 @@ def test_no_column_is_left(tmp_path):
         ("a,b,label", {"with_target": False}, None),
     ],
 )
-def test_target(tmp_path, columns, options, target):
+def test_open_source_target_column(tmp_path, columns, options, target):
     path = write(tmp_path / "rows.csv", f"{columns}\n1,2,3\n4,5,6\n")
     source = open_source(path, **options)
     assert source.target == target
@@ -409,7 +409,7 @@ def test_target(tmp_path, columns, options, target):
     assert X.shape == (2, len(source.feature_names))
 
 
-def test_target_that_is_missing(tmp_path):
+def test_open_source_refuses_a_missing_target(tmp_path):
     path = write(tmp_path / "rows.csv", "a,b,c\n1,2,3\n")
     assert "no column called target, label, class or y: name the target with target=;" in refusal(
         path, with_target=True
@@ -574,7 +574,7 @@ def test_libsvm_has_no_weights_and_no_groups(tmp_path, role):
 # CSV
 
 
-def test_no_header(tmp_path):
+def test_header_false_numbers_the_columns(tmp_path):
     path = write(tmp_path / "rows.csv", "1.5,2,0\n3,4,1\n")
     assert "line 1: found numbers instead of the names of the columns: say header=False." in refusal(path)
     source = open_source(path, header=False, target="x3")
@@ -585,12 +585,12 @@ def test_no_header(tmp_path):
     assert open_source(write(path, "0,1,2\n3,4,5\n")).feature_names == ["0", "1", "2"]
 
 
-def test_bools_are_numbers(tmp_path):
+def test_csv_bools_are_numbers(tmp_path):
     path = write(tmp_path / "rows.csv", "a,b\ntrue,1\nFALSE,2\n")
     assert open_source(path).read()[0].tolist() == [[1, 1], [0, 2]]
 
 
-def test_quotes(tmp_path):
+def test_csv_quotes(tmp_path):
     text = 'x,"na""me, long",y\n1,"one\n\nline ""more""",0\n\n2,"a,b",1\n3,"a,b",0\n'
     for end in ("\n", "\r\n"):
         source = open_source(write(tmp_path / "rows.csv", text.replace("\n", end)))
@@ -601,7 +601,7 @@ def test_quotes(tmp_path):
         assert len(list(source.blocks(1))) == 3
 
 
-def test_long_cells(tmp_path):
+def test_csv_long_cells(tmp_path):
     long = "x" * (3 << 20)
     path = write(tmp_path / "rows.csv", f"a,b\n1,{long}\n2,{long}\n")
     assert open_source(path).read()[0].tolist() == [[1, 1], [2, 1]]
@@ -627,7 +627,7 @@ BAD_CSV = {
 
 
 @pytest.mark.parametrize("text", BAD_CSV)
-def test_bad_csv(tmp_path, text):
+def test_csv_faults_are_refused(tmp_path, text):
     assert BAD_CSV[text] in refusal(write(tmp_path / "rows.csv", text.encode("latin-1")))
 
 
@@ -639,7 +639,7 @@ def test_bad_csv(tmp_path, text):
         ("1,", "column 'y': the cell is empty"),
     ],
 )
-def test_faults_far_into_a_csv(tmp_path, monkeypatch, cell, message):
+def test_csv_faults_after_the_guessed_rows_are_refused(tmp_path, monkeypatch, cell, message):
     """Past the rows that the kinds of the columns were found in, and in the middle of a block."""
     monkeypatch.setattr("aucmax.files.delimited.GUESS_BYTES", 100)
     path = write(tmp_path / "rows.csv", "a,y\n" + "1.5,0\n" * 300)
@@ -653,7 +653,7 @@ def test_faults_far_into_a_csv(tmp_path, monkeypatch, cell, message):
             list(open_source(path, reading=reading).blocks(n_bytes))
 
 
-def test_labels_and_columns_that_change_their_minds(tmp_path, monkeypatch):
+def test_csv_labels_and_columns_of_changing_types(tmp_path, monkeypatch):
     monkeypatch.setattr("aucmax.files.delimited.GUESS_BYTES", 10)
     monkeypatch.setattr("aucmax.files.columns.BLOCK_BYTES", 20)
     path = write(tmp_path / "rows.csv", "a,b,y\n" + "true,1,0\n" * 30 + "maybe,one,no\n" * 30)
@@ -718,7 +718,7 @@ def test_parquet_types(tmp_path):
         (pa.nulls(2), {}, "for example 'x': every cell is missing."),
     ],
 )
-def test_bad_parquet(tmp_path, column, options, message):
+def test_parquet_faults_are_refused(tmp_path, column, options, message):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"x": column, "y": [0, 1]}), path, row_group_size=1)
     assert message in refusal(path, **options)
@@ -734,7 +734,7 @@ def test_parquet_without_rows(tmp_path):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64, np.bool_, np.float16])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_npz_of_other_types(tmp_path, dtype, order):
+def test_npz_reads_arrays_of_other_types(tmp_path, dtype, order):
     X = np.array(rng.integers(0, 2, (9, 4)), dtype=dtype, order=order)
     labels = np.array(["no", "yes", "no"] * 3)
     for y in (labels, labels.astype(bytes), np.array([True, False, False] * 3), np.arange(9)[:, None]):
@@ -790,7 +790,7 @@ CSR = {"data": np.ones(2), "indices": np.array([0, 1]), "indptr": np.array([0, 1
         (CSR | {"data": np.array([1, np.nan]), "y": [0, 1]}, "row 2, column 2 of X"),
     ],
 )
-def test_bad_npz(tmp_path, arrays, message):
+def test_npz_faults_are_refused(tmp_path, arrays, message):
     np.savez(tmp_path / "rows.npz", **arrays)
     assert message in refusal(tmp_path / "rows.npz", with_target=True)
 
@@ -831,7 +831,7 @@ FUZZ = settings(
 @FUZZ
 @given(content=st.one_of(st.binary(max_size=80), st.text('01.5,;"\n\rab\t:#é', max_size=60).map(str.encode)))
 @pytest.mark.parametrize("format", [*FORMATS, None])
-def test_random_bytes(tmp_path, content, format):
+def test_open_source_of_random_bytes(tmp_path, content, format):
     path = write(tmp_path / "rows", content)
     survives(path, format=format)
     survives(path, format="csv", header=False)
@@ -839,7 +839,7 @@ def test_random_bytes(tmp_path, content, format):
 
 @settings(FUZZ, max_examples=50)
 @given(places=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=4))
-def test_mutated_files(number_file, places):
+def test_open_source_of_mutated_files(number_file, places):
     whole = number_file.read_bytes()
     damaged = bytearray(whole)
     for place, byte in places:
@@ -850,7 +850,7 @@ def test_mutated_files(number_file, places):
         number_file.write_bytes(whole)
 
 
-def test_labels_that_would_be_rounded_into_one_are_refused(tmp_path):
+def test_parquet_labels_beyond_2_53_are_refused(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -860,7 +860,7 @@ def test_labels_that_would_be_rounded_into_one_are_refused(tmp_path):
         open_source(path).read()
 
 
-def test_digits_with_leading_zeros_are_codes(tmp_path):
+def test_csv_digits_with_leading_zeros_are_categories(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("code,amount,year,y\n" + "05914,1.5,2024,1\n10115,0.5,1999,0\n" * 30, encoding="utf-8")
     for size in (1 << 20, 200):

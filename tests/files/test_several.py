@@ -45,7 +45,7 @@ def dense(features):
     return features if isinstance(features, np.ndarray) else features.toarray()
 
 
-def test_the_rows_are_those_of_all_files(written):
+def test_open_source_has_the_rows_of_all_files(written):
     pattern, _, X, y = written
     source = open_source(pattern)
     rows = source.read()
@@ -75,7 +75,7 @@ def test_a_fit_gives_the_weights_of_one_file(written):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-def test_commands_take_patterns(tmp_path, run):
+def test_fit_and_predict_take_patterns_of_files(tmp_path, run):
     X, y = noisy_line(n=90, d=3)
     for number, rows in enumerate(np.split(np.arange(90), [30, 75])):
         WRITERS["csv"](tmp_path / f"part-{number}.csv", X[rows], y[rows])
@@ -151,7 +151,7 @@ def test_commands_take_several_files(tmp_path, run, refused):
     assert "cannot be one of several" in refused("predict", models[0], parts[0], "-")
 
 
-def test_what_is_refused(tmp_path):
+def test_open_source_refuses_files_that_do_not_fit_together(tmp_path):
     with pytest.raises(ValueError, match="there must be a file to read"):
         open_source([])
     with pytest.raises(ValueError, match=rf"^No file matches {re.escape(str(tmp_path))}/x-\*\.csv\.$"):

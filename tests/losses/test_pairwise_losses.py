@@ -81,7 +81,7 @@ def problems(draw):
 @every_loss
 @given(problem=problems())
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_equals_the_pairs(loss, problem):
+def test_pairwise_loss_equals_the_mean_over_all_pairs(loss, problem):
     y, scores, weights, v = problem
     # At the corner of the hinge any slope will do, and rounding decides: keep away from it.
     scores = scores + 1e-3 * (y == 1)
@@ -98,7 +98,7 @@ def test_equals_the_pairs(loss, problem):
     ],
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_any_range_of_scores(loss, width, weighted):
+def test_pairwise_loss_of_any_range_of_scores(loss, width, weighted):
     rng = np.random.default_rng(0)
     n = 300
     y = (rng.random(n) < 0.3).astype(int)
@@ -107,7 +107,7 @@ def test_any_range_of_scores(loss, width, weighted):
 
 
 @every_loss
-def test_scores_with_a_far_outlier_and_many_close_ones(loss):
+def test_pairwise_loss_of_far_outliers_and_close_scores(loss):
     rng = np.random.default_rng(1)
     y = (rng.random(200) < 0.5).astype(int)
     scores = rng.standard_normal(200)
@@ -117,7 +117,7 @@ def test_scores_with_a_far_outlier_and_many_close_ones(loss):
 
 
 @pytest.mark.parametrize("loss", ["logistic", "sigmoid"])
-def test_tails_keep_their_relative_precision(loss):
+def test_pairwise_loss_keeps_relative_precision_in_the_tails(loss):
     """Well separated classes: the loss is tiny, and exact."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 50)
@@ -130,7 +130,7 @@ def test_tails_keep_their_relative_precision(loss):
 
 
 @pytest.mark.parametrize("loss", SMOOTH)
-def test_derivatives_by_finite_differences(loss):
+def test_pairwise_loss_derivatives_by_finite_differences(loss):
     rng = np.random.default_rng(0)
     y = (rng.random(80) < 0.4).astype(int)
     scores, v, weights = rng.standard_normal(80), rng.standard_normal(80), rng.random(80)
@@ -155,7 +155,7 @@ def test_hinges_by_finite_differences():
 
 
 @every_loss
-def test_invariances(loss):
+def test_pairwise_loss_invariances(loss):
     rng = np.random.default_rng(0)
     y = (rng.random(60) < 0.4).astype(int)
     scores, v, weights = rng.standard_normal(60), rng.standard_normal(60), rng.integers(0, 3, 60).astype(float)
@@ -174,7 +174,7 @@ def test_invariances(loss):
     assert pairwise_loss(y[repeated], scores[repeated], loss).value == pytest.approx(point.value, rel=1e-12)
 
 
-def test_the_rounded_hinge():
+def test_rounded_hinge_by_its_definition():
     """Between the hinge and the hinge less half the width, and equal to its own definition."""
     rng = np.random.default_rng(0)
     positive, scores = rng.random(50) < 0.5, rng.standard_normal(50)
@@ -231,7 +231,7 @@ def test_a_steeper_sigmoid():
 
 
 @pytest.mark.parametrize("loss", ["logistic", "sigmoid"])
-def test_a_score_just_below_the_last_box(loss):
+def test_chebyshev_sums_of_a_score_just_below_the_last_box(loss):
     """Less the lowest box it would round up to a box beyond all others."""
     scores = np.append(np.linspace(-20.0, 30.0, 36), np.nextafter(50.0, 0))
     assert scores[-1] - scores[0] == 70.0
@@ -239,7 +239,7 @@ def test_a_score_just_below_the_last_box(loss):
     assert_equals_the_pairs(loss, y, scores, np.ones(37), np.sin(np.arange(37)))
 
 
-def test_boxes_beyond_the_table(monkeypatch):
+def test_chebyshev_sums_of_sorted_boxes_equal_the_table(monkeypatch):
     """Boxes that are sorted give what boxes that are looked up give."""
     rng = np.random.default_rng(0)
     y, scores = (rng.random(500) < 0.5).astype(int), 30 * rng.standard_normal(500)
@@ -294,7 +294,7 @@ def problems_in_blocks(draw):
 @pytest.mark.parametrize("kind", IN_BLOCKS)
 @given(problem=problems_in_blocks())
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_any_split_into_blocks_gives_the_numbers_of_one_block(kind, problem):
+def test_pairwise_loss_is_independent_of_blocks(kind, problem):
     loss, by_hand = IN_BLOCKS[kind]
     y, scores, weights, v, edges = problem
     positive = y == 1
@@ -330,7 +330,7 @@ def test_exponential_beyond_the_largest_number():
     assert point.value == pytest.approx(np.mean(np.exp([[-0.5, 0.5], [-2.0, -1.0]])))
 
 
-def test_hostile_input_gets_one_sentence():
+def test_pairwise_loss_refuses_bad_input():
     with pytest.raises(ValueError, match=r"^loss must be one of squared, pooled, squared_hinge, .*, got 'huber'\.$"):
         pairwise_loss([0, 1], [0.0, 1.0], "huber")
     with pytest.raises(ValueError, match=r"^scores must have one dimension, got the shape \(2, 1\)\.$"):
@@ -346,7 +346,7 @@ def test_hostile_input_gets_one_sentence():
     assert set(LOSSES) == {*BY_HAND, "pooled", "balanced_logistic"}  # the last two are in test_rowwise
 
 
-def test_dask_collections_are_refused():
+def test_pairwise_loss_refuses_dask_collections():
     da = pytest.importorskip("dask.array")
     y, scores = np.arange(6) % 2, np.linspace(-1, 1, 6)
     lazy = da.from_array(scores)

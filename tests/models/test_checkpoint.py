@@ -28,7 +28,7 @@ def saved(tmp_path):
     return checkpoint
 
 
-def test_a_state_comes_back_as_it_was(tmp_path):
+def test_checkpoint_loads_the_saved_state(tmp_path):
     checkpoint = Checkpoint(str(tmp_path / "checkpoint"))
     assert checkpoint.load(COMMAND) is None
     rng = np.random.RandomState(0)
@@ -77,13 +77,13 @@ def test_the_checkpoint_of_another_fit_is_refused_and_kept(command, message, sav
     assert saved.path.read_bytes() == before
 
 
-def test_other_versions_are_told(saved, monkeypatch):
+def test_checkpoint_of_another_version_is_refused(saved, monkeypatch):
     monkeypatch.setattr("aucmax.models.checkpoint.versions", lambda: {**versions(), "numpy": "9"})
     with pytest.raises(ValueError, match=r"another fit: its versions differ: numpy [\d.]+, now 9; remove"):
         Checkpoint(saved.path).load(COMMAND)
 
 
-def test_a_damaged_file_is_refused_in_one_sentence(saved):
+def test_damaged_checkpoint_is_refused(saved):
     content = saved.path.read_bytes()
     flipped = bytearray(content)
     flipped[-1] ^= 1
@@ -112,7 +112,7 @@ def test_a_damaged_file_is_refused_in_one_sentence(saved):
         ("checkpoint", {"command": COMMAND, "state": [1]}, "holds no state of a fit"),
     ],
 )
-def test_a_file_that_holds_something_else_is_refused(kind, values, message, tmp_path):
+def test_checkpoint_refuses_another_kind_of_file(kind, values, message, tmp_path):
     write_values(path := tmp_path / "checkpoint", kind, values)
     with pytest.raises(ValueError, match=f"^{re.escape(str(path))} {message}[.]$"):
         Checkpoint(path).load(COMMAND)
@@ -132,7 +132,7 @@ def test_a_save_is_due_when_the_time_has_passed(tmp_path, monkeypatch):
         checkpoint.save({})
 
 
-def test_no_state_is_saved_without_its_command(tmp_path):
+def test_checkpoint_save_needs_load_before(tmp_path):
     with pytest.raises(RuntimeError, match=r"^Call load before save: "):
         Checkpoint(tmp_path / "checkpoint").save({})
     assert list(tmp_path.iterdir()) == []
@@ -211,11 +211,11 @@ def test_kill_leaves_the_last_whole_state(tmp_path):
         ({"a": np.zeros((2, 1))}, {"a": 0}, "a [[0.] [0.]], now 0"),
     ],
 )
-def test_values_of_other_types_differ_and_are_told_apart(was, now, told):
+def test_describe_differences_tells_types_apart(was, now, told):
     assert describe_differences(was, now) == f"its options differ: {told}"
 
 
-def test_the_same_command_does_not_differ():
+def test_describe_differences_of_equal_commands_is_empty():
     command = {"a": float("nan"), "b": (1, [None, True]), "c": {"d": np.array([1.0, np.nan])}}
     assert describe_differences(command, {**command, "c": {"d": np.array([1.0, np.nan])}}) == ""
 

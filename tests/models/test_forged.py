@@ -3,7 +3,9 @@
 import forging
 import numpy as np
 import pytest
+import slow
 from scipy.sparse import csr_array
+from slow import slow_except
 from small_models import EVERY_MODEL, SPARSE, D, X, Y, fit, make
 
 from aucmax import CBR, OAM, AUCClassifier, load_model, save_model
@@ -22,7 +24,7 @@ def test_every_estimator_that_a_file_may_hold_has_a_schema():
         assert set(required) <= set(schema)
 
 
-@pytest.fixture(scope="module", params=EVERY_MODEL)
+@pytest.fixture(scope="module", params=slow_except(slow.MODELS, EVERY_MODEL))
 def saved(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("forged") / "model"
     save_model(fit(make(request.param), SPARSE if request.param in ("OAM", "CBRdiag") else X), path)
@@ -46,7 +48,7 @@ def refused(path, about, tensors):
     return str(caught.value)
 
 
-def test_no_tensor_may_have_another_shape(saved):
+def test_load_model_refuses_tensors_of_another_shape(saved):
     path, content = saved
     about, tensors = forging.open_up(content)
     for name, keys in tensors_of(about["values"]):
@@ -57,7 +59,7 @@ def test_no_tensor_may_have_another_shape(saved):
                 refused(path, about, tensors | {name: changed})
 
 
-def test_no_float_may_be_infinite(saved):
+def test_load_model_refuses_infinite_floats(saved):
     path, content = saved
     about, tensors = forging.open_up(content)
     for name, keys in tensors_of(about["values"]):
@@ -69,7 +71,7 @@ def test_no_float_may_be_infinite(saved):
             refused(path, about, tensors | {name: changed})
 
 
-def test_no_attribute_may_be_added_or_be_of_another_type(saved):
+def test_load_model_refuses_added_and_mistyped_attributes(saved):
     path, content = saved
     about, tensors = forging.open_up(content)
     model = about["values"]["dict"]["model"]
@@ -92,21 +94,21 @@ def test_no_attribute_may_be_added_or_be_of_another_type(saved):
     ("field", "value"),
     [("columns", D), ("columns", 2**63), ("lengths", D + 1), ("lengths", -1), ("counts", -(2**40))],
 )
-def test_no_kernel_sees_an_index_out_of_range(make_model, field, value, tmp_path):
+def test_save_model_refuses_buffers_with_indices_out_of_range(make_model, field, value, tmp_path):
     model = make_model().fit(SPARSE, Y)
     getattr(model.state_.buffers, field).flat[0] = value
     with pytest.raises(ValueError, match=r"^buffers of state_ of \w+ holds columns, lengths or counts that are out of"):
         save_model(model, tmp_path / "model")
 
 
-def test_the_state_of_other_parameters_is_refused(saved, tmp_path):
+def test_save_model_refuses_the_state_of_other_parameters(tmp_path):
     model = CBR(buffer_size=5).fit(X, Y)
     model.buffer_size = 50
     with pytest.raises(ValueError, match=r"^buffers of state_ of CBR has arrays of other shapes or types than 50 rows"):
         save_model(model, tmp_path / "model")
 
 
-def test_texts_of_a_file_reach_no_terminal_unescaped(run, tmp_path):
+def test_commands_escape_texts_of_a_model_file(run, tmp_path):
     model = AUCClassifier(alpha=1).fit(X, np.where(Y, "sick" + forging.ESCAPE, "well" + forging.ESCAPE))
     model.feature_names_in_ = np.array([f"x{j}{forging.ESCAPE}" for j in range(D)], dtype=object)
     training = {"data": "train" + forging.ESCAPE, "n_samples": 90, "n_positive": 40}
@@ -131,7 +133,7 @@ NOTES = {
 
 
 @pytest.mark.parametrize("name", NOTES)
-def test_notes_that_no_command_writes_are_refused(run, tmp_path, name):
+def test_inspect_refuses_forged_notes(run, tmp_path, name):
     save_model(AUCClassifier(alpha=1).fit(X, Y), tmp_path / "model", **{name: NOTES[name]})
     status, _, err = run("inspect", tmp_path / "model")
     assert status == 2
@@ -156,7 +158,7 @@ def test_no_index_of_sparse_rows_is_followed_out_of_bounds(tmp_path, indptr):
     assert "indptr must begin with 0, must not decrease, and must end with at most 2, the number of indices." in told
 
 
-def test_a_classifier_in_the_middle_of_a_pipeline_is_refused(tmp_path):
+def test_load_model_refuses_a_classifier_inside_a_pipeline(tmp_path):
     save_model(fit(make("NPSAM")), tmp_path / "model")
     about, tensors = forging.open_up((tmp_path / "model").read_bytes())
     about["values"]["dict"]["model"]["parameters"]["steps"].reverse()
@@ -165,7 +167,7 @@ def test_a_classifier_in_the_middle_of_a_pipeline_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("missing", ["mean_test_score", "param_alpha", "params"])
-def test_results_of_cross_validation_must_be_whole(tmp_path, missing):
+def test_load_model_refuses_incomplete_cv_results(tmp_path, missing):
     save_model(AUCClassifier("squared").fit(X, Y), tmp_path / "model")
     about, tensors = forging.open_up((tmp_path / "model").read_bytes())
     del about["values"]["dict"]["model"]["attributes"]["cv_results_"]["dict"][missing]
@@ -176,7 +178,7 @@ def test_results_of_cross_validation_must_be_whole(tmp_path, missing):
     ("loss", "missing"),
     [("auto", "blend_auc_"), ("auto", "cv_results_"), ("auto", "alphas_"), ("squared", "alpha_"), ("squared", "loss_")],
 )
-def test_what_a_cross_validation_sets_must_be_whole(tmp_path, loss, missing):
+def test_load_model_refuses_incomplete_attributes_of_cross_validation(tmp_path, loss, missing):
     save_model(AUCClassifier(loss, cv=2).fit(X, Y), tmp_path / "model")
     about, tensors = forging.open_up((tmp_path / "model").read_bytes())
     del about["values"]["dict"]["model"]["attributes"][missing]

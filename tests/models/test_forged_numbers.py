@@ -45,7 +45,7 @@ TOO_LARGE = "X, row 0: its score is not a finite number: its values or the weigh
 
 @pytest.mark.parametrize("method", ["decision_function", "predict", "predict_proba", "predict_log_proba"])
 @pytest.mark.parametrize("make_model", [AUCClassifier, AdditiveAUCClassifier])
-def test_scores_that_are_not_finite_are_refused(method, make_model):
+def test_decision_function_refuses_scores_that_are_not_finite(method, make_model):
     model = make_model("squared", alpha=1).fit(X, Y)
     model.coef_ = np.where(np.arange(model.coef_.shape[1]) % 2, 1.7e308, -1.7e308)[None]
     model.intercept_ = np.array([-1.7e308])
@@ -54,7 +54,7 @@ def test_scores_that_are_not_finite_are_refused(method, make_model):
     assert str(error.value) == TOO_LARGE
 
 
-def test_commands_name_the_file_of_such_rows(refused, tmp_path):
+def test_predict_names_the_file_of_rows_with_infinite_scores(refused, tmp_path):
     model = AUCClassifier(alpha=1).fit(X, Y)
     model.coef_ = np.full((1, D), 1.7e308)
     save_model(model, tmp_path / "model")

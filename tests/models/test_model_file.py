@@ -19,6 +19,7 @@ import warnings
 import numpy as np
 import pytest
 import safetensors.numpy
+import slow
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
@@ -29,6 +30,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils import get_tags
+from slow import slow_except
 from small_models import EVERY_MODEL, SPARSE, D, N, X, Y, assert_same, fit, make, outputs
 
 import aucmax
@@ -81,7 +83,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_values_come_back_as_they_were(name, tmp_path):
+def test_read_values_restores_values(name, tmp_path):
     assert_same(round_trip(VALUES[name], tmp_path / "file"), VALUES[name])
 
 
@@ -98,7 +100,7 @@ def test_64_bit_indices_stay_64_bit(tmp_path):
     assert_same(round_trip(wide, tmp_path / "file"), wide)
 
 
-def test_arrays_own_their_memory(tmp_path):
+def test_read_values_returns_arrays_that_own_their_memory(tmp_path):
     loaded = round_trip([np.zeros(3), np.array(["a", "b"]), np.array(["a", None], object)], tmp_path / "file")
     assert all(array.flags.owndata and array.flags.writeable for array in loaded[:2])
     loaded[2][0] = "c"
@@ -112,7 +114,7 @@ nested = st.recursive(
 
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(value=nested)
-def test_any_nested_value_comes_back_as_it_was(value, tmp_path_factory):
+def test_read_values_restores_any_nested_value(value, tmp_path_factory):
     loaded = round_trip(value, tmp_path_factory.getbasetemp() / "file")
     assert repr(loaded) == repr(value)  # as text, nan equals nan
 
@@ -184,7 +186,7 @@ circle.append(circle)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_cannot_be_stored_is_named_and_nothing_written(value, message, tmp_path):
+def test_write_values_names_what_cannot_be_stored(value, message, tmp_path):
     with pytest.raises(ValueError, match=r"^[^:]* cannot be stored in a file: ") as caught:
         round_trip(value, tmp_path / "file")
     caught.match(message)
@@ -196,8 +198,8 @@ def test_what_cannot_be_stored_is_named_and_nothing_written(value, message, tmp_
 
 
 @pytest.mark.parametrize("rows", [X, SPARSE], ids=["dense", "sparse"])
-@pytest.mark.parametrize("name", EVERY_MODEL)
-def test_every_algorithm_comes_back_as_it_was_and_continues(name, rows, tmp_path):
+@pytest.mark.parametrize("name", slow_except(slow.MODELS, EVERY_MODEL))
+def test_load_model_restores_every_algorithm_and_continues(name, rows, tmp_path):
     model = make(name)
     if name == "TableEncoder":
         rows = X  # tables are not sparse
@@ -287,7 +289,7 @@ def test_labels_that_no_fit_accepts_are_refused(labels, tmp_path):
 
 @pytest.mark.parametrize("rows", [X, SPARSE], ids=["dense", "sparse"])
 @pytest.mark.parametrize("selection", ["blend", "best"])
-def test_a_blend_keeps_its_members(selection, rows, tmp_path):
+def test_load_model_restores_the_members_of_a_blend(selection, rows, tmp_path):
     model = AUCClassifier(selection=selection).fit(rows, Y)
     model.save(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
@@ -320,6 +322,7 @@ def test_without_moments_a_file_predicts_and_holds_nothing_else_of_the_rows(name
     assert hasattr(model[-1] if name == "OPAUCf" else model, "state_") or hasattr(model, "moments_")
 
 
+@pytest.mark.slow
 def test_online_fits_continue_in_another_process(tmp_path):
     models = {name: make(name).partial_fit(SPARSE[:30], Y[:30]) for name in ("CBR", "GaussianAUC", "OPAUCr")}
     for name, model in models.items():
@@ -349,7 +352,7 @@ def test_notes_and_versions(tmp_path):
     assert list(file.versions) == ["aucmax", "scikit-learn", "numpy"]
 
 
-def test_callbacks_are_not_saved(tmp_path):
+def test_save_model_leaves_callbacks_out(tmp_path):
     model = AUCClassifier(alpha=0.1).fit(X, Y).set_callbacks(ProgressBar())
     save_model(model, tmp_path / "model")
     del model._skl_callbacks
@@ -366,7 +369,7 @@ def test_models_that_are_not_fitted_or_not_ours_are_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_any_safetensors_reader_sees_the_weights(tmp_path):
+def test_save_model_writes_weights_that_safetensors_reads(tmp_path):
     model = AUCClassifier(alpha=0.1).fit(X, Y)
     model.save(tmp_path / "model.safetensors")
     tensors = safetensors.numpy.load_file(tmp_path / "model.safetensors")
@@ -528,7 +531,7 @@ def test_tensors_are_laid_out_as_safetensors_does(code):
     assert begin % 8 == 0
 
 
-def test_errors_of_the_system_are_passed_on(tmp_path):
+def test_load_model_passes_errors_of_the_system_on(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         load_model(tmp_path / "nowhere")
     with pytest.raises((IsADirectoryError, PermissionError)):  # which is said on Windows
@@ -585,7 +588,7 @@ def read_or_sentence(path):
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(changes=st.lists(edits, min_size=1, max_size=3))
 @example(changes=[("cut", 0.0, b"0")])
-def test_every_change_of_a_file_is_noticed(changes, valid):
+def test_load_model_notices_every_change_of_a_file(changes, valid):
     path, original = valid
     content = original
     for change in changes:
@@ -596,7 +599,7 @@ def test_every_change_of_a_file_is_noticed(changes, valid):
 
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(change=edits, in_header=st.booleans())
-def test_a_changed_file_with_the_right_digest_is_read_or_refused_in_one_sentence(change, in_header, valid):
+def test_load_model_reads_or_refuses_a_changed_file_of_right_digest(change, in_header, valid):
     path, original = valid
     length = 8 + int.from_bytes(original[:8], "little")
     if in_header:  # of the same length, so that most of it can be read
@@ -660,8 +663,9 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.posix
-def test_no_kill_leaves_half_a_file(tmp_path):
+def test_save_model_killed_leaves_no_partial_file(tmp_path):
     rng = random.Random(0)
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

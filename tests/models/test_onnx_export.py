@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+import slow
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA, TruncatedSVD
@@ -15,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from slow import slow_except
 
 import aucmax
 from aucmax import ALGORITHMS, AUCClassifier
@@ -65,7 +67,7 @@ def assert_equal(model, path):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_every_algorithm_gives_the_same_outputs(name, tmp_path):
+def test_export_onnx_of_every_algorithm_gives_the_same_outputs(name, tmp_path):
     model = fitted(make(name))
     export_onnx(model, path := tmp_path / "model.onnx")
     assert_equal(model, path)
@@ -93,7 +95,7 @@ def test_a_blend_is_one_linear_model(tmp_path):
     ],
     ids=str,
 )
-def test_other_pipelines_of_the_same_parts(transformers, tmp_path):
+def test_export_onnx_of_other_pipelines_of_the_same_parts(transformers, tmp_path):
     model = fitted(make_pipeline(*transformers, AUCClassifier(alpha=0.1)))
     export_onnx(model, path := tmp_path / "model.onnx")
     assert_equal(model, path)
@@ -113,7 +115,7 @@ def test_other_pipelines_of_the_same_parts(transformers, tmp_path):
     ],
     ids=str,
 )
-def test_labels_of_every_kind(classes, type_of_label, tmp_path):
+def test_export_onnx_of_labels_of_every_kind(classes, type_of_label, tmp_path):
     if type_of_label is None:
         model = fitted(AUCClassifier(alpha=0.1))
         model.classes_ = np.array(classes)  # continuous or enormous values are no classes to fit, but to export
@@ -148,7 +150,7 @@ def test_a_column_of_unix_times_keeps_its_digits(tmp_path):
     assert np.abs(in_float32 - scores).max() > 0.01 * np.ptp(scores)  # what an input in float32 would have lost
 
 
-@pytest.mark.parametrize("name", ["AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS])
+@pytest.mark.parametrize("name", slow_except(slow.MODELS, ["AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS]))
 def test_scores_of_training_rows_with_unix_times_differ_by_rounding_only(name, tmp_path):
     rows, y = unix_times(86_400)
     model = make(name) if name in ALGORITHMS else getattr(aucmax, name)("squared", alpha=0.1)
@@ -192,7 +194,7 @@ def test_the_scores_of_tables_and_frames_are_compared(tmp_path):
         assert compare_scores(model, path, frame).largest < 1e-12 * np.ptp(model.decision_function(frame))
 
 
-def test_no_rows_and_rows_far_away(tmp_path):
+def test_export_onnx_scores_no_rows_and_rows_far_away(tmp_path):
     model = fitted(make("NSOLAM"))
     export_onnx(model, path := tmp_path / "model.onnx")
     assert [len(output) for output in outputs(path, X[:0])] == [0, 0, 0]
@@ -204,7 +206,7 @@ def properties(path):
     return {each.key: each.value for each in onnx.load(path).metadata_props}
 
 
-def test_metadata(tmp_path):
+def test_export_onnx_metadata(tmp_path):
     pandas = pytest.importorskip("pandas")
     path = tmp_path / "model.onnx"
     export_onnx(fitted(make("NSOLAM")), path)
@@ -216,7 +218,7 @@ def test_metadata(tmp_path):
     assert json.loads(properties(path)["feature_names"]) == list("abcdefghijkl")
 
 
-def test_what_cannot_be_exported_is_said_and_nothing_is_written(tmp_path, monkeypatch):
+def test_export_onnx_refuses_other_models_and_writes_nothing(tmp_path, monkeypatch):
     path = tmp_path / "model.onnx"
     for model, error, message in [
         (

@@ -163,13 +163,13 @@ def test_solam_stays_in_its_sets_and_averages_with_the_steps():
     np.testing.assert_allclose(saddle_point.solam(X, y, order, zeta=1.0, R=0.3, kappa=3.0), averages, atol=1e-13)
 
 
-def test_projection_on_a_ball_is_on_the_way_to_its_centre():
+def test_into_ball_is_on_the_way_to_its_centre():
     center, v = np.array([1.0, 2.0]), np.array([4.0, 6.0])
     np.testing.assert_allclose(saddle_point.into_ball(v, center, 2.5), [2.5, 4.0])
     np.testing.assert_array_equal(saddle_point.into_ball(v, center, 5.1), v)
 
 
-def test_projection_on_the_l1_ball_is_the_nearest_point():
+def test_into_l1_ball_is_the_nearest_point():
     # The nearest point v to w of a convex set: (w - v).(u - v) <= 0 for all u of the set, here its corners.
     w = np.array([0.9, -0.4, 0.05, 2.0])
     v = saddle_point.into_l1_ball(w, 1.5)
@@ -227,7 +227,7 @@ def test_spam_l2_tends_to_the_minimiser_with_the_penalty():
 
 
 @pytest.mark.parametrize("beta1", [0.0, 0.1])
-def test_spam_with_an_l1_penalty_tends_to_a_point_that_meets_the_optimality_condition(beta1):
+def test_spam_l1_tends_to_a_point_that_meets_the_optimality_condition(beta1):
     X, y = problem()
     p, beta2, Z = np.mean(y == 1), 0.05, pairs_of(X, y)
     w = spam.spam(X, y, passes(len(X), 400), C=1.0, beta1=beta1, beta2=beta2)[-1]
@@ -297,7 +297,7 @@ def test_hard_thresholding_keeps_exactly_k():
     np.testing.assert_array_equal(hard_thresholding.H(np.array([1.0, -1, 1, 1]), 2), [1, -1, 0, 0])
 
 
-def test_blocks_are_contiguous_and_the_last_takes_the_remainder():
+def test_hard_thresholding_blocks_are_contiguous():
     blocks = hard_thresholding.block_rows(11, 3)
     assert [list(rows) for rows in blocks] == [[0, 1, 2], [3, 4, 5], [6, 7, 8, 9, 10]]
 
@@ -359,7 +359,7 @@ def test_hsg_ht_with_all_rows_is_stoiht_with_one_block():
 # OAM, CBR
 
 
-def test_oam_by_gradients_with_buffers_for_all_rows_descends_the_hinge_of_earlier_pairs():
+def test_oam_gradients_with_full_buffers_descend_the_hinge_of_earlier_pairs():
     X, y = problem()
     order, C = passes(len(X), 1), 0.1
     W = oam.oam_gra(X, y, order, np.full(len(X), -1), C=C, N=len(X))
@@ -377,7 +377,7 @@ def test_a_sequential_step_of_oam_projects_on_the_margin_or_stops_at_its_cap():
     np.testing.assert_array_equal(oam.sequential(w, [0 * z], 1e6), w)
 
 
-def test_oam_seq_and_oam_gra_coincide_while_the_buffers_hold_one_row_and_the_cap_binds():
+def test_oam_seq_and_oam_gra_coincide_for_buffers_of_one_row():
     X, y = problem()
     order, slots = passes(len(X), 1), np.zeros(len(X), dtype=int)
     sequential = oam.oam_seq(X, y, order, slots, C=1e-4, N=1)
@@ -494,7 +494,7 @@ def test_asam_steps_along_the_gradient_of_its_smooth_hinge():
 
 
 @pytest.mark.parametrize("name", ["asam", "psam"])
-def test_averages_are_means_of_every_askip_th_iterate_and_shrinking_is_every_rskip_th(name):
+def test_pair_sampling_averages_and_shrinks_every_skip_th_step(name):
     X, y = problem()
     strength = {"asam": "lam", "psam": "gamma"}[name]
     run = getattr(pair_sampling, name)
@@ -567,7 +567,7 @@ def test_gaussian_error_descends_to_a_stationary_point():
     assert last < 1e-6 * first
 
 
-def test_backtracking_refuses_a_step_without_decrease():
+def test_gaussian_backtracking_refuses_a_step_without_decrease():
     # On |w|^2 the step 1 leads from w to -w, where the value is the same; half of it leads to the minimum.
     W = gaussian.descend(lambda w: (w @ w, 2 * w), np.array([1.0, -2.0]))
     np.testing.assert_array_equal(W, [[1, -2], [0, 0]])

@@ -5,12 +5,14 @@ import pickle
 
 import numpy as np
 import pytest
+import slow
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.pipeline import Pipeline
+from slow import slow_except
 
 import aucmax
 from aucmax import AUCClassifier
@@ -33,8 +35,8 @@ def is_kind(name, kind):
 
 STOCHASTIC = [name for name in ALGORITHMS if is_kind(name, StochasticClassifier)]
 ONLINE = [name for name in STOCHASTIC if is_kind(name, OnlineClassifier)]
-every_stochastic = pytest.mark.parametrize("name", STOCHASTIC)
-every_online = pytest.mark.parametrize("name", ONLINE)
+every_stochastic = pytest.mark.parametrize("name", slow_except(slow.ALGORITHMS, STOCHASTIC))
+every_online = pytest.mark.parametrize("name", slow_except(slow.ALGORITHMS, ONLINE))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def data():
     return X, y
 
 
-def test_every_estimator_of_the_package_is_listed_and_public():
+def test_algorithms_list_every_public_estimator():
     assert {name for name, algorithm in ALGORITHMS.items() if algorithm.maker == name} <= set(aucmax.__all__)
     estimators = {
         name
@@ -60,7 +62,7 @@ def test_every_estimator_of_the_package_is_listed_and_public():
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_the_grid_holds_values_that_the_estimator_accepts(name):
+def test_algorithms_grid_has_valid_values(name):
     algorithm = ALGORITHMS[name]
     estimator = algorithm()
     assert isinstance(estimator, BaseEstimator)
@@ -73,7 +75,7 @@ def test_the_grid_holds_values_that_the_estimator_accepts(name):
     assert len(ParameterGrid(dict(algorithm.grid))) >= 1
 
 
-def test_pipelines_of_fewer_features(data):
+def test_opauc_pipelines_of_fewer_features(data):
     X, y = data
     for name in ("OPAUCf", "OPAUCrp", "OPAUCpca"):
         pipeline = ALGORITHMS[name](n_components=3, random_state=0, alpha=0.1).fit(X, y)
@@ -86,7 +88,7 @@ def test_pipelines_of_fewer_features(data):
         assert pickle.loads(pickle.dumps(pipeline)).score(X, y) == pipeline.score(X, y)
 
 
-def test_components_of_sparse_rows_need_no_centred_columns(data):
+def test_opauc_pca_components_of_sparse_rows_need_no_centring(data):
     X, y = data
     X = X - X.mean(axis=0)
     pipelines = [ALGORITHMS["OPAUCpca"](n_components=3, center=center, random_state=0) for center in (True, False)]
@@ -97,7 +99,7 @@ def test_components_of_sparse_rows_need_no_centred_columns(data):
 
 
 @every_stochastic
-def test_defaults_come_near_the_exact_fit_on_columns_of_any_scale(name):
+def test_algorithm_defaults_come_near_the_exact_fit_at_any_scale(name):
     X, y = load_breast_cancer(return_X_y=True)
     assert X.std(axis=0).max() > 1e5 * X.std(axis=0).min()
     X[:, 3] += 1e6
@@ -108,7 +110,7 @@ def test_defaults_come_near_the_exact_fit_on_columns_of_any_scale(name):
 
 
 @every_stochastic
-def test_dense_and_sparse_rows_are_the_same_to_it(name, data):
+def test_algorithm_fits_dense_and_sparse_rows_alike(name, data):
     X, y = data
     dense = make(name, random_state=0).fit(X, y)
     for other in (sparse.csr_array(X), np.asfortranarray(X), sparse.csr_matrix(X)):
@@ -118,7 +120,7 @@ def test_dense_and_sparse_rows_are_the_same_to_it(name, data):
 
 
 @every_stochastic
-def test_rows_with_zeros_in_csr_learn_as_well(name):
+def test_algorithm_learns_from_csr_rows_with_zeros(name):
     rng = np.random.default_rng(1)
     y = (rng.random(400) < 0.4).astype(int)
     X = (rng.random((400, 12)) < 0.2) * (1 + rng.random((400, 12)))
@@ -129,7 +131,7 @@ def test_rows_with_zeros_in_csr_learn_as_well(name):
 
 
 @every_stochastic
-def test_shift_and_scale_of_the_columns_change_no_score(name, data):
+def test_algorithm_scores_ignore_shift_and_scale_of_columns(name, data):
     X, y = data
     before = make(name, random_state=0).fit(X, y)
     stretched = X * np.array([1e3, 1, 1e-3, 2, 1e6]) + np.array([1e4, -5, 1, 0, 1e7])
@@ -138,14 +140,14 @@ def test_shift_and_scale_of_the_columns_change_no_score(name, data):
 
 
 @every_stochastic
-def test_swapping_the_classes_turns_the_weights_round(name, data):
+def test_algorithm_weights_turn_round_with_swapped_classes(name, data):
     X, y = data
     there, back = make(name, random_state=0).fit(X, y), make(name, random_state=0).fit(X, 1 - y)
     np.testing.assert_allclose(back.coef_, -there.coef_, rtol=1e-6, atol=1e-9)
 
 
 @every_stochastic
-def test_the_same_random_state_gives_the_same_bits(name, data):
+def test_algorithm_random_state_gives_the_same_bits(name, data):
     X, y = data
     first, second = make(name, random_state=3).fit(X, y), make(name, random_state=3).fit(X, y)
     np.testing.assert_array_equal(first.coef_, second.coef_)
@@ -156,7 +158,7 @@ def test_the_same_random_state_gives_the_same_bits(name, data):
 
 @every_stochastic
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_fit_in_two_parts_ends_where_one_fit_ends(name, data):
+def test_algorithm_warm_start_in_two_parts_is_one_fit(name, data):
     X, y = data
     horizon = {"horizon": 5} if name == "FSAUC" else {}
     whole = make(name, max_iter=5, tol=None, random_state=0, **horizon).fit(X, y)
@@ -194,7 +196,7 @@ class StopAfter:
 
 
 @every_stochastic
-def test_a_callback_can_end_a_fit_between_epochs_and_it_can_go_on(name, data):
+def test_algorithm_callback_can_end_a_fit_between_epochs(name, data):
     X, y = data
     horizon = {"horizon": 6} if name == "FSAUC" else {}
     whole = make(name, max_iter=6, tol=None, random_state=0, **horizon).fit(X, y)
@@ -206,7 +208,7 @@ def test_a_callback_can_end_a_fit_between_epochs_and_it_can_go_on(name, data):
 
 
 @every_stochastic
-def test_scikit_learns_monitor_sees_the_score_of_every_epoch(name, data):
+def test_algorithm_epochs_are_seen_by_the_scoring_monitor(name, data):
     X, y = data
     monitor = pytest.importorskip("sklearn.callback").ScoringMonitor(scoring="roc_auc")  # from 1.9 on
     clf = make(name, max_iter=3, tol=None, random_state=0).set_callbacks(monitor).fit(X, y)
@@ -217,7 +219,7 @@ def test_scikit_learns_monitor_sees_the_score_of_every_epoch(name, data):
 
 
 @every_stochastic
-def test_constant_columns_get_no_weight(name, data):
+def test_algorithm_gives_constant_columns_no_weight(name, data):
     X, y = data
     X = np.column_stack([X, np.full(len(y), 7.0), np.full(len(y), 1e9 + 0.1)])
     clf = make(name, random_state=0).fit(X, y)
@@ -228,7 +230,7 @@ def test_constant_columns_get_no_weight(name, data):
 
 
 @every_stochastic
-def test_bad_rows_get_a_sentence_and_leave_the_estimator_as_it_was(name, data):
+def test_algorithm_refuses_bad_rows_and_stays_unchanged(name, data):
     X, y = data
     clf = make(name, random_state=0).fit(X, y)
     before = copy.deepcopy(clf.__dict__)
@@ -243,7 +245,7 @@ def test_bad_rows_get_a_sentence_and_leave_the_estimator_as_it_was(name, data):
 
 
 @pytest.mark.parametrize("name", [name for name in STOCHASTIC if "eta0" in ALGORITHMS[name]().get_params()])
-def test_steps_that_diverge_get_a_sentence(name, data):
+def test_algorithm_refuses_steps_that_diverge(name, data):
     X, y = data
     clf = make(name, eta0=1e150, max_iter=20, random_state=0)
     try:
@@ -270,7 +272,7 @@ def test_tol_ends_a_fit_early_or_warns(name, data):
 
 
 @every_online
-def test_any_split_of_a_stream_gives_the_same_weights(name, data):
+def test_partial_fit_of_any_split_gives_the_same_weights(name, data):
     X, y = data
     for rows in (X, sparse.csr_array(X)):
         whole = make(name, random_state=0).partial_fit(rows, y)
@@ -282,7 +284,7 @@ def test_any_split_of_a_stream_gives_the_same_weights(name, data):
 
 
 @every_online
-def test_a_stream_resumes_from_a_pickle(name, data):
+def test_partial_fit_continues_from_a_pickle(name, data):
     X, y = data
     through = make(name, random_state=0).partial_fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
     stored = pickle.loads(pickle.dumps(make(name, random_state=0).partial_fit(X[:60], y[:60])))
@@ -290,7 +292,7 @@ def test_a_stream_resumes_from_a_pickle(name, data):
 
 
 @every_online
-def test_no_step_until_both_classes_were_seen(name, data):
+def test_partial_fit_takes_no_step_before_both_classes_were_seen(name, data):
     X, y = data
     clf = make(name, random_state=0)
     clf.partial_fit(X[y == 0][:30], y[y == 0][:30], classes=[0, 1])
@@ -302,7 +304,7 @@ def test_no_step_until_both_classes_were_seen(name, data):
 
 
 @every_online
-def test_one_pass_of_a_stream_ranks_and_predicts(name):
+def test_partial_fit_of_one_pass_ranks_and_predicts(name):
     rng = np.random.default_rng(5)
     y = (rng.random(3000) < 0.2).astype(int)
     X = rng.standard_normal((3000, 6)) + y[:, None] * np.array([1.0, 0.5, 0, 0, -1.0, 0])
@@ -318,7 +320,7 @@ def test_one_pass_of_a_stream_ranks_and_predicts(name):
 
 
 @every_online
-def test_errors_of_a_stream(name, data):
+def test_partial_fit_errors(name, data):
     X, y = data
     clf = make(name, random_state=0)
     with pytest.raises(ValueError, match=r"^AUC needs two classes, but y of this first call \(classes=None\) holds"):
@@ -336,7 +338,7 @@ def test_errors_of_a_stream(name, data):
 
 
 @every_online
-def test_a_stream_goes_on_in_the_units_of_an_earlier_fit(name, data):
+def test_partial_fit_continues_in_the_units_of_an_earlier_fit(name, data):
     X, y = data
     stretch = np.array([1e3, 1, 1e-3, 2, 1e4])
     plain = make(name, random_state=0).fit(X, y).partial_fit(X, y)

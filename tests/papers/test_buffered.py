@@ -119,7 +119,7 @@ def test_cbr_is_the_recursion_of_the_paper(rows, covariance, buffer, C, problem)
 
 
 @pytest.mark.parametrize("estimator", [OAM(), OAM(update="gradient"), CBR(), CBR(covariance="diagonal")], ids=str)
-def test_chunks_of_both_formats_make_one_stream(estimator, problem):
+def test_partial_fit_of_dense_and_csr_chunks_is_one_stream(estimator, problem):
     """The room of the buffers grows with the rows, and any split gives the same bits."""
     X, y = problem
     estimator = clone(estimator).set_params(buffer_size=10, random_state=0)
@@ -166,7 +166,7 @@ def test_a_reservoir_is_a_uniform_sample():
     np.testing.assert_allclose(together, 6 * 5 / (30 * 29), atol=5 * np.sqrt(0.035 / n_draws))
 
 
-def test_slots_go_on_from_the_rows_seen():
+def test_reservoir_slots_continue_from_the_rows_seen():
     rng = np.random.default_rng(0)
     positive = rng.random(40) < 0.5
     buffers = ClassBuffers.empty(4)
@@ -227,7 +227,7 @@ def test_a_soft_confidence_weighted_update_solves_its_problem(C, mean):
 
 
 @FORMATS
-def test_the_covariance_stays_positive_and_only_shrinks(rows):
+def test_scw_covariance_stays_positive_and_only_shrinks(rows):
     rng = np.random.default_rng(3)
     y = (rng.random(1500) < 0.3).astype(int)
     X = rng.standard_normal((1500, 8)) @ rng.standard_normal((8, 8)) + 0.5 * y[:, None]
@@ -244,7 +244,7 @@ ALL = [OAM(), OAM(update="gradient"), CBR(), CBR(buffer="reservoir"), CBR(covari
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=str)
-def test_separable_rows_are_ranked_without_error(estimator):
+def test_oam_and_cbr_rank_separable_rows_without_error(estimator):
     rng = np.random.default_rng(4)
     X = rng.standard_normal((400, 5))
     scores = X @ np.array([1.0, -2.0, 0.5, 0.0, 1.0])
@@ -253,7 +253,7 @@ def test_separable_rows_are_ranked_without_error(estimator):
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=str)
-def test_no_scale_of_the_columns_breaks_it(estimator, problem):
+def test_oam_and_cbr_at_any_scale_of_the_columns(estimator, problem):
     X, y = problem
     estimator = clone(estimator).set_params(standardize=False, random_state=0)
     plain = estimator.fit(X, y).coef_
@@ -264,7 +264,7 @@ def test_no_scale_of_the_columns_breaks_it(estimator, problem):
         assert estimator.fit(X * scale, y).score(X * scale, y) > 0.5
 
 
-def test_errors(problem):
+def test_oam_and_cbr_refuse_parameters(problem):
     X, y = problem
     with pytest.raises(ValueError, match=r"^The 'update' parameter of OAM must be a str among"):
         OAM(update="both").fit(X, y)

@@ -75,7 +75,7 @@ def error_of(w, c, means, S, priors):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_gradients_are_those_of_finite_differences(seed):
+def test_gaussian_gradients_by_finite_differences(seed):
     means, S, priors = random_problem(seed, d=4)
     means = means + np.random.default_rng(seed).normal(size=(2, 4))
     w = np.random.default_rng(seed + 100).normal(size=4)
@@ -88,7 +88,7 @@ def test_gradients_are_those_of_finite_differences(seed):
     assert error(means, S, priors)(w)[0] == pytest.approx(error_of(w, 0, means, S, priors), abs=1e-14)
 
 
-def test_the_paper_s_starting_point():
+def test_gaussian_descent_starts_as_in_the_paper():
     low, high = np.array([1.0, 2.0, 0.0]), np.array([2.0, 0.0, 3.0])
     w = start(np.array([low, high]))
     assert_allclose([w @ low, np.linalg.norm(w)], [0, 1], atol=1e-15)
@@ -97,7 +97,7 @@ def test_the_paper_s_starting_point():
     assert_array_equal(start(np.zeros((2, 3))), 0)
 
 
-def test_the_descent_is_the_paper_s():
+def test_gaussian_descent_is_the_paper_s():
     """Each step by itself: the first of 1, 1/2, 1/4, ... that lowers F by 1e-4 of the step times the squared norm."""
     means, S = np.array([[8.0, 1, 0], [9, 1, 2]]), np.array([np.eye(3), np.diag([1, 2, 0.5])])
     objective, halved = error(means, S, np.array([0.6, 0.4])), False
@@ -187,7 +187,7 @@ def test_gaussian_auc_and_error_are_those_of_gaussian_rows():
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-def test_more_columns_than_rows_need_no_tuning(standardize):
+def test_gaussian_auc_of_more_columns_than_rows_needs_no_tuning(standardize):
     X, y, moments = make_gaussian("data3", n_samples=60, n_features=200, outliers=0, random_state=0)
     X_test, y_test, _ = make_gaussian(moments=moments, n_samples=2000, ratio=0.5, outliers=0, random_state=1)
     untuned = GaussianAUC(standardize=standardize).fit(X, y)
@@ -198,7 +198,7 @@ def test_more_columns_than_rows_need_no_tuning(standardize):
     assert np.mean(clf.predict(X_test) == y_test) > 0.75
 
 
-def test_shrinkage_is_for_few_rows():
+def test_gaussian_shrinkage_is_for_few_rows():
     X, y = make_rows(n=60, d=8)
     few, many = (
         GaussianError().fit_moments(ClassMoments(8).update(X, y, np.full(60, weight))) for weight in (1.0, 1e6)
@@ -287,7 +287,7 @@ def multiplier(clf, means, S):
     return a / (a + b)
 
 
-def test_the_multiplier_of_anderson_and_bahadur_may_be_outside_0_and_1():
+def test_gaussian_error_multiplier_may_be_outside_0_and_1():
     means, S = np.array([[0.0, 0, 0], [1.5, 1, 0.5]]), np.array([np.diag([1.0, 2, 3]), np.diag([2.0, 1, 1])])
     even = GaussianError(shrinkage=0).fit_moments(make_moments(means, S, [0.5, 0.5]))
     assert 0 < multiplier(even, means, S) < 1
@@ -335,7 +335,7 @@ def test_the_letter_of_the_paper_has_its_threshold_at_zero():
 
 @slow_descent
 @pytest.mark.parametrize("solver", ["exact", "gradient"])
-def test_labels_go_by_a_probability_of_one_half(solver):
+def test_gaussian_error_predicts_at_a_probability_of_one_half(solver):
     X, y = make_rows(n=2000, ratio=0.1)
     clf = GaussianError(solver).fit(X, y)
     probabilities = clf.predict_proba(X)[:, 1]
@@ -372,7 +372,7 @@ def test_a_rare_class_inside_the_other_is_given_up(rare):
 
 
 @every_estimator
-def test_columns_that_tell_nothing(estimator):
+def test_gaussian_classifiers_of_columns_without_information(estimator):
     y = np.repeat([0, 1], [30, 10])
     clf = clone(estimator).fit(np.ones((40, 3)), y)
     assert_array_equal(clf.coef_, 0)
@@ -384,7 +384,7 @@ def test_columns_that_tell_nothing(estimator):
 
 @slow_descent
 @every_estimator
-def test_one_column(estimator):
+def test_gaussian_classifiers_of_one_column(estimator):
     X, y = make_rows(d=1)
     X[y == 1] += 10
     clf = clone(estimator).fit(X, y)
@@ -404,7 +404,7 @@ def assert_same_model(actual, expected, X, rtol=1e-6):
 
 @slow_descent
 @every_estimator
-def test_any_stream_is_one_fit(estimator):
+def test_gaussian_partial_fit_of_any_stream_is_one_fit(estimator):
     X, y = make_rows()
     whole, stream = clone(estimator).fit(X, y), clone(estimator)
     for block in np.split(np.random.default_rng(0).permutation(300), [5, 40, 41, 250]):
@@ -436,7 +436,7 @@ def test_integer_weights_are_repeated_rows(estimator):
 
 @slow_descent
 @every_estimator
-def test_units_and_origins_do_not_matter(estimator):
+def test_gaussian_classifiers_ignore_units_and_origins(estimator):
     X, y = make_rows()
     scale, shift = np.array([1e-3, 1.0, 42.0, 1e4]), np.array([0, 100.0, -1.0, 1e3])
     clf, other = clone(estimator).fit(X, y), clone(estimator).fit(X * scale + shift, y)
@@ -472,7 +472,7 @@ def test_swapped_labels_reverse_the_scores(estimator):
 
 @slow_descent
 @every_estimator
-def test_sparse_is_dense_and_labels_may_be_words(estimator):
+def test_gaussian_classifiers_of_sparse_rows_and_text_labels(estimator):
     X, y = make_rows()
     X = X * (np.random.default_rng(1).random(X.shape) < 0.5)
     dense = clone(estimator).fit(X, y)
@@ -482,7 +482,7 @@ def test_sparse_is_dense_and_labels_may_be_words(estimator):
 # Meeting the rest
 
 
-def test_callbacks_see_the_tasks():
+def test_gaussian_callbacks_see_the_tasks():
     class Recorder:
         seen = []  # noqa: RUF012
 
@@ -498,7 +498,7 @@ def test_callbacks_see_the_tasks():
     assert Recorder.seen == ["fit", "moments", "solve"]
 
 
-def test_a_failed_call_leaves_the_estimator_as_it_was():
+def test_gaussian_error_is_unchanged_by_a_failed_call():
     X, y = make_rows()
     clf = GaussianError().fit(X, y)
     before = dict(vars(clf))
@@ -538,12 +538,12 @@ def test_a_failed_call_leaves_the_estimator_as_it_was():
         (GaussianError(priors=[1, np.nan]), r"^priors must be two positive numbers"),
     ],
 )
-def test_bad_parameters_get_one_sentence(estimator, message):
+def test_gaussian_classifiers_refuse_parameters(estimator, message):
     with pytest.raises(ValueError, match=message):
         estimator.fit(*make_rows(n=40))
 
 
-def test_bad_data_get_one_sentence():
+def test_gaussian_classifiers_refuse_data():
     X, y = make_rows(n=40)
     for clf in (GaussianAUC(), GaussianError()):
         with pytest.raises(ValueError, match=r"^AUC needs two classes, but y holds only one class: 1\.0\.$"):

@@ -94,7 +94,7 @@ class Formulas:
 
 
 @pytest.mark.parametrize("container", CONTAINERS, ids=names)
-def test_the_gradient_is_that_of_all_pairs(container):
+def test_shtauc_gradient_is_the_mean_over_all_pairs(container):
     data = Formulas(container)
     pairs = np.array([a - b for a in data.Z[data.y == 1] for b in data.Z[data.y == 0]])
     expected = -np.mean((1 - pairs @ data.w)[:, None] * pairs, axis=0)
@@ -103,7 +103,7 @@ def test_the_gradient_is_that_of_all_pairs(container):
 
 @pytest.mark.parametrize("container", CONTAINERS, ids=names)
 @pytest.mark.parametrize("loss", [SQUARE, LOGISTIC])
-def test_the_gradient_is_that_of_finite_differences(container, loss):
+def test_shtauc_gradient_by_finite_differences(container, loss):
     data, h = Formulas(container), 1e-6
 
     def value(x):
@@ -185,7 +185,7 @@ def test_with_all_rows_in_a_step_the_objective_never_rises(algorithm):
     assert values[-1] < values[0] - 1e-3
 
 
-def test_with_a_given_step_it_is_the_algorithm_of_the_paper():
+def test_hard_thresholding_with_a_given_step_is_the_algorithm_of_the_paper():
     X, y = two_classes()
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     M = np.cov(Z[y == 1].T, bias=True) + np.cov(Z[y == 0].T, bias=True)
@@ -203,7 +203,7 @@ def test_with_a_given_step_it_is_the_algorithm_of_the_paper():
 
 @pytest.mark.parametrize(("n", "d", "alpha"), [(151, 6, 0.0), (151, 6, 0.1), (40, 60, 1.0)])
 @pytest.mark.parametrize("standardize", [True, False])
-def test_with_all_columns_it_converges_linearly_to_the_exact_minimiser(n, d, alpha, standardize):
+def test_shtauc_with_all_columns_converges_to_the_exact_minimiser(n, d, alpha, standardize):
     X, y = two_classes(n, d)
     if not standardize:
         X /= X.std(axis=0) * np.linspace(1, 2, d)
@@ -230,7 +230,7 @@ def test_several_blocks_converge_to_a_tolerance_that_falls_as_blocks_grow():
 
 @pytest.mark.parametrize("algorithm", [StoIHT(n_blocks=1), HSGHT(batch_size=20)], ids=names)
 @pytest.mark.parametrize("alpha", [0.0, 0.05])
-def test_with_all_columns_it_is_logistic_regression(algorithm, alpha):
+def test_stoiht_with_all_columns_is_logistic_regression(algorithm, alpha):
     X, y = two_classes()
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     C = 1 / (len(y) * alpha) if alpha else np.inf
@@ -241,7 +241,7 @@ def test_with_all_columns_it_is_logistic_regression(algorithm, alpha):
 
 
 @pytest.mark.parametrize(("algorithm", "least"), [(SHTAUC, 1.0), (StoIHT, 1.0), (HSGHT, 0.9)], ids=names)
-def test_it_finds_the_columns_that_matter(algorithm, least):
+def test_hard_thresholding_finds_the_informative_columns(algorithm, least):
     X, y, support = make_sparse_shift(600, 300, n_informative=12, ratio=0.3, shift=0.8, random_state=0)
     assert support_f1(algorithm(n_nonzero=12, random_state=0).fit(X, y), support) >= least
 
@@ -266,7 +266,7 @@ def test_exactly_k_weights_are_kept_of_equal_columns_too(algorithm, k):
 
 
 @pytest.mark.parametrize("algorithm", ALL, ids=names)
-def test_by_default_at_most_fifty(algorithm):
+def test_n_nonzero_is_at_most_fifty_by_default(algorithm):
     rng = np.random.default_rng(0)
     for d in (1, 7, 80):
         X, y = rng.standard_normal((60, d)), np.arange(60) % 3 == 0
@@ -315,7 +315,7 @@ def test_shifting_and_scaling_the_columns_changes_nothing(algorithm, container):
 
 
 @pytest.mark.parametrize("algorithm", [SHTAUC(n_blocks=1), StoIHT(n_blocks=1), HSGHT(batch_size=10**6)], ids=names)
-def test_swapped_classes_reverse_the_weights_and_the_order_of_the_rows_does_not_matter(algorithm):
+def test_hard_thresholding_of_swapped_classes_and_shuffled_rows(algorithm):
     X, y = two_classes()
     clf = clone(algorithm).set_params(n_nonzero=3, max_iter=10, random_state=0)
     expected = clf.fit(X, y).coef_
@@ -341,7 +341,7 @@ def test_no_scale_of_the_data_makes_the_steps_diverge(algorithm, factor):
 
 
 @pytest.mark.parametrize("algorithm", BLOCKS, ids=names)
-def test_the_same_seed_gives_the_same_bits_and_another_one_does_not(algorithm):
+def test_hard_thresholding_random_state_gives_the_same_bits(algorithm):
     X, y = two_classes()
     first, second, other = (
         clone(algorithm).set_params(n_nonzero=3, random_state=seed).fit(X, y).coef_ for seed in (0, 0, 1)
@@ -352,7 +352,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_does_not(algorithm):
 
 @pytest.mark.parametrize("container", CONTAINERS, ids=names)
 @pytest.mark.parametrize("algorithm", BLOCKS, ids=names)
-def test_two_passes_and_three_are_five(algorithm, container):
+def test_warm_start_of_two_and_three_passes_is_five(algorithm, container):
     X, y = two_classes()
     X = container(X)
     once = clone(algorithm).set_params(n_nonzero=3, random_state=0, max_iter=5).fit(X, y)
@@ -367,14 +367,14 @@ def test_two_passes_and_three_are_five(algorithm, container):
 
 
 @pytest.mark.parametrize("algorithm", BLOCKS, ids=names)
-def test_it_goes_on_with_other_rows(algorithm):
+def test_warm_start_continues_with_other_rows(algorithm):
     X, y = two_classes(400)
     clf = clone(algorithm).set_params(n_nonzero=3, random_state=0, warm_start=True, max_iter=3)
     assert clf.fit(X[:150], y[:150]).fit(X, y).score(X, y) > 0.7
     assert np.isfinite(clf.fit(1000 * X, y).coef_).all()  # the smoothness is found again
 
 
-def test_tol_stops_it():
+def test_tol_stops_hard_thresholding():
     X, y = two_classes()
     clf = SHTAUC(n_nonzero=3, n_blocks=1, max_iter=500, tol=1e-9).fit(X, y)
     assert 3 < clf.n_iter_ < 500
@@ -441,7 +441,7 @@ def test_batches_grow_from_pass_to_pass_until_they_are_all_rows():
     assert len(clf._batches(state, sample, order, None).start) == 1
 
 
-def test_the_default_penalty():
+def test_hard_thresholding_default_alpha():
     X, y = two_classes(300, 40, share=0.2)
     for algorithm, curvature in ((SHTAUC, 2.0), (StoIHT, 0.2 * 0.8)):
         alpha = curvature * 7 * (1 + np.log(40 / 7)) / (4 / (1 / 60 + 1 / 240))
@@ -465,7 +465,7 @@ def test_the_smoothness_is_that_of_the_sparse_directions():
 
 
 @pytest.mark.parametrize("algorithm", ALL, ids=names)
-def test_errors_say_what_to_change(algorithm):
+def test_n_nonzero_errors_say_what_to_change(algorithm):
     X, y = two_classes()
     message = r"^n_nonzero=7 is more than the 6 columns of X: give a number from 1 to 6, or None\.$"
     with pytest.raises(ValueError, match=message):

@@ -50,7 +50,7 @@ def test_inner_products_are_the_nystroem_approximation(X, gamma):
     np.testing.assert_allclose(gram(transformer, new, new), expected, rtol=1e-7, atol=1e-9)
 
 
-def test_on_the_landmarks_the_kernel_is_exact(X):
+def test_nystroem_kernel_is_exact_on_the_landmarks(X):
     transformer = KMeansNystroem(25, random_state=0).fit(X)
     U = transformer.components_
     np.testing.assert_allclose(gram(transformer, X, U), rbf_kernel(X, U, gamma=transformer.gamma_), atol=1e-9)
@@ -64,7 +64,7 @@ def test_with_all_rows_for_landmarks_the_kernel_is_exact(X, sparse_rows):
         np.testing.assert_allclose(gram(transformer, rows, rows), expected, atol=1e-9)
 
 
-def test_features_come_in_the_order_of_their_eigenvalues_nearly_uncorrelated(X):
+def test_nystroem_features_are_in_the_order_of_eigenvalues(X):
     transformer = KMeansNystroem(25, random_state=0).fit(X)
     eigenvalues = linalg.eigvalsh(rbf_kernel(transformer.components_, gamma=transformer.gamma_))[::-1]
     on_landmarks = transformer.transform(transformer.components_)
@@ -98,7 +98,7 @@ def test_the_published_rule_looks_at_80_000_rows():
     assert KMeansNystroem(2, random_state=0).fit(X).gamma_ == 1
 
 
-def test_neither_scale_nor_place_of_the_data_matters(X):
+def test_nystroem_ignores_scale_and_place_of_the_data(X):
     features = KMeansNystroem(20, random_state=0).fit_transform(X)
     moved = KMeansNystroem(20, random_state=0).fit_transform(X + 1e6)
     np.testing.assert_allclose(moved @ moved.T, features @ features.T, atol=1e-8)
@@ -113,7 +113,7 @@ def test_neither_scale_nor_place_of_the_data_matters(X):
 # Kinds of input
 
 
-def test_dense_and_sparse_rows_are_the_same_to_it(sparse_rows):
+def test_nystroem_of_dense_and_sparse_rows_is_the_same(sparse_rows):
     dense = sparse_rows.toarray()
     transformer = KMeansNystroem(20, random_state=0).fit(dense)
     duplicated = sparse.csr_array(
@@ -127,7 +127,7 @@ def test_dense_and_sparse_rows_are_the_same_to_it(sparse_rows):
         np.testing.assert_allclose(gram(fitted, rows, rows), gram(transformer, dense, dense), atol=1e-9)
 
 
-def test_single_precision_stays_and_is_near_to_double(X, sparse_rows):
+def test_nystroem_keeps_single_precision_near_to_double(X, sparse_rows):
     for rows in (X, sparse_rows):
         double = KMeansNystroem(20, random_state=0).fit(rows)
         single = KMeansNystroem(20, random_state=0).fit(rows.astype(np.float32))
@@ -140,7 +140,7 @@ def test_single_precision_stays_and_is_near_to_double(X, sparse_rows):
         np.testing.assert_allclose(mixed, double.transform(rows.astype(np.float32).astype(np.float64)), atol=1e-9)
 
 
-def test_directions_of_rounding_are_left_out():
+def test_nystroem_leaves_out_directions_of_rounding():
     X = np.random.default_rng(0).standard_normal((400, 1))  # in one column, 60 landmarks tell little more than 15
     exact = rbf_kernel(X, gamma=1.0)
     widths = []
@@ -155,7 +155,7 @@ def test_directions_of_rounding_are_left_out():
     assert widths[0] < widths[1] < 60
 
 
-def test_equal_rows_and_constant_data():
+def test_nystroem_of_equal_rows_and_constant_data():
     X = np.repeat(np.random.default_rng(0).standard_normal((6, 3)), 20, axis=0)
     transformer = KMeansNystroem(30, random_state=0).fit(X)
     assert transformer.components_.shape == (30, 3)
@@ -173,27 +173,27 @@ def test_rows_whose_squares_underflow_are_told(X, layout):
         KMeansNystroem(10, random_state=0).fit(layout(X * 1e-300))
 
 
-def test_more_landmarks_than_rows(X):
+def test_nystroem_of_more_landmarks_than_rows(X):
     few = X[:7]
     transformer = KMeansNystroem().fit(few)
     np.testing.assert_array_equal(transformer.components_, few)
     assert transformer.transform(X).shape == (300, 7)
 
 
-def test_rows_far_away_have_features_of_zero(X):
+def test_nystroem_features_of_rows_far_away_are_zero(X):
     transformer = KMeansNystroem(10, random_state=0).fit(X)
     for far in (np.full((1, 4), 1e5), np.full((1, 4), -1e200), np.full((1, 4), 1.7e308)):
         for rows in (far, sparse.csr_array(far)):
             np.testing.assert_allclose(transformer.transform(rows), 0, atol=1e-250)
 
 
-def test_the_kernel_is_never_above_one(X):
+def test_gaussian_kernel_is_never_above_one(X):
     rows = sparse.csr_array(X + 1e6)  # where squared distances by differences of squares may be below zero
     kernel = nystroem.GaussianKernel(X + 1e6, 1.0, np.dtype(np.float64), centered=False)(rows)
     assert kernel.max() == 1
 
 
-def test_what_cannot_be(X):
+def test_nystroem_refuses_bad_input(X):
     for rows in (X * 1e200, X * 1e307, sparse.csr_array(X * 1e200)):
         with pytest.raises(ValueError, match=r"^The squares of the values of X overflow"):
             KMeansNystroem(5).fit(rows)
@@ -214,7 +214,7 @@ def test_what_cannot_be(X):
 # Blocks, samples, threads
 
 
-def test_blocks_do_not_change_the_features(monkeypatch, X, sparse_rows):
+def test_nystroem_features_are_independent_of_blocks(monkeypatch, X, sparse_rows):
     for rows in (X, sparse_rows):
         transformer = KMeansNystroem(20, random_state=0).fit(rows)
         whole = transformer.transform(rows)
@@ -264,7 +264,7 @@ def test_more_iterations_of_k_means_bring_the_landmarks_nearer_to_the_rows(X):
     assert distances[0] > distances[1] > distances[2]
 
 
-def test_one_seed_gives_one_result(X):
+def test_nystroem_random_state_gives_the_same_bits(X):
     first, again, other = (KMeansNystroem(20, random_state=seed).fit(X) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first.transform(X), again.transform(X))
     assert not np.array_equal(first.components_, other.components_)
@@ -284,7 +284,7 @@ def test_transform_holds_little_beside_its_result(monkeypatch):
         assert peak < features.nbytes + 1_000_000  # the kernel of all rows alone would be 8 MB
 
 
-def test_names_and_frames(X):
+def test_nystroem_feature_names_and_frames(X):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=list("abcd"), index=range(1000, 1300))
     transformer = KMeansNystroem(5, random_state=0).set_output(transform="pandas")
@@ -298,7 +298,7 @@ def test_names_and_frames(X):
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_pipelines_rank_what_no_line_can(name):
+def test_kernel_pipelines_rank_circles(name):
     X, y = make_circles(600, noise=0.15, factor=0.5, random_state=0)
     X = X * [1, 1000] + [0, 5000]  # columns of any scale
     assert AUCClassifier().fit(X, y).score(X, y) < 0.6
@@ -313,7 +313,7 @@ def test_pipelines_rank_what_no_line_can(name):
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_pipelines_pass_parameters_on(name):
+def test_kernel_pipelines_pass_parameters_on(name):
     pipeline = ALGORITHMS[name](n_components=7, gamma=0.3, random_state=5, max_iter=3)
     assert isinstance(pipeline["scale"], StandardScaler)
     assert pipeline["nystroem"].get_params() == {**KMeansNystroem(7).get_params(), "gamma": 0.3, "random_state": 5}
@@ -329,7 +329,7 @@ def test_pipelines_pass_parameters_on(name):
         assert published[-1].variant == "paper"
 
 
-def test_features_of_files_and_of_dask_arrays_are_made_block_by_block(tmp_path):
+def test_nystroem_rows_of_files_and_dask_are_made_by_blocks(tmp_path):
     X, y = noisy_line(n=300, d=3)
     kernel = KMeansNystroem(12, random_state=0).fit(X)
     estimator = AUCClassifier("squared", cv=3)

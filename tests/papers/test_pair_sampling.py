@@ -58,7 +58,7 @@ def minimiser(kind, Z, alpha):
 
 @both
 @pytest.mark.parametrize("alpha", [0.03, 1.0])
-def test_converges_to_the_minimiser_over_all_pairs(kind, alpha, problem):
+def test_pair_sampling_converges_to_the_minimiser_over_all_pairs(kind, alpha, problem):
     X, y, Z = problem
     best = minimiser(kind, Z, alpha)
     fits = [kind(alpha=alpha, max_iter=int(k), random_state=0).fit(X, y).coef_[0] for k in PASSES]
@@ -70,7 +70,7 @@ def test_converges_to_the_minimiser_over_all_pairs(kind, alpha, problem):
     assert np.linalg.norm(fits[-1] - best) < 0.02 * np.linalg.norm(best)
 
 
-def test_the_two_losses_have_different_minimisers(problem):
+def test_psam_and_asam_have_different_minimisers(problem):
     """So that the test above tells them apart."""
     *_, Z = problem
     hinge, smoothed = (minimiser(kind, Z, 0.03) for kind in (PSAM, ASAM))
@@ -80,7 +80,7 @@ def test_the_two_losses_have_different_minimisers(problem):
 
 @both
 @pytest.mark.parametrize("alpha", [1e4, 1e8, 1e12])
-def test_a_large_penalty_does_not_diverge(kind, alpha, problem):
+def test_pair_sampling_with_a_large_alpha_does_not_diverge(kind, alpha, problem):
     """All pairs are then short of their target, so that alpha times the minimiser is the difference of the means."""
     X, y, Z = problem
     clf = kind(alpha=alpha, max_iter=100, random_state=0).fit(X, y)
@@ -157,7 +157,7 @@ def plain(kind, pairs, alpha, t0, rskip, askip):
 @both
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("skips", [(16, 16), (3, 7)])
-def test_the_steps_are_those_of_algorithm_1(kind, make, skips, problem):
+def test_pair_sampling_steps_are_algorithm_1(kind, make, skips, problem):
     X, y, _ = problem
     X = (X + 0.4) * (np.abs(X) > 0.3)
     n, rng, alpha, eta0 = len(y), np.random.RandomState(5), 0.02, 0.7
@@ -222,7 +222,7 @@ def test_pairs_are_drawn_uniformly(first):
 
 
 @both
-def test_parameters_that_mean_nothing_get_a_sentence(kind, problem):
+def test_pair_sampling_refuses_parameters(kind, problem):
     X, y, _ = problem
     for parameter, value in {"alpha": 0.0, "eta0": 0.0, "regularize_every": 0, "average_every": 0}.items():
         with pytest.raises(ValueError, match=rf"^The '{parameter}' parameter of {kind.__name__} must be .*Got 0"):

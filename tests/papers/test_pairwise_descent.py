@@ -21,7 +21,7 @@ cut_short = pytest.mark.filterwarnings("ignore:Gradient descent stopped:sklearn.
 @cut_short
 @pytest.mark.slow
 @parametrize_with_checks([PairwiseDescent("logistic")])  # the other: test_estimator_checks.py
-def test_estimator_check(estimator, check):
+def test_estimator_check_of_pairwise_descent(estimator, check):
     with what_is_expected(check):
         check(estimator)
 
@@ -58,7 +58,7 @@ def steps(monkeypatch):
 @cut_short
 @every_loss
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
-def test_each_step_passes_the_test_of_the_paper(loss, alpha, steps):
+def test_pairwise_descent_steps_pass_the_test_of_the_paper(loss, alpha, steps):
     X, y = make_rows()
     X *= 5 / X.std(axis=0)  # so steep that the whole gradient is too long a step
     clf = PairwiseDescent(loss, alpha=alpha, standardize=False, max_iter=40).fit(X, y)
@@ -90,7 +90,7 @@ def test_each_step_passes_the_test_of_the_paper(loss, alpha, steps):
     assert_allclose(clf.coef_[0], v if new is None else new, rtol=1e-12)
 
 
-def test_a_step_that_gains_nothing_is_halved():
+def test_descent_halves_a_step_without_gain():
     class Square:
         def scores(self, v):
             return 3 * v
@@ -115,7 +115,7 @@ def test_the_logistic_loss_to_its_minimum():
     assert_allclose(clf.predict_proba(X), exact.predict_proba(X), rtol=1e-4)
 
 
-def test_the_hinge_comes_near_its_minimum_and_never_rises(steps):
+def test_pairwise_descent_on_the_hinge_never_rises(steps):
     X, y = make_rows()
     alpha = 0.05
     clf = PairwiseDescent("hinge", alpha=alpha).fit(X, y)
@@ -146,7 +146,7 @@ def test_a_descent_that_is_cut_short_says_so_where_it_could_converge():
 
 @cut_short
 @every_loss
-def test_weights_units_sparse_rows_and_swapped_labels(loss):
+def test_pairwise_descent_invariances(loss):
     X, y = make_rows()
     clf = PairwiseDescent(loss, alpha=0.1, max_iter=20, tol=1e-3)
     coef = clf.fit(X, y).coef_
@@ -161,7 +161,7 @@ def test_weights_units_sparse_rows_and_swapped_labels(loss):
     assert_allclose(plain.fit(X / X.std(axis=0), y).coef_, coef * X.std(axis=0), rtol=1e-6)
 
 
-def test_columns_that_say_nothing():
+def test_pairwise_descent_of_columns_without_information():
     X, y = np.tile(np.arange(4.0)[:, None], (2, 3)), np.repeat([0, 1], 4)
     clf = PairwiseDescent().fit(X, y)
     assert_allclose(clf.coef_, 0)

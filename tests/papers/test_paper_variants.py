@@ -221,7 +221,7 @@ def count_steps(clf, drawn):
 
 @both_kinds
 @pytest.mark.parametrize("name", CASES)
-def test_the_weights_after_each_pass_are_those_of_the_pseudo_code(name, kind, monkeypatch):
+def test_paper_variant_weights_after_each_pass_are_the_pseudo_code(name, kind, monkeypatch):
     (clf, oracle), (X, y) = CASES[name], make_rows()
     weights, drawn = fit_by_passes(clf, kind(X), y, monkeypatch)
     iterates = oracle(X, y, drawn)
@@ -288,7 +288,7 @@ def test_the_interval_of_alpha_of_a_late_stage_of_fsauc_binds(kind, monkeypatch)
 
 
 @pytest.mark.parametrize("kind", [aucmax.SHTAUC, aucmax.StoIHT])
-def test_blocks_are_drawn_with_replacement(kind, monkeypatch):
+def test_paper_variant_draws_blocks_with_replacement(kind, monkeypatch):
     X, y = make_rows()
     _, drawn = fit_by_passes(kind(n_nonzero=3, n_blocks=60), X, y, monkeypatch)
     steps = np.array([batches.start // 2 for batches in drawn])
@@ -407,7 +407,7 @@ def test_whole_weights_are_repeated_rows(name, kind):
         np.testing.assert_allclose(weighted, repeated, rtol=0, atol=1e-9 * np.abs(repeated).max())
 
 
-def test_the_paper_variant_of_asam_has_no_limit_on_its_steps_and_that_of_psam_is_its_limit():
+def test_paper_variants_of_asam_and_psam_differ_in_the_limit_of_steps():
     """With the long steps of a small alpha the two differ; in the default, both take a pair to its target."""
     X, y = np.array([[2.0], [0.0]]), np.array([1, -1])
     after_one = {"max_iter": 1, "average_every": 1, "regularize_every": 100, "eta0": 1e3, "alpha": 1e-9}

@@ -35,7 +35,7 @@ def objective(estimator, w, X, y):
     return w @ w / 2 + estimator.C * (100 if isinstance(estimator, SVMPerf) else 1) * np.mean(hinge)
 
 
-def test_the_squared_hinge_over_all_pairs():
+def test_bam_minimises_the_squared_hinge_over_all_pairs():
     X, y = make_rows()
     X = X / X.std(axis=0) * 0.7
     clf = BAM(C=0.01, standardize=False, tol=1e-10).fit(X, y)
@@ -99,7 +99,7 @@ def test_the_oracle_of_svm_perf_is_a_hundred_times_the_mean_hinge():
 
 
 @pytest.mark.parametrize("C", [0.001, 0.02])
-def test_the_cutting_plane_of_svm_perf_has_the_same_minimum(C):
+def test_svm_perf_has_the_minimum_of_the_cutting_plane(C):
     X, y = make_rows()
     X = X / X.std(axis=0)
     epsilon = 1e-3
@@ -112,7 +112,7 @@ def test_the_cutting_plane_of_svm_perf_has_the_same_minimum(C):
 
 
 @pytest.mark.parametrize("estimator", ALL[1:], ids=str)
-def test_the_duality_gap_is_of_the_objective_as_printed(estimator):
+def test_ranksvm_dual_gap_is_of_the_objective_as_printed(estimator):
     X, y = make_rows()
     X = X / X.std(axis=0)
     loose, tight = (clone(estimator).set_params(standardize=False, tol=tol).fit(X, y) for tol in (1e-2, 1e-8))
@@ -137,7 +137,7 @@ def test_the_defaults_are_the_exact_classifier_at_alpha(kind):
 
 
 @every_estimator
-def test_weights_are_repetitions_of_rows(estimator):
+def test_ranksvm_sample_weight_repeats_rows(estimator):
     X, y = make_rows()
     times = np.random.default_rng(1).integers(0, 4, len(y))
     weighted = clone(estimator).fit(X, y, times)
@@ -155,7 +155,7 @@ def test_only_bam_counts_the_pairs(estimator):
 
 
 @every_estimator
-def test_units_sparse_rows_and_swapped_labels(estimator):
+def test_ranksvm_invariances(estimator):
     X, y = make_rows()
     clf = clone(estimator).fit(X, y)
     scale = np.array([1e-3, 1.0, 1e3, 7.0])
@@ -165,7 +165,7 @@ def test_units_sparse_rows_and_swapped_labels(estimator):
 
 
 @every_estimator
-def test_more_columns_than_rows(estimator):
+def test_ranksvm_of_more_columns_than_rows(estimator):
     X, y = make_rows(n=20, d=50)
     X = X / X.std(axis=0)
     clf = clone(estimator).set_params(standardize=False, tol=1e-5).fit(X, y)
@@ -177,13 +177,13 @@ def test_more_columns_than_rows(estimator):
 
 
 @pytest.mark.parametrize("C", [0.0, -1.0, np.inf, np.nan])
-def test_a_c_that_means_nothing(C):
+def test_ranksvm_refuses_a_bad_c(C):
     X, y = make_rows()
     with pytest.raises(ValueError, match="The 'C' parameter of SVMOR must be a float in the range"):
         SVMOR(C=C).fit(X, y)
 
 
-def test_callbacks_see_the_task():
+def test_ranksvm_callbacks_see_the_task():
     class Recorder:
         seen = []  # noqa: RUF012
 
@@ -200,7 +200,7 @@ def test_callbacks_see_the_task():
 
 
 @every_estimator
-def test_a_failed_fit_changes_nothing(estimator):
+def test_ranksvm_is_unchanged_by_a_failed_fit(estimator):
     X, y = make_rows()
     clf = clone(estimator).fit(X, y)
     before = dict(vars(clf))

@@ -144,7 +144,7 @@ def test_any_split_of_a_weighted_stream_gives_the_same_weights(name, data):
 
 
 @every_stochastic
-def test_rows_behind_the_door_bring_their_weights(name, data):
+def test_fit_rows_takes_the_sample_weight_of_the_rows(name, data):
     X, y, weights = data
     entrance = make(name).fit(X, y, sample_weight=weights)
     door = make(name).fit_rows(MemoryRows(X, y, np.array([0, 1]), weights))
@@ -154,7 +154,7 @@ def test_rows_behind_the_door_bring_their_weights(name, data):
 
 
 @every_stochastic
-def test_bad_weights_get_a_sentence(name, data):
+def test_bad_sample_weight_is_refused(name, data):
     X, y, _ = data
     clf = make(name)
     fits = [clf.fit] + ([clf.partial_fit] if name in ONLINE else [])

@@ -69,7 +69,7 @@ def test_centred_rows_are_those_of_the_paper(kind):
     np.testing.assert_allclose(np.mean((dense @ w) ** 2), w @ np.cov(dense.T, bias=True) @ w)
 
 
-def test_the_gap_is_primal_minus_dual_by_brute_force():
+def test_duality_gap_is_primal_minus_dual_by_brute_force():
     X, y = make_data(12, 3, share=0.4)
     x, (dense, b) = centred(X, y), plain_rows(X, y)
     rng = np.random.default_rng(2)
@@ -87,7 +87,7 @@ def test_the_gap_is_primal_minus_dual_by_brute_force():
     assert gap == pytest.approx(primal - dual, rel=1e-6)
 
 
-def test_no_dual_value_is_above_the_optimum_and_the_best_one_reaches_it():
+def test_spdam_dual_values_stay_below_the_optimum():
     X, y = make_data(30, 4)
     x = centred(X, y)
     best = with_slots(AUCClassifier(alpha=0.2, standardize=False).fit(X, y).coef_[0])
@@ -124,7 +124,7 @@ def test_the_mean_over_batches_that_the_steps_rely_on(m):
 
 @pytest.mark.parametrize("m", [1, 15, 75, 150])
 @pytest.mark.parametrize("alpha", [1e-4, 1e-1, 10.0])
-def test_the_steps_meet_the_conditions_of_the_proof(data, m, alpha):
+def test_spdam_steps_meet_the_conditions_of_the_proof(data, m, alpha):
     x = centred(*data)
     sigma, tau, theta = Steps.of(x, alpha, m)
     n = 150
@@ -181,7 +181,7 @@ def test_the_kernel_takes_the_steps_of_the_docstring(data, kind):
 
 @pytest.mark.parametrize("batch_size", [1, 7, 0.1, 0.5, 149, 1.0, 1000])
 @pytest.mark.parametrize("standardize", [True, False])
-def test_it_converges_to_the_exact_minimiser(data, batch_size, standardize):
+def test_spdam_converges_to_the_exact_minimiser(data, batch_size, standardize):
     X, y = data
     for alpha in (0.02, 1.0):
         exact = AUCClassifier(alpha=alpha, standardize=standardize).fit(X, y)
@@ -314,7 +314,7 @@ def test_a_fit_goes_on_with_other_parameters_or_rows(data):
     assert len(clf.state_.beta) == 149
 
 
-def test_errors_and_warnings(data):
+def test_spdam_errors_and_warnings(data):
     X, y = data
     for parameters in ({"batch_size": 0}, {"batch_size": 1.5}, {"batch_size": 0.0}, {"batch_size": None}, {"alpha": 0}):
         ((name, value),) = parameters.items()
@@ -325,7 +325,7 @@ def test_errors_and_warnings(data):
     assert not hasattr(SPDAM(), "partial_fit")
 
 
-def test_it_ranks_as_the_exact_fit_of_the_moments_does(data):
+def test_spdam_ranks_as_the_exact_fit_of_the_moments(data):
     X, y = data
     clf = SPDAM(alpha=0.1, tol=1e-13, random_state=0).fit(X, y)
     moments = ClassMoments(X.shape[1]).update(X, y).standardized()

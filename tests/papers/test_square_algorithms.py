@@ -46,7 +46,7 @@ def gaps(estimator, problem, best, **penalty):
     ],
     ids=str,
 )
-def test_converges_to_the_exact_minimiser_at_the_rate_of_its_theory(estimator, alpha, last_gap, problem):
+def test_square_algorithms_converge_at_the_rate_of_their_theory(estimator, alpha, last_gap, problem):
     """The theories promise a gap of the order of 1 / sqrt(T) after T steps (FSAUC: 1 / T)."""
     X, y, _ = problem
     exact = AUCClassifier(alpha=alpha).fit(X, y).coef_[0]
@@ -146,7 +146,7 @@ def plain_solam(X, y, eta0, alpha, radius):
 
 
 @pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array])
-def test_saddle_steps_are_those_of_the_paper(rows, problem):
+def test_solam_steps_are_those_of_the_paper(rows, problem):
     X, y, _ = problem
     X = 0.5 * X + 0.2
     solam = SOLAM(eta0=0.7, radius=0.6).partial_fit(rows(X), y)
@@ -229,7 +229,7 @@ def test_opauc_is_the_recursion_of_the_paper(rows, eta0, alpha, problem):
 @pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("centering", ["unbiased", "paper"])
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 40.0])
-def test_opaucr_is_the_recursion_of_the_paper(rows, centering, alpha, problem):
+def test_opauc_of_a_rank_is_the_recursion_of_the_paper(rows, centering, alpha, problem):
     X, y, _ = problem
     X, y = X[:120] + 2, y[:120]
     draws = np.random.RandomState(7).standard_normal((120, 4)) / 2
@@ -240,7 +240,7 @@ def test_opaucr_is_the_recursion_of_the_paper(rows, centering, alpha, problem):
         np.testing.assert_allclose(clf.coef_[0], expected, rtol=1e-7, atol=1e-12)
 
 
-def test_sketches_are_centred_only_by_the_unbiased_way():
+def test_opauc_sketches_are_centred_only_without_bias():
     """Of 40 rows with mean 3 and variance 1, over many draws."""
     rng = np.random.default_rng(0)
     X = 3 + StandardScaler().fit_transform(rng.standard_normal((40, 1)))
@@ -273,7 +273,7 @@ PIPELINES = {make.__name__: make for make in (OPAUCf, OPAUCpca, OPAUCrp)}
 
 @pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_reductions_take_no_more_components_than_there_are(problem, name, layout):
+def test_opauc_pipelines_take_no_more_components_than_there_are(problem, name, layout):
     X, _, _ = problem
     all_but_one = layout is sparse.csr_array and name == "OPAUCpca"  # are found by scikit-learn's solver of sparse rows
     for rows, most in ((X, 5 if all_but_one else 6), (X[:5], 4 if name == "OPAUCpca" else 6)):
@@ -287,7 +287,7 @@ def test_reductions_take_no_more_components_than_there_are(problem, name, layout
 
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_components_that_are_rounding_are_left_out(problem, center, dtype):
+def test_opauc_pca_leaves_out_components_of_rounding(problem, center, dtype):
     """Standardised, their rounding would count as much as the others: a row by itself had other scores than here."""
     X, y, _ = problem
     rows = np.column_stack([X, X @ np.arange(1.0, 7.0), 100 * X[:, 0], np.ones(len(X))]).astype(dtype)
@@ -309,7 +309,7 @@ def test_errors_of_opauc(problem):
         OPAUC().fit(wide, [0, 1])
 
 
-def test_errors_of_the_others(problem):
+def test_solam_fsauc_and_spam_refuse_parameters(problem):
     X, y, _ = problem
     for estimator in (SOLAM(radius=0.0), FSAUC(radius=-1.0)):
         with pytest.raises(ValueError, match=r"^The 'radius' parameter of \w+ must be a float in the range \(0"):

@@ -68,7 +68,7 @@ def test_derivatives_of_the_losses(loss):
 
 @every_loss
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_objective_gradient_and_curvature_are_those_of_the_formula(make, kind):
+def test_univariate_objective_gradient_and_curvature_are_the_formula(make, kind):
     X, y = make_data(60, 4)
     X[np.abs(X) < 1] = 0
     scaling = Scaling(np.array([1.0, 0, -2, 3]), np.array([1.0, 0.5, 2, 1]))
@@ -144,7 +144,7 @@ def test_uni_squ_ranks_as_the_pairwise_square_loss_does(data, monkeypatch, solve
 
 
 @every_loss
-def test_the_loss_of_rows_bounds_the_share_of_wrong_pairs(make):
+def test_univariate_loss_bounds_the_share_of_wrong_pairs(make):
     def bound(y, s):
         at_zero = {UniSqu: 1, UniExp: 1, UniLog: np.log(2)}[make]
         return value(make, s[:, None], y, 0.0, np.array([1.0, 0.0])) / (2 * at_zero)
@@ -227,7 +227,7 @@ def test_a_newton_method_cut_short_says_so(data, monkeypatch):
 
 
 @every_loss
-def test_only_sgd_learns_from_a_stream(make, data):
+def test_partial_fit_needs_the_sgd_solver(make, data):
     assert hasattr(make(), "partial_fit")
     exact = make(solver="exact")
     assert not hasattr(exact, "partial_fit")
@@ -240,7 +240,7 @@ def test_only_sgd_learns_from_a_stream(make, data):
 
 
 @every_loss
-def test_sgd_may_go_on_from_the_exact_minimiser(make, data):
+def test_univariate_sgd_continues_from_the_exact_minimiser(make, data):
     X, y = data
     clf = make(solver="exact", warm_start=True, random_state=0).fit(X, y)
     exact, passes = clf.coef_.copy(), clf.n_iter_
@@ -307,7 +307,7 @@ def steps_of_the_docstring(make, Z, y, alpha, eta0):
 @every_loss
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("eta0", [None, 0.05])
-def test_the_kernel_takes_the_steps_of_the_docstring(make, kind, eta0):
+def test_univariate_kernel_takes_the_steps_of_the_docstring(make, kind, eta0):
     X, y = make_data(60, 4)
     w, c, average = steps_of_the_docstring(make, X, y, 0.2, eta0)
     for result, expected in ((False, w), (True, average)):
@@ -322,7 +322,7 @@ def test_the_kernel_takes_the_steps_of_the_docstring(make, kind, eta0):
 
 @every_loss
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_sgd_comes_nearer_to_the_minimum_with_every_pass(make, kind):
+def test_univariate_sgd_comes_nearer_to_the_minimum_with_every_pass(make, kind):
     X, y = make_data(1000, 5)
     Z, alpha = standardized(X), 0.1
     exact = make(alpha=alpha, solver="exact").fit(X, y)
@@ -338,7 +338,7 @@ def test_sgd_comes_nearer_to_the_minimum_with_every_pass(make, kind):
 
 @every_loss
 @pytest.mark.parametrize("share", [0.5, 0.02])
-def test_defaults_rank_as_well_as_the_minimiser(make, share):
+def test_univariate_defaults_rank_as_well_as_the_minimiser(make, share):
     X, y = make_data(6000, 8, share=share, seed=1)
     X *= np.logspace(-4, 4, 8)
     X[:20] *= 30  # outliers

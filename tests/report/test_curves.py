@@ -24,7 +24,7 @@ def fitted():
     return AdditiveAUCClassifier("squared", alpha=0.01, max_bins=6).fit(frame, y), frame, y
 
 
-def test_the_parts_are_those_of_the_model(fitted):
+def test_describe_additive_has_the_parts_of_the_model(fitted):
     model, X, y = fitted
     parts = describe_additive(model, X, y)
     assert parts.scorecard == Scorecard(model).table()

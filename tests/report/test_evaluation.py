@@ -54,7 +54,7 @@ def test_thresholds_against_brute_force(rows):
     assert math.isfinite(found.best.threshold)
 
 
-def test_measures_are_those_of_scikit_learn(rng):
+def test_evaluate_measures_are_those_of_scikit_learn(rng):
     positive, scores = binormal(rng, 300, 80, 1.0, decimals=1)
     found = evaluate(positive, scores, max_fpr=0.2, confidence_level=0.9)
     assert (found.n_samples, found.n_positive, found.max_fpr, found.confidence_level) == (380, 80, 0.2, 0.9)
@@ -69,18 +69,18 @@ def test_measures_are_those_of_scikit_learn(rng):
     assert found.best.specificity == pytest.approx(recall_score(~positive, ~called))
 
 
-def test_threshold_is_halfway_and_of_several_the_highest():
+def test_best_threshold_is_halfway_and_of_several_the_highest():
     positive = np.array([False, True, False, True])
     assert evaluate(positive, [1.0, 2.0, 3.0, 5.0]).best == Confusion(4.0, tn=2, fp=0, fn=1, tp=1)
 
 
-def test_neighbouring_floats_are_told_apart():
+def test_evaluate_tells_neighbouring_floats_apart():
     one, two = 1 + 2**-52, 1 + 2**-51
     for a, b in ((1.0, one), (one, two), (-two, -one), (0.0, 5e-324), (-1.7e308, 1.7e308), (1.6e308, 1.7e308)):
         assert a <= evaluate([False, False, True, True], [a, a, b, b]).best.threshold < b
 
 
-def test_scores_without_information_call_nothing_positive():
+def test_evaluate_of_equal_scores_predicts_no_positive():
     found = evaluate([False, False, True, True], [3.0] * 4)
     assert found.best == Confusion(3.0, tn=2, fp=0, fn=2, tp=0)
     assert found.at_zero == Confusion(0.0, tn=0, fp=2, fn=0, tp=2)
@@ -88,7 +88,7 @@ def test_scores_without_information_call_nothing_positive():
     assert found.best.to_dict()["precision"] is None
 
 
-def test_order_of_the_rows_does_not_matter(rng):
+def test_evaluate_ignores_the_order_of_rows(rng):
     positive, scores = binormal(rng, 200, 50, 1.0, decimals=1)
     order = rng.permutation(250)
     first, second = evaluate(positive, scores), evaluate(positive[order], scores[order])
@@ -102,7 +102,7 @@ def test_order_of_the_rows_does_not_matter(rng):
 
 @given(tied_rows(), st.sampled_from([0.5, 0.95]))
 @settings(max_examples=40, deadline=None)
-def test_band_contains_the_curve_and_is_monotone(rows, level):
+def test_roc_band_contains_the_curve_and_is_monotone(rows, level):
     curve = evaluate(*rows, confidence_level=level).roc
     assert (curve.fpr[0], curve.tpr[0], curve.fpr[-1], curve.tpr[-1]) == (0, 0, 1, 1)
     for values in curve:
@@ -113,7 +113,7 @@ def test_band_contains_the_curve_and_is_monotone(rows, level):
     assert np.all(curve.tpr <= curve.high)
 
 
-def test_few_rows_keep_the_whole_curve(rng):
+def test_roc_curve_of_few_rows_is_whole(rng):
     positive, scores = binormal(rng, 60, 40, 1.0)
     curve = evaluate(positive, scores).roc
     cuts = np.append(np.inf, np.sort(scores)[::-1])
@@ -123,14 +123,14 @@ def test_few_rows_keep_the_whole_curve(rng):
 
 @pytest.mark.parametrize("distance", [0.0, 1.5, 4.0])
 @pytest.mark.parametrize("decimals", [None, 1])
-def test_thinned_curve_keeps_the_area(rng, distance, decimals):
+def test_thinned_roc_curve_keeps_the_area(rng, distance, decimals):
     positive, scores = binormal(rng, 40_000, 4_000, distance, decimals)
     found = evaluate(positive, scores)
     assert len(found.roc.fpr) <= 502
     assert np.trapezoid(found.roc.tpr, found.roc.fpr) == pytest.approx(found.auc.auc, abs=1e-4)
 
 
-def test_thinned_curve_keeps_both_ends_of_a_long_tie(rng):
+def test_thinned_roc_curve_keeps_both_ends_of_a_long_tie(rng):
     positive, scores = binormal(rng, 40_000, 4_000, 1.0)
     scores[(rng.random(len(scores)) < 0.5) & ~positive] = 0.3
     found = evaluate(positive, scores)
@@ -138,7 +138,7 @@ def test_thinned_curve_keeps_both_ends_of_a_long_tie(rng):
     assert np.diff(found.roc.fpr).max() == pytest.approx(0.5, abs=0.01)
 
 
-def test_a_curve_of_stairs_keeps_the_area_with_more_points():
+def test_thinned_roc_curve_of_stairs_keeps_the_area():
     """Of 20 negatives and 20 positives in turn, each step of the curve would be cut at its corner."""
     positive = np.tile(np.repeat([False, True], 20), 500)
     found = evaluate(positive, -np.arange(20_000.0))
@@ -149,7 +149,7 @@ def test_a_curve_of_stairs_keeps_the_area_with_more_points():
 @pytest.mark.parametrize(
     ("n_negative", "n_positive", "distance"), [(60, 60, 1.0), pytest.param(400, 50, 1.5, marks=pytest.mark.slow)]
 )
-def test_band_covers_the_curve_of_the_population(rng, n_negative, n_positive, distance):
+def test_roc_band_covers_the_curve_of_the_population(rng, n_negative, n_positive, distance):
     rates = np.array([0.1, 0.2, 0.4])
     truth = ndtr(ndtri(rates) + distance)
     covered = np.zeros((2, 3))
@@ -162,7 +162,7 @@ def test_band_covers_the_curve_of_the_population(rng, n_negative, n_positive, di
     assert np.all(covered / 200 >= 0.93), covered
 
 
-def test_band_narrows_with_rows_and_widens_with_confidence(rng):
+def test_roc_band_narrows_with_rows_and_widens_with_confidence(rng):
     def width(n_rows, level):
         curve = evaluate(*binormal(np.random.default_rng(0), n_rows, n_rows, 1.0), confidence_level=level).roc
         return np.trapezoid(curve.high - curve.low, curve.fpr)
@@ -171,7 +171,7 @@ def test_band_narrows_with_rows_and_widens_with_confidence(rng):
     assert width(1_000, 0.68) / width(1_000, 0.95) == pytest.approx(0.51, rel=0.1)
 
 
-def test_band_is_honest_about_few_rows_without_an_error():
+def test_roc_band_of_perfect_scores_is_wilsons_interval():
     curve = evaluate([False] * 10 + [True] * 10, np.arange(20.0)).roc
     assert curve.low[-1] == pytest.approx(10 / (10 + ndtri(0.975) ** 2))  # Wilson's for ten of ten
 
@@ -179,7 +179,7 @@ def test_band_is_honest_about_few_rows_without_an_error():
 # JSON and errors
 
 
-def test_to_dict_is_json_and_leaves_the_curve_out(rng):
+def test_evaluation_to_dict_is_json_without_the_curve(rng):
     found = evaluate(*binormal(rng, 50, 50, 1.0))
     table = found.to_dict()
     assert json.loads(json.dumps(table, allow_nan=False)) == table
@@ -200,14 +200,14 @@ def test_to_dict_is_json_and_leaves_the_curve_out(rng):
         ([True, False, False], [1.0, 2.0, 3.0], "at least two rows of each class, got 1 positive and 2 negative."),
     ],
 )
-def test_errors(positive, scores, message):
+def test_evaluate_refuses_bad_input(positive, scores, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011
         evaluate(positive, scores)
     assert message in str(error.value)
 
 
 @pytest.mark.parametrize("options", [{"max_fpr": 0}, {"confidence_level": 1}])
-def test_options_out_of_range(options):
+def test_evaluate_refuses_options_out_of_range(options):
     with pytest.raises(ValueError, match=rf"{next(iter(options))} must be in \(0, 1[\])], got"):
         evaluate([False, False, True, True], [1.0, 2.0, 3.0, 4.0], **options)
 

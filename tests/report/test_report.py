@@ -145,7 +145,7 @@ def lines(axes, role):
 # The page
 
 
-def test_the_numbers_are_there(report, page):
+def test_report_page_shows_the_numbers_of_the_evaluation(report, page):
     found, text = report.evaluation, Page(page).text
     assert f"{found.auc.auc:.4f} area under the ROC curve" in text
     assert f"95% confidence: {found.auc.low:.4f} to {found.auc.high:.4f}" in text
@@ -174,7 +174,7 @@ HEADINGS = {
 
 
 @pytest.mark.parametrize("part", HEADINGS)
-def test_a_part_leaves_a_trace_only_where_it_is(part):
+def test_report_page_has_headings_of_its_parts_only(part):
     alone = render_page(Report("Alone", **{part: getattr(make_report(blended=part == "blend"), part)}))
     assert [escape(h) for h in HEADINGS[part]] == re.findall("<h2>(.*?)</h2>", alone)
     assert alone.count('class="headline"') == (part == "evaluation")
@@ -198,13 +198,13 @@ def test_hostile_names_are_harmless_text(recwarn):
     assert not recwarn.list
 
 
-def test_nothing_comes_from_outside(page):
+def test_report_page_loads_nothing_from_outside(page):
     assert "default-src 'none'" in page
     assert not re.search(r"https?:|//|@import|\bsrc=|url\((?!#)", page)
     assert not {"script", "link", "img", "iframe"} & set(Page(page).tags)
 
 
-def test_accessible(report, page):
+def test_report_page_is_accessible(report, page):
     found, n_figures = Page(page), 7 if report.blend is None else 8
     assert ("lang", "en") in found.attributes
     assert found.tags["svg"] == found.attributes.count(("role", "img")) == found.tags["title"] - 1 == n_figures
@@ -212,7 +212,7 @@ def test_accessible(report, page):
     assert page.count("<th ") == len(re.findall('<th scope="(?:row|col)"', page))
 
 
-def test_ids_are_unique_and_found(page):
+def test_report_page_ids_are_unique_and_found(page):
     ids = re.findall(r' id="([^"]*)"', page)
     assert len(ids) == len(set(ids)) > 100
     used = re.findall(r'(?:href="#|url\(#)([^")]*)', page)
@@ -227,14 +227,14 @@ def test_colours_are_those_of_the_page(page):
     assert "font-family" not in figures
 
 
-def test_same_page_whatever_the_style_of_the_user(report, page):
+def test_report_page_ignores_the_matplotlib_style(report, page):
     with matplotlib.rc_context({"axes.facecolor": "red", "font.size": 30, "text.usetex": True}):
         before = dict(matplotlib.rcParams)
         assert render_page(report) == page
         assert dict(matplotlib.rcParams) == before
 
 
-def test_small(page):
+def test_report_page_is_small(page):
     assert len(page) < 300_000
 
 
@@ -255,7 +255,7 @@ def test_roc_curve(report, axes):
         assert set(zip(roc.fpr, limit, strict=True)) <= set(map(tuple, outline))
 
 
-def test_distributions_are_densities_on_the_same_bins(report, axes):
+def test_report_scores_are_densities_on_the_same_bins(report, axes):
     render_page(report)
     (_, negative), (_, positive) = (axes["scores"].patches[k : k + 2] for k in (0, 2))
     for patch, scores in zip((negative, positive), report.scores, strict=True):
@@ -465,7 +465,7 @@ def test_shorten(length):
 # Files and libraries
 
 
-def test_written_whole_or_not_at_all(tmp_path, page, report):
+def test_write_report_writes_all_or_nothing(tmp_path, page, report):
     path = tmp_path / "report.html"
     write_report(path, report)
     assert path.read_text("utf-8") == page
@@ -481,13 +481,13 @@ def test_a_file_name_of_broken_characters(tmp_path):
 
 
 @pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
-def test_missing_library(monkeypatch, library):
+def test_render_page_names_a_missing_library(monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ImportError, match=re.escape("pip install 'aucmax[report]'")):
         render_page(Report("x"))
 
 
-def test_libraries_are_imported_where_they_are_used():
+def test_report_html_imports_libraries_late():
     code = "import aucmax.report.html, sys; sys.exit(bool({'matplotlib', 'jinja2'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -544,8 +544,9 @@ def browse(folder, page, scheme):
     return json.loads(re.search('<pre id="found">(.*?)</pre>', run.stdout, flags=re.DOTALL)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-def test_in_a_browser(tmp_path):
+def test_report_page_in_a_browser(tmp_path):
     page = render_page(make_report(HOSTILE, blended=True))
     light, dark = browse(tmp_path, page, 1), browse(tmp_path, page, 0)
     for view, width in zip(light, (360, 1280), strict=True):

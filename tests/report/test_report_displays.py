@@ -107,7 +107,7 @@ def test_scores_are_densities_with_both_thresholds():
     assert legend.y0 > max(patch.get_data()[0].max() for patch in (negative, positive))
 
 
-def test_without_a_decision_function_probabilities_are_drawn():
+def test_scores_display_draws_probabilities_without_decision_function():
     display = ScoresDisplay.from_estimator(GaussianNB().fit(X, Y), X, Y)
     assert 0 <= display.edges[0] < display.edges[-1] <= 1
     assert "threshold of the model, 0.5" in texts(display)

@@ -29,7 +29,7 @@ def columns(rng):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("container", [np.asarray, np.asfortranarray, sparse.csr_array])
-def test_columns_are_as_in_exact_arithmetic(container, weighted):
+def test_class_columns_are_as_in_exact_arithmetic(container, weighted):
     rng = np.random.default_rng(0)
     X, positive = columns(rng)
     weights = rng.integers(0, 3, N) * rng.random(N) if weighted else None

@@ -121,7 +121,7 @@ FAST = ["squared, alpha given", "logistic, cross-validated", "l1", "n_nonzero", 
 
 
 @pytest.mark.parametrize("name", slow_except(FAST, BATCH))
-def test_every_batch_fit_has_the_weights_of_memory(name, tmp_path, monkeypatch):
+def test_fit_rows_of_a_file_has_the_weights_of_memory(name, tmp_path, monkeypatch):
     """Dense rows with weights, of which some are 0; and sparse rows without."""
     monkeypatch.setattr("aucmax.search.rounds.count_rounds", lambda rarer, order: 1)  # ten would take ten times
     make = BATCH[name]
@@ -139,7 +139,7 @@ def test_every_batch_fit_has_the_weights_of_memory(name, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("suffix", ["csv", "libsvm", "parquet", "npz", "csr.npz"])
 @pytest.mark.parametrize("loss", slow_except(["squared"], ["squared", "logistic"]))
-def test_every_format_has_the_weights_of_memory(suffix, loss, tmp_path):
+def test_file_rows_of_every_format_have_the_weights_of_memory(suffix, loss, tmp_path):
     X, y = make_rows(density=0.5)
     stored = X if suffix in ("libsvm", "csr.npz") else X.toarray()
     rows = tiny(write(tmp_path / f"rows.{suffix}", stored, y))
@@ -153,7 +153,7 @@ def test_every_format_has_the_weights_of_memory(suffix, loss, tmp_path):
 
 @pytest.mark.parametrize(("suffix", "cv"), [("csv", 3), ("parquet", GroupKFold(3)), ("npz", 3)], ids=str)
 @pytest.mark.parametrize("loss", slow_except(["squared"], ["squared", "logistic"]))
-def test_groups_of_a_column_stay_whole(suffix, cv, loss, tmp_path):
+def test_file_rows_keep_groups_of_a_column_whole(suffix, cv, loss, tmp_path):
     """Rows of a group are copies: a model that has seen one of them ranks the others too well."""
     X, y = make_rows(n=100)
     X, y, groups = np.repeat(X, 3, axis=0), np.repeat(y, 3), np.repeat(np.arange(100), 3)
@@ -178,7 +178,7 @@ def test_cv_may_be_a_list_or_a_generator(tmp_path):
 
 
 @pytest.mark.slow
-def test_few_positives_are_dealt_again_in_as_many_rounds(tmp_path):
+def test_file_rows_assign_few_positives_in_as_many_rounds(tmp_path):
     X, y = make_rows(n=1200, positives=0.1)
     path = write(tmp_path / "rows.npz", X, y)
     rows = tiny(path, 400)
@@ -196,7 +196,7 @@ def test_few_positives_are_dealt_again_in_as_many_rounds(tmp_path):
     assert rows.passes.n_passes == 5 + n_rounds - 2
 
 
-def test_one_round_takes_two_passes(tmp_path):
+def test_file_rows_take_two_passes_for_one_round(tmp_path):
     X, y = make_rows(n=3000, positives=0.4)
     rows = tiny(write(tmp_path / "rows.npz", X, y), 1000)
     by_blocks = AUCClassifier("squared").fit_rows(rows)
@@ -204,7 +204,8 @@ def test_one_round_takes_two_passes(tmp_path):
     assert_same(by_blocks, AUCClassifier("squared").fit(X, y))
 
 
-def test_fewer_positives_than_folds(tmp_path):
+@pytest.mark.slow
+def test_file_rows_of_fewer_positives_than_folds(tmp_path):
     X, y = make_rows()
     y[:] = 0
     y[[3, 150, 299]] = 1
@@ -215,8 +216,14 @@ def test_fewer_positives_than_folds(tmp_path):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.parametrize("make", [lambda: AUCClassifier("squared"), lambda: AUCClassifier("squared_hinge", alpha=0.1)])
-def test_a_sorted_file_is_the_same_whichever_class_comes_first(make, first, tmp_path):
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: AUCClassifier("squared_hinge", alpha=0.1),
+        pytest.param(lambda: AUCClassifier("squared"), marks=pytest.mark.slow),
+    ],
+)
+def test_file_rows_sorted_by_class(make, first, tmp_path):
     X, y = make_rows()
     order = np.argsort(y != first, kind="stable")
     rows = tiny(write(tmp_path / "rows.npz", X[order], y[order]))
@@ -226,7 +233,7 @@ def test_a_sorted_file_is_the_same_whichever_class_comes_first(make, first, tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 1])
-def test_classes_of_the_same_size(first, tmp_path):
+def test_file_rows_of_classes_of_the_same_size(first, tmp_path):
     X, _ = make_rows(n=600)
     y = (np.arange(600) + first) % 2
     X[y == 1] += 0.5
@@ -234,7 +241,8 @@ def test_classes_of_the_same_size(first, tmp_path):
         assert_same(make().fit_rows(tiny(write(tmp_path / "rows.npz", X, y), 97)), make().fit(X, y))
 
 
-def test_columns_that_come_late(tmp_path):
+@pytest.mark.slow
+def test_file_rows_with_columns_that_come_late(tmp_path):
     X, y = make_rows(density=0.5)
     X = X.tolil()
     X[:280, 3:] = 0
@@ -252,15 +260,15 @@ def test_columns_that_come_late(tmp_path):
     ("labels", "positive", "classes"),
     [
         (["b", "a"], None, ["a", "b"]),  # the larger is positive, whichever comes first
-        ([-1, 1], None, [-1, 1]),
-        ([0.5, 2.0], None, [0.5, 2.0]),
+        pytest.param([-1, 1], None, [-1, 1], marks=pytest.mark.slow),
+        pytest.param([0.5, 2.0], None, [0.5, 2.0], marks=pytest.mark.slow),
         (["b", "a"], "a", ["b", "a"]),
         (["a", "b", "c"], "b", ["other", "b"]),
-        (["a", "other", "c"], "other", ["rest", "other"]),
-        ([1, 2, 3], "2", ["other", "2"]),
+        pytest.param(["a", "other", "c"], "other", ["rest", "other"], marks=pytest.mark.slow),
+        pytest.param([1, 2, 3], "2", ["other", "2"], marks=pytest.mark.slow),
     ],
 )
-def test_labels_of_any_kind(labels, positive, classes, tmp_path):
+def test_file_rows_labels_of_any_kind(labels, positive, classes, tmp_path):
     X, y = make_rows()
     named = np.array(labels, dtype=object)[np.where((y == 0) & (X[:, 0] > 0.2) & (len(labels) > 2), 2, y)]
     rows = tiny(write(tmp_path / "rows.csv", X, named), positive=positive)
@@ -285,7 +293,7 @@ def unchanged_by_refusal(clf, rows, match):
     assert vars(clf) == before
 
 
-def test_what_cannot_be_fitted_is_refused(tmp_path):
+def test_fit_rows_refuses_files_that_cannot_be_fitted(tmp_path):
     X, y = make_rows()
     path = write(tmp_path / "rows.npz", X, y)
     clf = AUCClassifier("squared").fit(X, y)
@@ -310,7 +318,7 @@ def test_what_cannot_be_fitted_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("clf", [AUCClassifier("squared", standardize=False), AUCClassifier("logistic", alpha=1)])
-def test_columns_too_small_to_be_fitted_are_told(clf, tmp_path):
+def test_fit_rows_warns_of_columns_too_small_to_be_fitted(clf, tmp_path):
     X, y = make_rows()
     rows = tiny(write(tmp_path / "rows.npz", X * 1e-160, y))
     with pytest.warns(UserWarning, match=r"^The squares of the values of X underflow in 5 columns"):
@@ -321,7 +329,7 @@ def test_columns_too_small_to_be_fitted_are_told(clf, tmp_path):
 
 
 @pytest.mark.parametrize("positives", [0.3, 0.7])
-@pytest.mark.parametrize("n_rounds", [1, 3])
+@pytest.mark.parametrize("n_rounds", slow_except([1], [1, 3]))
 def test_without_room_for_the_rarer_class_scores_are_counted_in_bins(positives, n_rounds, tmp_path, monkeypatch):
     X, y = make_rows(n=3000, positives=positives)
     path = write(tmp_path / "rows.npz", X, y)
@@ -344,7 +352,7 @@ def test_without_room_for_the_rarer_class_scores_are_counted_in_bins(positives, 
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e100])
-def test_auc_of_cells_is_the_auc(scale):
+def test_auc_bins_of_cells_have_the_auc(scale):
     rng = np.random.default_rng(0)
     y = rng.random(200_000) < 0.2
     for scores in (
@@ -359,7 +367,7 @@ def test_auc_of_cells_is_the_auc(scale):
     assert bins.mass.sum() == 2 * len(y)
 
 
-def test_weights_of_cells_are_repetitions():
+def test_auc_bins_weights_are_repetitions():
     rng = np.random.default_rng(0)
     scores, y = rng.standard_normal((2000, 1)), rng.random(2000) < 0.4
     weights = rng.integers(0, 4, 2000)
@@ -369,13 +377,13 @@ def test_weights_of_cells_are_repetitions():
     assert np.array_equal(weighted.mass, repeated.mass)
 
 
-def test_scores_far_out_are_counted_at_the_ends():
+def test_auc_bins_count_far_scores_at_the_ends():
     bins = AUCBins.around(np.zeros(1), np.full(1, 1e-300), 1024)
     bins.add(np.array([[1e10], [-1e10]]), np.array([True, False]), None)
     assert bins.mass[0, 1, -1] == bins.mass[0, 0, 0] == 1
 
 
-def test_equal_rows_tie_in_whichever_block_they_are():
+def test_scores_by_row_tie_for_equal_rows_in_any_block():
     rng = np.random.default_rng(0)
     kinds = rng.standard_normal((10, 100))
     X = kinds[rng.integers(0, 10, 3000)]
@@ -439,7 +447,7 @@ RESUMED = {
 @pytest.mark.filterwarnings("ignore:Gradient descent stopped")
 @pytest.mark.parametrize("name", slow_except(["alpha given", "cross-validated", "l1", "PairwiseDescentLog"], RESUMED))
 @pytest.mark.parametrize("kept", [passes.KEPT_BYTES, 0], ids=["results kept", "passes made again"])
-def test_killed_after_any_block_and_resumed_it_ends_bitwise_the_same(name, kept, tmp_path, monkeypatch):
+def test_checkpoint_resumes_bitwise_after_any_block(name, kept, tmp_path, monkeypatch):
     monkeypatch.setattr(passes, "KEPT_BYTES", kept)
     monkeypatch.setattr("aucmax.search.rounds.count_rounds", lambda rarer, order: 2)
     X, y = make_rows(n=240)
@@ -487,7 +495,7 @@ def test_the_checkpoint_of_another_fit_is_refused_and_kept(tmp_path):
 OTHER_ROWS = r"is the checkpoint of another fit: its rows differ; remove"
 
 
-def test_other_rows_are_known_by_their_bytes_and_not_by_the_times_and_names_of_files(tmp_path):
+def test_checkpoint_knows_rows_by_their_bytes(tmp_path):
     paths, checkpoint = [tmp_path / "a.libsvm", tmp_path / "b.libsvm"], tmp_path / "checkpoint"
     for path, label in zip(paths, "12", strict=True):
         path.write_text("".join(f"{(-1) ** k} 1:{label}{k} 2:{k * k}\n" for k in range(20)), encoding="utf-8")
@@ -537,7 +545,7 @@ def test_online_algorithms_by_blocks_are_those_in_memory(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", slow_except(["SOLAM", "OPAUC", "CBR"], ONLINE))
-def test_online_algorithms_are_resumed_bitwise(name, tmp_path):
+def test_checkpoint_resumes_online_algorithms_bitwise(name, tmp_path):
     X, y = make_rows(n=240, density=0.4)
     path, checkpoint = write(tmp_path / "rows.libsvm", X, y), tmp_path / "checkpoint"
     make = lambda: ALGORITHMS[name](shuffle=False, max_iter=2, random_state=0)  # noqa: E731
@@ -570,7 +578,7 @@ def test_epochs_that_do_not_converge_warn_as_in_memory(tmp_path):
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.1])
-def test_a_first_block_of_equal_rows_does_not_spoil_the_calibration(constant, tmp_path):
+def test_calibration_with_a_first_block_of_equal_rows(constant, tmp_path):
     X, y = make_rows()
     X[:60] = constant
     make = lambda: ALGORITHMS["SOLAM"](shuffle=False, max_iter=2)  # noqa: E731

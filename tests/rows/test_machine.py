@@ -32,7 +32,7 @@ def little(monkeypatch):
 
 
 @pytest.mark.linux
-def test_a_lower_limit_of_the_process_counts():
+def test_usable_memory_counts_a_limit_of_the_process():
     code = """
 import resource
 from aucmax.rows.machine import usable_memory
@@ -44,7 +44,7 @@ print(usable_memory())
     assert usable_memory() <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def test_the_limit_is_that_of_the_vectors(monkeypatch):
+def test_memory_limit_counts_the_vectors(monkeypatch):
     monkeypatch.setattr(machine_memory, "usable_memory", lambda: 10**8)
     check_columns(10**8 // (8 * LEAST_VECTORS))
     with pytest.raises(MemoryError, match="A fit to 781,251 columns"):
@@ -52,7 +52,7 @@ def test_the_limit_is_that_of_the_vectors(monkeypatch):
 
 
 @pytest.mark.parametrize("clf", [AUCClassifier(), AUCClassifier(alpha=1), SOLAM()], ids=str)
-def test_wide_rows_are_refused_before_the_fit(clf, little):
+def test_memory_check_refuses_wide_rows_before_the_fit(clf, little):
     X = sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 1, 2, 10**6 - 1])), shape=(4, 10**6))
     with pytest.raises(MemoryError, match=f"^{TOLD}$"):
         clf.fit(X, [0, 1, 0, 1])
@@ -133,7 +133,7 @@ def test_a_blend_and_newtons_method_ask_for_more_than_the_leanest_fit(monkeypatc
 
 
 @pytest.mark.linux
-def test_address_space_that_is_taken_counts():
+def test_usable_memory_counts_address_space_that_is_taken():
     code = """
 import resource
 from aucmax.rows.machine import address_space, usable_memory
@@ -145,7 +145,7 @@ print(usable_memory())
 
 
 @pytest.mark.parametrize("options", [[], ["--checkpoint", "c"], ["--algorithm", "SOLAM"]], ids=str)
-def test_the_command_names_the_index_and_its_line(refused, little, tmp_path, monkeypatch, options):
+def test_fit_names_the_largest_index_and_its_line(refused, little, tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n# 1000000:1\n1 3:1 1000000:1\n0 1000000:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", *options)
@@ -183,7 +183,7 @@ def test_rows_that_do_not_fit_into_the_default_memory_tell_what_they_take(refuse
     assert "but by default a fit takes no more than 1 kB: take AUCClassifier or an online algorithm, or raise" in told
 
 
-def test_an_additive_model_names_the_index_and_its_line(refused, tmp_path, monkeypatch):
+def test_additive_fit_names_the_largest_index_and_its_line(refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1 2000:1\n0 1:1\n")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--algorithm", "AdditiveAUCClassifier")
@@ -231,7 +231,7 @@ LEAN = {
     ],
     ids=["all", "own state"],
 )
-def test_every_algorithm_refuses_an_enormous_index_in_a_sentence_that_names_it(tmp_path, names, indices, memory):
+def test_algorithms_refuse_an_enormous_index_by_name(tmp_path, names, indices, memory):
     for index in indices:
         others = "".join(f"{i % 2} 1:1 {i + 2}:1\n" for i in range(500))  # more than there are landmarks
         (tmp_path / str(index)).write_text(f"1 1:1 3:2\n0 2:1 {index}:1\n{others}")

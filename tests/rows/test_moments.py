@@ -168,7 +168,7 @@ def test_labels_may_be_anything_and_the_second_is_positive(classes):
         assert_same(result, expected)
 
 
-def test_the_representation_says_how_much_there_is():
+def test_moments_repr_has_the_class_weights():
     X, y, _ = make_data(n=10)
     expected = f"ClassMoments(n_features=5, negative={np.sum(y == 0)}, positive={np.sum(y == 1)})"
     assert repr(ClassMoments(5).update(X, y)) == expected
@@ -192,7 +192,7 @@ def make_many_rows(kind, n=None):
 @weighted_or_not
 @pytest.mark.parametrize("spans", ["many spans", "one span"])
 @pytest.mark.parametrize("kind", ["float64", "float32", "CSR"])
-def test_blocks_and_spans_do_not_show(kind, spans, weighted, monkeypatch):
+def test_moments_independent_of_block_size(kind, spans, weighted, monkeypatch):
     if spans == "one span":
         monkeypatch.setattr(threads, "TILES_FROM", 0)
     X, y, weights = make_many_rows(kind)
@@ -204,7 +204,7 @@ def test_blocks_and_spans_do_not_show(kind, spans, weighted, monkeypatch):
     assert_same(ClassMoments(X.shape[1]).update(X[order], y[order], weights), expected)
 
 
-def test_many_columns_are_shared_in_tiles():
+def test_moments_of_many_columns_are_shared_in_tiles():
     n_columns = threads.TILES_FROM + 4
     X, y, weights = make_data(n=6000, d=n_columns)
     results = []
@@ -217,7 +217,7 @@ def test_many_columns_are_shared_in_tiles():
     assert_identical(results[2], results[0])
 
 
-def test_work_is_shared_under_a_limit_but_not_inside_of_shared_work():
+def test_count_threads_is_one_inside_map_threads():
     with threadpool_limits(3, user_api="blas"), threads.one_blas_thread():
         assert threads.count_threads() == 3
         assert list(threads.map_threads(lambda _: threads.count_threads(), range(4))) == [1] * 4
@@ -246,7 +246,7 @@ def test_products_with_large_rows_are_shared(monkeypatch, dtype, shape):
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "CSR"])
-def test_the_number_of_threads_changes_no_bit(kind):
+def test_moments_are_bitwise_independent_of_threads(kind):
     X, y, weights = make_many_rows(kind)
     results = []
     for n_threads in (1, 2, 5):
@@ -260,7 +260,7 @@ def blas_threads():
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
 
-def test_a_thread_has_one_thread_of_blas_and_gives_the_others_back():
+def test_map_threads_gives_blas_threads_back():
     with threadpool_limits(3, user_api="blas"):
         before = blas_threads()
         assert all(set(seen) == {1} for seen in threads.map_threads(lambda _: blas_threads(), range(5)))
@@ -272,7 +272,7 @@ def test_a_thread_has_one_thread_of_blas_and_gives_the_others_back():
         assert blas_threads() == before
 
 
-def test_updates_side_by_side():
+def test_moments_updated_side_by_side():
     X, y, weights = make_many_rows("float64")
     alone = ClassMoments(X.shape[1]).update(X, y, weights)
     with threadpool_limits(3, user_api="blas"), ThreadPoolExecutor(4) as pool:
@@ -340,7 +340,7 @@ def test_any_stream_of_updates_gives_the_same_moments(sizes, labels, seed):
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 2047, 5000])
-def test_the_size_of_the_blocks_does_not_matter(size):
+def test_moments_independent_of_update_size(size):
     n = min(10_000, 300 * size)
     X, y, weights = make_data(n=n, d=3, mean=50)
     result = ClassMoments(3)
@@ -358,7 +358,7 @@ def test_moments_of_nothing_change_nothing():
     assert_identical(full.subtract(empty), full)
 
 
-def test_what_is_returned_shares_nothing_with_its_origin():
+def test_moments_share_no_memory_with_their_origin():
     X, y, weights = make_data()
     origin, other = ClassMoments(5).update(X, y), ClassMoments(5).update(X, y, weights)
     kept, kept_other = origin.copy(), other.copy()
@@ -402,7 +402,7 @@ def test_subtract_inverts_merge(labels, share, seed):
 
 
 @weighted_or_not
-def test_subtracting_everything_leaves_nothing(weighted):
+def test_subtract_of_everything_leaves_nothing(weighted):
     X, y, weights = make_data()
     parts = [ClassMoments(5).update(X[k::3], y[k::3], weights[k::3] if weighted else None) for k in range(3)]
     whole = parts[0].merge(*parts[1:])
@@ -411,14 +411,14 @@ def test_subtracting_everything_leaves_nothing(weighted):
     np.testing.assert_array_equal(ClassMoments(5).subtract(ClassMoments(5)).weight, 0)
 
 
-def test_subtracting_one_class_leaves_the_other_as_it_was():
+def test_subtract_of_one_class_leaves_the_other_unchanged():
     X, y, _ = make_data()
     whole = ClassMoments(5).update(X, y)
     rest = whole.subtract(ClassMoments(5).update(X[y == 0], y[y == 0]))
     assert_identical(rest, ClassMoments(5).update(X[y == 1], y[y == 1]))
 
 
-def test_more_than_there_is_cannot_be_subtracted():
+def test_subtract_refuses_more_than_there_is():
     X, y, _ = make_data()
     whole = ClassMoments(5).update(X, y)
     message = r"Moments of weight (\d+) cannot be subtracted from moments of weight (\d+)\."
@@ -432,7 +432,7 @@ def test_more_than_there_is_cannot_be_subtracted():
 
 
 @pytest.mark.parametrize("join", [ClassMoments.merge, ClassMoments.subtract])
-def test_only_the_same_columns_and_classes_can_be_joined(join):
+def test_merge_and_subtract_need_the_same_columns_and_classes(join):
     ours = ClassMoments(3, ["a", "b"])
     with pytest.raises(ValueError, match=r"Moments of 3 features cannot be joined with moments of 4\."):
         join(ours, ClassMoments(4, ["a", "b"]))
@@ -445,7 +445,7 @@ def test_only_the_same_columns_and_classes_can_be_joined(join):
 
 
 @pytest.mark.parametrize("kind", ["dense", "CSR"])
-def test_an_integer_weight_repeats_its_row(kind):
+def test_moments_of_an_integer_weight_repeat_the_row(kind):
     X, y, _ = make_sparse() if kind == "CSR" else make_data(mean=1000)
     times = np.random.default_rng(1).integers(0, 4, len(y))
     rows = np.repeat(np.arange(len(y)), times)
@@ -454,7 +454,7 @@ def test_an_integer_weight_repeats_its_row(kind):
 
 
 @pytest.mark.parametrize("kind", ["dense", "float32", "CSR"])
-def test_a_row_of_weight_zero_is_not_there(kind):
+def test_moments_ignore_rows_of_weight_zero(kind):
     X, y, weights = make_sparse() if kind == "CSR" else make_data()
     X = X.astype(np.float32) if kind == "float32" else X
     d, kept = X.shape[1], np.random.default_rng(1).random(len(y)) < 0.7
@@ -465,7 +465,7 @@ def test_a_row_of_weight_zero_is_not_there(kind):
     assert_identical(result.subtract(ClassMoments(d).update(X[y == 0], y[y == 0], weights[y == 0])), ClassMoments(d))
 
 
-def test_a_zero_of_weight_zero_does_not_spoil_a_full_column():
+def test_moments_of_a_full_column_with_a_zero_of_weight_zero():
     # The column is far from zero wherever it counts, so it has to be centred before it is squared.
     far, noise, y = make_far_from_zero("CSR")
     X = sparse.vstack([far, sparse.csr_array((2, far.shape[1]))]).tocsr()
@@ -476,7 +476,7 @@ def test_a_zero_of_weight_zero_does_not_spoil_a_full_column():
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "CSR"])
 @pytest.mark.parametrize("factor", [1e-200, 1e-50, 1e-3, 1e50, 1e200])
-def test_the_scale_of_the_weights_does_not_matter(kind, factor):
+def test_moments_ignore_the_scale_of_the_weights(kind, factor):
     X, y, weights = make_sparse() if kind == "CSR" else make_data()
     X = X.astype(np.float32) if kind == "float32" else X
     expected = ClassMoments(X.shape[1]).update(X, y, weights)
@@ -520,7 +520,7 @@ def test_a_mean_of_1e8_leaves_six_digits_of_the_covariance(kind, n_updates):
     assert_covariance_is_that_of(noise, y, result)
 
 
-def test_means_that_drift_from_block_to_block():
+def test_moments_of_means_that_drift_between_blocks():
     X, y, weights = make_data(n=2000, d=3)
     X += 1e6 * np.sqrt(np.arange(len(y)))[:, None]
     result = ClassMoments(3)
@@ -533,7 +533,7 @@ def test_means_that_drift_from_block_to_block():
 @pytest.mark.parametrize("n_updates", [1, 10])
 @pytest.mark.parametrize("kind", ["float64", "float32", "CSR"])
 @pytest.mark.parametrize("value", [0.1, -1 / 3, 1e8 / 3, 7.3e20, 0.0])
-def test_a_constant_column_counts_as_one(value, kind, n_updates, weighted):
+def test_std_of_a_constant_column_is_one(value, kind, n_updates, weighted):
     n = 20_000
     rng = np.random.default_rng(0)
     X = np.column_stack([np.full(n, value), rng.normal(size=n) * (rng.random(n) < 0.2), np.zeros((n, 6))])
@@ -548,7 +548,7 @@ def test_a_constant_column_counts_as_one(value, kind, n_updates, weighted):
     assert (std[2:] == 1.0).all()
 
 
-def test_a_column_that_is_nearly_constant_is_not_constant():
+def test_std_of_a_nearly_constant_column():
     z, y = np.random.default_rng(0).normal(size=2000), np.arange(2000) % 2
     X = np.column_stack([1 + 1e-12 * z, 1e8 + z])
     np.testing.assert_allclose(ClassMoments(2).update(X, y).std(), X.std(axis=0), rtol=1e-3)
@@ -615,7 +615,7 @@ def pairs(X, y, weights):
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(problem=small_problems())
-def test_the_loss_is_the_mean_over_the_pairs(problem):
+def test_squared_loss_is_the_mean_over_the_pairs(problem):
     X, y, weights, w = problem
     result = ClassMoments(X.shape[1]).update(X, y, weights)
     differences, shares = pairs(X, y, weights)
@@ -629,7 +629,7 @@ def test_the_loss_is_the_mean_over_the_pairs(problem):
 
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(problem=small_problems())
-def test_the_gradient_is_the_slope_of_the_loss(problem):
+def test_squared_loss_gradient_is_the_slope_of_the_loss(problem):
     X, y, weights, w = problem
     result = ClassMoments(X.shape[1]).update(X, y, weights)
     # On a parabola a central difference is exact, however wide.
@@ -648,7 +648,7 @@ def test_projected_moments_are_those_of_the_scores(problem):
     np.testing.assert_allclose(variances, expected.scatter[:, 0, 0] / expected.weight, atol=1e-12)
 
 
-def test_a_projected_variance_is_never_negative():
+def test_project_never_gives_a_negative_variance():
     rng = np.random.default_rng(0)
     y = np.arange(100) % 2
     for _ in range(50):
@@ -713,7 +713,7 @@ def saved(path, classes=(0, 1)):
     ids=["int", "negative int", "float", "bool", "str", "object"],
 )
 @pytest.mark.parametrize("name", ["moments.npz", "moments", "moments.v1.bin"])
-def test_a_file_gives_back_what_was_saved(classes, name, tmp_path):
+def test_moments_load_what_was_saved(classes, name, tmp_path):
     original = saved(tmp_path / name, classes)
     assert os.listdir(tmp_path) == [name]
     for path in (tmp_path / name, str(tmp_path / name)):
@@ -725,7 +725,7 @@ def test_a_file_gives_back_what_was_saved(classes, name, tmp_path):
         assert_identical(loaded.update(X, labels), original.copy().update(X, labels))
 
 
-def test_saving_again_replaces_the_file(tmp_path):
+def test_moments_save_replaces_the_file(tmp_path):
     path = tmp_path / "moments.npz"
     original = saved(path)
     twice = original.merge(original)
@@ -735,7 +735,7 @@ def test_saving_again_replaces_the_file(tmp_path):
 
 
 @pytest.mark.posix
-def test_a_file_has_the_permissions_of_any_other(tmp_path):
+def test_moments_save_has_permissions_of_a_plain_file(tmp_path):
     saved(tmp_path / "moments.npz")
     (tmp_path / "other").touch()
     assert (tmp_path / "moments.npz").stat().st_mode == (tmp_path / "other").stat().st_mode
@@ -743,7 +743,7 @@ def test_a_file_has_the_permissions_of_any_other(tmp_path):
 
 @pytest.mark.parametrize("error", [OSError("No space left on device"), KeyboardInterrupt()])
 @pytest.mark.parametrize("moment", ["while it is written", "when it is put in place"])
-def test_a_failing_save_leaves_the_file_as_it_was(error, moment, tmp_path, monkeypatch):
+def test_moments_save_that_fails_leaves_the_file_unchanged(error, moment, tmp_path, monkeypatch):
     path = tmp_path / "moments.npz"
     original = saved(path)
 
@@ -820,7 +820,7 @@ def test_what_is_no_file_of_moments_is_refused_in_one_sentence(spoil, tmp_path):
     assert not (tmp_path / "bomb").exists()
 
 
-def test_a_truncated_file_is_refused(tmp_path):
+def test_moments_load_refuses_a_truncated_file(tmp_path):
     path = tmp_path / "moments.npz"
     saved(path)
     content = path.read_bytes()
@@ -829,7 +829,7 @@ def test_a_truncated_file_is_refused(tmp_path):
         assert_refused(path)
 
 
-def test_a_file_with_a_wrong_bit_is_refused(tmp_path):
+def test_moments_load_refuses_a_wrong_bit(tmp_path):
     path = tmp_path / "moments.npz"
     original = saved(path)
     content = path.read_bytes()
@@ -839,7 +839,7 @@ def test_a_file_with_a_wrong_bit_is_refused(tmp_path):
         assert_refused(path)
 
 
-def test_a_refused_file_is_closed(tmp_path):
+def test_moments_load_closes_a_refused_file(tmp_path):
     path = tmp_path / "moments.npz"
     saved(path)
     path.write_bytes(path.read_bytes()[:-1])
@@ -850,7 +850,7 @@ def test_a_refused_file_is_closed(tmp_path):
     assert [str(warning.message) for warning in caught if str(path) in str(warning.message)] == []
 
 
-def test_a_missing_file_is_missing(tmp_path):
+def test_moments_load_of_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere\.npz"):
         ClassMoments.load(tmp_path / "nowhere.npz")
     with pytest.raises(FileNotFoundError):
@@ -909,7 +909,7 @@ BAD_UPDATES = {
 
 
 @pytest.mark.parametrize("case", BAD_UPDATES)
-def test_a_failing_update_changes_nothing(case):
+def test_moments_update_that_fails_changes_nothing(case):
     X, y, weights = make_data()
     change, message = BAD_UPDATES[case]
     result = ClassMoments(5).update(X, y, weights)
@@ -926,7 +926,7 @@ def test_values_whose_squares_are_finite_are_taken():
     assert_same(ClassMoments(5).update(tiny, y), numpy_moments(tiny, y), rtol=1e-6)
 
 
-def test_a_block_without_weight_changes_nothing():
+def test_moments_update_without_weight_changes_nothing():
     X, y, weights = make_data()
     result = ClassMoments(5).update(X, y, weights)
     assert_identical(result.copy().update(X, y, np.zeros(len(y))), result)

@@ -131,19 +131,19 @@ def assert_chooses_alike(found, expected):
 
 
 @every(GIVEN)
-def test_a_given_alpha(parameters, data):
+def test_fit_rows_of_odd_rows_with_a_given_alpha(parameters, data):
     assert_fits_alike(AUCClassifier(alpha=0.1, tol=TOL.get(parameters.get("loss"), 1e-10), **parameters), *data)
 
 
 @pytest.mark.filterwarnings("ignore:The cross-validated AUC is highest for the smallest alpha")
-@every(CROSS_VALIDATED, slow=("L0, cg, one alpha", "sigmoid", "l1", "hinge"))
-def test_cross_validation(parameters, data):
+@every(CROSS_VALIDATED, slow=("L0, cg, one alpha", "l1, cg", "l1", "elastic net", "sigmoid", "hinge", "pooled"))
+def test_fit_rows_of_odd_rows_cross_validates_as_memory(parameters, data):
     tol = TOL.get(parameters.get("loss"), 1e-10)
     assert_chooses_alike(*assert_fits_alike(AUCClassifier(tol=tol, **parameters), *data))
 
 
 @every(GROUPED)
-def test_groups_are_kept_together(parameters, data):
+def test_fit_rows_of_odd_rows_keeps_groups_together(parameters, data):
     groups = np.random.default_rng(2).integers(0, 30, len(data[1]))
     found, expected = assert_fits_alike(AUCClassifier(tol=1e-10, **parameters), *data, groups)
     assert_chooses_alike(found, expected)
@@ -152,12 +152,12 @@ def test_groups_are_kept_together(parameters, data):
 
 
 @pytest.mark.parametrize("estimator", BATCH, ids=repr)
-def test_the_batch_algorithms(estimator, data):
+def test_fit_rows_of_odd_rows_with_batch_algorithms(estimator, data):
     assert_fits_alike(estimator, *data)
 
 
 @pytest.mark.parametrize("loss", ["squared", "auto", "logistic"])
-def test_sparse_rows(loss, data):
+def test_fit_rows_of_sparse_odd_rows(loss, data):
     X, y, weights = data
     X = sparse.csr_array(X * (np.random.default_rng(3).random(X.shape) < 0.3))
     assert_fits_alike(AUCClassifier(loss, alphas=ALPHAS, cv=3, tol=1e-10), X, y, weights)
@@ -166,7 +166,7 @@ def test_sparse_rows(loss, data):
 @pytest.mark.parametrize(
     "parameters", [{"alpha": 0.1}, {"alpha": 0.1, "loss": "logistic"}, {"loss": "squared"}], ids=str
 )
-def test_more_columns_than_rows(parameters):
+def test_fit_rows_of_odd_rows_with_more_columns_than_rows(parameters):
     """In memory this takes the dual solver, which others do without."""
     X, y = noisy_line(n=40, d=60)
     found, expected = assert_fits_alike(AUCClassifier(tol=1e-10, **parameters), X, y)
@@ -181,7 +181,7 @@ def test_a_sample_is_cross_validated(monkeypatch, data):
     assert_chooses_alike(found, expected)
 
 
-def test_names_of_columns(data):
+def test_fit_rows_takes_feature_names_of_odd_rows(data):
     rows = OddRows.of(*data)
     assert not hasattr(AUCClassifier(alpha=0.1).fit_rows(rows), "feature_names_in_")
     rows.feature_names = list("abcde")
@@ -189,7 +189,7 @@ def test_names_of_columns(data):
 
 
 @pytest.mark.parametrize("loss", ["squared", "auto", "logistic"])
-def test_the_dual_solver(loss, data):
+def test_fit_rows_of_odd_rows_with_the_dual_solver(loss, data):
     X, y = data[:2]
     wide = np.hstack([X, np.random.default_rng(0).standard_normal((len(y), len(y)))])
     clf = AUCClassifier(loss, alphas=ALPHAS, cv=3, tol=1e-9)  # more columns than rows: the dual solver
@@ -197,7 +197,7 @@ def test_the_dual_solver(loss, data):
     assert_chooses_alike(found, expected)
 
 
-def test_an_additive_model(data):
+def test_fit_rows_of_odd_rows_with_an_additive_model(data):
     X, y, *_ = data
     expected = AdditiveAUCClassifier("squared", alpha=0.1).fit(X, y)
     found = AdditiveAUCClassifier("squared", alpha=0.1).fit_rows(OddRows.of(X, y))
@@ -205,7 +205,7 @@ def test_an_additive_model(data):
     assert_allclose(found.mass_, expected.mass_)
 
 
-def test_kernel_features(data):
+def test_kernel_features_of_odd_rows(data):
     X, y, *_ = data
     kernel = KMeansNystroem(5, random_state=0).fit(X)
     expected = AUCClassifier("squared").fit_rows(kernel.rows(X, y))

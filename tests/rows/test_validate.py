@@ -46,7 +46,7 @@ def stays_inside(data, indices, indptr, n_rows, n_columns):
     return all(0 <= k < len(data) and 0 <= indices[k] < n_columns for span in spans for k in span)
 
 
-def test_what_is_accepted_is_what_loops_can_follow():
+def test_check_csr_accepts_only_indices_that_loops_can_follow():
     rng, accepted = np.random.default_rng(1), 0
     for _ in range(3000):
         n, d, nnz = rng.integers(1, 4), rng.integers(1, 4), rng.integers(0, 5)
@@ -95,7 +95,7 @@ def test_rows_of_every_layout_are_taken():
         np.testing.assert_allclose(AUCClassifier(alpha=0.1).fit(ROWS.asformat(layout), Y).coef_, expected, rtol=1e-9)
 
 
-def test_lists_with_a_column_that_is_not_there():
+def test_fit_refuses_lil_rows_with_an_index_out_of_range():
     rows = ROWS.tolil()
     rows.rows[3] = [10**8] * len(rows.rows[3])
     with pytest.raises(ValueError, match=r"^X is not a valid CSR matrix: indices must be from 0 to 5, but 0 to 1000"):

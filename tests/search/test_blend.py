@@ -49,7 +49,7 @@ def training_of(X, y, weights=None, cv=3, standardize=True):
 
 
 @pytest.mark.parametrize("data", [skewed(), wide(n=80, signal=0.6)], ids=["tall", "wide"])
-def test_the_weights_are_the_stated_combination_of_exact_fits(data, monkeypatch):
+def test_blend_weights_are_the_combination_of_exact_fits(data, monkeypatch):
     # The three best candidates, whatever the search would choose.
     monkeypatch.setattr(TestSets, "greedy", lambda self, scores, n_steps: (np.eye(len(scores))[:3].mean(axis=0), 0.5))
     clf = AUCClassifier(tol=1e-9).fit(*data)
@@ -90,7 +90,7 @@ def test_the_best_candidate_is_exactly_its_own_fit():
     assert_allclose(best.coef_, AUCClassifier(best.loss_, alpha=best.alpha_, tol=1e-9).fit(X, y).coef_, rtol=1e-3)
 
 
-def test_what_is_given_narrows_the_pool():
+def test_blend_candidates_are_narrowed_by_parameters():
     X, y = skewed()
     results = AUCClassifier(standardize=False, alphas=[1.0, 0.1]).fit(X, y).cv_results_
     assert not results["param_standardize"].any()
@@ -102,7 +102,7 @@ def test_what_is_given_narrows_the_pool():
         assert clf.alpha_ > 0
 
 
-def test_the_greedy_search_by_brute_force():
+def test_greedy_blend_search_by_brute_force():
     X, y = skewed(n=120)
     rows = MemoryRows(X, y, CLASSES)
     rounds = make_rounds(StratifiedKFold(3), rows)
@@ -138,7 +138,7 @@ def test_aucs_of_test_sets(weighted):
     assert_allclose(tests.auc(scores), expected, atol=1e-12)
 
 
-def test_columns_as_they_are_must_be_clearly_better():
+def test_blend_takes_unscaled_columns_only_if_clearly_better():
     noise = np.array([-0.02, 0.02, 0.0, -0.01, 0.01])
     for gain, expected in ((0.003, True), (0.02, False)):
         aucs = {True: np.full(5, 0.8), False: 0.8 + gain + noise}
@@ -153,7 +153,7 @@ def test_columns_as_they_are_must_be_clearly_better():
         assert choose_scaling([families[0], rising], 1, by_default=False) is expected
 
 
-def test_rare_levels_take_the_columns_as_they_are():
+def test_blend_of_rare_levels_takes_unscaled_columns():
     """Standardising makes the weight of a rare level cheap."""
     rng = np.random.default_rng(0)
     n, levels = 1500, 400
@@ -173,7 +173,7 @@ def test_rare_levels_take_the_columns_as_they_are():
 # Invariances
 
 
-def test_whole_weights_are_repeated_rows():
+def test_blend_of_whole_weights_is_that_of_repeated_rows():
     X, y = skewed(n=90)
     weights = np.random.default_rng(0).integers(0, 3, 90)
     rows = np.repeat(np.arange(90), weights)
@@ -185,14 +185,14 @@ def test_whole_weights_are_repeated_rows():
 
 
 @pytest.mark.parametrize("data", [skewed(), wide()], ids=["tall", "wide"])
-def test_swapped_labels_turn_the_weights_around(data):
+def test_blend_of_swapped_labels_turns_the_weights_around(data):
     X, y = data
     clf, swapped = AUCClassifier().fit(X, y), AUCClassifier().fit(X, 1 - y)
     assert_allclose(swapped.coef_, -clf.coef_, rtol=1e-4, atol=1e-6 * np.abs(clf.coef_).max())
 
 
 @pytest.mark.parametrize("data", [skewed(n=2000), wide()], ids=["tall", "wide"])
-def test_the_number_of_threads_does_not_matter(data):
+def test_blend_is_independent_of_threads(data):
     fits = []
     for n_threads in (1, 2):
         with threadpool_limits(n_threads):
@@ -201,7 +201,7 @@ def test_the_number_of_threads_does_not_matter(data):
     assert_allclose(fits[0].coef_, fits[1].coef_, rtol=1e-9)
 
 
-def test_shifts_and_units_of_standardised_columns_do_not_matter():
+def test_blend_with_standardize_ignores_shifts_and_units():
     X, y = skewed()
     clf = AUCClassifier(standardize=True).fit(X, y)
     other = AUCClassifier(standardize=True).fit(1e3 * X + 7, y)
@@ -312,7 +312,7 @@ def test_thin_sparse_members_are_solved_on_the_rows(monkeypatch):
     assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-6 * np.abs(expected.coef_).max())
 
 
-def test_clones_and_rare_classes():
+def test_blend_of_clones_and_rare_classes():
     X, _ = noisy_line(n=60)
     clf = AUCClassifier(selection="best", standardize=True)
     assert clone(clf).get_params() == clf.get_params()
@@ -340,7 +340,7 @@ def test_probabilities_of_new_rows_where_columns_are_many_and_positives_few():
 
 @pytest.mark.parametrize("data", [skewed(), wide(n=80, signal=0.6)], ids=["tall", "wide"])
 @pytest.mark.parametrize("unit", [1e-30, 1e40])
-def test_the_unit_of_the_columns_does_not_matter(data, unit):
+def test_blend_without_standardize_ignores_a_common_unit(data, unit):
     X, y = data
     expected = AUCClassifier(standardize=False).fit(X, y)
     found = AUCClassifier(standardize=False).fit(X * unit, y)
@@ -353,7 +353,7 @@ def test_the_smooth_auc_by_name_converges():
     assert AUCClassifier("smooth_auc", cv=3).fit(X, y).score(X, y) > 0.8  # a warning would be an error
 
 
-def test_the_unit_of_the_weights_does_not_matter():
+def test_blend_ignores_the_unit_of_sample_weight():
     X, y = noisy_line(n=80)
     expected = AUCClassifier().fit(X, y).coef_
     for unit in (1e-200, 1e200):
@@ -401,7 +401,7 @@ def test_a_path_that_still_rises_warns():
 @pytest.mark.parametrize(
     "parameters", [{}, {"loss": "squared", "standardize": False}, {"solver": "cg"}, {"loss": "hinge"}], ids=str
 )
-def test_columns_whose_squares_underflow_are_told(parameters, size):
+def test_fit_warns_of_columns_whose_squares_underflow(parameters, size):
     X, y = skewed()
     X[:, 2] *= size
     with pytest.warns(
@@ -412,7 +412,7 @@ def test_columns_whose_squares_underflow_are_told(parameters, size):
     assert clf.coef_[0, 0] != 0
 
 
-def test_few_rows_and_a_signal_in_small_directions():
+def test_blend_of_few_rows_and_a_signal_in_small_directions():
     """The grid is short if there are few rows, and longer if the AUC is still rising at its end."""
     rng = np.random.default_rng(0)
     factors = rng.standard_normal((300, 3))
@@ -424,7 +424,7 @@ def test_few_rows_and_a_signal_in_small_directions():
     assert clf > squared - 0.05
 
 
-def test_rows_that_are_all_equal():
+def test_blend_of_equal_rows():
     y = np.arange(20) % 2
     for shape in ((20, 40), (20, 3)):
         assert not AUCClassifier().fit(np.ones(shape), y).coef_.any()

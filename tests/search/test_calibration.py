@@ -28,7 +28,7 @@ def calibrate_scores(scores, positive, weights=None):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_is_the_logistic_fit_with_platts_targets(weighted):
+def test_calibration_is_the_logistic_fit_with_platts_targets(weighted):
     scores, positive, weights = make_scores()
     weights = weights if weighted else np.ones(len(scores))
     totals = np.array([weights[~positive].sum(), weights[positive].sum()])
@@ -47,7 +47,7 @@ def test_is_the_logistic_fit_with_platts_targets(weighted):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_line_is_a_stationary_point_up_to_rounding(seed):
+def test_calibration_is_a_stationary_point_up_to_rounding(seed):
     """Close to the optimum the loss is flat: steps that only rounding makes look worse must be taken too."""
     rng = np.random.default_rng(seed)
     x, against = np.linspace(0, 1, 200), rng.poisson(20.0, 200) * np.linspace(2, 0.1, 200)
@@ -67,7 +67,7 @@ def test_a_shift_and_a_scale_of_the_scores_pass_through():
     assert_allclose(moved.slope, 1e3 * plain.slope, rtol=1e-6)
 
 
-def test_blocks_add_up_and_outliers_stay_on_the_grid():
+def test_score_histograms_add_up_and_keep_outliers():
     scores, positive, weights = make_scores()
     scores[0], scores[1] = 1e6, -1e6
     grid = ScoreGrid(-8.0, 8.0)
@@ -90,7 +90,7 @@ def test_gaussian_threshold_is_the_best_one(variances):
     assert_allclose(expit(found.base_logit), 0.1)
 
 
-def test_perfect_and_useless_scores():
+def test_calibration_of_perfect_and_useless_scores():
     positive = np.arange(40) % 2 == 1
     perfect = calibrate_scores(positive + 0.01 * np.sin(np.arange(40)), positive)
     assert 0 < perfect.threshold < 1
@@ -104,7 +104,7 @@ def test_perfect_and_useless_scores():
     assert calibrate_scores(~positive + np.sin(np.arange(40)), positive).slope >= 0
 
 
-def test_an_outlier_does_not_turn_the_order_around():
+def test_calibration_keeps_the_order_with_an_outlier():
     """The mean of the positives is higher, but for one score that lies beyond the grid."""
     positive = np.arange(20_000) % 2 == 1
     scores = 0.1 * np.sin(np.arange(20_000)) - positive

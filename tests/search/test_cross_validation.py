@@ -51,7 +51,7 @@ def by_hand(X, y, pairs, weights=None, alphas=ALPHAS, **parameters):
     ],
     ids=lambda cv: type(cv).__name__,
 )
-def test_equals_a_loop_of_fits(cv, standardize):
+def test_cross_validate_path_equals_a_loop_of_fits(cv, standardize):
     X, y = noisy_line(150, 6)
     weights = np.random.default_rng(0).random(len(y))
     pairs = list(cv.split(X, y)) if hasattr(cv, "split") else cv
@@ -62,7 +62,7 @@ def test_equals_a_loop_of_fits(cv, standardize):
 
 
 @pytest.mark.parametrize(("solver", "shape"), [("moments", (150, 6)), ("dual", (40, 60)), ("cg", (150, 20))])
-def test_every_solver_sparse_and_dense(solver, shape):
+def test_cross_validate_path_by_every_solver_sparse_and_dense(solver, shape):
     X, y = noisy_line(*shape)
     X = X * (np.random.default_rng(0).random(shape) < 0.3)
     folds = deal_folds(y == 1, np.ones(len(y), dtype=bool), 5)
@@ -105,7 +105,7 @@ def test_every_number_of_nonzeros_with_every_alpha():
     assert "param_n_nonzero" not in cross_validate_path(X, y, alphas=ALPHAS).results()
 
 
-def test_ties_go_to_the_fewest_nonzeros():
+def test_best_n_nonzero_of_ties_is_the_fewest():
     X = np.repeat(np.r_[np.zeros((10, 1)), np.ones((10, 1))], 3, axis=1)
     path = cross_validate_path(X, X[:, 0].astype(int), alphas=[0.1, 1.0], n_nonzero=[3, 2])
     assert_array_equal(path.auc, 1)
@@ -136,7 +136,7 @@ def _balanced(X, y):
     return root[:, None] * np.column_stack([np.ones(len(y)), X]), root * (2 * y - 1)
 
 
-def test_the_grid_follows_the_scale_of_the_data():
+def test_alphas_follow_the_scale_of_the_data():
     X, y = noisy_line(150, 6)
     small, large = cross_validate_path(X, y, standardize=False), cross_validate_path(1e5 * X, y, standardize=False)
     assert_allclose(large.alphas, 1e10 * small.alphas, rtol=1e-9)
@@ -172,7 +172,7 @@ def test_neither_sorted_nor_periodic_rows_fill_a_fold(period):
             assert share.max() < 0.4, f"{share} of the rows of kind {value}"
 
 
-def test_ties_go_to_the_stronger_regularisation():
+def test_best_alpha_of_ties_is_the_largest():
     X = np.r_[np.zeros((10, 1)), np.ones((10, 1))]
     path = cross_validate_path(X, X[:, 0].astype(int), alphas=[0.1, 10.0, 1.0])
     assert_array_equal(path.auc, 1)
@@ -191,12 +191,12 @@ def test_folds_of_one_class_are_refused():
         make_rounds([(np.flatnonzero(y == 0), np.arange(len(y)))], MemoryRows(X, y, np.array([0, 1])))
 
 
-def test_labels_in_a_column():
+def test_cross_validate_path_takes_labels_in_a_column():
     X, y = noisy_line(150, 6)
     assert_array_equal(cross_validate_path(X, y[:, None]).auc, cross_validate_path(X, y).auc)
 
 
-def test_bad_input():
+def test_cross_validate_path_refuses_bad_input():
     X, y = noisy_line(150, 6)
     with pytest.raises(
         ValueError, match=r"^alphas must be a sequence of nonnegative numbers, got array\(\[-1\.\]\)\.$"

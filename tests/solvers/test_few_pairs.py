@@ -30,7 +30,7 @@ def make(n=150, weighted=False, seed=0):
 @pytest.mark.parametrize("loss", ["logistic", "sigmoid"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("size", [0.1, 3.0, 1e3])
-def test_loss_derivatives_and_error(loss, weighted, size):
+def test_few_pairs_loss_derivatives_and_error(loss, weighted, size):
     """With a size of 1,000, score differences exceed what a product of two exponentials can hold."""
     rows, square, few = make(weighted=weighted)
     weights = rows.sample_weight
@@ -55,7 +55,7 @@ def test_loss_derivatives_and_error(loss, weighted, size):
     assert find_error(few.pairs, at) == pytest.approx(1 - roc_auc(rows.y, s, sample_weight=weights), abs=1e-12)
 
 
-def test_ties_count_one_half():
+def test_few_pairs_error_counts_ties_one_half():
     rows = MemoryRows(np.array([[0.0], [1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1]), np.array([0, 1]))
     few = FewPairs(rows, MomentProblem(rows.moments(), True))
     at = few_pairs.empty_state(few.pairs)
@@ -74,7 +74,7 @@ def test_the_logistic_path_is_that_of_any_number_of_pairs(weighted, monkeypatch)
 
 
 @pytest.mark.parametrize("constant", [False, True])
-def test_more_columns_than_rows(constant, monkeypatch):
+def test_few_pairs_path_of_more_columns_than_rows(constant, monkeypatch):
     rng = np.random.default_rng(0)
     y = np.arange(30) % 2
     X = rng.standard_normal((30, 50)) + 0.1 * y[:, None]
@@ -122,13 +122,13 @@ def test_once_the_sigmoid_is_steep_the_weights_stay():
     assert loss[first - 1] > 1.01 * path.errors[first - 1]
 
 
-def test_a_warning_where_the_steps_are_too_few():
+def test_few_pairs_warn_where_the_steps_are_too_few():
     rows, square, _ = make()
     with pytest.warns(ConvergenceWarning, match=r"^Newton's method stopped after \d+ steps at a gradient"):
         newton_problem(rows, square, "logistic", 1).path(np.array([1.0, 1e-6]), 1e-9)
 
 
-def test_who_is_few(monkeypatch):
+def test_few_pairs_are_chosen_by_their_number(monkeypatch):
     rows, square, _ = make()
     assert find_few_pairs(rows, square) is not None
     assert find_few_pairs(rows, RowProblem(rows, True, "cg", 100)) is None
@@ -136,7 +136,7 @@ def test_who_is_few(monkeypatch):
     assert find_few_pairs(rows, square) is None
 
 
-def test_a_constant_column_and_equal_columns():
+def test_few_pairs_path_with_constant_and_equal_columns():
     X, y = shifted_class(n=80)
     X = np.column_stack([X, np.full(80, 3.0), X[:, 0]])
     rows = MemoryRows(X, y, np.array([0, 1]))

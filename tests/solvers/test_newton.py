@@ -55,7 +55,7 @@ def general_solution(X, y, loss, alpha, weights=None):
 @every_smooth_loss
 @pytest.mark.parametrize("alpha", [1.0, 0.1, 1e-3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equals_a_general_solver(loss, alpha, weighted):
+def test_newton_equals_a_general_solver(loss, alpha, weighted):
     X, y = shifted_class()
     weights = np.random.default_rng(1).exponential(size=len(y)) if weighted else None
     clf = AUCClassifier(loss, alpha=alpha, tol=1e-10).fit(X, y, weights)
@@ -65,7 +65,7 @@ def test_equals_a_general_solver(loss, alpha, weighted):
 
 @every_smooth_loss
 @pytest.mark.parametrize("standardize", [True, False])
-def test_ends_at_a_small_gradient(loss, standardize):
+def test_newton_ends_at_a_small_gradient(loss, standardize):
     X, y = shifted_class(n=400, d=8)
     clf = AUCClassifier(loss, alpha=0.01, standardize=standardize).fit(X, y)
     scale = X.std(axis=0) if standardize else np.ones(8)
@@ -75,7 +75,7 @@ def test_ends_at_a_small_gradient(loss, standardize):
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.1, 0.01])
-def test_the_hinge_equals_its_dual_over_the_pairs(alpha):
+def test_newton_on_the_hinge_equals_its_dual_over_the_pairs(alpha):
     """A quadratic program with one variable in [0, 1] for each pair."""
     X, y = shifted_class(n=40)
     Z = StandardScaler().fit_transform(X)
@@ -109,7 +109,7 @@ def test_the_gap_of_the_hinge_is_closed_on_more_rows():
 
 @every_loss
 @pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
-def test_every_solver_dense_and_sparse(loss, solver):
+def test_newton_by_every_solver_dense_and_sparse(loss, solver):
     shape = (40, 60) if solver == "dual" else (120, 8)
     rng = np.random.default_rng(0)
     X = rng.standard_normal(shape) * (rng.random(shape) < 0.4)
@@ -125,7 +125,7 @@ def test_every_solver_dense_and_sparse(loss, solver):
 
 
 @every_loss
-def test_invariances(loss):
+def test_newton_invariances(loss):
     X, y = shifted_class(n=150)
     clf = AUCClassifier(loss, alpha=0.05, tol=1e-9).fit(X, y)
     tolerances = {"rtol": 0, "atol": (1e-4 if loss == "hinge" else 1e-6) * np.abs(clf.coef_).max()}
@@ -146,7 +146,7 @@ def test_invariances(loss):
 
 @every_loss
 @pytest.mark.parametrize("solver", ["moments", "dual", "cg"])
-def test_a_column_far_from_zero(loss, solver):
+def test_newton_with_a_column_far_from_zero(loss, solver):
     """The weights and, about, the steps of a column near zero; without the shift, iterations end in rounding errors."""
     X, y = shifted_class(n=150 if solver != "dual" else 40)
     X[:, 2] = np.round(1024 * X[:, 2]) / 1024  # exact after the shift by 2^40
@@ -191,7 +191,7 @@ def test_the_default_fit_ranks_by_a_column_far_from_zero(layout):
 
 
 @every_convex_loss
-def test_a_path_equals_its_fits(loss):
+def test_newton_path_equals_its_fits(loss):
     X, y = shifted_class()
     rows = MemoryRows(X, y, np.array([0, 1]))
     alphas = np.array([100.0, 1.0, 0.1, 0.01])
@@ -203,7 +203,7 @@ def test_a_path_equals_its_fits(loss):
 
 
 @every_convex_loss
-def test_where_it_starts_does_not_matter(loss):
+def test_newton_is_independent_of_its_start(loss):
     X, y = shifted_class()
     rows = MemoryRows(X, y, np.array([0, 1]))
     problem = newton_problem(rows, MomentProblem(rows.moments(), True), loss, 100)
@@ -237,7 +237,7 @@ def count_products(monkeypatch):
     return count
 
 
-def test_few_products(monkeypatch):
+def test_newton_needs_few_products(monkeypatch):
     """The model of the square loss is worth something: from zero and without it, it takes several times as many."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 30)) @ rng.standard_normal((30, 30))
@@ -257,7 +257,7 @@ def test_few_products(monkeypatch):
     assert len(count) > 3 * few
 
 
-def test_the_preconditioner_is_worth_its_price(monkeypatch):
+def test_newton_preconditioner_saves_products(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 30)) @ rng.standard_normal((30, 30))
     y = (X[:, 0] / X[:, 0].std() + rng.standard_t(3, 3000) > 0.5).astype(int)
@@ -308,7 +308,7 @@ def test_a_sigmoid_that_ranks_the_rows_worse_is_not_taken(monkeypatch):
     assert AUCClassifier("sigmoid", alpha=1e-3).fit(X, y).score(X, y) == start
 
 
-def test_separable_classes_and_no_penalty():
+def test_newton_of_separable_classes_without_penalty():
     """The losses that have no minimum there end when the gradient has all but vanished, without a complaint."""
     X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     for loss in SMOOTH:
@@ -317,7 +317,7 @@ def test_separable_classes_and_no_penalty():
         assert np.isfinite(clf.coef_).all()
 
 
-def test_classes_that_do_not_differ():
+def test_newton_of_classes_that_do_not_differ():
     X = np.array([[1.0, 2.0], [3.0, 5.0]] * 4)
     y = np.repeat([0, 1], 4)
     for loss in (*CONVEX, "sigmoid"):
@@ -328,7 +328,7 @@ def test_classes_that_do_not_differ():
 
 
 @every_loss
-def test_cross_validation_equals_a_loop_of_fits(loss):
+def test_newton_cross_validation_equals_a_loop_of_fits(loss):
     X, y = shifted_class(n=200)
     alphas, cv = [1.0, 0.1, 0.01], StratifiedKFold(3)
     path = cross_validate_path(X, y, loss=loss, alphas=alphas, cv=cv)
@@ -380,7 +380,7 @@ def test_a_sample_does_not_change_the_base_rate(monkeypatch, weighted):
 # Hostile input
 
 
-def test_bad_combinations_get_one_sentence():
+def test_loss_refuses_combinations_of_parameters():
     X, y = shifted_class(n=40)
     with pytest.raises(ValueError, match=r"^loss='hinge' needs an alpha above 0, got 0\.$"):
         AUCClassifier("hinge", alpha=0).fit(X, y)
@@ -408,7 +408,7 @@ def test_bad_combinations_get_one_sentence():
         wide.partial_fit(X @ np.eye(5, 20), y)
 
 
-def test_a_warning_where_the_iterations_end_too_soon():
+def test_newton_warns_where_iterations_end_too_soon():
     X, y = shifted_class()
     with pytest.warns(ConvergenceWarning, match=r"^Newton's method stopped after 1 steps at a gradient .* times the"):
         AUCClassifier("logistic", alpha=1e-6, max_iter=1).fit(X, y)

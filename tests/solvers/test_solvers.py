@@ -116,7 +116,7 @@ def test_all_solvers_agree_on_the_optimum(shape, kind, weighted, scaled):
 
 @pytest.mark.parametrize("solver", ["cholesky", "eigen", "cg"])
 @pytest.mark.parametrize("kind", ["float64", "float32", "CSR"])
-def test_more_rows_than_a_block(kind, solver):
+def test_solvers_of_more_rows_than_a_block(kind, solver):
     rows = correlated_rows(20_000, 3, kind=kind, weighted=True)
     M, delta = normal_equations(rows)
     assert_optimal(solve(solver, rows, [0.1, 0.001]), [0.1, 0.001], M, delta)
@@ -126,7 +126,7 @@ def test_more_rows_than_a_block(kind, solver):
 @pytest.mark.parametrize("mean", [1e3, 1e6, 1e8])
 @pytest.mark.parametrize("shape", [(60, 8), (12, 30)], ids=str)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
-def test_means_far_from_zero_do_not_matter(form, shape, mean, solver):
+def test_solvers_with_means_far_from_zero(form, shape, mean, solver):
     # Multiples of 2^-20, so that adding the mean rounds nothing away.
     rows = correlated_rows(*shape, weighted=True)
     rows.X = np.round(rows.X * 2**20) / 2**20
@@ -156,7 +156,7 @@ def tiny_problems(draw):
 @every_solver
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(problem=tiny_problems(), alpha=st.sampled_from([0.0, 0.01, 1.0, 50.0]))
-def test_the_optimum_is_that_of_least_squares_on_all_pairs(solver, problem, alpha):
+def test_solvers_optimum_is_least_squares_on_all_pairs(solver, problem, alpha):
     rows = MemoryRows(problem[0], problem[1], CLASSES, problem[2])
     differences, shares = pairs(dense(rows), rows.y, rows.sample_weight)
     # 1/2 mean (1 - w.difference)^2 + alpha/2 |w|^2, and the shortest minimiser where there are many
@@ -198,7 +198,7 @@ def test_without_a_penalty_the_shortest_solution_is_found(case, kind, solver):
 
 @every_solver
 @pytest.mark.parametrize("alpha", [0.0, 1e-3, 1.0])
-def test_equal_columns_share_their_weight(alpha, solver):
+def test_solvers_share_the_weight_of_equal_columns(alpha, solver):
     rows = correlated_rows(40, 4)
     (alone,) = solve(solver, rows, [alpha])
     (w,) = solve(solver, MemoryRows(with_duplicates(rows.X), rows.y, CLASSES), [alpha])
@@ -209,13 +209,13 @@ def test_equal_columns_share_their_weight(alpha, solver):
 
 @every_solver
 @pytest.mark.parametrize("alphas", [[0.0], [0.0, 1.0]])
-def test_columns_without_information_get_no_weight(alphas, solver):
+def test_solvers_give_columns_without_information_no_weight(alphas, solver):
     X, y = np.tile([1.0, 2.0, 0.0], (6, 1)), np.array([0, 1, 0, 1, 0, 1])
     np.testing.assert_array_equal(solve(solver, MemoryRows(X, y, CLASSES), alphas), 0)
 
 
 @pytest.mark.parametrize("factor", [1e-6, 0.5, 2.0, 100.0])
-def test_cholesky_goes_over_to_the_eigenvalues_without_a_jump(factor):
+def test_solve_system_has_no_jump_from_cholesky_to_eigenvalues(factor):
     base = correlated_rows(40, 4)
     rows = MemoryRows(with_duplicates(base.X), base.y, CLASSES)
     M, delta = normal_equations(rows)
@@ -224,7 +224,7 @@ def test_cholesky_goes_over_to_the_eigenvalues_without_a_jump(factor):
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "eigen", "dual"])
-def test_a_small_column_is_not_taken_for_a_null_one(solver):
+def test_solvers_keep_a_column_of_small_scale(solver):
     rows = correlated_rows(40, 4)
     scale = np.array([1, 1, 1e5, 1])
     assert_close(solve(solver, rows, [0.0], scale) / scale, solve(solver, rows, [0.0]), rtol=1e-4)
@@ -236,7 +236,7 @@ def test_a_small_column_is_not_taken_for_a_null_one(solver):
 @every_solver
 @pytest.mark.parametrize("kind", ["float64", "CSR"])
 @pytest.mark.parametrize("shape", [(60, 8), (12, 30)], ids=str)
-def test_symmetries(shape, kind, solver):
+def test_solvers_symmetries(shape, kind, solver):
     rows, alphas = correlated_rows(*shape, kind=kind, weighted=True), np.array([0.1, 1.0])
     expected = solve(solver, rows, alphas)
     X, y, weights = rows.X, rows.y, rows.sample_weight
@@ -323,7 +323,7 @@ def test_shifted_cg_solves_all_shifts(shifts, tol):
 
 @pytest.mark.parametrize("tol", [1e-10, 1e-3])
 @pytest.mark.parametrize("smallest", [0.0, 0.5])
-def test_all_shifts_cost_as_much_as_the_smallest_alone(smallest, tol):
+def test_shifted_cg_costs_as_much_as_the_smallest_shift(smallest, tol):
     M, b = positive_definite()
     matvec, shifts = Counted(M), SHIFTS + smallest
     together = shifted_cg(matvec, b, shifts, tol, 1000)
@@ -334,7 +334,7 @@ def test_all_shifts_cost_as_much_as_the_smallest_alone(smallest, tol):
     assert shifted_cg(lambda v: M @ v, b, np.array([smallest + 1]), tol, 1000).n_iter < alone.n_iter
 
 
-def test_a_matrix_of_few_eigenvalues_needs_as_many_products():
+def test_shifted_cg_needs_a_product_for_each_eigenvalue():
     U, b = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 30)))[0], np.ones(30)
     M = U * np.repeat([1.0, 5.0, 20.0], 10) @ U.T
     assert shifted_cg(lambda v: M @ v, b, SHIFTS, 1e-10, 1000).n_iter == 3
@@ -375,7 +375,7 @@ def test_conjugate_gradients_that_did_not_converge_warn():
     assert problem.n_iter == n_iter == 3
 
 
-def test_a_million_columns_are_never_dense():
+def test_solvers_never_make_a_million_columns_dense():
     n, d, alpha = 2000, 1_000_000, 0.1
     rng = np.random.default_rng(0)
     indices = rng.integers(0, d, (n, 20))
@@ -506,7 +506,7 @@ def test_problems_need_both_classes():
     [(lambda shape: np.broadcast_to(0.0, shape), MAX_ORDER), (sparse.coo_array, MAX_ORDER_SPARSE)],
     ids=["dense", "sparse"],
 )
-def test_the_smaller_side_is_factored_while_it_is_small(form, limit):
+def test_choose_solver_factors_the_smaller_side(form, limit):
     for n_rows, n_features, expected in (
         (10**6, 1, "moments"),
         (100, 100, "moments"),

@@ -100,7 +100,7 @@ def assert_optimal(V, alphas, l1_ratio, M, delta, tol):
     standardize=st.booleans(),
     l1_ratio=st.sampled_from([1.0, 0.7, 0.1]),
 )
-def test_every_point_of_a_path_is_optimal(source, seed, shape, kind, weighted, standardize, l1_ratio):
+def test_elastic_net_path_is_optimal_at_every_alpha(source, seed, shape, kind, weighted, standardize, l1_ratio):
     rows = correlated_rows(*shape, seed=seed, kind=kind, weighted=weighted)
     loss = make_loss(source, rows, standardize)
     problem = ElasticNetProblem(loss, l1_ratio, max_iter=1000)
@@ -149,7 +149,7 @@ def test_a_vanishing_share_of_l1_is_l2(source):
 
 
 @every_source
-def test_without_penalty_the_shortest_solution(source):
+def test_elastic_net_without_penalty_is_the_shortest_solution(source):
     loss = make_loss(source, correlated_rows(12, 30))
     path = ElasticNetProblem(loss, 1.0, max_iter=1000).path(np.array([0.1, 0.0]), 1e-10)
     assert_allclose(path[1], loss.path(np.array([0.0]), 1e-10)[0])
@@ -183,7 +183,7 @@ DEPENDENT = {
 @every_source
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.5])
 @pytest.mark.parametrize("case", DEPENDENT)
-def test_columns_that_depend_on_each_other(case, l1_ratio, source):
+def test_elastic_net_of_dependent_columns(case, l1_ratio, source):
     base = correlated_rows(40, 6, seed=3)
     X = DEPENDENT[case](base.X)
     rows = MemoryRows(X, base.y[: len(X)], CLASSES)
@@ -237,7 +237,7 @@ def fall(M, delta, alpha, v):
     return delta @ v - (v @ M @ v + alpha * v @ v) / 2
 
 
-def test_the_best_of_all_supports():
+def test_best_subset_is_the_best_of_all_supports():
     misses = total = 0
     for seed in range(48):
         rows = correlated_rows(30, 6, seed=seed, kind=KINDS[seed % 4], weighted=seed % 3 == 0)
@@ -286,7 +286,7 @@ def test_no_exchange_helps_and_simpler_ways_are_no_better(n, d, source):
 
 @every_source
 @pytest.mark.parametrize("shape", [(60, 8), (12, 30)], ids=str)
-def test_all_columns_are_the_fit_without_a_limit(shape, source):
+def test_best_subset_of_all_columns_is_the_fit_without_a_limit(shape, source):
     loss = make_loss(source, correlated_rows(*shape, weighted=True))
     for alphas in ([1.0, 0.01], [0.0]):
         ridge = loss.path(np.array(alphas), 1e-13)
@@ -312,7 +312,7 @@ def test_moments_and_rows_agree(shape, weighted, kind):
         assert_allclose(make(by_rows).default_alphas()[: len(grid)], grid[: len(make(by_rows).default_alphas())])
 
 
-def test_a_result_does_not_depend_on_what_else_is_asked_for():
+def test_subset_path_is_independent_of_other_candidates():
     loss = make_loss("moments", correlated_rows(25, 40))
     numbers, alphas = [2, 5, 11], [1.0, 0.1, 0.001]
     together = subset_path(loss, numbers, alphas)
@@ -323,7 +323,7 @@ def test_a_result_does_not_depend_on_what_else_is_asked_for():
 @every_source
 @pytest.mark.parametrize("alpha", [0.0, 1e-3, 1.0])
 @pytest.mark.parametrize("case", DEPENDENT)
-def test_as_many_weights_as_asked_for_even_of_columns_that_depend_on_each_other(case, alpha, source):
+def test_best_subset_of_dependent_columns_has_n_nonzero_weights(case, alpha, source):
     base = correlated_rows(40, 6, seed=3)
     X = DEPENDENT[case](base.X)
     rows = MemoryRows(X, base.y[: len(X)], CLASSES)

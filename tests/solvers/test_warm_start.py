@@ -17,7 +17,7 @@ LOSSES = ("squared_hinge", "logistic", "exponential", "sigmoid")
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_no_other_combination_is_better(loss):
+def test_combine_finds_the_best_combination(loss):
     X, y = shifted_class(n=200)
     rows, alpha = MemoryRows(X, y, np.array([0, 1])), 0.03
     V = newton_problem(rows, MomentProblem(rows.moments(), False), loss, 100).path(np.array([0.3, 0.1]), 1e-6)[::-1]
@@ -37,7 +37,7 @@ def test_no_other_combination_is_better(loss):
 
 
 @pytest.mark.parametrize("V", [np.zeros((2, 5)), np.ones((2, 5)), np.outer([1, -2], np.arange(5.0))])
-def test_weights_that_span_less(V):
+def test_combine_of_dependent_weights(V):
     X, y = shifted_class(n=60)
     rows, loss = MemoryRows(X, y, np.array([0, 1])), find_loss("logistic")
     v, scores, point = combine(rows, loss, V, list(V @ X.T), 0.1)

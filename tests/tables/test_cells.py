@@ -44,7 +44,7 @@ def test_missing_values_in_their_spellings():
         ("CHF1'234.5", ["CHF 1'234.50", "CHF 7"], [1234.5, 7]),
     ],
 )
-def test_numbers(form, cells, values):
+def test_read_numbers_of_every_form(form, cells, values):
     text = tidy_numbers(pa.array(cells))
     np.testing.assert_allclose(read_numbers(text, form), values)
     np.testing.assert_allclose(read_numbers(text, form, strict=True), values)
@@ -57,13 +57,13 @@ def test_numbers(form, cells, values):
 @pytest.mark.parametrize(
     "cell", ["", "x", "1,23", "0x1F", "1_000", "--1", "1e", "1.2.3", "12,34,567", "$", "nan", "inf", "()", "(x)"]
 )
-def test_what_is_no_plain_number(cell):
+def test_read_numbers_of_no_plain_number(cell):
     text = tidy_numbers(pa.array([cell]))
     assert np.isnan(read_numbers(text, "1234.5")[0])
     assert np.isnan(read_numbers(text, "1,234.5")[0])
 
 
-def test_thousands_must_be_separated_everywhere_unless_the_user_names_the_separator():
+def test_thousands_are_separated_everywhere_unless_named():
     assert np.isnan(read_numbers(pa.array(["1234", "1,234"]), "1,234.5", strict=True)).tolist() == [True, False]
     assert [(form, strict) for form, _, strict in list_number_forms(pa.array(["1"]), ".")] == [("1.234,5", False)]
 

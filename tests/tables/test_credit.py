@@ -49,7 +49,7 @@ def as_frame(rows):
     return frame.drop(columns="bad"), frame["bad"]
 
 
-def test_one_command_fits_tests_and_reports(run, folder, tmp_path):
+def test_fit_of_a_table_tests_and_reports(run, folder, tmp_path):
     model, report = tmp_path / "model", tmp_path / "report.html"
     options = ["--target", "bad", "--test", folder / "new.csv", "--report", report]
     status, out, err = run("fit", folder / "train.csv", *options, "-o", model, "--json")
@@ -104,7 +104,7 @@ def test_a_column_that_holds_no_dates_or_numbers_cannot_be_said_to(refused, fold
 
 @pytest.mark.parametrize("name", ["train.csv", "semicolon.csv", "train.parquet", "part-*.csv"])
 @pytest.mark.parametrize("n_bytes", [30_000, 8 << 20])
-def test_rows_are_the_same_whatever_the_format_the_files_and_the_blocks(folder, monkeypatch, name, n_bytes):
+def test_reading_is_independent_of_format_files_and_blocks(folder, monkeypatch, name, n_bytes):
     """The frame of all rows is the reference, with the rates that leave out the folds of the rows."""
     X, y = as_frame(draw_credits())
     encoder = TableEncoder()
@@ -134,7 +134,7 @@ def test_a_fit_by_blocks_is_that_in_memory_and_in_python(folder):
     np.testing.assert_allclose(by_blocks.coef_, clf.coef_, rtol=0, atol=1e-8 * np.abs(clf.coef_).max())
 
 
-def test_predict_with_gaps_unseen_levels_and_identifiers(run, folder, tmp_path):
+def test_predict_of_a_table_with_gaps_and_unseen_levels(run, folder, tmp_path):
     model = tmp_path / "model"
     assert (
         run("fit", folder / "train.csv", "--target", "bad", "--id", "loan_id", "--alpha", 1, "-o", model, "-q")[0] == 0
@@ -153,7 +153,7 @@ def test_predict_with_gaps_unseen_levels_and_identifiers(run, folder, tmp_path):
     )
 
 
-def test_all_problems_are_listed_at_once(run, folder, tmp_path, monkeypatch):
+def test_fit_lists_all_problems_of_a_table_at_once(run, folder, tmp_path, monkeypatch):
     monkeypatch.setattr("aucmax.files.columns.BLOCK_BYTES", 200)  # the two faults of a column are in two blocks
     lines = (folder / "train.csv").read_text(encoding="utf-8").splitlines()[:60]
     for number, cells in ((7, {4: "old", 11: ""}), (9, {4: "very old", 2: "inf", 8: "someday"})):
@@ -179,7 +179,7 @@ def test_all_problems_are_listed_at_once(run, folder, tmp_path, monkeypatch):
 ADVICE = "correct it, call it a missing value, or read the column as categories or drop it"
 
 
-def test_a_day_that_its_month_does_not_have_is_a_problem(refused, tmp_path):
+def test_fit_refuses_a_date_that_does_not_exist(refused, tmp_path):
     days = [f"2021-{1 + k % 12:02}-{1 + k % 28:02}" for k in range(60)]
     days[5], days[30] = "2021-02-30", "2021-06-31"
     path = tmp_path / "rows.csv"
@@ -216,7 +216,7 @@ def test_names_of_files_cannot_control_a_terminal(run, tmp_path):
     assert r"x\x1b]0;owned\x07.csv" in err
 
 
-def test_a_separator_of_thousands_is_one_character(refused, folder):
+def test_thousands_option_is_one_character(refused, folder):
     line = refused("inspect", folder / "train.csv", "--thousands", ",,")
     assert line == "',,' cannot separate thousands: give one character, such as ',' or ' '."
 
@@ -239,7 +239,7 @@ def test_a_column_without_a_name_has_its_number(run, tmp_path):
     assert [(each["column"], each["kind"]) for each in told] == [("column 1", "left out"), ("a", "number")]
 
 
-def test_the_larger_class_and_a_mistyped_label_are_told(run, refused, folder, tmp_path):
+def test_fit_notes_a_positive_larger_class_and_a_mistyped_label(run, refused, folder, tmp_path):
     fit = ["fit", folder / "train.csv", "--target", "bad", "--alpha", 1, "-o", tmp_path / "m", "--force"]
     assert "the larger class" not in run(*fit)[1]
     rows = [[*row[:-1], {"yes": "a", "no": "b"}[row[-1]]] for row in draw_credits(400)]
@@ -263,7 +263,7 @@ def test_the_target_cannot_be_dropped(refused, folder, tmp_path):
     assert told.endswith("the column 'bad' is not a feature, so --drop cannot name it.")
 
 
-def test_compare_leaves_rates_of_levels_out(run, folder):
+def test_compare_drops_columns_encoded_by_rates(run, folder):
     options = ["--target", "bad", "--methods", "GaussianAUC, LinearDiscriminantAnalysis", "--folds", 2, "--repeats", 1]
     status, _, err = run("compare", folder / "train.csv", *options)
     assert status == 0

@@ -19,7 +19,7 @@ def credit_frame(n_rows=2000, seed=0):
     return frame.drop(columns="bad"), (frame["bad"] == "yes").to_numpy()
 
 
-def test_a_raw_frame_is_fitted_saved_loaded_and_scored(tmp_path):
+def test_encoder_pipeline_is_fitted_saved_loaded_and_scored(tmp_path):
     (X, y), (new, truth) = credit_frame(), credit_frame(1000, 1)
     model = make_pipeline(TableEncoder(), AUCClassifier("squared")).fit(X, y)
     scores = model.decision_function(new)
@@ -34,7 +34,7 @@ def test_a_raw_frame_is_fitted_saved_loaded_and_scored(tmp_path):
     np.testing.assert_array_equal(model.decision_function(few), scores)
 
 
-def test_frames_of_pandas_polars_and_arrow_are_the_same():
+def test_encoder_of_pandas_polars_and_arrow_frames_is_the_same():
     X, y = credit_frame(300)
     expected = TableEncoder().fit(X, y)
     for frame in (
@@ -48,7 +48,7 @@ def test_frames_of_pandas_polars_and_arrow_are_the_same():
         np.testing.assert_array_equal(encoder.transform(frame), expected.transform(X))
 
 
-def test_typed_columns_of_pandas():
+def test_encoder_of_typed_columns_of_pandas():
     X = pd.DataFrame(
         {
             "whole": pd.array([1, None, 3] * 10, dtype="Int64"),
@@ -78,7 +78,7 @@ def test_typed_columns_of_pandas():
     assert encoder.levels_[1:3] == [None, ["1", "2", "(rare)"]]
 
 
-def test_codes_are_what_gradient_boosting_takes():
+def test_encoder_codes_are_taken_by_gradient_boosting():
     (X, y), (new, truth) = credit_frame(), credit_frame(1000, 1)
     encoder = TableEncoder("codes")
     codes = encoder.fit_transform(X, y)
@@ -92,7 +92,7 @@ def test_codes_are_what_gradient_boosting_takes():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_labels_that_mean_nothing_are_not_learnt(seed):
+def test_encoder_does_not_learn_shuffled_labels(seed):
     """With 500 employers, rates that see their own labels reach an AUC of .6 on the training rows."""
     X, y = credit_frame(2000, seed)
     y = np.random.default_rng(seed).permutation(y)
@@ -105,7 +105,7 @@ def test_labels_that_mean_nothing_are_not_learnt(seed):
     assert model[-1].cv_results_["mean_test_score"].max() - 0.5 < 3 * error
 
 
-def test_weights_are_repetition():
+def test_encoder_sample_weight_repeats_rows():
     X, y = credit_frame()
     X = X[["employer"]].fillna("?")
     weight = np.random.default_rng(0).integers(0, 3, len(X))
@@ -129,7 +129,7 @@ def test_parameters_say_how_columns_are_read():
     assert "purpose=car" not in encoder.fit(X, y).get_feature_names_out()
 
 
-def test_what_is_refused():
+def test_encoder_refuses_bad_input():
     X, y = credit_frame(300)
     with pytest.raises(
         ValueError, match=r"^y is needed to encode the many levels of 'x': give y, or drop the column\.$"

@@ -51,7 +51,7 @@ def kind_of(cells, name="x", type=None, **overrides):
         ([str(k) for k in range(10_001)] + ["x"] * 2000, "left out", "more than 10,000 different texts"),
     ],
 )
-def test_kinds(cells, kind, reason):
+def test_kinds_of_columns(cells, kind, reason):
     column = kind_of(cells)
     assert column.kind == kind
     assert column.reason.startswith(reason)
@@ -78,7 +78,7 @@ def test_types_tell_the_kind(type, cells, kind):
     assert kind_of(cells, type=type).kind == kind
 
 
-def test_what_the_user_says_is_done():
+def test_kind_given_by_the_user_is_taken():
     numbers = [str(k % 3) for k in range(60)]
     assert kind_of(numbers, categorical=("x",)).parts[0].levels == ["0", "1", "2", "(rare)"]
     assert kind_of(numbers, drop=("x",)).kind == "left out"
@@ -98,7 +98,7 @@ def test_numbers_with_the_name_of_an_identifier(name):
 
 
 @pytest.mark.parametrize("name", ["index", "Unnamed: 0", "column 1"])
-def test_row_numbers_are_left_out(name):
+def test_kind_of_row_numbers_is_left_out(name):
     assert kind_of([str(k) for k in range(50)], name).kind == "left out"
     assert kind_of([str(k % 20) for k in range(50)], name).kind == "number"
 
@@ -112,7 +112,7 @@ def test_one_other_text_among_numbers_is_no_reason_for_levels():
     assert kind_of([*cells, "oops"]).kind == "number"  # the cell is a fault, which is told with its line
 
 
-def test_numbers_among_many_texts_are_told():
+def test_kind_reason_counts_numbers_among_texts():
     cells = [str(k % 90) if k % 4 else f"word {k % 5}" for k in range(300)]
     assert kind_of(cells).reason.endswith(" pooled; 225 cells are numbers")
     assert kind_of(["a", "b"] * 50).reason == "2 levels"

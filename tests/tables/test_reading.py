@@ -102,7 +102,7 @@ def test_dates_are_ages_and_the_parts_that_vary(native):
     assert same_time.part_names == ["x (age in days)"]
 
 
-def test_rows_may_have_other_types_than_the_training_rows():
+def test_reading_takes_other_types_than_the_training_rows():
     when = [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 9)] * 10
     reading, _ = learn(
         flag=["yes", "no"] * 10, price=["$1", "$2"] * 10, level=["1", "L"] * 10, zero=[0, 1] * 10, day=when
@@ -174,7 +174,7 @@ def test_sums_of_blocks_add_up_and_folds_do_not_depend_on_the_blocks():
     assert np.abs(counts - 100_000 / FOLDS).max() < 5 * np.sqrt(100_000 / FOLDS)
 
 
-def test_a_training_row_does_not_see_its_own_label():
+def test_rates_do_not_see_the_label_of_their_row():
     """Turning the label of a row changes the features of other rows only."""
     rng = np.random.default_rng(0)
     cells = [f"level {k}" for k in rng.integers(0, 60, 900)]

@@ -78,7 +78,7 @@ def partitions(draw, most):
     ],
     ids=repr,
 )
-def test_any_partitions_give_the_weights_of_memory(estimator, tolerance, n_examples, data):
+def test_dask_rows_of_any_partitions_give_the_weights_of_memory(estimator, tolerance, n_examples, data):
     """Also of rows that are sorted by their class, with weights or without."""
     in_memory = functools.cache(lambda by_class, weighted: clone(estimator).fit(*given_rows(data, by_class, weighted)))
 
@@ -97,7 +97,7 @@ def given_rows(data, by_class, weighted):
 
 
 @pytest.mark.parametrize("estimator", [*SQUARES, *slow_except(FAST, OTHERS)], ids=repr)
-def test_every_batch_estimator(estimator, data):
+def test_dask_rows_fit_every_batch_estimator_as_memory(estimator, data):
     expected = clone(estimator).fit(*data)
     found = clone(estimator).fit(*map(lazy, data))
     assert_same_weights(found, expected, 1e-10 if estimator in SQUARES else 1e-8)
@@ -106,7 +106,7 @@ def test_every_batch_estimator(estimator, data):
         assert_allclose(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], atol=1e-14)
 
 
-def test_a_hinge_says_that_it_gathers_scores_and_is_refused_where_they_are_too_many(data):
+def test_hinge_on_dask_warns_that_it_gathers_scores(data):
     X, y, weights = map(lazy, data)
     rare = min(np.bincount(data[1][data[2] > 0] == data[1].max()))
 
@@ -146,7 +146,7 @@ def test_columns_of_one_frame_of_parquet_files(data, tmp_path):
 
 
 @pytest.mark.parametrize("cv", [3, GroupKFold(4)], ids=repr)
-def test_groups_are_kept_together(cv, data):
+def test_dask_rows_keep_groups_together(cv, data):
     X, y, weights = data
     groups = np.random.default_rng(2).integers(0, 30, N)
     clf = AUCClassifier("squared", cv=cv)
@@ -189,7 +189,7 @@ def collections(X, y):
 
 @pytest.mark.parametrize("loss", slow_except(["squared"], ["squared", "logistic"]))
 @pytest.mark.parametrize("kind", collections(*noisy_line(n=N, d=D)))
-def test_every_kind_of_collection(kind, loss, data):
+def test_dask_collections_of_every_kind_fit_and_predict(kind, loss, data):
     X, y, rows, labels = collections(*data[:2])[kind]
     clf = AUCClassifier(loss, alpha=0.1, tol=1e-10)
     found, expected = clone(clf).fit(X, y), clone(clf).fit(rows, labels)
@@ -212,7 +212,7 @@ def test_every_kind_of_collection(kind, loss, data):
             assert_allclose(computed, at_once, rtol=1e-9, atol=1e-9)
 
 
-def test_predictions_of_no_rows(data):
+def test_predict_of_dask_collections_without_rows(data):
     _, frame = frames(*data[:2])
     X = frame[["x0", "x1", "x2", "x3"]]
     clf = AUCClassifier(alpha=0.1).fit(X, frame["label"])
@@ -221,7 +221,8 @@ def test_predictions_of_no_rows(data):
     assert clf.predict(nothing).compute().dtype == clf.predict(X).compute().dtype
 
 
-def test_the_fitted_estimator_is_an_ordinary_one(data, tmp_path):
+@pytest.mark.slow
+def test_estimator_fitted_on_dask_is_pickled_and_saved(data, tmp_path):
     X, y, _ = data
     clf = AUCClassifier().fit(lazy(X), lazy(y))
     expected = clf.decision_function(X)
@@ -356,7 +357,7 @@ def test_labels_with_gaps_and_columns_of_text(kind, data):
         ("CSR dense", "1 of X is dense, but the first one is CSR"),
     ],
 )
-def test_partitions_of_two_kinds(kinds, message, data):
+def test_dask_partitions_of_two_kinds_are_refused(kinds, message, data):
     X, y, _ = data
     make = {"dense": np.asarray, "CSR": sparse.csr_array}
     parts = [dask.delayed(make[kind])(part) for kind, part in zip(kinds.split(), np.split(X, 2), strict=True)]
@@ -365,7 +366,7 @@ def test_partitions_of_two_kinds(kinds, message, data):
         AUCClassifier("squared", alpha=0.1).fit(rows, lazy(y, (N // 2, N // 2)))
 
 
-def test_a_partition_that_raises(data):
+def test_dask_partition_that_raises(data):
     X, y, _ = data
 
     def broken(block):
@@ -379,7 +380,7 @@ def test_a_partition_that_raises(data):
     assert clf.coef_ is before
 
 
-def test_the_stochastic_algorithms_stay_local(data):
+def test_stochastic_algorithms_refuse_dask_collections(data):
     X, y = map(lazy, data[:2])
     for call in (SOLAM().fit, SOLAM().partial_fit, AUCClassifier().partial_fit):
         with pytest.raises(
@@ -388,7 +389,7 @@ def test_the_stochastic_algorithms_stay_local(data):
             call(X, y)
 
 
-def test_predictions_are_refused_at_once(data):
+def test_predict_of_dask_refuses_bad_input_at_once(data):
     X, y, _ = data
     with pytest.raises(NotFittedError):
         AUCClassifier().predict(lazy(X))

@@ -111,7 +111,7 @@ def test_workers_exchange_held_out_scores(data, client, monkeypatch):
     assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-10 * np.abs(expected.coef_).max())
 
 
-def test_rows_stay_where_they_are(data, client):
+def test_dask_rows_stay_on_their_workers(data, client):
     """A task knows of the rows what the first pass has found, and how its caller treats floating-point errors."""
     rows = DaskRows(*map(lazy, data))
     half = rows.subset(rows.assign_folds(2, 1), [0])
@@ -135,7 +135,7 @@ def test_a_worker_that_dies_during_a_pass(data, client, tmp_path):
     assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_large_summaries_are_sent_without_a_warning(data, client):
+def test_dask_graph_limit_sends_large_summaries_without_a_warning(data, client):
     X, y, _ = data
     with dask.config.set({dask_rows.GRAPH_LIMIT: "12kB"}):
         clf = AUCClassifier("squared", cv=3).fit(client.persist(lazy(X)), client.persist(lazy(y)))
@@ -189,7 +189,7 @@ def test_a_result_may_take_longer_to_come_than_the_look_for_workers(client, monk
         assert dask_tasks.compute(dask.delayed(np.ones)(1_000_000, pure=False)).sum() == 1_000_000
 
 
-def test_a_client_that_disconnects(data, cluster, tmp_path):
+def test_dask_client_that_disconnects_ends_the_fit(data, cluster, tmp_path):
     X, y, _ = data
     errors = []
 

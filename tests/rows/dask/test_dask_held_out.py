@@ -55,7 +55,7 @@ def small_slices(monkeypatch):
 
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(st.lists(st.integers(0, 120), max_size=8), st.sampled_from([3, 10**6]), st.sampled_from([150, 10**9]))
-def test_any_partitions_give_the_aucs_of_memory(edges, n_values, slice_size):
+def test_held_out_of_any_partitions_has_the_aucs_of_memory(edges, n_values, slice_size):
     rng = np.random.default_rng(len(edges))
     X, y, parts = rng.integers(-n_values, n_values, (120, 4)) / 8, rng.random(120) < 0.5, rng.integers(0, 4, 120)
     weights = rng.random(120) ** 4 * rng.integers(0, 3, 120)
@@ -116,7 +116,7 @@ class SliceSizes(Callback):
 
 
 @pytest.mark.parametrize("chunk", [50, 1500])
-def test_no_task_holds_more_than_a_slice(chunk, monkeypatch):
+def test_exchange_tasks_hold_at_most_a_slice(chunk, monkeypatch):
     """However small the partitions are; and a model without weights has one score in each."""
     monkeypatch.setattr(held_out_exchange, "SLICE", 4500)
     monkeypatch.setattr(held_out_exchange, "PICKED", 8)
@@ -143,7 +143,7 @@ def test_more_scores_than_can_be_exchanged_are_counted_in_bins(monkeypatch):
     assert_allclose(found, memory.held_out(made_up(memory, parts)).auc, atol=5e-3)
 
 
-def test_splitters_of_small_partitions_are_evenly_spaced():
+def test_find_edges_of_small_partitions_are_evenly_spaced():
     """Their least scores alone would not tell where the others lie."""
     scores = np.random.default_rng(0).standard_normal(4000)
     picked = [pick(scores[start : start + 20], 64, start) for start in range(0, 4000, 20)]

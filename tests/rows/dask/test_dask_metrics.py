@@ -44,9 +44,9 @@ def problems(draw):
     return y, scores, weights, tuple(np.diff([0, *edges, n]).tolist())
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(problems())
-def test_any_partitions_give_the_bits_of_memory(problem):
+def test_roc_auc_of_any_partitions_has_the_bits_of_memory(problem):
     y, scores, weights, chunks = problem
     labels, both, lazy_weights = (lazy(values, chunks) for values in (y, scores, weights))
     first, second = both[:, 0], both[:, 1]
@@ -62,7 +62,7 @@ def test_any_partitions_give_the_bits_of_memory(problem):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_compiled_and_small_blocks_agree(weighted):
+def test_roc_auc_of_compiled_and_small_blocks_agree(weighted):
     rng = np.random.default_rng(0)
     n = 2 * ranking.COMPILED_FROM
     y, scores, weights = rng.random(n) < 0.2, rng.integers(0, 5000, n) / 7, rng.random(n) ** 9
@@ -71,7 +71,7 @@ def test_compiled_and_small_blocks_agree(weighted):
     assert roc_auc(lazy(y, chunks), lazy(scores, chunks), *given) == roc_auc(y, scores, weights if weighted else None)
 
 
-def test_the_larger_class_is_not_gathered():
+def test_roc_auc_does_not_gather_the_larger_class():
     """No task returns more than the rarer class."""
     rng = np.random.default_rng(0)
     n, chunks = 4000, (1000,) * 4
@@ -106,7 +106,7 @@ def test_score_is_that_of_memory():
         clf.score(lazy(X, chunks), lazy(np.where(y == 1, "yes", "maybe"), chunks))
 
 
-def test_what_is_refused():
+def test_roc_auc_of_dask_refuses_bad_input():
     y, scores = lazy(np.array([0, 1, 0, 1]), (2, 2)), lazy(np.arange(4.0), (2, 2))
     for message, call in {
         r"^max_fpr=0\.1 needs all scores in one place: compute\(\) y and scores first\.$": lambda: roc_auc(
@@ -143,7 +143,7 @@ def both_large(monkeypatch):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("decimals", [1, 15])
-def test_two_large_classes_are_counted_in_bins(weighted, decimals, both_large, monkeypatch):
+def test_roc_auc_of_two_large_classes_is_counted_in_bins(weighted, decimals, both_large, monkeypatch):
     monkeypatch.setattr(dask_scores, "N_BINS", 5000)
     rng = np.random.default_rng(0)
     n, chunks = 20_000, (3000, 0, 1, 16_999)
