@@ -779,7 +779,7 @@ def test_fit_refuses_a_file_without_permission(folder):
         command = [
             sys.executable,
             "-c",
-            f"import aucmax.cli.app, aucmax.cli.commands.fit, aucmax.files.delimited; {script}",
+            f"from aucmax.cli import app; app.load_command('fit'); app.make_group(); {script}",
         ]
         done = subprocess.run([*command, "fit", secret, "-o", f"{elsewhere}/m"], capture_output=True, text=True)
         assert done.returncode == 2

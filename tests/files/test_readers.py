@@ -283,14 +283,6 @@ def test_open_source_of_long_lines(tmp_path, monkeypatch):
     assert "line 1: longer than 1 GiB" in refusal(path)
 
 
-def test_open_source_of_libsvm_imports_no_pyarrow(tmp_path):
-    path = write(tmp_path / "rows", libsvm_text())
-    code = (
-        f"import sys; from aucmax.files import open_source; open_source({str(path)!r}); print('pyarrow' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
-
-
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_open_source_without_pyarrow_names_the_extra(tmp_path, monkeypatch, suffix):
     monkeypatch.setitem(sys.modules, "pyarrow", None)

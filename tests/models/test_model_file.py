@@ -469,7 +469,7 @@ UNREADABLE = {
             for content in DAMAGED.values()
         ),
         *((seal(content), f"cannot be read by aucmax .*: .*{reason}") for content, reason in UNREADABLE.values()),
-        (forge(3, format=2), "has format 2, this version reads 1: update aucmax"),
+        (forge(3, format=1), "has format 1, this version reads 2: fit it again, or update aucmax"),
         (forge(3, kind="checkpoint"), "is a 'checkpoint', not a 'model'"),
         (forge({"dict": {"model": 1}}), "holds no model"),
     ],

@@ -149,7 +149,7 @@ def test_fit_names_the_largest_index_and_its_line(refused, little, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n# 1000000:1\n1 3:1 1000000:1\n0 1000000:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", *options)
-    expected = TOLD.replace("\\", "").replace("A fit", "A fit of SOLAM" if "SOLAM" in options else "A fit")
+    expected = TOLD.replace("\\", "")
     assert told == f"rows.libsvm: {expected} The largest index, 1000000, is in line 4 of rows.libsvm."
 
 
@@ -157,10 +157,9 @@ def test_fit_names_the_largest_index_and_its_line(refused, little, tmp_path, mon
 def test_few_rows_are_read_at_once_however_little_memory_is_left(refused, little, tmp_path, monkeypatch, name):
     """The interpreter is there already: the rows are not too many, but too wide."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("aucmax.cli.fit.default_memory", lambda: 10**8)
+    monkeypatch.setattr("aucmax.cli.commands.fit.default_memory", lambda: 10**8)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1 30000000:1\n0 1:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--algorithm", name)
-    assert f" of {name} " in told
     assert " 30,000,000 columns " in told
     assert told.endswith("The largest index, 30000000, is in line 3 of rows.libsvm.")
 
@@ -176,7 +175,7 @@ def test_a_state_that_is_too_wide_for_the_memory_that_is_named_names_the_index(r
 
 def test_rows_that_do_not_fit_into_the_default_memory_tell_what_they_take(refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("aucmax.cli.fit.default_memory", lambda: 10**3)
+    monkeypatch.setattr("aucmax.cli.commands.fit.default_memory", lambda: 10**3)
     (tmp_path / "rows.libsvm").write_text("1 1:1\n0 2:1\n1 3:1\n0 1:1\n", encoding="utf-8")
     told = refused("fit", "rows.libsvm", "-o", "m", "-q", "--algorithm", "NSOLAM")
     assert told.startswith("rows.libsvm: NSOLAM needs all rows in memory, about ")
@@ -231,7 +230,7 @@ LEAN = {
     ],
     ids=["all", "own state"],
 )
-def test_algorithms_refuse_an_enormous_index_by_name(tmp_path, names, indices, memory):
+def test_algorithms_refuse_an_enormous_index(tmp_path, names, indices, memory):
     for index in indices:
         others = "".join(f"{i % 2} 1:1 {i + 2}:1\n" for i in range(500))  # more than there are landmarks
         (tmp_path / str(index)).write_text(f"1 1:1 3:2\n0 2:1 {index}:1\n{others}")
@@ -243,7 +242,6 @@ def test_algorithms_refuse_an_enormous_index_by_name(tmp_path, names, indices, m
     for index, name, status, said in found:
         assert status == 2, (index, name, said)
         assert "Unable to allocate" not in said
-        assert f" of {name} " in said or name in ("AUCClassifier", "AdditiveAUCClassifier"), said
         assert said.endswith(f" The largest index, {index}, is in line 2 of {index}.\n"), (name, said)
 
 

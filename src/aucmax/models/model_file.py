@@ -9,7 +9,7 @@ The layout of a file:
 DESCRIPTION is the JSON of
 
     sha256          digest of the whole file, computed with 64 zeros in the place of the digest
-    format          1
+    format          2
     kind            "model" or "checkpoint"
     aucmax, scikit-learn, numpy         the versions that wrote the file
     values          what the file holds, as described in `encoding`
@@ -42,7 +42,7 @@ from .encoding import decode, encode
 
 ALIGNMENT = 8  # bytes; the tensors begin at a multiple of it
 LETTERS = {"b": "BOOL", "i": "I", "u": "U", "f": "F"}  # by kind of type; numbers of bits follow, but for truth values
-FORMAT = 1
+FORMAT = 2
 BEGINNING = b'{"__metadata__":{"aucmax":"{\\"sha256\\":\\"'
 NO_DIGEST = b"0" * 64
 DIGEST = slice(8 + len(BEGINNING), 8 + len(BEGINNING) + len(NO_DIGEST))
@@ -240,7 +240,9 @@ def _read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict
         content = file.read()
     about = _describe(name, content)
     if about["format"] != FORMAT:
-        raise ValueError(f"{name} has format {about['format']!r}, this version reads {FORMAT}: update aucmax.")
+        raise ValueError(
+            f"{name} has format {about['format']!r}, this version reads {FORMAT}: fit it again, or update aucmax."
+        )
     if about["kind"] != kind:
         raise ValueError(f"{name} is a {about['kind']!r}, not a {kind!r}.")
     try:

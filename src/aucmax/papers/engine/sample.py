@@ -23,7 +23,7 @@ import numpy as np
 
 from ..._compat import jit
 from ...rows.protocol import Targets
-from ...rows.summaries.moments import spread
+from ...rows.summaries.moments import pooled_std
 from ...solvers.square import penalty_scale
 from .row_access import KernelRows, coordinates, norm_rows, view_rows, weight_vector
 
@@ -51,10 +51,8 @@ class Scaling(NamedTuple):
 
         `totals` are the weights of the classes; `means` and `variances`, of shape (2, n_features), are by class.
         """
-        share = totals / totals.sum()
-        center = share @ means
-        std = spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, center)
-        return cls(center, 1 / penalty_scale(std, standardize))
+        std = pooled_std(totals, means, variances)
+        return cls(totals / totals.sum() @ means, 1 / penalty_scale(std, standardize))
 
 
 @dataclass(frozen=True)
