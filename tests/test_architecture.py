@@ -24,6 +24,8 @@ OPTIONAL = {
 ROOMS = ("aucmax.rows.dask", "aucmax.rows.device")
 # Our own modules that functions import: rooms, and what needs an optional library.
 LATE = (*ROOMS, "aucmax.cli", "aucmax.report.figures")
+# A bare `import aucmax` loads it, and must stay light: it imports scikit-learn when it makes an estimator.
+LIGHT = "aucmax.papers.registry"
 ROWS_FOLDER, PROTOCOL = "rows", "rows/protocol.py"
 # Annotations of what holds rows. mypy, which is strict, knows them of what has no annotation of its own.
 ROWS_TYPES = ("Rows", "InMemoryRows", "ScoreSpace")
@@ -169,7 +171,7 @@ def test_functions_import_only_optional_libraries():
         is_optional = loaded[0].split(".")[0] in OPTIONAL or any(
             f"{n}.".startswith(f"{r}.") for n in loaded for r in LATE
         )
-        if function is not None and not is_optional:
+        if function is not None and not is_optional and name != LIGHT:
             late.append(f"{name}:{node.lineno} imports {loaded[0]}")
     assert late == []
 

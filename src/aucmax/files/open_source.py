@@ -18,6 +18,7 @@ from ..tables import Overrides, Reading
 from ..tables.cells import check_thousands
 from .columns import learn_tables
 from .delimited import DelimitedSource
+from .libsvm import LibsvmSource
 from .lines import BOM, HEAD_BYTES, Lines
 from .npz import NpzSource
 from .parquet import ParquetSource
@@ -267,8 +268,6 @@ def _make(format: str, file: File, lines: Lines, options: Options) -> Source:
     if b"\0" in lines.head:
         raise ArgumentError(f"{{}} is not text: {UNKNOWN}.", file.name)
     if format == "libsvm":
-        from .libsvm import LibsvmSource  # imports Numba, which a fit in memory may not need
-
         return LibsvmSource(lines, options)
     return DelimitedSource(lines, options)
 
