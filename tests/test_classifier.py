@@ -685,7 +685,7 @@ def test_partial_fit_messages():
         clf.partial_fit(X[:, 1:], Y)
     with pytest.raises(ValueError, match=r"^y holds 2, but the classes are \[0, 1\]\.$"):
         clf.partial_fit(X, Y + 1)
-    with pytest.raises(ValueError, match=r"^classes=\[0, 2\] differ from those of the first call, \[0, 1\]\.$"):
+    with pytest.raises(ValueError, match=r"^classes=\[0, 2\] differ from the classes of the first call, \[0, 1\]\.$"):
         clf.partial_fit(X, Y, classes=[0, 2])
     wide = AUCClassifier(alpha=0.1).fit(X[:4], [0, 1, 0, 1])
     with pytest.raises(ValueError, match=r"^partial_fit continues from class moments, and the last fit"):

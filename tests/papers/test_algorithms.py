@@ -330,7 +330,7 @@ def test_partial_fit_errors(name, data):
     before = clf.coef_.copy()
     with pytest.raises(ValueError, match=r"^y holds 2, but the classes are \[0, 1\]\.$"):
         clf.partial_fit(X, y + 1)
-    with pytest.raises(ValueError, match=r"^classes=\[0, 2\] differ from those of the first call, \[0, 1\]\.$"):
+    with pytest.raises(ValueError, match=r"^classes=\[0, 2\] differ from the classes of the first call, \[0, 1\]\.$"):
         clf.partial_fit(X, y, classes=[0, 2])
     with pytest.raises(ValueError, match=r"^Input X contains infinity"):
         clf.partial_fit(np.where(X > 2, np.inf, X), y)

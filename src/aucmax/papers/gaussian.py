@@ -278,8 +278,8 @@ class GaussianError(GaussianClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
-        The weights, so long that `decision_function` is the log-odds near its zero. For equal covariances they are
-        as in linear discriminant analysis.
+        The weights, so long that `decision_function` is the log-odds near its zero. For equal covariances, linear
+        discriminant analysis has the same direction.
 
     intercept_ : ndarray of shape (1,)
         Puts zero at the threshold.
