@@ -128,7 +128,7 @@ class CBR(OnlineClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are standardised (a shift changes no pair), since the start says that all weights are of one size.
     - C follows the scale of the rows, and need not be tuned.

@@ -94,7 +94,7 @@ class FSAUC(StochasticClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are centred and standardised: rows that are far from zero tell mostly where they are.
     - bounds and distances are in the unit of the rows: the constants of the paper are for rows of norm 1.

@@ -167,7 +167,7 @@ class GaussianAUC(GaussianClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it.
     - covariances are shrunk, for data with few rows for their columns.
@@ -304,7 +304,7 @@ class GaussianError(GaussianClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - it has the global optimum of a function that is not convex, where the paper's descent mostly ends with its 250th
       step.

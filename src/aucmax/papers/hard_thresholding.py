@@ -310,7 +310,7 @@ class SHTAUC(BlockThresholdingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are standardised (a shift changes nothing here): the largest weights belong to the best columns only if
       columns have one scale.
@@ -361,7 +361,7 @@ class StoIHT(BlockThresholdingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the papers, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are standardised, as in :class:`aucmax.SHTAUC`, and centred, so that the intercept need not follow the
       weights.
@@ -415,7 +415,7 @@ class HSGHT(HardThresholdingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the papers, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are centred and standardised, as in :class:`aucmax.StoIHT`.
     - the step is found on the way.

@@ -99,7 +99,7 @@ class OAM(OnlineClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are standardised (a shift changes no pair).
     - steps follow the scale of the rows and fall, where the paper's grow with the number of rows: C need not be

@@ -124,7 +124,7 @@ class OPAUC(OnlineClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are centred and standardised: a constant step cannot suit columns of different scales.
     - steps follow the scale of the rows and fall: no grid of 23 steps has to be searched.

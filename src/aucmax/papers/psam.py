@@ -216,7 +216,7 @@ class ASAM(PairSamplingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are standardised (a shift changes no pair): the penalty then does not depend on their units.
     - eta0 follows the scale of the rows: Bottou's rule is for pairs of norm 1 or so, and its first steps on others move
@@ -261,7 +261,7 @@ class PSAM(PairSamplingClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are standardised (a shift changes no pair): the penalty then does not depend on their units.
     - eta0 follows the scale of the rows: Bottou's rule is for pairs of norm 1 or so.

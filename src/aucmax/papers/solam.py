@@ -19,7 +19,7 @@ One step on row t, with all gradients at the old values
 ---------------------------------------------------
 1. p is the share of the positives in rows 1..t; until both classes were seen, nothing more is done.
 2. The step is gamma = eta0 / sqrt(t). Without eta0 it is 1 / sqrt(t) for a, b and c, and that over the mean of |z|^2
-   so far for w (`averaged_weights.data_step`): the steps of the paper, whose rows have norm 1, for rows of any norm.
+   so far for w (`averages.data_step`): the steps of the paper, whose rows have norm 1, for rows of any norm.
 3. y = +1:  w -= gamma 2 (1 - p)(s - a - 1 - c) z;  a += gamma 2 (1 - p)(s - a);  c -= gamma 2 (1 - p)(s + p c)
    y = -1:  w -= gamma 2 p (s - b + 1 + c) z;       b += gamma 2 p (s - b);       c += gamma 2 p (s - (1 - p) c)
 4. regSOLAM: w /= 1 + gamma 2 p (1 - p) alpha.
@@ -82,7 +82,7 @@ class SOLAM(OnlineClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are centred and standardised: rows that are far from zero tell mostly where they are, and so do columns of
       large units.
@@ -168,7 +168,7 @@ class RegSOLAM(SOLAM):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are centred and standardised, as in :class:`aucmax.SOLAM`.
     - steps follow the norms of the rows, as in :class:`aucmax.SOLAM`.

@@ -15,7 +15,7 @@ One step on row t
 -----------------
 0. Before the first pass: p, m+, m- of the training set (by weight), and z.m+, z.m- of each row.
 1. The step is eta = eta0 / sqrt(t); without eta0 it is 1 / sqrt(t) over the mean of |z|^2, but never so long that a row
-   moves its own score past its target (`averaged_weights.data_step`).
+   moves its own score past its target (`averages.data_step`).
 2. y = +1:  w -= eta 2 (1 - p)(s - b - 1) z
    y = -1:  w -= eta 2 p (s - a + 1) z        s = w.z
    a and b follow w through z.m+ and z.m-, at no cost. (The signs matter: c = a - b biases the gradient.)
@@ -110,7 +110,7 @@ class SPAM(StochasticClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are centred and standardised: rows that are far from zero tell mostly where they are.
     - without eta0, steps follow the scale of the rows, and no row moves its own score past its target.

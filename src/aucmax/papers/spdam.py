@@ -201,7 +201,7 @@ class SPDAM(StochasticClassifier):
 
     Notes
     -----
-    What the default does otherwise than the paper, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are standardised (a shift changes nothing here): the penalty then does not depend on their units.
     - the steps are as long as the proof allows: for batches of 10% of a9a the bound r that limits them is 70 instead of

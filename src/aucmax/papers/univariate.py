@@ -250,7 +250,7 @@ class UniSqu(UnivariateClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, and why; docs/variants.md has what each of these gains in AUC:
+    How the default differs from the papers, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are centred and standardised.
     - steps are implicit: no row overshoots, where a gradient step on the exponential loss of a long row may be of any

@@ -1,7 +1,7 @@
 """One reading of a table, for files, blocks, frames and model files: what each column is, and how it becomes numbers.
 
 A column is summarised (`summary`), its kind is decided from the summary (`kinds`), and its cells (`cells`) then become
-numbers and codes (`reading`), and features for linear models (`features`, `target_encoding`). Summaries merge, so a
+numbers and codes (`reading`), and features for linear models (`features`). Summaries merge, so a
 table may come in blocks.
 """
 

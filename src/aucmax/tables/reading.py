@@ -3,7 +3,7 @@
 The columns of a table become a matrix of *codes*, float64 with NaN for missing values. A column of numbers, truth
 values or ages holds numbers, and one of levels holds 0 to L - 1, of which the last is the pooled level of rare and
 unseen texts. For linear models the codes become *features*: a number has an indicator of its gaps, a level a feature
-of zeros and ones, and a column with too many levels the rate of its level (`target_encoding`).
+of zeros and ones, and a column with too many levels the rate of its level (`features`).
 """
 
 from __future__ import annotations

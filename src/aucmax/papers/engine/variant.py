@@ -21,7 +21,7 @@ class VariantMixin:
 
     A parameter that is None has a value for each variant, which a subclass lists in `_by_variant`. A name there that
     begins with an underscore is a choice without a parameter. So the table holds what can be chosen one by one, and
-    `benchmarks/variants.py` measures each choice by giving it the value of the paper alone.
+    `studies/aucmax_studies/choices/variants.py` measures each choice by giving it the value of the paper alone.
     """
 
     _variants: ClassVar[list[Any]] = [StrOptions({ADAPTIVE, PAPER})]
