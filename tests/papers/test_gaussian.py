@@ -558,5 +558,6 @@ def test_gaussian_classifiers_refuse_data():
             ValueError, match=r"^AUC needs two classes, but y of this first call \(classes=None\) holds"
         ):
             clf.partial_fit(X[y == 1], y[y == 1])
-        with pytest.raises(ValueError, match=r"^classes=\[0, 2\] differ from the classes of the first call, \[0, 1\]\.$"):
+        differ = r"^classes=\[0, 2\] differ from the classes of the first call, \[0, 1\]\.$"
+        with pytest.raises(ValueError, match=differ):
             clf.partial_fit(X, y).partial_fit(X, y, classes=[0, 2])

@@ -297,7 +297,7 @@ class UniExp(UnivariateClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, see also :class:`aucmax.UniSqu`:
+    How the default differs from the papers, see also :class:`aucmax.UniSqu`:
 
     - columns are centred and standardised.
     - steps are implicit and from the data, there is an intercept, and class weights are from the rows so far.
@@ -329,7 +329,7 @@ class UniLog(UnivariateClassifier):
 
     Notes
     -----
-    What the default does otherwise than the papers, see also :class:`aucmax.UniSqu`:
+    How the default differs from the papers, see also :class:`aucmax.UniSqu`:
 
     - columns are centred and standardised.
     - steps are implicit and from the data, there is an intercept, and class weights are from the rows so far.
