@@ -18,9 +18,10 @@ demo: $(VENV)/.installed ## fit, judge and report on a small data set
 	$(BIN)/aucmax demo --force
 
 test: $(VENV)/.installed ## the tests to wait for
-	$(BIN)/python $(PYTEST) -m 'not slow and not data' --cov --cov-report=
+	$(BIN)/python $(PYTEST) -m 'not slow and not data' $(COVERAGE)
 
-test-all: test ## all tests with their coverage, and those of the studies
+test-all: ## all tests with their coverage, and the tests of the studies
+	$(MAKE) test COVERAGE='--cov --cov-report='
 	$(BIN)/python $(PYTEST) -m 'slow and not data' --cov --cov-append --cov-fail-under=95
 	$(MAKE) test-studies
 

@@ -107,6 +107,7 @@ USED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "options"), USED, ids=str)
 def test_fit_accepts_a_used_option(run, folder, tmp_path, file, options):
     status, _, err = run("fit", folder / file, "-o", tmp_path / "m", *options)

@@ -210,6 +210,7 @@ def test_an_alpha_that_was_not_cross_validated_has_no_auc():
     assert HELD_OUT not in describe_fitted(clf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "parameters"),
     [
@@ -514,6 +515,7 @@ def test_export_writes_what_onnxruntime_reads(run, folder, tmp_path):
 # compare, algorithms, demo
 
 
+@pytest.mark.slow
 def test_compare_tells_what_the_engine_finds(run, folder, tmp_path):
     from aucmax.compare.comparison import compare
 

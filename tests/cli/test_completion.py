@@ -13,6 +13,7 @@ from aucmax.cli.options import FITTED
 from aucmax.compare.methods import METHODS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [

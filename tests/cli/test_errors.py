@@ -82,6 +82,7 @@ def test_errors_of_the_readers_name_flags(refused, tmp_path, content, arguments,
     assert told in line
 
 
+@pytest.mark.slow
 def test_warning_of_fit_is_one_line(tmp_path):
     rows = "".join(f"{k},{int(k < 3)}\n" for k in range(30))
     (tmp_path / "rows.csv").write_text("a,y\n" + rows, encoding="utf-8")

@@ -225,6 +225,7 @@ def test_comparison_to_dict_is_json(data):
     assert b["failure"] == table.failures["b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCIKIT_LEARN)
 def test_classifiers_of_scikit_learn_are_standardised_and_tuned_dense_and_sparse(name, data):
     X, y = data

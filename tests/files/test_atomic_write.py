@@ -122,6 +122,7 @@ def test_write_atomically_removes_old_drafts_without_locks(tmp_path, monkeypatch
     assert sorted(contents(tmp_path)) == [new.name, "name"]
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_two_processes_that_write_the_same_file_do_not_disturb_each_other(tmp_path):
     code = """

@@ -172,6 +172,7 @@ def is_gone(process):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_kill_leaves_the_last_whole_state(tmp_path):
     rng, last, notes = random.Random(0), 0, tmp_path / "notes"

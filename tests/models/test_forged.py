@@ -48,6 +48,7 @@ def refused(path, about, tensors):
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_load_model_refuses_tensors_of_another_shape(saved):
     path, content = saved
     about, tensors = forging.open_up(content)

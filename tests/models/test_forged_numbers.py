@@ -29,6 +29,7 @@ def is_refused_or_finite(method, *rows):
         return "\n" not in str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", STOCHASTIC)
 def test_steps_from_any_state_are_finite_or_refused(name, tmp_path):

@@ -500,6 +500,7 @@ def test_no_text_of_a_forged_file_controls_a_terminal(content, tmp_path):
     assert "\x1b" not in "".join(traceback.format_exception(caught.value))
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 def test_a_file_is_written_without_copies_of_its_arrays(tmp_path):
     """A fit that just had enough memory is not lost when its model is written."""
@@ -627,6 +628,7 @@ def test_random_bytes_are_not_a_model(content, valid):
 # Whole or not at all
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_a_limit_on_the_size_of_files_leaves_the_old_model(tmp_path):
     path = tmp_path / "model"

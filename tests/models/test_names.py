@@ -79,6 +79,7 @@ def test_a_model_survives_a_move_of_its_module(name, tmp_path, monkeypatch):
         assert package not in content
 
 
+@pytest.mark.slow
 def test_saving_and_loading_import_nothing_that_the_model_does_not_need(tmp_path):
     code = """
 import sys

@@ -109,7 +109,7 @@ def test_algorithm_defaults_come_near_the_exact_fit_at_any_scale(name):
     assert auc.score(X_test, y_test) > exact - (0.02 if name == "OPAUCr" else 0.01)
 
 
-@every_stochastic
+@pytest.mark.parametrize("name", slow_except(("OPAUC", "SOLAM", "SHTAUC", "PSAM"), STOCHASTIC))
 def test_algorithm_fits_dense_and_sparse_rows_alike(name, data):
     X, y = data
     dense = make(name, random_state=0).fit(X, y)
@@ -271,7 +271,7 @@ def test_tol_ends_a_fit_early_or_warns(name, data):
 # Streams
 
 
-@every_online
+@pytest.mark.parametrize("name", slow_except(("SOLAM", "OAM"), ONLINE))
 def test_partial_fit_of_any_split_gives_the_same_weights(name, data):
     X, y = data
     for rows in (X, sparse.csr_array(X)):

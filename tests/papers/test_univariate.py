@@ -198,6 +198,7 @@ def test_rows_a_million_times_longer_than_others_overflow_nothing(make, data):
         assert clf.score(X, y) > 0.5
 
 
+@pytest.mark.slow
 @every_loss
 def test_where_nothing_can_be_learned_the_weights_are_zero(make):
     X, y = np.ones((10, 2)), np.arange(10) % 2

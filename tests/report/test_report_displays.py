@@ -71,6 +71,7 @@ def test_two_curves_on_the_same_axes_have_two_colours_and_one_legend():
     assert [line.get_color() for line in first.ax_.lines if line.get_linestyle() == "-"] == ["C0", "C3"]
 
 
+@pytest.mark.slow
 def test_roc_curves_of_folds_and_their_mean():
     results = cross_validate(LogisticRegression(max_iter=5000), X, Y, cv=3, return_estimator=True, return_indices=True)
     display = ROCDisplay.from_cv_results(results, X, Y)

@@ -527,7 +527,7 @@ def test_checkpoint_knows_rows_by_their_bytes(tmp_path):
 # The algorithms that learn from streams
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@pytest.mark.parametrize("name", slow_except(("SOLAM", "OAM"), ONLINE))
 def test_online_algorithms_by_blocks_are_those_in_memory(name, tmp_path):
     parameters = {"max_iter": 3, "shuffle": False, "random_state": 0}
     if name == "OPAUCr":

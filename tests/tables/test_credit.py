@@ -102,6 +102,7 @@ def test_a_column_that_holds_no_dates_or_numbers_cannot_be_said_to(refused, fold
     assert f"where a {'date' if option == '--date' else 'number'} is expected" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["train.csv", "semicolon.csv", "train.parquet", "part-*.csv"])
 @pytest.mark.parametrize("n_bytes", [30_000, 8 << 20])
 def test_reading_is_independent_of_format_files_and_blocks(folder, monkeypatch, name, n_bytes):

@@ -78,6 +78,7 @@ def test_encoder_of_typed_columns_of_pandas():
     assert encoder.levels_[1:3] == [None, ["1", "2", "(rare)"]]
 
 
+@pytest.mark.slow
 def test_encoder_codes_are_taken_by_gradient_boosting():
     (X, y), (new, truth) = credit_frame(), credit_frame(1000, 1)
     encoder = TableEncoder("codes")

@@ -83,6 +83,7 @@ def problem(seed, kind):
 every_kind = pytest.mark.parametrize("kind", ["plain", "dense", "csr", "matrix"])
 
 
+@pytest.mark.slow
 @every_kind
 def test_weight_vectors_stay_linear_through_any_steps(kind):
     rows, Z, shift, unit, rng = problem(0, kind)
@@ -130,6 +131,7 @@ def test_a_row_is_added_to_two_weight_vectors_as_to_each(kind):
     np.testing.assert_allclose(coefficients(v, shift, unit), b @ Z * unit, atol=1e-12)
 
 
+@pytest.mark.slow
 @every_kind
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_that_are_fetched_ahead_stay_as_they_are(kind, dtype):
@@ -300,6 +302,7 @@ def run_pairs(w, rows, left, right, values, scores):
             weights_module.add_to_average(w, 1.0 + n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_steps_on_pairs_shrunk_and_averaged(kind):
     rows, Z, _, _, rng = problem(5, kind)
