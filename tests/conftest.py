@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-# Tests have these marks if they need such a system.
+_folder = Path(__file__).parents[1] / "src" / "aucmax"
+# Tests have these marks if they need such a system, or a folder of rows that can be taken away.
 POSIX = find_spec("fcntl") is not None
 SYSTEMS = {"posix": POSIX, "linux": POSIX and sys.platform == "linux"}
+SYSTEMS |= {room: (_folder / "rows" / room).exists() for room in ("dask", "device")}
 collect_ignore = ["like_windows.py"]  # which takes functions away from the process that looks in it for doctests
 
 # scikit-learn's check of array API input runs only with this.
@@ -21,7 +23,6 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 # A cached kernel does not notice an edit in another file that it calls, and a release of Numba throws away what another
 # has cached, so the cache is keyed by both.
-_folder = Path(__file__).parents[1] / "src" / "aucmax"
 _names = (
     "_compat.py",
     *(f"papers/engine/{name}.py" for name in ("row_access", "averages", "proximal", "buffers")),
@@ -32,7 +33,7 @@ os.environ.setdefault("NUMBA_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"a
 
 
 def pytest_collection_modifyitems(items):
-    """Skip tests that need another system than this."""
+    """Skip tests that need another system than this, or a folder that is not there."""
     for item in items:
         for name, is_here in SYSTEMS.items():
             if not is_here and item.get_closest_marker(name):

@@ -28,7 +28,8 @@ LATE = (*ROOMS, "aucmax.cli", "aucmax.report.figures")
 LIGHT = "aucmax.papers.registry"
 ROWS_FOLDER, PROTOCOL = "rows", "rows/protocol.py"
 # Annotations of what holds rows. mypy, which is strict, knows them of what has no annotation of its own.
-ROWS_TYPES = ("Rows", "InMemoryRows", "ScoreSpace")
+ROWS_TYPES = ("Rows", "InMemoryRows", "ReadRows", "ScoreSpace")
+ROWS_CLASSES = ("MemoryRows", "FileRows", "DaskRows", "DaskFiles", "DeviceRows")
 
 
 def module_name(path):
@@ -124,7 +125,7 @@ def annotations(function):
 def holds_rows(annotation):
     """Whether a variable holds rows of any place."""
     return annotation is not None and not {part.strip() for part in ast.unparse(annotation).split("|")}.isdisjoint(
-        ROWS_TYPES
+        (*ROWS_TYPES, *ROWS_CLASSES)
     )
 
 
@@ -279,11 +280,11 @@ for name in {others!r}:
 def test_read_on_rows_finds_attributes_of_arguments_and_of_self():
     source = """
 class Problem:
-    def __init__(self, rows: Rows, other: FileRows, known: InMemoryRows | None):
+    def __init__(self, rows: Rows, other: list, known: InMemoryRows | None):
         self.rows, self.other, self.known = rows, other, known
     def solve(self, sample: Rows, rows: FileRows):
         return self.rows.X, self.other.X, self.known.y, sample.matrix, rows.passes
 """
-    assert read_on_rows(source) == [(6, "X"), (6, "matrix"), (6, "y")]
+    assert read_on_rows(source) == [(6, "X"), (6, "matrix"), (6, "passes"), (6, "y")]
     assert {"scores", "targets", "reduce", "in_memory"} <= protocol_members()
     assert "X" not in protocol_members()

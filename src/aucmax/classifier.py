@@ -33,7 +33,7 @@ from .solvers.square import SOLVERS, MomentProblem
 
 
 class AUCClassifier(MomentClassifier):
-    """Linear classifier that maximises the AUC, without anything to tune.
+    """Linear classifier that maximises the AUC, with nothing to tune.
 
     By default it fits many candidates, which differ in loss, scaling and regularisation, compares their AUC on held-out
     rows, and blends the best of them. A blend of linear models is a linear model: `coef_` is one vector. With a loss of

@@ -184,7 +184,7 @@ def make_gaussian(
     Its eigenvectors are drawn uniformly from all rotations, and its eigenvalues uniformly from [0.5, 1.5], times
     `spread` for the positives. The means are normal and independent, at the scale that the AUC requires. The published
     figures suggest covariances that are nearly spherical, and a little larger for the positives: see
-    ``docs/papers/gaussian.md``.
+    ``docs/measured/papers/gaussian.md``.
 
     The paper reports test accuracies of 0.99 with 10% of outliers, so its test rows have none.
 

@@ -121,6 +121,7 @@ def test_swapped_labels_reverse_the_scores():
     assert_allclose(swapped.decision_function(X), -model.decision_function(X), atol=1e-6)
 
 
+@pytest.mark.dask
 def test_predict_proba_of_dask_rows_is_lazy():
     model = AdditiveAUCClassifier(**QUICK).fit(X, Y)
     assert_allclose(model.predict_proba(da.from_array(X, (100, 4))).compute(), model.predict_proba(X))

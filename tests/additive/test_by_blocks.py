@@ -61,6 +61,7 @@ def test_additive_classifier_of_a_table_in_a_file(tmp_path):
     assert_allclose(blocks.blend_auc_, memory.blend_auc_, atol=1e-12)
 
 
+@pytest.mark.dask
 def test_additive_classifier_of_dask_arrays():
     model = AdditiveAUCClassifier(max_bins=16, categorical_features=[2], tol=1e-9)
     memory = model.fit(X, Y).coef_

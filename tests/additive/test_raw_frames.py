@@ -18,7 +18,7 @@ def draw_homes(n_rows=400):
     return X, (np.isin(X["home"], ["boat", "rent"]) + rng.normal(size=n_rows) > 0.5).astype(int)
 
 
-@pytest.mark.parametrize("lazy", [False, True], ids=["pandas", "dask"])
+@pytest.mark.parametrize("lazy", [False, pytest.param(True, marks=pytest.mark.dask)], ids=["pandas", "dask"])
 def test_levels_are_known_to_the_model_after_the_encoder(lazy):
     X, y = draw_homes()
     encoder = TableEncoder("codes")

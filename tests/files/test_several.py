@@ -3,7 +3,6 @@
 import json
 import re
 
-import dask
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -17,7 +16,6 @@ from aucmax import AUCClassifier, open_rows
 from aucmax.files import open_source
 from aucmax.metrics import roc_auc
 from aucmax.models.model_file import read_model
-from aucmax.rows.dask.files import DaskFiles
 
 WRITERS = {
     "csv": lambda path, X, y: np.savetxt(
@@ -99,8 +97,6 @@ def test_a_table_without_rows_is_an_empty_part(format, number, tmp_path):
     read = open_source(paths, target="label").read()
     assert_array_equal(read.features, X)
     assert_array_equal(read.y, y)
-    with dask.config.set(scheduler="synchronous"):
-        assert DaskFiles(open_source(paths, target="label")).n_rows == 60
     getattr(parts[number].rename(columns={"a": "c"}), f"to_{format}")(paths[number], index=False)
     with pytest.raises(ValueError, match=r"part-\d\.\w+ has no rows, and its columns differ from .*part-\d\.\w+: l"):
         open_source(paths, target="label")

@@ -346,6 +346,7 @@ def test_pairwise_loss_refuses_bad_input():
     assert set(LOSSES) == {*BY_HAND, "pooled", "balanced_logistic"}  # the last two are in test_rowwise
 
 
+@pytest.mark.dask
 def test_pairwise_loss_refuses_dask_collections():
     da = pytest.importorskip("dask.array")
     y, scores = np.arange(6) % 2, np.linspace(-1, 1, 6)

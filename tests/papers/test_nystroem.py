@@ -329,6 +329,7 @@ def test_kernel_pipelines_pass_parameters_on(name):
         assert published[-1].variant == "paper"
 
 
+@pytest.mark.dask
 def test_nystroem_rows_of_files_and_dask_are_made_by_blocks(tmp_path):
     X, y = noisy_line(n=300, d=3)
     kernel = KMeansNystroem(12, random_state=0).fit(X)

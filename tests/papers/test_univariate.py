@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from aucmax import AUCClassifier, UniExp, UniLog, UniSqu, roc_auc
 from aucmax.papers import univariate
 from aucmax.papers.engine.sample import Sample, Scaling
-from aucmax.papers.univariate import LOSSES, Objective, implicit_change, newton
+from aucmax.papers.univariate import LOSSES, UnivariateObjective, implicit_change, newton
 from aucmax.rows.memory import MemoryRows
 from aucmax.solvers import problem
 from aucmax.solvers.descent import Point
@@ -49,7 +49,7 @@ def best_value(make, X, y, alpha, w):
 def objective(make, X, y, alpha, scaling=None):
     rows, scaling = MemoryRows(X, y, np.array([0, 1])), scaling or Scaling.none(X.shape[1])
     sample = Sample.of(X, rows.targets, scaling, rows.column_statistics()[0])
-    return Objective(make._loss, sample, alpha)
+    return UnivariateObjective(make._loss, sample, alpha)
 
 
 def standardized(X):

@@ -165,6 +165,7 @@ def test_a_classifier_without_the_encoder_points_to_it(frame):
         AUCClassifier(alpha=1.0).fit(X, [0, 1, 0, 1])
 
 
+@pytest.mark.dask
 def test_dask_dataframes_are_as_frames_in_memory():
     dd = pytest.importorskip("dask.dataframe")
     X, y = credit_frame()

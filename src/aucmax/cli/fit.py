@@ -22,8 +22,9 @@ from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
 from ..papers.engine.epochs import OnlineClassifier, StochasticClassifier
 from ..rows.dispatch import cluster_rows
-from ..rows.file import INTERPRETER, FileRows, rows_of
+from ..rows.file import INTERPRETER, rows_of
 from ..rows.machine import usable_memory
+from ..rows.protocol import ReadRows
 from .console import format_bytes
 from .display import is_linear
 from .options import FITTED
@@ -132,7 +133,7 @@ def fit_arguments(estimator: Any, rows: Block) -> dict[str, np.ndarray]:
 
 def open_blocks(
     estimator: Any, source: Source, positive: str | None, how: BlockReading, on_block: OnBlock, command: dict[str, Any]
-) -> FileRows:
+) -> ReadRows:
     """Return the rows of a file that need not fit into memory, at the checkpoint if there is one.
 
     A checkpoint is refused if anything that the model depends on has changed.
@@ -148,9 +149,8 @@ def open_blocks(
     )
 
 
-def fit_by_blocks(estimator: Any, rows: FileRows) -> TrainedModel:
+def fit_by_blocks(estimator: Any, rows: ReadRows, source: Source) -> TrainedModel:
     """Fit an estimator to rows that are read by blocks."""
-    source = rows.passes.source
     with naming(source):
         estimator.fit_rows(rows)
     spreads = rows.spreads() if is_linear(estimator) else None

@@ -22,7 +22,7 @@ from ..tables.kinds import Column
 from ..tables.reading import Tally, make_reading, merge_summaries, summarise_column
 from ..tables.summary import UNITS, ColumnSummary, find_type, native_numbers
 from .labels import Labels
-from .source import BLOCK_BYTES, EMPTY, Block, Options, Problem, Source, refuse_files, refuse_problems
+from .source import BLOCK_BYTES, EMPTY, Block, ColumnProblem, Options, Source, refuse_files, refuse_problems
 
 TARGETS = ("target", "label", "class", "y")
 TRUTH = ("true", "false")
@@ -161,7 +161,7 @@ class TableSource(Source):
 
     def _convert(
         self, part: TableBlock, reading: Reading
-    ) -> tuple[np.ndarray, list[Tally], dict[str, Any], dict[str, Problem]]:
+    ) -> tuple[np.ndarray, list[Tally], dict[str, Any], dict[str, ColumnProblem]]:
         """Return the codes of some rows, what was met in them, their labels, weights and groups, and all problems."""
         codes, tallies = self._code(part.table, reading)
         faults = {tally.column.name: self._fault(tally) for tally in tallies if tally.n_faults}
@@ -174,7 +174,9 @@ class TableSource(Source):
             if column is not None:
                 values[role], fault = read(part.table.column(column))
                 faults |= {column: fault} if fault is not None else {}
-        problems = {column: Problem(part.place(row), what, count) for column, (row, what, count) in faults.items()}
+        problems = {
+            column: ColumnProblem(part.place(row), what, count) for column, (row, what, count) in faults.items()
+        }
         return codes, tallies, values, problems
 
     def _code(self, table: Any, reading: Reading) -> tuple[np.ndarray, list[Tally]]:
@@ -274,9 +276,9 @@ def _refuse_all(name: str, reading: Reading) -> None:
     raise ValueError(f"{name} has no column to learn from, for example {first.name!r}: {first.reason}.")
 
 
-def _find_problems(source: TableSource, reading: Reading) -> dict[str, Problem]:
+def _find_problems(source: TableSource, reading: Reading) -> dict[str, ColumnProblem]:
     """Return what cannot be used in these columns and in labels, weights and groups, by column."""
-    problems: dict[str, Problem] = {}
+    problems: dict[str, ColumnProblem] = {}
     names = [*(column.name for column in reading.columns), *source._roles]
     for part in source._read(names, BLOCK_BYTES, 0):
         for column, problem in source._convert(part, reading)[-1].items():

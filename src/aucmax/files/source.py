@@ -244,14 +244,14 @@ class _View(io.RawIOBase):
         return n_read
 
 
-class Problem(NamedTuple):
+class ColumnProblem(NamedTuple):
     """Cells of a column that cannot be used."""
 
     place: str  # the line or row of the first cell
     what: str  # what it is, and what to do
     n_cells: int
 
-    def merge(self, later: Problem) -> Problem:
+    def merge(self, later: ColumnProblem) -> ColumnProblem:
         """Return this problem with the cells of later rows."""
         return self._replace(n_cells=self.n_cells + later.n_cells)
 
@@ -274,12 +274,12 @@ class FileProblems(ValueError):
         super().__init__(f"{name}{what}.")
 
 
-def refuse_problems(name: str, problems: Mapping[str, Problem]) -> NoReturn:
+def refuse_problems(name: str, problems: Mapping[str, ColumnProblem]) -> NoReturn:
     """Raise a FileProblems error about columns of a file."""
     raise FileProblems(name, list_problems(problems))
 
 
-def refuse_files(name: str, problems: Mapping[str, Mapping[str, Problem]]) -> None:
+def refuse_files(name: str, problems: Mapping[str, Mapping[str, ColumnProblem]]) -> None:
     """Raise a FileProblems error about columns of all files that have problems, if any has."""
     if len(problems) == 1:
         refuse_problems(*next(iter(problems.items())))
@@ -288,7 +288,7 @@ def refuse_files(name: str, problems: Mapping[str, Mapping[str, Problem]]) -> No
         raise FileProblems(name, lines, len(problems))
 
 
-def list_problems(problems: Mapping[str, Problem]) -> list[str]:
+def list_problems(problems: Mapping[str, ColumnProblem]) -> list[str]:
     """Return a line for each column."""
     lines = []
     for column, (place, what, n_cells) in problems.items():

@@ -158,7 +158,7 @@ class Boxes(NamedTuple):
         if len(fields.ids) > len(self.ids):
             values = np.ascontiguousarray(values[:, np.searchsorted(fields.ids, self.ids)])
         out = np.empty(len(self.xi))
-        evaluate(self.xi, self.slots, positive, values, out)
+        evaluate_boxes(self.xi, self.slots, positive, values, out)
         return out
 
 
@@ -187,7 +187,7 @@ def add_moments(xi, slots, positive, weights, moments):
 
 
 @jit(**FAST)
-def evaluate(xi, slots, positive, fields, out):
+def evaluate_boxes(xi, slots, positive, fields, out):
     """Evaluate the field of its class and box at each row."""
     for i in range(xi.shape[0]):
         c = fields[np.uint8(positive[i]), slots[i]]

@@ -495,7 +495,7 @@ def oracle_alpha(S: np.ndarray, weight: np.ndarray) -> float:
 
 # The paper's descent
 
-Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+ValueAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 def start(mean: np.ndarray) -> np.ndarray:
@@ -507,12 +507,12 @@ def start(mean: np.ndarray) -> np.ndarray:
     return w / (np.linalg.norm(w) or 1.0)
 
 
-def one_minus_auc(mean: np.ndarray, C: np.ndarray) -> Objective:
+def one_minus_auc(mean: np.ndarray, C: np.ndarray) -> ValueAndGradient:
     """Return 1 - AUC, as a function of w with its gradient."""
     return lambda w: phi_of_ratio(w, mean[0] - mean[1], C)
 
 
-def error(mean: np.ndarray, S: np.ndarray, priors: np.ndarray) -> Objective:
+def error(mean: np.ndarray, S: np.ndarray, priors: np.ndarray) -> ValueAndGradient:
     """Return the error at the threshold zero, as a function of w with its gradient."""
 
     def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
@@ -534,7 +534,7 @@ def phi_of_ratio(w: np.ndarray, m: np.ndarray, C: np.ndarray) -> tuple[float, np
 class Weights:
     """A function of the weights alone, as :mod:`aucmax.solvers.descent` takes it: value and gradient at w."""
 
-    def __init__(self, objective: Objective) -> None:
+    def __init__(self, objective: ValueAndGradient) -> None:
         self.objective = objective
 
     def scores(self, w: np.ndarray) -> np.ndarray:
@@ -547,7 +547,7 @@ class Weights:
         return value, lambda: gradient
 
 
-def descend(objective: Objective, w: np.ndarray, max_iter: int, tol: float, warns: bool = True) -> Descent:
+def descend(objective: ValueAndGradient, w: np.ndarray, max_iter: int, tol: float, warns: bool = True) -> Descent:
     """Return where gradient descent with backtracking ends, and its number of steps (at least 1)."""
     if not w.any():  # the means are equal, there is nothing to start from
         return Descent(w, 1)

@@ -201,7 +201,15 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self
 
     def check_width(self, n_rows: int, n_features: int) -> None:
-        """Raise a MemoryError if the landmarks of rows of these sizes would not fit into memory."""
+        """Raise a MemoryError if the landmarks of rows of these sizes would not fit into memory.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of rows.
+        n_features : int
+            Number of columns.
+        """
         n_landmarks = min(self.n_components, n_rows)
         what, advice = f"KMeansNystroem with {n_landmarks:,} landmarks on", "take fewer landmarks, or leave out columns"
         check_columns(n_features, LANDMARK_COPIES * n_landmarks, what, advice)

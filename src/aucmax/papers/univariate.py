@@ -75,7 +75,7 @@ from sklearn.utils.metaestimators import available_if
 from .._compat import Interval, StrOptions, jit
 from ..rows.protocol import Rows
 from ..solvers.candidate import Candidate
-from ..solvers.descent import Point, backtrack
+from ..solvers.descent import DescentPoint, backtrack
 from ..solvers.problem import Objective as PairwiseObjective
 from .engine.averages import AveragedWeights, add_to_average, score, shrink, step
 from .engine.epochs import EpochLoop, OnlineClassifier
@@ -212,7 +212,7 @@ class UnivariateClassifier(OnlineClassifier):
             return super()._run(loop, progress)
 
         def solve(progress: dict[str, Any], sample: Sample) -> None:
-            v, progress["measures"] = self._minimise(Objective(self._loss, sample, self._strength()), loop)
+            v, progress["measures"] = self._minimise(UnivariateObjective(self._loss, sample, self._strength()), loop)
             progress["weights"] = weight_vector(sample.rows, v[:-1])
             progress["state"].w.restart(progress["weights"])
             progress["state"].scalars[-1] = v[-1]
@@ -232,7 +232,7 @@ class UnivariateClassifier(OnlineClassifier):
         if self.solver == "sgd":
             super()._check_total_weight(rows)
 
-    def _minimise(self, objective: Objective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
+    def _minimise(self, objective: UnivariateObjective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
         """Return the minimiser (w, c), and the norm of the gradient over that at 0 after each iteration."""
         return newton(objective, np.zeros(loop.rows.n_features + 1))
 
@@ -272,7 +272,7 @@ class UniSqu(UnivariateClassifier):
 
     _loss = LOSSES[SQUARE]
 
-    def _minimise(self, objective: Objective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
+    def _minimise(self, objective: UnivariateObjective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
         pairwise = PairwiseObjective("squared", standardize=self._chosen("standardize"), max_iter=MAX_CG).problem(
             loop.rows
         )
@@ -352,7 +352,7 @@ class UniLog(UnivariateClassifier):
 # The exact solver
 
 
-class Objective:
+class UnivariateObjective:
     """F of v = (w, c), with the margins y (w.z + c) for scores, as :mod:`aucmax.solvers.descent` takes it."""
 
     def __init__(self, loss: Loss, sample: Sample, alpha: float) -> None:
@@ -384,10 +384,10 @@ class Objective:
         return np.append(coordinates(combine_rows(self.rows, g)), g.sum())
 
 
-def newton(objective: Objective, v: np.ndarray) -> tuple[np.ndarray, list[float]]:
+def newton(objective: UnivariateObjective, v: np.ndarray) -> tuple[np.ndarray, list[float]]:
     """Return the minimiser, from v on, and the norm of the gradient over that at 0 after each step."""
-    first = np.linalg.norm(Point(objective, 0 * v).gradient) or 1.0
-    at = Point(objective, v)
+    first = np.linalg.norm(DescentPoint(objective, 0 * v).gradient) or 1.0
+    at = DescentPoint(objective, v)
     residuals = [float(np.linalg.norm(at.gradient) / first)]
     while residuals[-1] > TOL and len(residuals) <= MAX_NEWTON:
         # The rougher the steps are to begin with the fewer products they take; towards the end they become exact.

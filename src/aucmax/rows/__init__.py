@@ -8,14 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .dask.files import DaskFiles
     from .dask.rows import DaskRows
     from .device.rows import DeviceRows
     from .file import FileRows
     from .memory import MemoryRows
-    from .protocol import InMemoryRows, Rows
+    from .protocol import InMemoryRows, ReadRows, Rows
 
     def _check_protocol(
-        memory: MemoryRows, file: FileRows, dask: DaskRows, device: DeviceRows
-    ) -> tuple[InMemoryRows, tuple[Rows, ...]]:
+        memory: MemoryRows, file: FileRows, files: DaskFiles, dask: DaskRows, device: DeviceRows
+    ) -> tuple[InMemoryRows, tuple[ReadRows, ...], tuple[Rows, ...]]:
         """Return all as rows: type checkers report here any member of the protocol that a class lacks."""
-        return memory, (file, dask, device)
+        return memory, (file, files), (dask, device)

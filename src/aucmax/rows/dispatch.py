@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _check_n_features
 from .arrays import on_device
+from .protocol import ReadRows
 from .validate import DASK_NOT_SUPPORTED, DEVICE_NOT_SUPPORTED, check_labels, is_dask, refuse_dask
 
 # Rows
@@ -39,7 +40,7 @@ def remote_rows(X: Any, y: Any, sample_weight: Any = None, groups: Any = None, d
     return None
 
 
-def cluster_rows(source: Any, positive: str | None, memory: float) -> Any:
+def cluster_rows(source: Any, positive: str | None, memory: float) -> ReadRows:
     """Return the rows of files that the workers of a Dask cluster read."""
     from .dask.files import DaskFiles
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
+from ..files.labels import Classes
 from .arrays import by_class, namespace
 from .summaries.moments import ClassMoments
 from .summaries.scores import ScoreHistogram, ScoreMoments
@@ -433,6 +434,25 @@ class InMemoryRows(Rows, Protocol):
 
     def sample(self, n_each: int) -> InMemoryRows:
         """Return at most `n_each` rows of each class, always the same ones; all rows if there are few."""
+
+
+class ReadRows(Rows, Protocol):
+    """Rows that are read from files, by this process or by the workers of a cluster.
+
+    Attributes
+    ----------
+    labels : Classes
+        The two labels, as the files have them.
+    """
+
+    @property
+    def labels(self) -> Classes: ...  # noqa: D102
+
+    def spreads(self) -> np.ndarray:
+        """Return the standard deviation of each column, 1 for constant ones."""
+
+    def finish(self) -> None:
+        """End the fit: a checkpoint is removed."""
 
 
 def is_in_memory(rows: Rows) -> TypeGuard[InMemoryRows]:

@@ -1,4 +1,4 @@
-"""Held-out AUCs that flatter, because something that models share was found on all rows, made lower."""
+"""Correct optimistic held-out AUCs: something that all models share was found on all rows."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope
 POWER_STEPS = 30  # the largest number of steps of the power method
 
 
-class Objective(Protocol):
+class DescentObjective(Protocol):
     """A differentiable function F of weights v and of scores that are linear in them."""
 
     def scores(self, v: np.ndarray) -> np.ndarray:
@@ -31,10 +31,10 @@ class Objective(Protocol):
         """Return F, and a function that returns its gradient."""
 
 
-class Point:
+class DescentPoint:
     """A point of an objective: weights v (d,), their scores, F, and its gradient (d,) when first needed."""
 
-    def __init__(self, objective: Objective, v: np.ndarray, scores: np.ndarray | None = None) -> None:
+    def __init__(self, objective: DescentObjective, v: np.ndarray, scores: np.ndarray | None = None) -> None:
         self.objective, self.v = objective, v
         self.scores = objective.scores(v) if scores is None else scores
         self.value, self._gradient = objective.evaluate(v, self.scores)
@@ -45,7 +45,7 @@ class Point:
         return self._gradient()
 
 
-def backtrack(at: Point, direction: np.ndarray, slack: float = 0.0) -> Point | None:
+def backtrack(at: DescentPoint, direction: np.ndarray, slack: float = 0.0) -> DescentPoint | None:
     """Return the first of at + direction, at + direction / 2, at + direction / 4, ... that lowers F enough.
 
     This is Armijo's condition: F falls by at least 1e-4 of what the slope along the direction promises. `slack` is a
@@ -55,7 +55,7 @@ def backtrack(at: Point, direction: np.ndarray, slack: float = 0.0) -> Point | N
     change, slope = at.objective.scores(direction), float(at.gradient @ direction)
     length = 1.0
     while length >= EPS:
-        trial = Point(at.objective, at.v + length * direction, at.scores + length * change)
+        trial = DescentPoint(at.objective, at.v + length * direction, at.scores + length * change)
         if trial.value <= at.value + SUFFICIENT * length * slope + slack * at.value:
             return trial
         length /= 2
@@ -70,14 +70,14 @@ class Descent(NamedTuple):
 
 
 def gradient_descent(
-    objective: Objective, v: np.ndarray, max_iter: int, tol: float, advice: str | None = None
+    objective: DescentObjective, v: np.ndarray, max_iter: int, tol: float, advice: str | None = None
 ) -> Descent:
     """Descend along the gradient with backtracking: Algorithm 1 of Ghanbari and Scheinberg (2018).
 
     The descent stops when the norm of the gradient is `tol` times the norm at the start, when no step lowers F enough,
     or after `max_iter` steps. In the last case a warning gives the `advice`, if there is one.
     """
-    at = Point(objective, v)
+    at = DescentPoint(objective, v)
     first = square = float(at.gradient @ at.gradient)
     for n_iter in range(1, max_iter + 1):
         new = backtrack(at, -at.gradient)

@@ -153,7 +153,7 @@ def empty_state(pairs: Pairs) -> State:
 
 
 @jit(error_model="numpy", **FAST)  # a check for divisions by 0 would keep the loops from being vectorised
-def evaluate(pairs, sigmoid, at):
+def evaluate_pairs(pairs, sigmoid, at):
     """Fill the derivatives at the scores; return the mean of p over all pairs, which is the sigmoid loss."""
     m, n = at.C.shape
     s1, s0 = at.scores
@@ -341,7 +341,7 @@ def search(pairs, sigmoid, at, value, v, d, ds, alpha, slope):
     low, low_slope, high, high_slope, step = 0.0, slope, np.inf, np.inf, 1.0
     for _ in range(MAX_TRIALS):
         axpby_scores(1.0, start, step, ds, at.scores)
-        last_step, last_value = step, evaluate(pairs, sigmoid, at)
+        last_step, last_value = step, evaluate_pairs(pairs, sigmoid, at)
         change = last_value + 0.5 * alpha * (square + step * (2.0 * along + step * length)) - first
         here = inner_scores(at.slopes, ds) + alpha * (along + step * length)
         lower = change <= SUFFICIENT * step * slope if sigmoid else here <= 0.0
@@ -364,7 +364,7 @@ def search(pairs, sigmoid, at, value, v, d, ds, alpha, slope):
             step = low + min(max(share, 0.1), 0.9) * (high - low)
     if best_step != last_step:
         axpby_scores(1.0, start, best_step, ds, at.scores)
-        last_value = evaluate(pairs, sigmoid, at)
+        last_value = evaluate_pairs(pairs, sigmoid, at)
     return best_step, last_value
 
 
@@ -430,7 +430,7 @@ def combine(pairs, sigmoid, at, value, v, w, alpha):
             x, y, dx, dy, slope = x - dx, y - dy, share * dx, share * dy, share * slope
         x, y = x + dx, y + dy
         axpby_scores(x, vs, y, ws, at.scores)
-        value = evaluate(pairs, sigmoid, at)
+        value = evaluate_pairs(pairs, sigmoid, at)
     axpby(x, v, y, w, v)
     return value
 
@@ -440,7 +440,7 @@ def solve_path(pairs, start, alphas, floor, relative, max_iter, sigmoid, steep, 
     """Fill the minimisers for decreasing alphas and their errors; return the largest excess and the Newton steps."""
     v, w, excess, n_newton = start.copy(), start.copy(), 0.0, 0
     find_scores(pairs, v, at.scores)
-    value = evaluate(pairs, sigmoid, at)
+    value = evaluate_pairs(pairs, sigmoid, at)
     for k in range(alphas.shape[0]):
         alpha = alphas[k]
         if k > 1:

@@ -103,4 +103,4 @@ def reproduce(
         f"wrote {pages or folder / 'pages'}",
     )
     if not no_run and not any(gather_results(folder, study).records for study in studies):
-        raise ValueError("nothing was measured: no data set of what was named is there; --data-dir names their folder.")
+        raise ValueError("none of the requested data sets was found; --data-dir names their folder.")

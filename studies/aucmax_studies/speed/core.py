@@ -117,7 +117,7 @@ def start_up(table: Table, repeats: int) -> None:
         "X = rng.standard_normal((100_000, 5)); y = (X[:, 0] > 0).astype(int);"
         "S = sparse.random_array((2000, 50), density=0.05, format='csr', rng=rng); t = time.perf_counter();"
         "aucmax.AUCClassifier().fit(X, y); aucmax.AUCClassifier().fit(S, y[:2000]);"
-        "seconds = time.perf_counter() - t; from aucmax.data import kernels;"
+        "seconds = time.perf_counter() - t; from aucmax.rows.summaries import kernels;"
         "compiled = (kernels.add_outer_products, kernels.sum_below);"
         "print(sum(sum(k.stats.cache_misses.values()) for k in compiled), seconds)"
     )

@@ -1,4 +1,4 @@
-"""The AUC of scores in Dask collections: bitwise the AUC in memory, whatever the partitions."""
+"""The AUC of scores in Dask collections: bitwise the AUC in memory, or close to it if both classes are large."""
 
 import pickle
 

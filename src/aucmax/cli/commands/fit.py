@@ -214,7 +214,7 @@ def fit(
             command = {**layout, **overrides, "output": output, "report": report}
             rows = open_blocks(estimator, source, positive, how, on_block(bar, source), command)
             console.note(describe_reading(source, estimator, resumed))
-            trained = fit_by_blocks(estimator, rows)
+            trained = fit_by_blocks(estimator, rows, source)
         else:
             trained = fit_in_memory(estimator, source, positive, on_block(bar, source), FitProgress(bar))
     seconds = time.perf_counter() - begun

@@ -20,6 +20,7 @@ class DaskFiles(DaskRows):
     """
 
     more_memory = "raise {memory=}"
+    labels: Classes
 
     def __init__(self, source: Source, positive: str | None = None, memory: float = MEMORY) -> None:
         import dask
@@ -39,6 +40,9 @@ class DaskFiles(DaskRows):
             weights = None if source.weight is None else [block.weight]
             groups = None if source.group is None else [block.group]
             self._partitions.append(([block.features], [block.y], weights, groups))
+
+    def finish(self) -> None:
+        """Do nothing: a cluster has no checkpoint."""
 
 
 def labels_and_width(source: Source) -> tuple[np.ndarray, int]:
