@@ -12,7 +12,7 @@ from aucmax.papers.engine.sample import Sample, Scaling
 from aucmax.papers.univariate import LOSSES, UnivariateObjective, implicit_change, newton
 from aucmax.rows.memory import MemoryRows
 from aucmax.solvers import problem
-from aucmax.solvers.descent import Point
+from aucmax.solvers.descent import DescentPoint
 
 CLASSES = (UniSqu, UniExp, UniLog)
 every_loss = pytest.mark.parametrize("make", CLASSES)
@@ -81,8 +81,8 @@ def test_univariate_objective_gradient_and_curvature_are_the_formula(make, kind)
     for e in np.eye(5):
         up, down = v + h * e, v - h * e
         slope = (value(make, Z, y, 0.3, up) - value(make, Z, y, 0.3, down)) / (2 * h)
-        assert Point(F, v).gradient @ e == pytest.approx(slope, rel=1e-6, abs=1e-7)
-        bend = (Point(F, up).gradient - Point(F, down).gradient) / (2 * h)
+        assert DescentPoint(F, v).gradient @ e == pytest.approx(slope, rel=1e-6, abs=1e-7)
+        bend = (DescentPoint(F, up).gradient - DescentPoint(F, down).gradient) / (2 * h)
         np.testing.assert_allclose(F.curvature(margins) @ e, bend, rtol=1e-6, atol=1e-6)
 
 
@@ -100,7 +100,7 @@ def test_the_exact_solver_ends_where_the_gradient_is_zero(make, data, standardiz
         gradient = optimize.approx_fprime(v, lambda v, alpha=alpha: value(make, Z, y, alpha, v), 1e-7)
         np.testing.assert_allclose(gradient, 0, atol=1e-5)
         F = objective(make, Z, y, alpha)
-        np.testing.assert_allclose(Point(F, v).gradient, 0, atol=1e-8)
+        np.testing.assert_allclose(DescentPoint(F, v).gradient, 0, atol=1e-8)
         assert clf.convergence_[-1] <= 1e-9
         assert clf.n_iter_ == len(clf.convergence_)
 

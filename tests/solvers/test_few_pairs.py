@@ -10,7 +10,15 @@ from aucmax import roc_auc
 from aucmax.losses.evaluation import pairwise_loss
 from aucmax.rows.memory import MemoryRows
 from aucmax.solvers import few_pairs
-from aucmax.solvers.few_pairs import FewPairs, Scores, evaluate, fill_gradient, find_error, find_few_pairs, find_scores
+from aucmax.solvers.few_pairs import (
+    FewPairs,
+    Scores,
+    evaluate_pairs,
+    fill_gradient,
+    find_error,
+    find_few_pairs,
+    find_scores,
+)
 from aucmax.solvers.problem import newton_problem
 from aucmax.solvers.square import MomentProblem, RowProblem
 
@@ -37,7 +45,7 @@ def test_few_pairs_loss_derivatives_and_error(loss, weighted, size):
     v = size * np.random.default_rng(2).standard_normal(5)
     at = few_pairs.empty_state(few.pairs)
     find_scores(few.pairs, v @ few.U, at.scores)
-    mean = evaluate(few.pairs, loss == "sigmoid", at)
+    mean = evaluate_pairs(few.pairs, loss == "sigmoid", at)
     s = rows.X @ (v / square.scale)
     point = pairwise_loss(rows.y, s, loss, weights)
     assert mean == pytest.approx(pairwise_loss(rows.y, s, "sigmoid", weights).value, rel=1e-9)
