@@ -8,6 +8,8 @@ from sklearn.datasets import dump_svmlight_file
 from aucmax import AUCClassifier, load_model
 from aucmax.cli import fit
 
+pytestmark = pytest.mark.dask
+
 
 @pytest.fixture
 def pattern(tmp_path):

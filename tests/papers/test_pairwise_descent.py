@@ -100,7 +100,7 @@ def test_descent_halves_a_step_without_gain():
             return float(v @ v), lambda: 2 * v
 
     one = np.ones(1)
-    at = descent.Point(Square(), one)
+    at = descent.DescentPoint(Square(), one)
     assert descent.backtrack(at, -2 * one).v == 0  # and not -1, as high as it was at 1
     assert descent.backtrack(at, one) is None
     assert descent.backtrack(at, one, slack=10.0).v == 2
