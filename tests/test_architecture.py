@@ -28,7 +28,7 @@ LATE = (*ROOMS, "aucmax.cli", "aucmax.report.figures")
 LIGHT = "aucmax.papers.registry"
 ROWS_FOLDER, PROTOCOL = "rows", "rows/protocol.py"
 # Annotations of what holds rows. mypy, which is strict, knows them of what has no annotation of its own.
-ROWS_TYPES = ("Rows", "InMemoryRows", "ReadRows", "ScoreSpace")
+ROWS_TYPES = ("Rows", "InMemoryRows", "ReadRows", "RemoteScores", "ScoreSpace")
 ROWS_CLASSES = ("MemoryRows", "FileRows", "DaskRows", "DaskFiles", "DeviceRows")
 
 

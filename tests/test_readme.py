@@ -26,7 +26,13 @@ def test_readme_python_block_runs(block, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", ["memory, files and Dask", "a device"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param("memory, files and Dask", marks=pytest.mark.dask),
+        pytest.param("a device", marks=pytest.mark.device),
+    ],
+)
 def test_guide_examples_of_each_place_of_rows_give_the_same_weights(place, tmp_path):
     """The first blocks of the page are one script, the last one, on a device, another."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "where.md").read_text(encoding="utf-8"), re.DOTALL)

@@ -46,7 +46,7 @@ def pairwise_loss(y: Any, scores: Any, loss: str = "squared_hinge", sample_weigh
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
     for values in (y, scores, sample_weight):
         require_memory(values, "pairwise_loss needs all scores in one place: compute() y and scores first.", None)
-    space = remote_scores(y, sample_weight, scores=scores)
+    space: Any = remote_scores(y, sample_weight, scores=scores)  # on a device: Dask collections were refused
     if space is not None:
         point = find_loss(loss)(space, space.column(0))
 

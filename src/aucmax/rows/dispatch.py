@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _check_n_features
 from .arrays import on_device
-from .protocol import ReadRows
+from .protocol import ReadRows, RemoteScores
 from .validate import DASK_NOT_SUPPORTED, DEVICE_NOT_SUPPORTED, check_labels, is_dask, refuse_dask
 
 # Rows
@@ -88,8 +88,10 @@ def device_product(estimator: Any, X: Any, w: np.ndarray) -> Any:
 # Scores
 
 
-def remote_scores(y: Any, sample_weight: Any = None, classes: np.ndarray | None = None, **scores: Any) -> Any:
-    """Return the space of scores in Dask collections or on a device, with the methods `column` and `column_aucs`.
+def remote_scores(
+    y: Any, sample_weight: Any = None, classes: np.ndarray | None = None, **scores: Any
+) -> RemoteScores | None:
+    """Return scores in Dask collections or on a device; None if they are in memory.
 
     At least one of the scores, which errors call by the given names, is there.
     """

@@ -232,6 +232,19 @@ class ScoreSpace(Protocol):
         """Return the AUCs of vectors of scores; `ranking.aucs_of_scores` computes them for vectors in blocks."""
 
 
+class RemoteScores(ScoreSpace, Protocol):
+    """Columns of scores that are not in memory, with their labels and weights."""
+
+    def column(self, k: int) -> Vector:
+        """Return the scores of a column as a vector."""
+
+    def column_aucs(self) -> list[float]:
+        """Return the AUC of each column."""
+
+    def estimate(self) -> tuple[list[float], float]:
+        """Return the AUCs of one or two columns, and DeLong's variance of the AUC or of the difference."""
+
+
 class Rows(ScoreSpace, Protocol):
     """The rows of a binary problem.
 

@@ -1,4 +1,4 @@
-"""The commands of `run_faults.py`: how they are started, what they do undisturbed, and what they may say."""
+"""The commands of `faults.py`: how they are started, what they do undisturbed, and what they may say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernel rankings on a GPU, for `gpu.py`, beside plain calls of the library and a pass on the processor."""
+"""Kernel rankings on a GPU, for the study `gpu`, next to plain calls of the library and a pass on the processor."""
 
 from typing import Any
 

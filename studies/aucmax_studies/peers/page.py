@@ -97,7 +97,7 @@ def write_readme(path: Path, kept: dict[str, Any]) -> None:
     lines = [times(duels(summary)), *trees(summary)]
     if "verdict" in summary.halves:
         part = summary.half("verdict")
-        lines.insert(0, f"On the {len(part.data)} data sets on which nothing was chosen, {place(part)}")
+        lines.insert(0, f"On the {len(part.data)} data sets held out from tuning, {place(part)}")
     bullets = "\n".join(f"- {line}" for line in lines if line)
     shown = [row for row in standings(summary) if row.name in WELL_KNOWN or not row.rank]
     replace_block(path, COMMAND, f"{scope}\n\n{standing_table(shown, short=True)}\n\n{bullets}")

@@ -5,7 +5,7 @@ histograms of all candidates, so that the calibration needs no pass of its own.
 
 - :class:`RareCounts`, if the rows of the rarer class are in memory: their scores are sorted before the pass, and the
   pass looks up the scores of the other class among them.
-- :class:`ExchangedCounts` (`held_out_exchange.py`), if rows are in partitions that can exchange their scores, and these
+- :class:`ExchangedCounts` (`exchange.py`), if rows are in partitions that can exchange their scores, and these
   are not too many: the pass picks some of the scores, another one cuts all of them there.
 - :class:`BinCounts` otherwise: the pass counts the scores in bins, whose error is far below the difference that counts
   as a tie (:class:`AUCBins`).

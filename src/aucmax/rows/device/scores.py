@@ -13,6 +13,7 @@ from sklearn.utils import check_consistent_length
 from ..arrays import device_of, namespace, on_device, place_beside, to_numpy
 from ..memory import MemorySpace
 from ..protocol import Targets
+from ..summaries.delong import estimate_aucs
 from ..summaries.ranking import areas
 from ..validate import check_class_weights
 from . import losses as device_losses
@@ -121,6 +122,11 @@ class DeviceScores(DeviceSpace):
     def column_aucs(self) -> list[float]:
         """Return the AUC of each column of scores."""
         return areas(self.targets.positive, self.columns, self.targets.sample_weight)
+
+    def estimate(self) -> tuple[list[float], float]:
+        """Return the AUCs of one or two columns, and DeLong's variance of the AUC or of the difference."""
+        vectors = [self.column(k) for k in range(len(self.columns))]
+        return estimate_aucs(self, *vectors, weighted=self.targets.sample_weight is not None)
 
 
 def ranks_in(mask: Any) -> Any:
