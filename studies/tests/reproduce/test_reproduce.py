@@ -121,7 +121,7 @@ def test_a_run_that_measured_nothing_ends_with_an_error(run, study, tmp_path):
     assert status == 2
     assert out.splitlines()[1].split()[:3] == ["own", "4", "0"]
     assert err.splitlines()[-1] == (
-        "aucmax: nothing was measured: no data set of what was named is there; --data-dir names their folder."
+        "aucmax: none of the requested data sets was found; --data-dir names their folder."
     )
 
 
