@@ -120,9 +120,7 @@ def test_a_run_that_measured_nothing_ends_with_an_error(run, study, tmp_path):
     )
     assert status == 2
     assert out.splitlines()[1].split()[:3] == ["own", "4", "0"]
-    assert err.splitlines()[-1] == (
-        "aucmax: none of the requested data sets was found; --data-dir names their folder."
-    )
+    assert err.splitlines()[-1] == ("aucmax: none of the requested data sets was found; --data-dir names their folder.")
 
 
 def test_pages_are_written_without_measuring(run, refused, study, tmp_path):
