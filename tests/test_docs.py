@@ -116,6 +116,7 @@ def test_docstrings_of_displays_have_entries_for_all_arguments(cls):
             assert written == [*expected, "display"]
 
 
+@pytest.mark.slow
 def test_import_without_docstrings():
     command = "import aucmax; assert aucmax.PSAM.__doc__ is aucmax.ROCDisplay.__doc__ is None; print(aucmax.PSAM())"
     done = subprocess.run([sys.executable, "-OO", "-c", command], capture_output=True, text=True, check=True)

@@ -41,7 +41,7 @@ def failed_checks(estimator):
     return {ON_DENSE: reason, ON_SPARSE: reason}
 
 
-# One estimator of each kind: exact, additive, online, closed form, batch, kernel map, encoder, hard thresholding.
+# One estimator of each kind: exact, additive, online, closed form, batch, kernel map, encoder.
 ONE_OF_EACH_KIND = [
     aucmax.AUCClassifier(),
     aucmax.AdditiveAUCClassifier(),
@@ -50,7 +50,6 @@ ONE_OF_EACH_KIND = [
     aucmax.BAM(),
     aucmax.KMeansNystroem(5),
     aucmax.TableEncoder(),
-    aucmax.SHTAUC(),
 ]
 KINDS = [type(estimator) for estimator in ONE_OF_EACH_KIND]
 # One paper variant for each class that the algorithms share.

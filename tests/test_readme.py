@@ -9,13 +9,17 @@ from pathlib import Path
 
 import pytest
 from sklearn.datasets import load_breast_cancer
-from slow import slow_except
 
 from aucmax.cli.app import main
 
 ROOT = Path(__file__).parents[1]
 README, GUIDE = ((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/command_line.md"))
-PAGES = ["README.md", "docs/command_line.md", "docs/index.md", "docs/start.md"]
+PAGES = [
+    "README.md",
+    pytest.param("docs/command_line.md", marks=[pytest.mark.slow, pytest.mark.dask]),
+    pytest.param("docs/index.md", marks=pytest.mark.slow),
+    pytest.param("docs/start.md", marks=pytest.mark.slow),
+]
 BLOCKS = re.findall(r"```python\n(.*?)```", README + GUIDE, re.DOTALL)
 
 
@@ -50,7 +54,7 @@ def test_guide_examples_of_each_place_of_rows_give_the_same_weights(place, tmp_p
     assert run.returncode == 0, run.stderr.decode()
 
 
-@pytest.mark.parametrize("page", slow_except(["README.md"], PAGES))
+@pytest.mark.parametrize("page", PAGES)
 def test_readme_shell_commands_run(page, tmp_path, monkeypatch):
     """All commands of a page, one after the other, on the rows of breast cancer."""
     page = (ROOT / page).read_text(encoding="utf-8")

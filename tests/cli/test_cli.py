@@ -239,6 +239,7 @@ def test_options_of_fit_become_parameters(run, folder, tmp_path, options, parame
     assert {name: known[name] for name in parameters} == parameters
 
 
+@pytest.mark.slow
 def test_a_kernel_pipeline_is_fitted_kept_and_used(run, folder, tmp_path):
     model = tmp_path / "model.safetensors"
     assert run("fit", folder / "train.csv", "--target", "diagnosis", "--algorithm", "NPSAM", "-o", model, "-q")[0] == 0

@@ -197,7 +197,7 @@ def test_write_values_names_what_cannot_be_stored(value, message, tmp_path):
 # Models
 
 
-@pytest.mark.parametrize("rows", [X, SPARSE], ids=["dense", "sparse"])
+@pytest.mark.parametrize("rows", [X, pytest.param(SPARSE, marks=pytest.mark.slow)], ids=["dense", "sparse"])
 @pytest.mark.parametrize("name", slow_except(slow.MODELS, EVERY_MODEL))
 def test_load_model_restores_every_algorithm_and_continues(name, rows, tmp_path):
     model = make(name)

@@ -6,7 +6,9 @@ import types
 import typing
 
 import pytest
+import slow
 from sklearn.base import BaseEstimator
+from slow import slow_except
 from small_models import EVERY_MODEL, X, assert_same, fit, make, outputs
 
 from aucmax import load_model, save_model
@@ -35,7 +37,7 @@ def test_names_are_unique_and_each_stands_for_one_class_or_function():
     assert [(name_of(thing, tag), tag) for thing, (_, tag) in zip(things, EVERY_NAME, strict=True)] == EVERY_NAME
 
 
-@pytest.mark.parametrize("name", EVERY_MODEL)
+@pytest.mark.parametrize("name", slow_except(slow.MODELS, EVERY_MODEL))
 def test_every_class_in_a_fitted_model_has_a_name(name):
     classes = classes_in(fit(make(name)))
     assert classes

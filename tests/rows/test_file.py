@@ -117,7 +117,7 @@ def assert_same(by_blocks, in_memory, tolerance=1e-8):
 # The weights of memory
 
 
-FAST = ["squared, alpha given", "logistic, cross-validated", "l1", "n_nonzero", "cg, logistic", "GaussianAUC", "BAM"]
+FAST = ["squared, alpha given", "l1", "n_nonzero", "cg, logistic", "GaussianAUC", "BAM"]
 
 
 @pytest.mark.parametrize("name", slow_except(FAST, BATCH))
@@ -495,6 +495,7 @@ def test_the_checkpoint_of_another_fit_is_refused_and_kept(tmp_path):
 OTHER_ROWS = r"is the checkpoint of another fit: its rows differ; remove"
 
 
+@pytest.mark.slow
 def test_checkpoint_knows_rows_by_their_bytes(tmp_path):
     paths, checkpoint = [tmp_path / "a.libsvm", tmp_path / "b.libsvm"], tmp_path / "checkpoint"
     for path, label in zip(paths, "12", strict=True):
@@ -527,7 +528,7 @@ def test_checkpoint_knows_rows_by_their_bytes(tmp_path):
 # The algorithms that learn from streams
 
 
-@pytest.mark.parametrize("name", slow_except(("SOLAM", "OAM"), ONLINE))
+@pytest.mark.parametrize("name", slow_except(["SOLAM"], ONLINE))
 def test_online_algorithms_by_blocks_are_those_in_memory(name, tmp_path):
     parameters = {"max_iter": 3, "shuffle": False, "random_state": 0}
     if name == "OPAUCr":
@@ -544,7 +545,7 @@ def test_online_algorithms_by_blocks_are_those_in_memory(name, tmp_path):
         assert_same(by_blocks, in_memory)
 
 
-@pytest.mark.parametrize("name", slow_except(["SOLAM", "OPAUC", "CBR"], ONLINE))
+@pytest.mark.parametrize("name", slow_except(["SOLAM"], ONLINE))
 def test_checkpoint_resumes_online_algorithms_bitwise(name, tmp_path):
     X, y = make_rows(n=240, density=0.4)
     path, checkpoint = write(tmp_path / "rows.libsvm", X, y), tmp_path / "checkpoint"

@@ -61,6 +61,7 @@ def test_roc_auc_of_any_partitions_has_the_bits_of_memory(problem):
         assert_allclose(found, compare_auc(y, *scores.T, weights), rtol=1e-10, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_roc_auc_of_compiled_and_small_blocks_agree(weighted):
     rng = np.random.default_rng(0)
