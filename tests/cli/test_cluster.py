@@ -8,7 +8,7 @@ from sklearn.datasets import dump_svmlight_file
 from aucmax import AUCClassifier, load_model
 from aucmax.cli import fit
 
-pytestmark = pytest.mark.dask
+pytestmark = [pytest.mark.dask, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -21,7 +21,6 @@ def pattern(tmp_path):
     return tmp_path / "part-*.csv"
 
 
-@pytest.mark.slow
 def test_fit_with_cluster_is_the_fit_of_one_process(pattern, tmp_path, run):
     models = []
     for where in ([], ["--cluster", "local"]):

@@ -100,6 +100,7 @@ def test_workers_give_the_bits_of_memory(data, client, monkeypatch):
     assert found == pytest.approx(roc_auc(y, X[:, 0], weights / 7), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_workers_exchange_held_out_scores(data, client, monkeypatch):
     monkeypatch.setattr(held_out_exchange, "SLICE", 1000)
     rows = DaskRows(*map(lazy, data))
@@ -111,6 +112,7 @@ def test_workers_exchange_held_out_scores(data, client, monkeypatch):
     assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-10 * np.abs(expected.coef_).max())
 
 
+@pytest.mark.slow
 def test_dask_rows_stay_on_their_workers(data, client):
     """A task knows of the rows what the first pass has found, and how its caller treats floating-point errors."""
     rows = DaskRows(*map(lazy, data))
@@ -135,6 +137,7 @@ def test_a_worker_that_dies_during_a_pass(data, client, tmp_path):
     assert_allclose(found, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_dask_graph_limit_sends_large_summaries_without_a_warning(data, client):
     X, y, _ = data
     with dask.config.set({dask_rows.GRAPH_LIMIT: "12kB"}):
@@ -142,6 +145,7 @@ def test_dask_graph_limit_sends_large_summaries_without_a_warning(data, client):
     assert clf.coef_.shape == (1, 4)
 
 
+@pytest.mark.slow
 def test_a_partition_that_raises(data, client):
     X, y, _ = data
     with pytest.raises(RuntimeError, match=r"^Dask could not compute a partition: OSError: the disk is full$"):
@@ -183,12 +187,14 @@ def test_a_worker_that_comes_late_is_waited_for(data, no_workers):
     assert_allclose(found.coef_, clf.fit(*data).coef_, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_result_may_take_longer_to_come_than_the_look_for_workers(client, monkeypatch):
     monkeypatch.setattr(dask_tasks, "LOOK_EVERY", 1e-3)
     for _ in range(5):
         assert dask_tasks.compute(dask.delayed(np.ones)(1_000_000, pure=False)).sum() == 1_000_000
 
 
+@pytest.mark.slow
 def test_dask_client_that_disconnects_ends_the_fit(data, cluster, tmp_path):
     X, y, _ = data
     errors = []
