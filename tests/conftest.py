@@ -35,6 +35,8 @@ os.environ.setdefault("NUMBA_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"a
 def pytest_collection_modifyitems(items):
     """Skip tests that need another system than this, or a folder that is not there."""
     for item in items:
+        if "check_array_api" in item.name:  # scikit-learn's checks, which put rows on a device
+            item.add_marker(pytest.mark.device)
         for name, is_here in SYSTEMS.items():
             if not is_here and item.get_closest_marker(name):
                 item.add_marker(pytest.mark.skip(reason=f"needs {name}"))
