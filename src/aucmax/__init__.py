@@ -24,10 +24,10 @@ _HOME = {
     "ROCDisplay": "report.displays.roc",
     "ScoresDisplay": "report.displays.scores",
     "WeightsDisplay": "report.displays.weights",
-    "PathCV": "search.cross_validation",
+    "PathCV": "search.path_cv",
     "ProgressBar": "_compat",
     "Scorecard": "additive.scorecard",
-    "cross_validate_path": "search.cross_validation",
+    "cross_validate_path": "search.path_cv",
     "load_model": "models.model_file",
     "open_rows": "files.open_rows",
     "save_model": "models.model_file",
@@ -72,8 +72,8 @@ if TYPE_CHECKING:
     from .report.displays.scores import ScoresDisplay as ScoresDisplay
     from .report.displays.weights import WeightsDisplay as WeightsDisplay
     from .rows.summaries.moments import ClassMoments as ClassMoments
-    from .search.cross_validation import PathCV as PathCV
-    from .search.cross_validation import cross_validate_path as cross_validate_path
+    from .search.path_cv import PathCV as PathCV
+    from .search.path_cv import cross_validate_path as cross_validate_path
     from .tables.encoder import TableEncoder as TableEncoder
 
 

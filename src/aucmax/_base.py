@@ -388,6 +388,27 @@ class RowsClassifier(LinearAUCClassifier):
             self._set_calibration(calibrate(lambda: rows.score_histogram(w)))
 
 
+class Progress:
+    """The tasks of a fit whose number is known only later, as scikit-learn's callbacks see them."""
+
+    def __init__(self, estimator: LinearAUCClassifier, callback_args: dict[str, Any]) -> None:
+        self.estimator, self.callback_args = estimator, callback_args
+
+    def begin(self, n_tasks: int) -> None:
+        """Begin the fit."""
+        self.context = self.estimator._init_callback_context(max_subtasks=n_tasks)
+        self.context.call_on_fit_task_begin(estimator=self.estimator, **self.callback_args)
+
+    def task(self, name: str) -> Any:
+        """Return the context manager of a task."""
+        return self.estimator._task(self.context, name)
+
+    def end(self) -> None:
+        """End the fit."""
+        end = self.context.call_on_fit_task_end
+        end(estimator=self.estimator, **self.callback_args, reconstruction_attributes={})
+
+
 class MomentClassifier(LinearAUCClassifier):
     """A linear classifier that is a function of the class moments: `fit`, `partial_fit` and `fit_moments`.
 

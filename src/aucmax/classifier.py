@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ._base import MomentClassifier, all_or_nothing
+from ._base import MomentClassifier, Progress, all_or_nothing
 from ._compat import Interval, StrOptions, _fit_context
 from .losses import FITTED
 from .models.checks import blended, count
 from .rows.protocol import Rows
 from .rows.summaries.moments import ClassMoments
 from .rows.summaries.scores import ScoreMoments
-from .search.blend import choose_blend
 from .search.calibration import calibrate, calibrate_gaussian
-from .search.cross_validation import (
-    PENALTIES,
-    check_alphas,
-    check_loss,
-    check_n_nonzero,
-    choose_from_moments,
-    cross_validate,
-)
 from .search.members import solve_members
-from .solvers.candidate import Candidate
+from .search.path_cv import PENALTIES, PathCV, check_alphas, check_loss, check_n_nonzero, choose_from_moments
+from .search.search import search
+from .solvers.candidate import Candidate, Solution
 from .solvers.problem import SQUARES, Objective, Problem
 from .solvers.square import SOLVERS, MomentProblem
 
@@ -95,20 +87,19 @@ class AUCClassifier(MomentClassifier):
         Regularisation strength, at least 0. None chooses it from `alphas` by cross-validated AUC.
 
     alphas : array-like of shape (n_alphas,), default=None
-        Candidates for alpha. None uses two per decade over ten decades around the mean eigenvalue of the problem, so
-        that they depend on the scale of the data (five decades with the solver "cg"). A blend has one per decade over
-        seven decades, and over four if there are fewer than four rows for each column; with `n_nonzero`, one per decade
-        over five decades. For "l1" and "elasticnet" there are ten per decade over three decades (one and a half with
-        the solver "cg"). The largest of these is the smallest alpha for which all weights are 0.
+        Candidates for alpha. None uses one per decade around the mean eigenvalue of the problem, so that they depend on
+        the scale of the data: seven decades, fewer if there are fewer than four rows for each column, and more while
+        the AUC still rises at the smallest. With `n_nonzero` there are five decades. For "l1" and "elasticnet" there
+        are ten per decade over three decades (one and a half with the solver "cg"). The largest of these is the
+        smallest alpha for which all weights are 0.
 
     cv : int, cross-validation generator or iterable, default=5
         How candidates are cross-validated. An integer is a number of stratified folds; there are fewer if the rarer
-        class has fewer rows. If that class has so few rows that one round of folds would be too noisy, there are up to
-        ten rounds (two for a blend), each from another order of the rows. The folds are not random. A blend is chosen
-        on at most 2,500 rows of each class, or ten per column, and losses other than the square ones on at most 10,000
-        or ten per column; the final fit is to all rows. The members of a blend that was chosen on a sample have smaller
-        alphas than the candidates, since the best alpha falls as one over the number of rows. Not used if there is
-        nothing to choose.
+        class has fewer rows. If that class has so few rows that one round of folds would be too noisy, there are two
+        rounds, the second from another order of the rows. The folds are not random. Candidates are compared on at most
+        2,500 rows of each class, or ten per column; the final fit is to all rows. If there are more, it has a smaller
+        alpha than the candidate that was chosen, since the best alpha falls as one over the number of rows (for "l1"
+        and "elasticnet" as one over its root). Not used if there is nothing to choose.
 
     standardize : bool or "auto", default="auto"
         Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied, sparse
@@ -130,8 +121,8 @@ class AUCClassifier(MomentClassifier):
         - for "l1" and "elasticnet": the largest distance of the gradient from the optimality conditions in a column,
           relative to alpha * l1_ratio.
 
-        During cross-validation the tolerance is 1e-3, and 3e-4 for Newton's method. The members of a blend that was
-        chosen on a sample of the rows have at least 1e-4. The search with `n_nonzero` has no tolerance.
+        Candidates are compared at coarser tolerances. The members of a blend that was chosen on a sample of the rows
+        have at least 1e-4. The search with `n_nonzero` has no tolerance.
 
     max_iter : int, default=1000
         The largest number of Newton steps for one alpha, of iterations of "cg", of sweeps of coordinate descent for one
@@ -148,9 +139,13 @@ class AUCClassifier(MomentClassifier):
         "spread" and "coef". `coef_` is the sum of share / spread * coef; a single member has its own weights. Only with
         loss="auto".
 
-    blend_auc_ : float
-        The held-out AUC of the blend, at least the AUC of the best candidate that counts. It is a little optimistic,
-        since the blend was chosen by it. Only with loss="auto".
+    cv_auc_ : float
+        The AUC on held-out rows, which can be quoted: the whole choice was repeated without each fold and judged on
+        that fold. The AUCs that candidates were chosen by are in `cv_results_`; the highest of them is too high. NaN
+        if `cv` has a single split. Only after cross-validation.
+
+    cv_auc_ci_ : ndarray of shape (2,)
+        The ends of the 95% confidence interval of `cv_auc_`. Rows of a group count as one observation.
 
     loss_ : str
         The loss that was fitted; "blend" if there are several.
@@ -212,7 +207,8 @@ class AUCClassifier(MomentClassifier):
     """
 
     _file_schema = MomentClassifier._file_schema | blended("d") | {"n_nonzero_": count}
-    _of_rows = ("alphas_", "cv_results_", "feature_names_in_")
+    _of_search = ("alphas_", "cv_results_", "cv_auc_", "cv_auc_ci_", "blend_")
+    _of_rows = (*_of_search, "feature_names_in_")
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "loss": [StrOptions({"auto", *FITTED})],
         "selection": [StrOptions({"blend", "best"})],
@@ -274,95 +270,70 @@ class AUCClassifier(MomentClassifier):
         return self
 
     def _first_pass_request(self) -> dict[str, Any]:
-        if self.solver not in ("auto", "moments"):
-            return {"columns": True}
-        chosen = self.alpha is None or np.size(self.n_nonzero) > 1
-        made_for_square = self.penalty != "l2" or self.n_nonzero is not None
-        square = self.loss in SQUARES or (self.loss == "auto" and made_for_square)
-        folds = 5 if self.cv is None else self.cv
-        return {"n_folds": int(folds) if chosen and square and isinstance(folds, Integral) else 1}
+        return {"columns": True} if self.solver not in ("auto", "moments") else {"n_folds": 1}
 
     def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
-        """Choose a candidate or a blend if there are several, then solve for it."""
-        self._forget("moments_", "alphas_", "cv_results_", "dual_gap_", "blend_", "blend_auc_")
+        """Search for a candidate or a blend if there are several, then solve for it."""
+        self._forget(*self._of_search, "moments_", "dual_gap_", "history_", "n_nonzero_", "alpha_")
         objective = self._objective(rows.n_features)
-        if objective.loss == "auto" and self.alpha is None and self.solver == "auto":
-            self._fit_blend(rows, objective, callback_args)
-            return
-        objective = objective._replace(loss="squared") if objective.loss == "auto" else objective
         if self.alpha is None or len(objective.n_nonzero or ()) > 1:
-            self._fit_cross_validated(rows, objective, callback_args)
-        else:
-            self._fit_given(rows, objective, callback_args)
+            self._fit_searched(rows, objective, Progress(self, callback_args))
+            return
+        with self._tasks(1, callback_args) as context, self._task(context, "solve"):
+            problem = objective.problem(rows)
+            w = self._solve(problem, objective, Candidate(float(self.alpha)))
+            known = None if problem.moments is None else ScoreMoments.projected(problem.moments, w)
+            self._set_calibration(calibrate(lambda: rows.score_histogram(w, known)))
 
     def _objective(self, n_features: int) -> Objective:
         n_nonzero = check_n_nonzero(self.n_nonzero, self.penalty, n_features)
         loss = check_loss(self.loss, self.penalty, n_nonzero)
+        if loss == "auto" and (self.alpha is not None or self.solver != "auto"):
+            loss = "squared"
         standardize = self.standardize is not False  # "auto" standardises where there is no blend
         return Objective(loss, self.penalty, self.l1_ratio, n_nonzero, standardize, self.solver, self.max_iter)
 
-    def _fit_given(self, rows: Rows, objective: Objective, callback_args: dict[str, Any]) -> None:
-        with self._tasks(1, callback_args) as context, self._task(context, "solve"):
-            problem = objective.problem(rows)
-            w = self._solve(problem, objective, Candidate(float(self.alpha)))  # type: ignore[arg-type]
-            known = None if problem.moments is None else ScoreMoments.projected(problem.moments, w)
-            self._set_calibration(calibrate(lambda: rows.score_histogram(w, known)))
-
-    def _fit_cross_validated(self, rows: Rows, objective: Objective, callback_args: dict[str, Any]) -> None:
-        contexts: list[Any] = []
-        begin = functools.partial(self._begin, callback_args, contexts)
+    def _fit_searched(self, rows: Rows, objective: Objective, progress: Progress) -> None:
+        """Choose a blend or the best candidate, and fit it."""
         alphas = self.alphas if self.alpha is None else [self.alpha]
-        found = cross_validate(rows, objective, self.cv, None if alphas is None else check_alphas(alphas), begin)
-        self.alphas_, self.cv_results_ = np.unique(found.path.alphas)[::-1], found.path.results()
-        with self._task(contexts[0], "solve"):
-            w = self._solve(found.whole, objective, found.path.best, found.start)
-            self._set_calibration(calibrate(lambda: found.histogram(float(found.whole.midpoint(w)))))
-        contexts[0].call_on_fit_task_end(estimator=self, **callback_args, reconstruction_attributes={})
-
-    def _begin(self, callback_args: dict[str, Any], contexts: list[Any], n_steps: int) -> Any:
-        """Begin a fit whose number of steps is known only now; return the function that makes the context of a step."""
-        context = self._init_callback_context(max_subtasks=n_steps + 1)
-        contexts.append(context)
-        context.call_on_fit_task_begin(estimator=self, **callback_args)
-        return functools.partial(self._task, context)
-
-    def _fit_blend(self, rows: Rows, objective: Objective, callback_args: dict[str, Any]) -> None:
-        """Fit a blend of candidates, or the best of them."""
-        contexts: list[Any] = []
-        begin = functools.partial(self._begin, callback_args, contexts)
-        alphas = None if self.alphas is None else check_alphas(self.alphas)
         scaling = None if self.standardize == "auto" else bool(self.standardize)
-        blend = choose_blend(rows, scaling, self.cv, alphas, self.selection == "blend", begin)
-        self.alphas_, self.cv_results_ = np.unique(blend.path.alphas)[::-1], blend.path.results()
-        with self._task(contexts[0], "solve"):
-            members = solve_members(rows, blend, objective, self.tol)
+        blended = objective.loss == "auto" and self.selection == "blend"
+        given = None if alphas is None else check_alphas(alphas)
+        found = search(rows, objective, scaling, self.cv, given, blended, progress)
+        path = PathCV(found.candidates, found.aucs)
+        self.alphas_, self.cv_results_ = np.unique(path.alphas)[::-1], path.results()
+        self.cv_auc_, self.cv_auc_ci_ = found.auc.auc, np.array(found.auc[1:])
+        with progress.task("solve"):
+            members = solve_members(rows, found, objective, self.tol)
             w = members.combined()
             self.coef_, self.n_iter_ = w[None, :], members.n_iter
-            self.blend_, self.blend_auc_ = members.table(), blend.auc
             if members.moments is not None:
                 self.moments_ = members.moments
-            self._forget("n_nonzero_", "alpha_")
-            self.loss_ = "blend" if len(members.candidates) > 1 else str(members.candidates[0].loss)
-            if len(members.candidates) == 1:
-                self.alpha_ = members.candidates[0].alpha
+            if objective.loss == "auto":
+                self.blend_ = members.table()
+            self.loss_ = "blend" if members.is_blend else str(members.candidates[0].loss)
+            if not members.is_blend:
+                self._keep(members.first, members.candidates[0], objective)
             middle = float(w @ members.center)
-            self._set_calibration(calibrate(lambda: blend.held_out().scaled(members.unit).shifted(middle)))
-        contexts[0].call_on_fit_task_end(estimator=self, **callback_args, reconstruction_attributes={})
+            self._set_calibration(calibrate(lambda: found.held_out().scaled(members.unit).shifted(middle)))
+        progress.end()
 
-    def _solve(
-        self, problem: Problem, objective: Objective, candidate: Candidate, start: np.ndarray | None = None
-    ) -> np.ndarray:
+    def _solve(self, problem: Problem, objective: Objective, candidate: Candidate) -> np.ndarray:
         """Solve the problem for a candidate, set the fitted attributes, and return the weights."""
-        w, self.n_iter_, gap, moments = problem.solve(candidate, self.tol, start)
-        self.coef_, self.alpha_, self.loss_ = w[None, :], candidate.alpha, candidate.loss or objective.loss
-        self._forget("n_nonzero_")
+        solution = problem.solve(candidate, self.tol)
+        self.coef_, self.loss_, self.n_iter_ = solution.weights[None, :], objective.loss, solution.n_iter
+        if solution.moments is not None:
+            self.moments_ = solution.moments
+        self._keep(solution, candidate, objective)
+        return solution.weights
+
+    def _keep(self, solution: Solution, candidate: Candidate, objective: Objective) -> None:
+        """Set what is known of a single candidate."""
+        self.alpha_ = candidate.alpha
         if objective.n_nonzero is not None:
             self.n_nonzero_ = candidate.n_nonzero or objective.n_nonzero[0]
-        if gap is not None:
-            self.dual_gap_ = gap
-        if moments is not None:
-            self.moments_ = moments
-        return w
+        if solution.dual_gap is not None:
+            self.dual_gap_ = solution.dual_gap
 
     @available_if(lambda self: self.solver in ("auto", "moments") and self.loss in ("auto", *SQUARES))
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> AUCClassifier:
@@ -398,7 +369,7 @@ class AUCClassifier(MomentClassifier):
         loss = "squared" if self.loss == "auto" else self.loss
         objective = self._objective(moments.n_features)._replace(loss=loss, solver="moments")
         if hasattr(self, "blend_"):  # its candidates were of other losses and scalings
-            self._forget("blend_", "blend_auc_", "alphas_", "cv_results_")
+            self._forget(*self._of_search)
         square = objective.of_moments(moments)
         w = self._solve(objective.penalised(square), objective, self._keep_or_choose(square, objective))
         self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))

@@ -19,7 +19,7 @@ from aucmax.papers import kernel_pipelines, nystroem, opauc_pipelines
 from aucmax.papers.kernel_pipelines import ColumnScaler
 from aucmax.papers.opauc_pipelines import LimitedPCA, LimitedProjection, LimitedSVD
 from aucmax.rows import machine as machine_memory
-from aucmax.rows.machine import BLEND_VECTORS, LEAST_VECTORS, NEWTON_VECTORS, check_columns, usable_memory
+from aucmax.rows.machine import SEARCH_VECTORS, LEAST_VECTORS, NEWTON_VECTORS, check_columns, usable_memory
 from aucmax.search import candidates, cross_validation
 
 TOLD = r"A fit to 1,000,000 columns takes 0\.1 GB or more, but this process may use 0\.0 GB: leave out columns\."
@@ -126,7 +126,7 @@ def test_a_blend_and_newtons_method_ask_for_more_than_the_leanest_fit(monkeypatc
     with pytest.raises(MemoryError, match=r"^The loss hinge on 4,000 columns takes .*: leave out columns\.$"):
         AUCClassifier("hinge", alpha=0.1).fit(X, y)
     AUCClassifier().fit(X, y)  # few rows are rotated
-    monkeypatch.setattr(machine_memory, "usable_memory", lambda: 8 * 4000 * BLEND_VECTORS - 1)
+    monkeypatch.setattr(machine_memory, "usable_memory", lambda: 8 * 4000 * SEARCH_VECTORS - 1)
     monkeypatch.setattr(candidates, "MAX_ROTATED", 50)
     with pytest.raises(MemoryError, match=rf"^A blend on 4,000 columns takes .*: {advice}\.$"):
         AUCClassifier().fit(X, y)

@@ -155,7 +155,7 @@ MAX_COLUMNS = 1024
 NEEDS_MEMORY = "AdditiveAUCClassifier needs X in memory, as an array or a dataframe."
 OF_SHAPES = ("auto", "squared", "pooled", "balanced_logistic")  # the losses that can be fitted under a shape
 # What AUCClassifier sets that is passed on, if it is there.
-PASSED_ON = ("loss_", "alpha_", "alphas_", "cv_results_", "blend_", "blend_auc_", "dual_gap_", "n_iter_")
+PASSED_ON = ("loss_", "alpha_", "alphas_", "cv_results_", "blend_", "cv_auc_", "cv_auc_ci_", "dual_gap_", "n_iter_")
 
 
 def check_categories(value: Any, where: str, sizes: Sizes) -> None:
@@ -254,8 +254,11 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
         The members of the blend, the largest share first: "loss", "standardize", "alpha", "share", held-out "auc",
         "spread" and "coef", the last in the coordinates of the penalty. Only with loss="auto".
 
-    blend_auc_ : float
-        The held-out AUC of the blend. Only with loss="auto".
+    cv_auc_ : float
+        The AUC on held-out rows, minus `optimism_`; see :class:`aucmax.AUCClassifier`.
+
+    cv_auc_ci_ : ndarray of shape (2,)
+        The ends of its 95% confidence interval.
 
     loss_ : str
         The loss that was fitted; "blend" if there are several.
@@ -290,7 +293,7 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
     Strengths and pairs are found on all rows, before the cross-validation, whose models so know something of the labels
     of their test rows. How much this flatters is found by searching strengths and pairs again inside of each fold, with
-    coarse bins. All held-out AUCs in `cv_results_`, `blend_` and `blend_auc_` are lower by it: by `optimism_`.
+    coarse bins. All held-out AUCs in `cv_results_`, `blend_` and `cv_auc_` are lower by it: by `optimism_`.
 
     Examples
     --------

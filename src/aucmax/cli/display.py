@@ -26,7 +26,7 @@ from .score import classes_of, without_names
 from .table_model import describe_columns, feature_names, find_reading, is_additive, split_model
 
 TOP, SHOWN = 20, 5  # weights that a report shows; columns that are left out, of a fit
-HELD_OUT = "cross_validated_auc"
+HELD_OUT, INTERVAL = "cross_validated_auc", "cross_validated_auc_interval"
 HEADLINE = ("n_samples", "n_positive", "auc", "auc_low", "auc_high", "auc_standard_error")
 TEXTS = {HELD_OUT: "cross-validated AUC", "n_nonzero": "weights not 0"}  # of keys, for people
 
@@ -62,10 +62,9 @@ def describe_fitted(model: Any) -> dict[str, Any]:
     members = describe_members(model)
     if len(members) == 1:
         fitted["standardize"] = members[0]["standardize"]
-    if members:
-        fitted[HELD_OUT] = float(model.blend_auc_)
-    elif (best := chosen_index(model)) is not None:
-        fitted[HELD_OUT] = float(model.cv_results_["mean_test_score"][best])
+    if hasattr(model, "cv_auc_"):
+        fitted[HELD_OUT] = float(model.cv_auc_)
+        fitted[INTERVAL] = [float(end) for end in model.cv_auc_ci_]
     if is_linear(model):
         fitted["n_nonzero"] = int((model.coef_ != 0).sum())
     return fitted
@@ -280,7 +279,7 @@ def fit_report(
         path=None if best is None and blend is None else model.cv_results_,
         best_index=best,
         blend=blend,
-        blend_auc=None if blend is None else model.blend_auc_,
+        blend_auc=None if blend is None else model.cv_auc_,
         table=[tuple(each.values()) for each in describe_model(file)["table"]],
         weights=largest_weights(file),
         weights_note=""

@@ -232,7 +232,8 @@ def blended(n_weights: str) -> dict[str, Check]:
         "alpha_": real,
         "cv_results_": fields(results, tuple(results), others=array("fbiU", "c", finite=False)),
         "blend_": fields(members, tuple(members)),
-        "blend_auc_": real,
+        "cv_auc_": measured,
+        "cv_auc_ci_": array("f", 2, finite=False),
         "loss_": text,
         "dual_gap_": measured,
     }

@@ -39,7 +39,7 @@ SHARED_FROM = 1 << 22
 # Vectors of one float for each column that fits hold at once (measured on up to 10^6 columns): the leanest 13 to 17,
 # for weights, means, scales and copies; Newton's method with a given alpha 23; the candidates of a blend, whose rows
 # are too many to be rotated, 97 to 104.
-LEAST_VECTORS, NEWTON_VECTORS, BLEND_VECTORS = 16, 20, 80
+LEAST_VECTORS, NEWTON_VECTORS, SEARCH_VECTORS = 16, 20, 80
 UNKNOWN = 8 << 30  # bytes, where the system does not tell
 ALWAYS_AVAILABLE = 16 << 20  # bytes that every process has which could import NumPy
 CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")

@@ -71,6 +71,14 @@ class TestSets:
         scores *= QUANTUM
         return scores, spread
 
+    def blend(self, scores: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Return the scores of a blend for each test set, one after the other (N,), given its shares (S, A)."""
+        blended = np.empty(scores.shape[1])
+        for k, row in enumerate(shares):
+            columns, members = self.columns([k]), np.flatnonzero(row)
+            blended[columns] = row[members] @ scores[members, columns]
+        return blended
+
     def by_row(self, scores: np.ndarray, n_rows: int) -> np.ndarray:
         """Return the mean held-out score of each row, from N scores; NaN for rows that are in no test set."""
         totals, times = np.zeros(n_rows), np.zeros(n_rows)
@@ -80,36 +88,63 @@ class TestSets:
         with np.errstate(invalid="ignore"):
             return totals / times
 
-    def auc(self, scores: np.ndarray) -> np.ndarray:
-        """Return the AUC of each row of scores in each test set, shape (S, A)."""
-        found = []
-        for start, middle, stop in self.edges:
-            positives, negatives = scores[:, start:middle], scores[:, middle:stop]
-            if self.weights is None:  # NumPy sorts many times faster than a compiled loop
-                found.append(areas(np.sort(positives, axis=1), np.sort(negatives, axis=1)))
-            else:
-                weights = self.weights[start:middle], self.weights[middle:stop]
-                orders = np.argsort(positives, axis=1), np.argsort(negatives, axis=1)
-                found.append(weighted_areas(positives, negatives, *orders, *weights))
+    def columns(self, sets: Sequence[int]) -> slice:
+        """Return the columns of the scores of consecutive test sets."""
+        return slice(int(self.edges[sets[0], 0]), int(self.edges[sets[-1], 2]))
+
+    def auc(self, scores: np.ndarray, sets: Sequence[int] | None = None) -> np.ndarray:
+        """Return the AUC of each row of scores in each test set, shape (S, A), or in some consecutive ones."""
+        edges = self.edges if sets is None else self.edges[sets]
+        first, found = edges[0, 0], []
+        for start, middle, stop in edges:
+            weights = None if self.weights is None else (self.weights[start:middle], self.weights[middle:stop])
+            ours = scores[:, start - first : stop - first]
+            found.append(areas_of(ours[:, : middle - start], ours[:, middle - start :], weights))
         return np.array(found)
 
-    def greedy(self, scores: np.ndarray, n_steps: int) -> tuple[np.ndarray, float]:
-        """Blend candidates greedily, given their scores (A, N), the best one first; return the shares (A,) and the AUC.
+    def influences(self, scores: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        """Return by how much each group of rows moves the mean AUC of all test sets, given N scores.
 
-        Each step adds the candidate, perhaps once more, that makes the AUC highest. The best of all blends on the way
-        is returned, so its AUC is not below the first candidate's.
+        `groups` (n_rows,) are the numbers of the groups. A row moves the AUC of a test set by its placement value minus
+        the mean of its class, times its share of the weight of the class (LeDell, Petersen and van der Laan, 2015).
+        This is multiplied by a factor for the means, which take one degree of freedom in each test set.
         """
-        taken = [0]
-        blends = [float(self.auc(scores[:1]).mean())]
-        current = scores[0].copy()
-        for _ in range(n_steps):
-            aucs = self.auc(current + scores).mean(axis=0)
-            taken.append(int(np.argmax(aucs)))
-            blends.append(float(aucs[taken[-1]]))
-            current += scores[taken[-1]]
-        best = int(np.argmax(blends))
-        counts = np.bincount(taken[: best + 1], minlength=len(scores))
-        return counts / counts.sum(), blends[best]
+        moves = np.zeros(len(groups))
+        times = max(sum(len(rows) for rows in self.rows) / len(groups), 1.0)  # of a row in a test set
+        classes = np.array_split(np.concatenate(self.rows), self.edges.ravel()[1:-1])  # of each test set, and nothing
+        sizes = [len(np.unique(groups[np.concatenate(classes[c::3])])) for c in (0, 1)]
+        factors = [np.sqrt(size / max(size - len(self.rows) / times, 1.0)) for size in sizes]
+        for rows, (start, middle, stop) in zip(self.rows, self.edges, strict=True):
+            weights = np.ones(stop - start) if self.weights is None else self.weights[start:stop]
+            upper, lower = slice(0, middle - start), slice(middle - start, stop - start)
+            ours = scores[start:stop]
+            for (own, other), sign, factor in zip(((upper, lower), (lower, upper)), (1, -1), factors, strict=True):
+                values = placement_values(sign * ours[own], sign * ours[other], weights[other])
+                share = weights[own] / weights[own].sum()
+                moves[rows[own]] += factor / len(self.rows) * share * (values - share @ values)
+        return np.bincount(groups, moves)
+
+
+def set_aucs(scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Return the AUC of each row of scores on one set of rows."""
+    weights = None if weight is None else (weight[positive], weight[~positive])
+    return areas_of(scores[:, positive], scores[:, ~positive], weights)
+
+
+def areas_of(positives: np.ndarray, negatives: np.ndarray, weights: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
+    """Return the AUC of each row of two arrays of scores."""
+    if weights is None:  # NumPy sorts many times faster than a compiled loop
+        return areas(np.sort(positives, axis=1), np.sort(negatives, axis=1))
+    orders = np.argsort(positives, axis=1), np.argsort(negatives, axis=1)
+    return weighted_areas(positives, negatives, *orders, *weights)
+
+
+def placement_values(scores: np.ndarray, others: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the share of the weight of the others below each score; a tie counts one half."""
+    order = np.argsort(others, kind="stable")
+    sums = np.append(0.0, np.cumsum(weights[order]))
+    ends = [np.searchsorted(others[order], scores, side=side) for side in ("left", "right")]
+    return (sums[ends[0]] + sums[ends[1]]) / (2 * sums[-1])
 
 
 @jit(**FAST)

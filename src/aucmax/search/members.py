@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..rows.memory import Rotation
 from ..rows.protocol import InMemoryRows, Rows
 from ..rows.summaries.moments import ClassMoments
 from ..rows.summaries.scores import ScoreMoments
-from ..solvers.candidate import Candidate
+from ..solvers.candidate import Candidate, Solution
 from ..solvers.problem import SQUARES, Objective, Problem
 from ..solvers.square import RowProblem
-from .blend import Blend
+from .search import Found
 
 # The tolerance of the members if they were compared on a sample, whose noise is larger.
 SAMPLED_TOL = 1e-4
@@ -31,6 +32,7 @@ class Members(NamedTuple):
     center: np.ndarray  # (n_features,): the point half-way between the class means
     n_iter: int  # number of iterations of all solvers
     moments: ClassMoments | None  # the class moments of all rows, if they were needed
+    first: Solution  # of the first member
 
     @property
     def is_blend(self) -> bool:
@@ -61,62 +63,65 @@ class MemberSolver:
     `moments` are the class moments of all rows (key None), or of rotated rows by their scaling.
     """
 
-    def __init__(self, rows: Rows, blend: Blend, objective: Objective, tol: float) -> None:
-        solver = "cg" if is_thin(rows) else objective.solver
-        self.rows, self.blend, self.objective, self.tol = rows, blend, objective._replace(solver=solver), tol
+    def __init__(self, rows: Rows, found: Found, objective: Objective, tol: float) -> None:
+        self.rows, self.found, self.tol, self.may_rotate = rows, found, tol, objective.solver == "auto"
+        thin = objective.solver == "auto" and is_thin(rows)
+        self.objective = objective._replace(solver="cg") if thin else objective
         self.moments: dict[bool | None, ClassMoments] = {}
-        self.solved: dict[int, np.ndarray] = {}
-        self.n_iter = 0
+        self.solved: dict[int, Solution] = {}
+
+    def rotation(self, k: int) -> Rotation | None:
+        """Return the rotation of the rows of a candidate, if it is solved in its coordinates."""
+        return self.found.view(k).rotation if self.may_rotate else None
 
     def weights(self, k: int) -> np.ndarray:
         """Return the weights of X of a candidate."""
-        return self.blend.view(k).weights(self.solution(k))
+        rotation, solution = self.rotation(k), self.solution(k).weights
+        return solution if rotation is None else rotation.weights(solution)
 
-    def solution(self, k: int) -> np.ndarray:
+    def solution(self, k: int) -> Solution:
         """Return the solution of a candidate: weights of X, or of the coordinates of a rotation."""
         if k not in self.solved:
             problem = self.problem(k)
             if isinstance(problem, RowProblem) and problem.iterative:
                 self.solve_together(k, problem)
             else:
-                found = problem.solve(self.blend.member(k), self.tol, self.start(k))
-                self.solved[k] = found.weights
-                self.n_iter += found.n_iter
+                self.solved[k] = problem.solve(self.found.member(k), self.tol, self.start(k))
         return self.solved[k]
 
     def problem(self, k: int) -> Problem:
         """Return the problem of a candidate on all rows."""
-        candidate, view = self.blend.member(k), self.blend.view(k)
-        standardize = bool(candidate.standardize) and view.rotation is None
+        candidate, rotation = self.found.member(k), self.rotation(k)
+        standardize = bool(candidate.standardize) and rotation is None
         objective = self.objective._replace(loss=str(candidate.loss), standardize=standardize)
-        if view.rotation is not None and candidate.loss not in SQUARES:
+        if rotation is not None and candidate.loss not in SQUARES:
             objective = objective._replace(solver="cg")  # coordinates are uncorrelated: a diagonal preconditioner
-        rows: Rows = self.rows if view.rotation is None else view.rotation.rows
-        key = None if view.rotation is None else view.standardize
+        rows: Rows = self.rows if rotation is None else rotation.rows
+        key = None if rotation is None else self.found.view(k).standardize
         if objective.on(rows).solver == "moments" and key not in self.moments:
             self.moments[key] = rows.moments()
         return objective.problem(rows, self.moments.get(key))
 
     def solve_together(self, k: int, problem: RowProblem) -> None:
         """Solve a square loss for the alphas of all its members: conjugate gradients take no longer than for one."""
-        loss, standardize = self.blend.member(k).loss, self.blend.member(k).standardize
-        alike = [
-            j for j, share in enumerate(self.blend.shares)
-            if share > 0 and (self.blend.member(j).loss, self.blend.member(j).standardize) == (loss, standardize)
-        ]  # fmt: skip
-        path = problem.path(np.array([self.blend.member(j).alpha for j in alike]), self.tol)
-        self.solved |= dict(zip(alike, path, strict=True))
-        self.n_iter += problem.n_iter
+        member, members = self.found.member(k), [int(j) for j in np.flatnonzero(self.found.shares)]
+        alike = [j for j in members if self.found.member(j)._replace(alpha=member.alpha) == member]
+        path = problem.path(np.array([self.found.member(j).alpha for j in alike]), self.tol)
+        for j, weights in zip(alike, path, strict=True):
+            self.solved[j] = Solution(weights, problem.n_iter if j == k else 0)
 
-    def start(self, k: int) -> np.ndarray:
+    def start(self, k: int) -> np.ndarray | None:
         """Return the weights to start from: the mean of the fold models.
 
-        The smooth AUC on all rows starts from the exact minimiser of the balanced logistic loss, as without a blend.
+        The smooth AUC on all rows starts from the exact minimiser of the balanced logistic loss.
         """
-        candidate = self.blend.path.candidates[k]
-        if candidate.loss == "smooth_auc" and not self.blend.sampled:
-            return self.solution(self.blend.path.candidates.index(candidate._replace(loss="balanced_logistic")))
-        return self.blend.view(k).start(self.blend.models[k])
+        candidate, view = self.found.candidates[k], self.found.view(k)
+        if candidate.loss == "smooth_auc" and not self.found.sampled:
+            logistic = candidate._replace(loss="balanced_logistic")
+            known = logistic in self.found.candidates
+            return self.solution(self.found.candidates.index(logistic)).weights if known else None
+        start = view.start(self.found.models[k])
+        return view.weights(start) if self.rotation(k) is None else start
 
 
 def is_thin(rows: Rows) -> bool:
@@ -129,16 +134,18 @@ def score_spread(rows: InMemoryRows, w: np.ndarray) -> float:
     return float(np.sqrt(ScoreMoments.of(rows.targets, rows.scores(w)).variance.mean()))
 
 
-def solve_members(rows: Rows, blend: Blend, objective: Objective, tol: float) -> Members:
-    """Fit the members of a blend to all rows, each to the tolerance `tol`, or SAMPLED_TOL if that is enough."""
-    chosen = np.flatnonzero(blend.shares)
-    solver = MemberSolver(rows, blend, objective, max(tol, SAMPLED_TOL) if blend.sampled else tol)
-    weights = np.array([solver.weights(int(k)) for k in chosen])
+def solve_members(rows: Rows, found: Found, objective: Objective, tol: float) -> Members:
+    """Fit what was chosen to all rows, to the tolerance `tol`; a blend that was chosen on a sample to SAMPLED_TOL."""
+    chosen = [int(k) for k in np.flatnonzero(found.shares)]
+    enough = found.sampled and objective.loss == "auto"
+    solver = MemberSolver(rows, found, objective, max(tol, SAMPLED_TOL) if enough else tol)
+    weights = np.array([solver.weights(k) for k in chosen])
     known = solver.moments.get(None)
-    center = next(iter(blend.views.values())).center if known is None else known.mean.mean(axis=0)
-    shares, auc = blend.shares[chosen], blend.path.auc.mean(axis=0)[chosen]
-    spreads = blend.spreads[chosen]
-    if blend.alpha_factor < 1:  # with smaller alphas the scores are wider
-        spreads = np.array([score_spread(blend.sample, w) or 1.0 for w in weights])
-    candidates = [blend.member(int(k)) for k in chosen]
-    return Members(candidates, shares, spreads, auc, weights, center, solver.n_iter, known)
+    center = next(iter(found.views.values())).center if known is None else known.mean.mean(axis=0)
+    shares, auc = found.shares[chosen], found.aucs.mean(axis=0)[chosen]
+    spreads = found.spreads[chosen]
+    if found.alpha_factor < 1:  # with smaller alphas the scores are wider
+        spreads = np.array([score_spread(found.sample, w) or 1.0 for w in weights])
+    candidates = [found.member(k) for k in chosen]
+    n_iter = sum(solution.n_iter for solution in solver.solved.values())
+    return Members(candidates, shares, spreads, auc, weights, center, n_iter, known, solver.solution(chosen[0]))

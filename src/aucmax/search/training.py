@@ -11,8 +11,10 @@ by the ratio, which belong to the columns of Z * ratio. All solvers work in thes
 
 - Square losses: the class moments of all training sets, and one batch of eigendecompositions. With many coordinates,
   conjugate gradients on the rows, for all training sets and alphas together.
-- Balanced logistic loss: Newton's method with conjugate gradients, for all training sets together.
+- Other losses: Newton's method with conjugate gradients, for all training sets together. Its steps are those of
+  `solvers/newton.py`.
 - Smooth AUC: a few steps from the balanced logistic loss.
+- L1 penalties and best subsets: the solvers of `solvers/`, for one training set after the other.
 
 This is many times faster than one solver for each training set, which would spend its time on calls. Tolerances, and
 the single precision of the products with Z, are enough for a comparison; the final models have the exact solvers.
@@ -31,22 +33,27 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._compat import FAST, jit
 from ..losses.smooth_auc import SmoothAUC, fill_gradients, step_all
-from ..rows.protocol import Round, Targets
+from ..rows.machine import map_threads
+from ..rows.protocol import InMemoryRows, Round, Split, Targets
+from ..rows.summaries.moments import ClassMoments
+from ..solvers.problem import Objective
 from ..solvers.smooth_auc import FIRST_STEP, KAPPA, LEAST_GAIN, N_STEPS
-from ..solvers.square import shifted_cg
+from ..solvers.square import MomentProblem, shifted_cg
+from .fold_losses import FoldLoss, FoldPoint, PairLoss, RowLoss
+from .held_out import set_aucs
 
 MAX_EIGEN = 128  # up to this many coordinates, one eigendecomposition is faster than conjugate gradients
 MAX_MOMENTS = 300  # with more coordinates, the square losses are solved on the rows, without class moments
 CG_TOL, CG_STEPS = 1e-3, 500
 ROW_TOL, ROW_STEPS = 0.03, 20  # of conjugate gradients on the rows
-TOL = 0.03  # the length of Newton's step for the logistic loss, relative to the length of the weights
+TOL = 0.03  # the length of Newton's step, relative to the length of the weights
 MAX_STEPS, PATIENCE = 8, 4  # its steps; after so many the preconditioner is made again
 ROWS_PER_COLUMN = 30  # of which it is made
 INNER_STEPS, FORCING = 5, 0.2  # of conjugate gradients for Newton's step, and the residual at which they stop
 EPS = 1e-7  # the precision of the covariance
 TINY = 1e-37  # above 0 in single precision
+PENALISED_TOL = 1e-3  # of coordinate descent
 
 
 class FoldRows:
@@ -71,6 +78,20 @@ class FoldRows:
         """Z in single precision, and its transpose if Z is a matrix."""
         Z = self.Z.astype(np.float32)
         return Z, Z.T.tocsr() if sparse.issparse(Z) else Z.T if isinstance(Z, np.ndarray) else None
+
+    def scores(self, V: np.ndarray) -> np.ndarray:
+        """Return the scores of all rows for weights of Z, of shape (B, r), in single precision."""
+        Z, Zt = self.single
+        V = V.astype(np.float32)
+        return V @ Zt if isinstance(Z, np.ndarray) else np.ascontiguousarray((Z @ V.T).T, dtype=np.float32)
+
+    def training_aucs(self, scores: np.ndarray) -> np.ndarray:
+        """Return the AUC of scores (S, A, n) on each training set, shape (S, A)."""
+        found = np.empty(scores.shape[:2])
+        for k, own in enumerate(self.weights > 0):
+            weight = self.sample_weight[own] if self.weighted else None
+            found[k] = set_aucs(scores[k][:, own], self.positive[own], weight)
+        return found
 
     @cached_property
     def means(self) -> np.ndarray:
@@ -128,13 +149,15 @@ class FoldTraining:
         """Return the weights of Z for weights of Z * ratio."""
         return V if self.ratio is None else V * self.ratio
 
+    def unmodelled(self, U: np.ndarray) -> np.ndarray:
+        """Return the weights of Z * ratio for weights of Z."""
+        return U if self.ratio is None else np.divide(U, self.ratio, out=np.zeros_like(U), where=self.ratio > 0)
+
     # Products with Z * ratio, in single precision
 
     def scores(self, V: np.ndarray) -> np.ndarray:
         """Return the scores of all rows for the weights V, of shape (B, r), in single precision."""
-        Z, Zt = self.rows.single
-        V = self.models(V).astype(np.float32)
-        return V @ Zt if isinstance(Z, np.ndarray) else np.ascontiguousarray((Z @ V.T).T, dtype=np.float32)
+        return self.rows.scores(self.models(V))
 
     def rmatvec(self, G: np.ndarray) -> np.ndarray:
         """Return G @ (Z * ratio) for G of shape (B, n)."""
@@ -191,7 +214,7 @@ class FoldTraining:
         solved = conjugate_gradients(product, precondition, b, ROW_TOL, ROW_STEPS)[0]
         return self.models(solved.reshape(len(delta), n_alphas, -1))
 
-    # The balanced logistic loss
+    # The losses that need iterations
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, np.ndarray | None]:
@@ -207,39 +230,45 @@ class FoldTraining:
         shifted = kappa[:, None] * np.maximum(values, 0) + EPS * kappa.max() * values.max() + penalty
         return R / shifted if Q is None else (R @ Q) / shifted @ Q.T
 
-    def logistic(self, alphas: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the minimisers of the balanced logistic loss for each of decreasing alphas, (S, r).
+    def loss(self, name: str) -> FoldLoss:
+        """Return a loss of the scores of all training sets."""
+        given = self.positive, self.weights
+        return RowLoss(*given) if name == "balanced_logistic" else PairLoss(name, *given)
 
-        A training set starts from its own minimiser for the alpha before.
+    def newton_path(self, name: str, alphas: np.ndarray, start: np.ndarray | None = None) -> Iterator[np.ndarray]:
+        """Yield the minimisers of a loss for each of decreasing alphas, (S, r).
+
+        A training set starts from its own minimiser for the alpha before; the first alpha starts from `start` or 0.
         """
+        loss = self.loss(name)
         W = np.zeros((len(self.weights), self.rows.Z.shape[1] + 1))  # the last weight is the offset, without a penalty
+        if start is not None:
+            W[:, :-1] = self.unmodelled(start)
         for alpha in alphas:
-            W = self.newton(float(alpha) / self.unit**2, W)
+            W = self.newton(loss, float(alpha) / self.unit**2, W)
             yield self.models(W[:, :-1])
 
-    def newton(self, alpha: float, W: np.ndarray) -> np.ndarray:
-        """Minimise the logistic losses of all training sets, until Newton's steps are short compared with the weights.
+    def newton(self, loss: FoldLoss, alpha: float, W: np.ndarray) -> np.ndarray:
+        """Minimise the losses of all training sets, until Newton's steps are short compared with the weights.
 
         Both lengths are in the norm of the Hessian. A step that does not lower the loss is made shorter.
         """
-        signs, c = np.where(self.positive, 1.0, -1.0).astype(np.float32), self.weights.astype(np.float32)
-        slopes, curvatures = np.empty((2, *c.shape), dtype=np.float32)
         best, values = W, np.full(len(W), np.inf)
         steps, length, done = np.zeros_like(W), np.ones(len(W)), np.zeros(len(W), dtype=bool)
         inverses = None
         for number in range(MAX_STEPS):
             trial = best - length[:, None] * steps
-            scores = self.scores(trial[:, :-1]) + trial[:, -1:].astype(np.float32)
-            losses, squares = logistic_losses(scores, signs, c, slopes, curvatures)
+            point = loss(self.scores(trial[:, :-1]) + trial[:, -1:].astype(np.float32))
             penalties = alpha * np.einsum("sj,sj->s", trial[:, :-1], trial[:, :-1])
-            lower = losses + penalties / 2 <= values
+            lower = point.values + penalties / 2 <= (1 + loss.rounding) * values
             length = np.where(lower, 1.0, length / 4)
-            best, values = np.where(lower[:, None], trial, best), np.where(lower, losses + penalties / 2, values)
-            gradients = np.column_stack([self.rmatvec(slopes) + alpha * trial[:, :-1], slopes.sum(axis=1)])
+            best, values = np.where(lower[:, None], trial, best), np.where(lower, point.values + penalties / 2, values)
+            gradients = np.column_stack([self.rmatvec(point.slopes) + alpha * trial[:, :-1], point.slopes.sum(axis=1)])
+            gradients[:, -1] *= loss.has_offset  # rounding is all there is for a loss of pairs
             if W.shape[1] <= MAX_EIGEN and number % PATIENCE == 0 and not sparse.issparse(self.rows.Z):
-                inverses = self.inverse_hessians(curvatures, alpha)
-            new, decrements = self.direction(curvatures, alpha, gradients, inverses)
-            done = np.where(lower, decrements <= TOL**2 * (squares + penalties), done)
+                inverses = self.inverse_hessians(point.curvatures, alpha)
+            new, decrements = self.direction(point, alpha, gradients, inverses)
+            done = np.where(lower, decrements <= TOL**2 * (point.squares + penalties), done)
             if done.all():
                 break
             steps = np.where(lower[:, None], new, steps)
@@ -259,13 +288,13 @@ class FoldTraining:
         return np.linalg.inv(H)
 
     def direction(
-        self, curvatures: np.ndarray, alpha: float, gradients: np.ndarray, inverses: np.ndarray | None
+        self, point: FoldPoint, alpha: float, gradients: np.ndarray, inverses: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return Newton's steps for all training sets, and their squared lengths, by conjugate gradients.
 
         The preconditioners are `inverses`, or the covariance of all rows.
         """
-        kappa = curvatures.sum(axis=1, dtype=self.precision)
+        kappa = point.curvatures.sum(axis=1, dtype=self.precision)
         kappa = np.maximum(kappa, 1e-6 * kappa.max() + 1e-12)
 
         def precondition(R: np.ndarray) -> np.ndarray:
@@ -274,17 +303,49 @@ class FoldTraining:
             return np.column_stack([self.solve(R[:, :-1], kappa, alpha), R[:, -1] / kappa])
 
         def product(P: np.ndarray) -> np.ndarray:
-            G = curvatures * (self.scores(P[:, :-1]) + P[:, -1:].astype(np.float32))
-            return np.column_stack([self.rmatvec(G) + alpha * P[:, :-1], G.sum(axis=1)])
+            G = point.product(self.scores(P[:, :-1]) + P[:, -1:].astype(np.float32))
+            return np.column_stack([self.rmatvec(G) + alpha * P[:, :-1], point.has_offset * G.sum(axis=1)])
 
         return conjugate_gradients(product, precondition, gradients.astype(self.precision), FORCING, INNER_STEPS)
+
+    # Penalties that leave weights 0
+
+    def penalised(
+        self, objective: Objective, alphas: np.ndarray, sample: InMemoryRows, scale: np.ndarray
+    ) -> np.ndarray:
+        """Return the minimisers of a square loss with the penalty of `objective`, for all its candidates.
+
+        Few columns have the moments of the training sets. With many, the problem is made of the rows of `sample`, whose
+        columns divided by `scale` are Z.
+        """
+        if self.rows.Z.shape[1] <= MAX_MOMENTS and not sparse.issparse(self.rows.Z):
+            ratio = np.ones(len(scale)) if self.ratio is None else self.unit * self.ratio
+            empty = ClassMoments(len(scale))
+
+            def train(k: int) -> np.ndarray:
+                totals = self.rows.totals[k]
+                scatter = self.rows.covariances[k] * totals[:, None, None] * np.outer(ratio, ratio)
+                square = MomentProblem(empty._with(totals, self.rows.means[k] * ratio, scatter), False, pooled)
+                return objective.penalised(square).path(alphas, PENALISED_TOL) * ratio
+
+            pooled = objective.loss == "pooled"
+            _ = self.rows.covariances  # computed once, before the threads
+            return np.array(list(map_threads(train, range(len(self.weights)))))
+        splits = [(round, split) for round in self.rows.rounds for split in round.splits]
+        finite = np.where(np.isfinite(scale), scale, 0.0)
+
+        def train_rows(job: tuple[Round, Split]) -> np.ndarray:
+            round, split = job
+            problem = objective.problem(sample.subset(round.parts, split.train))
+            return problem.path(alphas, PENALISED_TOL) * finite
+
+        return np.array(list(map_threads(train_rows, splits)))
 
     # The smooth AUC
 
     def smooth_auc(self, U: np.ndarray, alpha: float) -> np.ndarray:
         """Return the ends of the descents on the smooth AUC from U, shape (S, r); see `solvers/smooth_auc.py`."""
-        if self.ratio is not None:
-            U = np.divide(U, self.ratio, out=np.zeros_like(U), where=self.ratio > 0)
+        U = self.unmodelled(U)
         kappa, scores = np.full(len(U), KAPPA), self.scores(U).astype(np.float64)
         c = 2 * self.weights
         means = np.stack([(c * side * scores).sum(axis=1) for side in (~self.positive, self.positive)], axis=1)
@@ -332,19 +393,3 @@ def conjugate_gradients(
             break
         p = z + (rho / np.maximum(before, TINY))[:, None] * p
     return x, np.einsum("sj,sj->s", b, x)
-
-
-@jit(**FAST)
-def logistic_losses(scores, signs, weights, slopes, curvatures):
-    """Return the sums of weight * log(1 + exp(-sign * score)) and of curvature * score^2; fill both derivatives."""
-    values, squares = np.zeros(scores.shape[0]), np.zeros(scores.shape[0])
-    for k in range(scores.shape[0]):
-        for i in range(scores.shape[1]):
-            t, c = signs[i] * scores[k, i], weights[k, i]
-            e = np.exp(-abs(t))
-            p = 1.0 / (1.0 + e)
-            values[k] += c * (np.log1p(e) - min(t, 0.0))
-            slopes[k, i] = -signs[i] * c * (e * p if t > 0.0 else p)
-            curvatures[k, i] = c * e * p * p
-            squares[k] += curvatures[k, i] * t * t
-    return values, squares

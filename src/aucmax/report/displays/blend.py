@@ -34,7 +34,7 @@ class CandidatesDisplay(Display):
     blend : mapping
         Its ``blend_``.
     auc : float
-        Its ``blend_auc_``.
+        Its ``cv_auc_``.
 
     See Also
     --------
@@ -73,7 +73,7 @@ class CandidatesDisplay(Display):
             The classifier, fitted with loss="auto".
         """
         check_is_fitted(estimator, "blend_")
-        return cls(estimator.cv_results_, estimator.blend_, estimator.blend_auc_).plot(ax)
+        return cls(estimator.cv_results_, estimator.blend_, estimator.cv_auc_).plot(ax)
 
     @property
     def several(self) -> bool:

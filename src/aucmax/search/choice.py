@@ -1,0 +1,204 @@
+"""The choice among the candidates of a pool, by their held-out AUC, and the AUC of the choice itself.
+
+Taking the best candidate throws the others away, and follows the noise of the choice. A blend adds candidates greedily,
+with replacement, while the held-out AUC rises (Caruana et al., 2004, Ensemble selection from libraries of models). A
+blend of linear models is a linear model. ``docs/measured/defaults.md`` has the figures behind every constant.
+
+The AUC that a choice was made by is too high. So the whole choice is repeated without each fold in turn, and judged on
+that fold (`Choices.honest`). The held-out scores of all candidates are there, so nothing is trained for it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..rows.protocol import Round
+from ..solvers.problem import SQUARES
+from .held_out import TestSets
+from .pool import LossPath, is_rising
+
+N_BEST, N_STEPS = 12, 6  # of the greedy search: the best candidates that it chooses from, and its steps
+# Unscaled columns count only if they are better than standardised ones by this many standard errors.
+SCALING_MARGIN = 1.0
+# Mean AUCs that differ by less are a tie, which the first candidate wins: the fewest nonzero weights and the largest
+# alpha. No data set is large enough to tell them apart. Where a path is flat, rounding would decide: the weights would
+# depend on the number of cores or of blocks.
+TIE = 1e-6
+CONFIDENCE = 0.95
+OWN_SHARE = 0.5  # of the AUC of a fold that is shared with other folds; see `Choices.honest`
+
+
+class HeldOutAUC(NamedTuple):
+    """An AUC on held-out rows, with its 95% confidence interval; NaN where one split leaves nothing to judge by."""
+
+    auc: float
+    low: float
+    high: float
+
+
+class Choices:
+    """All that choices are made of: the paths of a pool, and the held-out scores of their candidates.
+
+    A blend is a multiset of candidates. `table` (S, n_known) has the AUC of each known blend on each test set, and
+    `known` its column; a block of test sets is filled when a choice first needs it.
+    """
+
+    def __init__(self, paths: Sequence[LossPath], tests: TestSets, rounds: Sequence[Round], by_default: bool) -> None:
+        self.paths, self.tests, self.by_default = paths, tests, by_default
+        self.candidates = [candidate for path in paths for candidate in path.candidates]
+        self.auc = np.concatenate([path.auc for path in paths], axis=1)
+        self.scores = np.concatenate([path.scores for path in paths])
+        self.blocks, self.are_folds = blocks_of(rounds)
+        self.known: dict[tuple[int, ...], int] = {}
+        self.filled: list[set[tuple[int, ...]]] = [set() for _ in self.blocks]
+        self.table = np.empty((len(self.auc), 0))
+
+    def choose(self, blended: bool, judges: np.ndarray | None = None) -> np.ndarray:
+        """Return the shares of the candidates for several choices, (n_choices, C).
+
+        Each is made by a weighted mean of the AUCs on the test sets; `judges` (n_choices, S) are the weights. By
+        default there is one choice, by the mean over all test sets.
+        """
+        n_sets = len(self.auc)
+        judges = np.full((1, n_sets), 1 / n_sets) if judges is None else judges
+        shares, best = np.zeros((len(judges), len(self.candidates))), []
+        standardized = np.array([bool(candidate.standardize) for candidate in self.candidates])
+        for row, judge in zip(shares, judges, strict=True):
+            mean = judge @ self.auc
+            if choose_scaling(self.paths, judge, len(self.blocks), self.by_default):
+                mean[~standardized] = -np.inf
+            if not blended:
+                row[np.argmax(mean >= mean.max() - TIE)] = 1.0
+            order = np.argsort(-mean, kind="stable")[:N_BEST]
+            best.append(order[np.isfinite(mean[order])].tolist())
+        if blended:
+            for row, winner in zip(shares, self.greedy(best, judges), strict=True):
+                row += np.bincount(winner, minlength=len(row)) / len(winner)
+        return shares
+
+    def greedy(self, best: Sequence[list[int]], judges: np.ndarray) -> list[tuple[int, ...]]:
+        """Blend candidates greedily, for several choices in step, each with its best candidates, the best first.
+
+        Each step adds the candidate, perhaps once more, that makes the AUC highest. The best of all blends on the way
+        is returned, so its AUC is not below the first candidate's.
+        """
+        taken = winners = [(ours[0],) for ours in best]
+        tops = [float(found[0]) for found in self.means([[one] for one in taken], judges)]
+        for _ in range(N_STEPS):
+            trials = [[tuple(sorted((*one, k))) for k in ours] for one, ours in zip(taken, best, strict=True)]
+            found = self.means(trials, judges)
+            taken = [ours[int(np.argmax(aucs))] for ours, aucs in zip(trials, found, strict=True)]
+            risen = [float(aucs.max()) > top for aucs, top in zip(found, tops, strict=True)]
+            winners = [one if up else last for one, last, up in zip(taken, winners, risen, strict=True)]
+            tops = [max(float(aucs.max()), top) for aucs, top in zip(found, tops, strict=True)]
+        return winners
+
+    def means(self, trials: Sequence[list[tuple[int, ...]]], judges: np.ndarray) -> list[np.ndarray]:
+        """Return the weighted mean AUC of the trials of each choice."""
+        for block, filled in zip(self.blocks, self.filled, strict=True):
+            needed = [ours for ours, judge in zip(trials, judges, strict=True) if judge[block].any()]
+            new = [one for one in dict.fromkeys(itertools.chain(*needed)) if one not in filled]
+            if new:
+                self.fill(block, new)
+                filled.update(new)
+        found = []
+        for ours, judge in zip(trials, judges, strict=True):
+            sets = np.flatnonzero(judge)
+            found.append(judge[sets] @ self.table[np.ix_(sets, [self.known[one] for one in ours])])
+        return found
+
+    def fill(self, block: list[int], blends: list[tuple[int, ...]]) -> None:
+        """Compute the AUC of blends on the test sets of a block."""
+        for one in blends:
+            self.known.setdefault(one, len(self.known))
+        more = np.full((len(self.table), max(len(self.known) - self.table.shape[1], 0)), np.nan)
+        self.table = np.hstack([self.table, more])
+        scores = self.scores[:, self.tests.columns(block)]
+        sums = np.array([scores[list(one)].sum(axis=0) for one in blends])
+        self.table[np.ix_(block, [self.known[one] for one in blends])] = self.tests.auc(sums, block)
+
+    def honest(self, blended: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Repeat the choice without each test set; return its shares for each, (S, C), and its AUC there, (S,).
+
+        A fold k is judged by the choice on the other folds of its round: the folds of another round hold its rows. The
+        models of the other folds were trained on fold k, so their AUCs know something of its labels. To the first order
+        the AUC of a fold is a sum over the other folds of an amount that two folds share. Then the sum of the AUCs of
+        the others minus the AUC of fold k has nothing to do with fold k. A part of an AUC is noise of the fold alone,
+        so only OWN_SHARE of it is subtracted.
+        """
+        judges = np.zeros((len(self.auc), len(self.auc)))
+        for block, folds in zip(self.blocks, self.are_folds, strict=True):
+            for k in block:
+                judges[k, block] = 1.0
+                judges[k, k] = -OWN_SHARE if folds and len(block) > 2 else 0.0
+                judges[k] /= max(judges[k].sum(), 1.0)
+        if len(self.candidates) == 1:
+            shares = np.ones((len(judges), 1))
+        elif not judges.any(axis=1).all():  # a single split
+            return np.zeros((len(judges), len(self.candidates))), np.full(len(judges), np.nan)
+        else:
+            shares = self.choose(blended, judges)
+        scores = self.tests.blend(self.scores, shares)
+        return shares, np.array(
+            [self.tests.auc(scores[None, self.tests.columns([k])], [k])[0, 0] for k in range(len(shares))]
+        )
+
+
+def blocks_of(rounds: Sequence[Round]) -> tuple[list[list[int]], list[bool]]:
+    """Return the numbers of the test sets of each round, and whether they are folds of the same rows.
+
+    Splits that are alone in their round are one block.
+    """
+    blocks: list[list[int]] = []
+    alone: list[int] = []
+    n = 0
+    for round in rounds:
+        ours = list(range(n, n + len(round.splits)))
+        n += len(ours)
+        if len(ours) > 1:
+            blocks.append(ours)
+        else:
+            alone += ours
+    return [*blocks, alone] if alone else blocks, [True] * len(blocks) + [False] * bool(alone)
+
+
+def choose_scaling(paths: Sequence[LossPath], judge: np.ndarray, n_rounds: int, by_default: bool = True) -> bool:
+    """Return whether to standardise columns, by the AUC of the square losses, with a weight for each test set.
+
+    Columns are left unscaled if the best candidate of these is better by SCALING_MARGIN standard errors. With few rows
+    the noise of the choice costs more than the other scaling gains, except where it gains much. A path of unscaled
+    columns that still rises at the end of the default grid does not count.
+    """
+    best: dict[bool, np.ndarray] = {}
+    for path in paths:
+        if path.candidates[0].loss not in SQUARES and len(best):
+            continue
+        mean, scaling = judge @ path.auc, bool(path.candidates[0].standardize)
+        if by_default and not scaling and True in best and is_rising(mean):
+            continue
+        auc = path.auc[:, np.argmax(mean)]
+        if scaling not in best or judge @ auc > judge @ best[scaling]:
+            best[scaling] = auc
+    if len(best) < 2:
+        return next(iter(best))
+    gains, used = best[False] - best[True], judge != 0
+    n_rounds = n_rounds if used.all() else 1
+    error = gains[used].std(ddof=1) / np.sqrt(used.sum() / n_rounds) if used.sum() > 1 else np.inf
+    return not judge @ gains > SCALING_MARGIN * error
+
+
+def interval_of(auc: float, moves: np.ndarray, training_auc: float) -> HeldOutAUC:
+    """Return the interval of a normal approximation, cut to [0, 1].
+
+    The sum of the squares of `moves` is the variance for models that are given. Where a model is noise, the rows that
+    trained it move the AUC as much as the rows that test it, and the variance is twice as large. For Gaussian classes
+    the share of noise in the squared weights is 1 - s, with s = (AUC - 1/2) / (AUC on the training rows - 1/2).
+    """
+    signal = min(max((auc - 0.5) / max(training_auc - 0.5, 1e-12), 0.0), 1.0)
+    reach = float(ndtri(0.5 + CONFIDENCE / 2) * np.sqrt((2 - signal) * (moves @ moves)))
+    return HeldOutAUC(auc, max(auc - reach, 0.0), min(auc + reach, 1.0))

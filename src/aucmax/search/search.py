@@ -1,0 +1,227 @@
+"""The one search behind AUCClassifier, whatever the loss.
+
+1. Draw a sample of the rows into memory (`draw_sample`) and make rounds of folds of it (`rounds.py`).
+2. Train the candidates of the pool on all training sets at once (`pool.py`, `training.py`).
+3. Score them on the test sets (`held_out.py`).
+4. Choose the best candidate or a blend, and judge this choice (`choice.py`).
+5. Fit what was chosen to all rows (`members.py`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from numbers import Integral
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .._text import ArgumentError
+from ..rows.machine import one_blas_thread
+from ..rows.protocol import InMemoryRows, Rows, is_in_memory
+from ..rows.summaries.scores import ScoreHistogram
+from ..rows.validate import one_of
+from ..solvers.candidate import Candidate
+from ..solvers.problem import Objective
+from .choice import Choices, HeldOutAUC, choose_scaling, interval_of
+from .held_out import TestSets
+from .pool import (
+    MANY_COLUMNS,
+    MAX_COLUMNS,
+    LossPath,
+    ScaledSample,
+    Task,
+    Trainer,
+    default_paths,
+    is_rising,
+    is_wide,
+    named_path,
+    scale_sample,
+)
+from .rounds import make_rounds
+
+# Candidates are compared on at most so many rows of each class, or so many for each column; on fewer if the memory of a
+# file leaves no room for them.
+ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN = 2500, 10
+FEWEST_OF_A_CLASS = 50  # with fewer, the choice is one by chance
+# There are as many rounds of folds; one with more columns than MANY_COLUMNS, or more rows if there are fewer of these.
+# Dense rows so wide are standardised in all candidates of the default.
+MAX_ROUNDS = 2
+
+
+class Progress(Protocol):
+    """What a search reports to: the number of its tasks, then each of them."""
+
+    def begin(self, n_tasks: int) -> None: ...  # noqa: D102
+    def task(self, name: str) -> Any: ...  # noqa: D102
+
+
+class Found(NamedTuple):
+    """The result of a search: the candidates, and what was chosen."""
+
+    candidates: list[Candidate]
+    aucs: np.ndarray  # (n_splits, n_candidates): their AUC on each test set
+    shares: np.ndarray  # (n_candidates,): the share of each candidate; most are 0, and they sum to 1
+    # (n_candidates,): the spread of the held-out scores of each candidate, by which its weights are divided before they
+    # are added.
+    spreads: np.ndarray
+    auc: HeldOutAUC  # of the choice, on held-out rows that had no part in it
+    models: list[np.ndarray]  # the mean of the fold models of each candidate
+    sampled: bool  # whether the candidates were compared on a sample of the rows
+    # The alphas of the members are the candidates' times this. It is below 1 if the alphas are the default ones and
+    # the candidates were compared on a sample.
+    alpha_factor: float
+    views: dict[bool, ScaledSample]  # the rows, with standardised columns (True) and unscaled ones (False)
+    sample: InMemoryRows  # the rows that the candidates were compared on
+    # Returns the histogram of the held-out scores of what was chosen, of unit spread for each member.
+    held_out: Callable[[], ScoreHistogram]
+
+    def view(self, k: int) -> ScaledSample:
+        """Return the rows of a candidate."""
+        return self.views[bool(self.candidates[k].standardize)]
+
+    def member(self, k: int) -> Candidate:
+        """Return a candidate with its alpha for all rows."""
+        candidate = self.candidates[k]
+        return candidate._replace(alpha=self.alpha_factor * candidate.alpha)
+
+
+def search(
+    rows: Rows,
+    objective: Objective,
+    standardize: bool | None,
+    cv: Any,
+    alphas: np.ndarray | None,
+    blended: bool,
+    progress: Progress | None = None,
+) -> Found:
+    """Compare the candidates of a pool, and choose a blend, or the best one if not `blended`.
+
+    The pool is that of the default if the loss of `objective` is "auto", else that of its loss. `standardize` is the
+    scaling of all candidates; None tries both in the default, and standardises otherwise.
+    """
+    sample = draw_sample(rows, cv)
+    order = min(sample.n_rows, sample.n_features)
+    rounds = make_rounds(cv, sample, MAX_ROUNDS if order <= MANY_COLUMNS else 1)
+    scalings: tuple[bool, ...] = (True,) if standardize is None else (standardize,)
+    dense_and_wide = order > MANY_COLUMNS and is_wide(sample) and not sample.is_sparse
+    if objective.loss == "auto" and standardize is None and not dense_and_wide:
+        scalings = (True, False)
+    task: Task = lambda name: nullcontext()  # noqa: E731
+    if progress is not None:
+        progress.begin((len(scalings) + 1 if objective.loss == "auto" else 1) + 2)
+        task = progress.task
+    tests = TestSets(sample.targets, rounds)
+    with one_blas_thread():
+        sparse_weights = objective.penalty != "l2" or objective.n_nonzero is not None
+        views = scale_sample(sample, rounds, scalings, may_rotate=not sparse_weights)
+        trainers = {scaling: Trainer(views[scaling], tests, alphas) for scaling in scalings}
+        if objective.loss == "auto":
+            equal = np.full(len(tests.rows), 1 / len(tests.rows))
+
+            def better_scaling(squares: Sequence[LossPath]) -> bool:
+                return choose_scaling(squares, equal, len(rounds), alphas is None)
+
+            paths = list(default_paths(trainers, better_scaling, task))
+        else:
+            with task("candidates"):
+                paths = [named_path(trainers[scalings[0]], objective, sample)]
+        with task("choice"):
+            choices = Choices(paths, tests, rounds, alphas is None)
+            shares = choices.choose(blended)[0]
+            auc = judge(choices, blended, sample, views)
+    best = int(np.argmax(np.where(shares > 0, choices.auc.mean(axis=0), -1)))
+    warn_if_rising(paths, choices.candidates[best], alphas)
+
+    def histogram() -> ScoreHistogram:
+        mean = tests.by_row(shares @ choices.scores, sample.n_rows)
+        found = ScoreHistogram.of(sample, sample.as_vector(mean))
+        return found if sample is rows else found.with_totals(rows.totals)
+
+    sampled = bool(sample.counts.sum() < rows.counts.sum())
+    return Found(
+        choices.candidates,
+        choices.auc,
+        shares,
+        np.concatenate([path.spreads for path in paths]),
+        auc,
+        [model for path in paths for model in path.models.mean(axis=0)],
+        sampled,
+        alpha_factor(rows, sample, objective) if sampled and alphas is None else 1.0,
+        views,
+        sample,
+        histogram,
+    )
+
+
+def judge(choices: Choices, blended: bool, sample: InMemoryRows, views: dict[bool, ScaledSample]) -> HeldOutAUC:
+    """Return the AUC of the choice on held-out rows, with its confidence interval."""
+    shares, aucs = choices.honest(blended)
+    if np.isnan(aucs).any():
+        return HeldOutAUC(np.nan, np.nan, np.nan)
+    tests, groups = choices.tests, np.arange(sample.n_rows)
+    if sample.targets.groups is not None:
+        groups = np.unique(sample.targets.groups, return_inverse=True)[1]
+    moves = tests.influences(tests.blend(choices.scores, shares), groups)
+    scores = np.zeros((len(shares), sample.n_rows), dtype=np.float32)
+    first = 0
+    for path in choices.paths:
+        ours = shares[:, first : first + len(path.candidates)] / path.spreads
+        first += len(path.candidates)
+        if ours.any():
+            models = np.einsum("sa,sar->sr", ours, path.models)
+            scores += views[bool(path.candidates[0].standardize)].training.rows.scores(models)
+    trained = next(iter(views.values())).training.rows.training_aucs(scores[:, None])
+    return interval_of(float(aucs.mean()), moves, float(trained.mean()))
+
+
+def alpha_factor(rows: Rows, sample: Rows, objective: Objective) -> float:
+    """Return by how much the best alpha for all rows is smaller than for the sample.
+
+    The best L2 penalty falls as one over the number of rows, and the best L1 penalty as one over its root.
+    """
+    factor = float(np.sum(1 / rows.totals) / np.sum(1 / sample.totals))
+    return factor if objective.penalty == "l2" else float(np.sqrt(factor))
+
+
+def sample_in_memory(rows: Rows, n_each: int) -> InMemoryRows:
+    """Return at most `n_each` rows of each class in memory, fewer if these do not fit."""
+    sample = rows.sample(n_each)
+    while not is_in_memory(sample):
+        n_each //= 2
+        if n_each < FEWEST_OF_A_CLASS:
+            raise ArgumentError(
+                f"Not enough memory to compare candidates: at least {FEWEST_OF_A_CLASS} rows of each class must fit: "
+                f"{one_of('give {loss=} and {alpha=}', rows.more_memory)}."
+            )
+        sample = rows.sample(n_each)
+    return sample
+
+
+def draw_sample(rows: Rows, cv: Any) -> InMemoryRows:
+    """Return the rows that candidates are compared on, in memory: all of them if `cv` has splits of the user's own."""
+    if not isinstance(cv, Integral | None):
+        sample = rows if rows.in_memory else rows.sample(rows.n_rows)
+        if not is_in_memory(sample):
+            ways = one_of("use a number of folds as cv", rows.more_memory)
+            raise ArgumentError(f"A search with splits of your own needs all rows in memory: {ways}.")
+        return sample
+    sample = sample_in_memory(rows, max(ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN * min(rows.n_features, MAX_COLUMNS)))
+    usable = sample.targets.usable
+    return sample if usable.all() else sample.take(np.flatnonzero(usable))
+
+
+def warn_if_rising(paths: Sequence[LossPath], best: Candidate, alphas: np.ndarray | None) -> None:
+    """Warn if the best alpha is the last one of a path that still rises, unless the alphas were given."""
+    for path in paths:
+        last = path.candidates[-1]
+        at_the_end = (last.alpha, last.standardize) == (best.alpha, best.standardize)
+        if alphas is None and at_the_end and is_rising(path.mean):
+            warnings.warn(
+                f"The cross-validated AUC is highest for the smallest alpha that was tried, {best.alpha:.2g}, and "
+                "still rising there: try smaller ones with alphas=.",
+                UserWarning,
+                stacklevel=5,
+            )
+            return
