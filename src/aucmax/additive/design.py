@@ -21,7 +21,7 @@ from scipy.special import expit
 from scipy.stats import chi2
 
 from ..rows.protocol import InMemoryRows, Rows, Targets
-from ..search.blend import sample_in_memory
+from ..search.search import sample_in_memory
 from .bins import Column
 from .evidence import find_strengths
 from .kernels import gather, joint_sums

@@ -87,7 +87,8 @@ class Choices:
         Each step adds the candidate, perhaps once more, that makes the AUC highest. The best of all blends on the way
         is returned, so its AUC is not below the first candidate's.
         """
-        taken = winners = [(ours[0],) for ours in best]
+        taken: list[tuple[int, ...]] = [(ours[0],) for ours in best]
+        winners = taken
         tops = [float(found[0]) for found in self.means([[one] for one in taken], judges)]
         for _ in range(N_STEPS):
             trials = [[tuple(sorted((*one, k))) for k in ours] for one, ours in zip(taken, best, strict=True)]
@@ -109,7 +110,8 @@ class Choices:
         found = []
         for ours, judge in zip(trials, judges, strict=True):
             sets = np.flatnonzero(judge)
-            found.append(judge[sets] @ self.table[np.ix_(sets, [self.known[one] for one in ours])])
+            columns = np.array([self.known[one] for one in ours])
+            found.append(judge[sets] @ self.table[np.ix_(sets, columns)])
         return found
 
     def fill(self, block: list[int], blends: list[tuple[int, ...]]) -> None:

@@ -235,8 +235,10 @@ class Trainer:
         """Return the candidates of a square loss with an L1 penalty or with few nonzero weights."""
         whole = objective.problem(sample)
         alphas = whole.default_alphas() if self.alphas is None else self.alphas
-        fields = {"loss": objective.loss, "standardize": self.view.standardize}
-        candidates = [candidate._replace(**fields) for candidate in whole.candidates(alphas)]
+        candidates = [
+            candidate._replace(loss=objective.loss, standardize=self.view.standardize)
+            for candidate in whole.candidates(alphas)
+        ]
         return self.path(candidates, self.training.penalised(objective, alphas, sample, self.view.scale))
 
 
