@@ -439,7 +439,7 @@ class MomentClassifier(LinearAUCClassifier):
         return self
 
     def _first_pass_request(self) -> dict[str, Any]:
-        return {"n_folds": 1}
+        return {"moments": True}
 
     def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
         with self._tasks(2, callback_args) as context:

@@ -270,7 +270,7 @@ class AUCClassifier(MomentClassifier):
         return self
 
     def _first_pass_request(self) -> dict[str, Any]:
-        return {"columns": True} if self.solver not in ("auto", "moments") else {"n_folds": 1}
+        return {"columns": True} if self.solver not in ("auto", "moments") else {"moments": True}
 
     def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
         """Search for a candidate or a blend if there are several, then solve for it."""

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from ..metrics import roc_auc
-from ..rows.protocol import InMemoryRows, Round, Split
-from ..search.rounds import make_rounds
+from ..rows.protocol import InMemoryRows
+from ..search.rounds import Round, Split, make_rounds
 from .bins import find_columns
 from .design import Design, encode, make_design, weights_of
 from .evidence import find_strengths

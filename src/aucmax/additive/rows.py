@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..rows.memory import MemoryRows
-from ..rows.protocol import InMemoryRows, Round, Rows, Targets, is_in_memory
+from ..rows.protocol import InMemoryRows, Rows, Targets, is_in_memory
 from ..rows.summaries.moments import ClassMoments
 from .bins import Column, Values, add_values, finish_counts, limit_of, merge_counts, no_values
 from .design import as_dense, encode, weights_of
@@ -53,19 +53,13 @@ def dense_matrix(codes: np.ndarray, basis: Basis) -> np.ndarray:
 
 
 def cell_moments(
-    codes: np.ndarray,
-    basis: Basis,
-    positive: np.ndarray,
-    sample_weight: np.ndarray | None,
-    chosen: np.ndarray,
-    classes: np.ndarray,
+    codes: np.ndarray, basis: Basis, positive: np.ndarray, sample_weight: np.ndarray | None, classes: np.ndarray
 ) -> ClassMoments:
-    """Return the class moments of the chosen rows of D T, from the joint sums of their codes."""
+    """Return the class moments of D T, from the joint sums of the codes."""
     moments, K = ClassMoments(basis.n_cells, classes), basis.n_cells
     weights = np.ones(len(codes)) if sample_weight is None else sample_weight
     for c, side in enumerate((~positive, positive)):
-        members = np.flatnonzero(chosen & side)
-        some, ours = codes[members], weights[members]
+        some, ours = codes[side], weights[side]
         total = float(ours.sum())
         if total > 0:
             mean = scatter(some, ours, K + 1)[:K] / total
@@ -126,21 +120,15 @@ class CodedMatrix:
         """The transpose, for products."""
         return CodedTranspose(self)
 
-    def class_moments(
-        self, positive: np.ndarray, weights: np.ndarray | None, folds: np.ndarray | None, n_folds: int
-    ) -> list[ClassMoments]:
-        """Return the class moments of each fold, with the classes False and True."""
-        found = []
-        for fold in range(n_folds):
-            chosen = np.ones(len(self), dtype=bool) if folds is None else folds == fold
-            found.append(cell_moments(self.codes, self.basis, positive, weights, chosen, np.array([False, True])))
-        return found
+    def class_moments(self, positive: np.ndarray, weights: np.ndarray | None) -> ClassMoments:
+        """Return the class moments, with the classes False and True."""
+        return cell_moments(self.codes, self.basis, positive, weights, np.array([False, True]))
 
     def class_columns(
         self, positive: np.ndarray, weights: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the weight of each class, and mean and centred sum of squares of each column in it."""
-        (moments,) = self.class_moments(positive, weights, None, 1)
+        moments = self.class_moments(positive, weights)
         return moments.weight, moments.mean, np.diagonal(moments.scatter, axis1=1, axis2=2)
 
     def cell_mass(self, weights: np.ndarray) -> np.ndarray:
@@ -183,10 +171,9 @@ class CodedRows(MemoryRows):
 
     # From columns to scores and back
 
-    def scores(self, w: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """Return the scores of all rows, or of some, for w of shape (K,) or (K, L), columns contiguous."""
-        codes = self.codes if rows is None else self.codes[rows]
-        return products(codes, self.basis, w)
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Return the scores for w of shape (K,) or (K, L), columns contiguous."""
+        return products(self.codes, self.basis, w)
 
     def rmatvec(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
         """Return the matrix transposed times g, for g of shape (n_rows,) or (n_rows, L); minus a center if given."""
@@ -211,15 +198,7 @@ class CodedRows(MemoryRows):
 
     def moments(self) -> ClassMoments:
         """Return the class moments of all rows."""
-        return self._moments(np.ones(self.n_rows, dtype=bool))
-
-    def fold_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
-        """Return the class moments of each part of each round."""
-        return [[self._moments(round.parts == part) for part in range(round.n_parts)] for round in rounds]
-
-    def _moments(self, chosen: np.ndarray) -> ClassMoments:
-        """Return the class moments of some rows."""
-        return cell_moments(self.codes, self.basis, self.targets.positive, self.sample_weight, chosen, self.classes)
+        return cell_moments(self.codes, self.basis, self.targets.positive, self.sample_weight, self.classes)
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each column in the two classes, each of shape (2, K)."""

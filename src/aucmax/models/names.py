@@ -33,7 +33,6 @@ NAMES = {
         "Column": "aucmax.additive.bins:Column",
         "Term": "aucmax.additive.terms:Term",
         # In checkpoints only.
-        "AUCBins": "aucmax.rows.blocks.held_out:AUCBins",
         "ScoreHistory": "aucmax.papers.engine.epochs:ScoreHistory",
         "ScoreMoments": "aucmax.rows.summaries.scores:ScoreMoments",
         "BoxMoments": "aucmax.losses.chebyshev_sums:BoxMoments",

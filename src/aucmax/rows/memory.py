@@ -10,7 +10,7 @@ weights (X - mean)' V u / sqrt(lambda) of the columns.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
-from .folds import SAMPLE, deal_folds, in_parts, preimages
+from .folds import SAMPLE, in_parts, preimages
 from .machine import (
     ALWAYS_AVAILABLE,
     N_SPANS,
@@ -29,9 +29,9 @@ from .machine import (
     one_blas_thread,
     usable_memory,
 )
-from .protocol import FoldModels, PairSums, Round, Rows, Targets
+from .protocol import InMemoryRows, PairSums, Targets
 from .summaries.block_moments import BLOCK, class_columns, shift_full_columns, subtract
-from .summaries.moments import DENSE_FROM, ClassMoments, check_no_overflow, grouped_moments, warn_of_underflow
+from .summaries.moments import DENSE_FROM, ClassMoments, check_no_overflow, class_moments, warn_of_underflow
 from .summaries.ranking import areas
 from .summaries.scores import ScoreGrid, ScoreHistogram, ScoreMoments
 from .validate import check_class_weights
@@ -131,12 +131,7 @@ class MatrixRows:
         """Mean number of stored values in a row."""
         return self.X.nnz / max(self.n_rows, 1) if self.is_sparse else float(self.n_features)
 
-    @property
-    def has_groups(self) -> bool:
-        """Whether there are groups."""
-        return self.groups is not None
-
-    def prefetch(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+    def prefetch(self, fit: Mapping[str, str], moments: bool = False, columns: bool = False) -> None:
         """Do nothing: no answer takes a reading here."""
 
 
@@ -176,9 +171,13 @@ class MemoryRows(MatrixRows, MemorySpace):
 
     # From columns to scores and back
 
-    def scores(self, w: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """Return X @ w, or X[rows] @ w, for w of shape (n_features,) or (n_features, L), columns contiguous."""
-        return scores_of(self.X, w, rows)
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Return X @ w for w of shape (n_features,) or (n_features, L), columns contiguous."""
+        return scores_of(self.X, w)
+
+    def as_vector(self, values: np.ndarray) -> np.ndarray:
+        """Return the values of all rows as a vector."""
+        return values
 
     def rmatvec(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g, for g of shape (n_rows,) or (n_rows, L).
@@ -233,14 +232,7 @@ class MemoryRows(MatrixRows, MemorySpace):
 
     def moments(self) -> ClassMoments:
         """Return the class moments of all rows."""
-        return grouped_moments(self.X, self.y, self.classes, self.sample_weight)[0]
-
-    def fold_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
-        """Return the class moments of each part of each round."""
-        return [
-            grouped_moments(self.X, self.y, self.classes, self.sample_weight, round.parts, round.n_parts)
-            for round in rounds
-        ]
+        return class_moments(self.X, self.y, self.classes, self.sample_weight)
 
     @np.errstate(over="ignore", invalid="ignore")  # the result is checked
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
@@ -279,20 +271,6 @@ class MemoryRows(MatrixRows, MemorySpace):
     def as_operator(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
         """Return what multiplies and takes rows like `matrix`, which it is here; a subclass may spare itself that."""
         return self.matrix(scale, center)
-
-    # Cross-validation
-
-    def assign_folds(self, n_folds: int, number: int) -> np.ndarray:
-        """Return the fold of each row in round `number`."""
-        return deal_folds(self.targets.positive, self.targets.usable, n_folds, number)
-
-    def as_vector(self, values: np.ndarray) -> np.ndarray:
-        """Return the values of all rows as a vector."""
-        return values
-
-    def held_out(self, models: Sequence[FoldModels]) -> MemoryHeldOut:
-        """Evaluate the models of each split on its test set."""
-        return MemoryHeldOut(self, models)
 
     # Other views of the same rows
 
@@ -350,51 +328,19 @@ class MemoryRows(MatrixRows, MemorySpace):
                 return state
 
 
-class MemoryHeldOut:
-    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.rows.protocol.HeldOut`."""
-
-    def __init__(self, rows: MemoryRows, models: Sequence[FoldModels]) -> None:
-        self.rows, self.models = rows, models
-        positive, weights = rows.targets.positive, rows.targets.sample_weight
-
-        def auc(job: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[float]:
-            test, W, _ = job
-            columns = rows.scores(W.T, test).T
-            return areas(positive[test], columns, None if weights is None else weights[test])
-
-        self.auc = np.array(list(map_threads(auc, list(self._splits()))))
-
-    def _splits(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield the numbers of the test rows, the weights and the midpoints of each split."""
-        for round, weights, midpoints, _ in self.models:
-            for split, W, middle in zip(round.splits, weights, midpoints, strict=True):
-                yield np.flatnonzero(in_parts(round.parts, split.test)), W, middle
-
-    def histogram(self, candidate: int) -> ScoreHistogram:
-        """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
-        totals, times = np.zeros(self.rows.n_rows), np.zeros(self.rows.n_rows)
-        for test, W, midpoints in self._splits():
-            totals[test] += self.rows.scores(W[candidate], test) - midpoints[candidate]
-            times[test] += 1
-        with np.errstate(invalid="ignore"):
-            return ScoreHistogram.of(self.rows, totals / times)  # NaN where a row was never held out
-
-
-def scores_of(X: Any, W: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """Return X[rows] @ W for W of shape (n_features,) or (n_features, L), columns contiguous."""
+def scores_of(X: Any, W: np.ndarray) -> np.ndarray:
+    """Return X @ W for W of shape (n_features,) or (n_features, L), columns contiguous."""
     spans = [slice(0, X.shape[0])] if sparse.issparse(X) else product_spans(X)
-    if rows is None and len(spans) == 1 and (sparse.issparse(X) or X.dtype == np.float64):
+    if len(spans) == 1 and (sparse.issparse(X) or X.dtype == np.float64):
         return np.asfortranarray(X @ W)
-    n_rows = X.shape[0] if rows is None else len(rows)
-    out = np.empty((*W.shape[1:], n_rows))
+    out = np.empty((*W.shape[1:], X.shape[0]))
 
     def one_span(span: slice) -> None:
         for start in range(span.start, span.stop, BLOCK):  # by blocks, so that only a block of rows is copied at a time
             part = slice(start, min(start + BLOCK, span.stop))
-            block = X[part] if rows is None else X[rows[part]]
-            out[..., part] = (block @ W).T
+            out[..., part] = (X[part] @ W).T
 
-    for _ in map_threads(one_span, spans if rows is None else [slice(0, n_rows)]):
+    for _ in map_threads(one_span, spans):
         pass
     return out.T
 
@@ -408,7 +354,7 @@ class Rotation(NamedTuple):
     """Rows in coordinates, and the way back."""
 
     rows: MemoryRows  # the coordinates of the rows, with the same classes, weights and groups
-    source: Rows  # the rows themselves
+    source: InMemoryRows  # the rows themselves
     scale: np.ndarray  # (n_features,): the columns were divided by it
     center: np.ndarray  # (n_features,): a point among the rows
     variances: np.ndarray  # (rank,): the variances of the coordinates, which are uncorrelated
@@ -417,11 +363,11 @@ class Rotation(NamedTuple):
 
     def weights(self, U: np.ndarray) -> np.ndarray:
         """Return the weights of X for weights of the coordinates, shape (rank,) or (n, rank)."""
-        combination = self.source.as_vector(np.ascontiguousarray((U @ self.to_rows.T).T))
+        combination = np.ascontiguousarray((U @ self.to_rows.T).T)
         return self.source.rmatvec(combination, self.center).T / self.scale / self.scale
 
 
-def rotate(rows: Rows, scale: np.ndarray, center: np.ndarray) -> Rotation:
+def rotate(rows: InMemoryRows, scale: np.ndarray, center: np.ndarray) -> Rotation:
     """Return the rows of X / scale in coordinates with the inner products of the centred rows."""
     K = rows.gram(scale)
     means = K.mean(axis=0)
@@ -431,14 +377,8 @@ def rotate(rows: Rows, scale: np.ndarray, center: np.ndarray) -> Rotation:
     kept = values > RANK_TOL * max(float(values[-1]), 0.0)
     kept[-1] = True  # if all rows are equal, there is one coordinate of zeros
     root = np.sqrt(np.maximum(values[kept], 0.0))
-    positive = rows.reduce(lambda targets: targets.positive, merge=np.append)
-    groups = rows.reduce(lambda targets: targets.groups, merge=np.append) if rows.has_groups else None
-    labels, weights = rows.classes[positive.astype(np.intp)], rows.reduce(sample_weights, merge=np.append)
-    coordinates = MemoryRows(V[:, kept] * root, labels, rows.classes, weights, groups)
+    t = rows.targets
+    labels = rows.classes[t.positive.astype(np.intp)]
+    coordinates = MemoryRows(V[:, kept] * root, labels, rows.classes, t.sample_weight, t.groups)
     to_rows = V[:, kept] / np.where(root > 0, root, 1.0)
     return Rotation(coordinates, rows, scale, center, root**2 / len(V), to_rows)
-
-
-def sample_weights(targets: Targets) -> np.ndarray:
-    """Return the weights of a block."""
-    return np.ones(len(targets.positive)) if targets.sample_weight is None else targets.sample_weight

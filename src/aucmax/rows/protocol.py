@@ -1,6 +1,6 @@
 """The row interface: one protocol for rows, wherever they are stored.
 
-Solvers, cross-validation, calibration and the stochastic frame see rows through :class:`Rows` and never touch X. One
+Solvers, calibration and the stochastic frame see rows through :class:`Rows` and never touch X. One
 class implements the protocol for each place that rows can be in: memory (`memory.py`), a file (`file.py`), Dask
 collections (`dask/`) and an accelerator (`device/`). `dispatch.py` chooses the class. A class of your own needs the
 members of :class:`Rows`, and its samples are :class:`InMemoryRows`.
@@ -8,14 +8,12 @@ members of :class:`Rows`, and its samples are :class:`InMemoryRows`.
 Conventions
 -----------
 - Class 0 is the negative class and class 1 the positive one.
-- A *vector* has one entry for each row: scores, gradients, part numbers. It stays where the rows are. In memory it is
+- A *vector* has one entry for each row: scores, gradients. It stays where the rows are. In memory it is
   an array, on an accelerator an array there; elsewhere it is a recipe that is evaluated block by block. All vectors
   can be added, subtracted, negated, multiplied by a number, and have an inner product ``u @ v``.
 - A *summary* is a small object that describes some rows. Summaries of different rows can be merged, and the result
   does not depend, up to rounding, on how the rows were split into blocks. Class moments are one summary; `reduce`
   computes the others.
-- *Parts* are sets of rows that do not overlap. A :class:`Round` numbers the part of each row; the folds of a
-  cross-validation are parts.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -76,76 +74,6 @@ class Targets:
         if self.sample_weight is None:
             return namespace(self.positive).ones_like(self.positive)
         return self.sample_weight > 0
-
-
-class Split(NamedTuple):
-    """A training set and a test set, as parts of a round. They overlap only where a user's own splits do.
-
-    Attributes
-    ----------
-    test : tuple of int
-        The parts of the test set.
-    train : tuple of int
-        The parts of the training set.
-    """
-
-    test: tuple[int, ...]
-    train: tuple[int, ...]
-
-
-class Round(NamedTuple):
-    """One round of a cross-validation: the part of each row, and the splits made of these parts.
-
-    Attributes
-    ----------
-    parts : vector of int
-        The part of each row, from 0 to n_parts - 1.
-    n_parts : int
-        Number of parts.
-    splits : tuple of Split
-        The training and test sets.
-    """
-
-    parts: Vector
-    n_parts: int
-    splits: tuple[Split, ...]
-
-
-class FoldModels(NamedTuple):
-    """The models of the splits of one round: L candidates for each of K splits.
-
-    Attributes
-    ----------
-    round : Round
-        The splits.
-    weights : ndarray of shape (K, L, n_features)
-        The weights of each model.
-    midpoints : ndarray of shape (K, L)
-        The score half-way between the class means of the training set. The scores of different folds may differ by a
-        constant, which the AUC does not see. Subtracting the midpoint makes them comparable.
-    moments : list of ClassMoments or None
-        The moments of each test set, where they are known.
-    """
-
-    round: Round
-    weights: np.ndarray
-    midpoints: np.ndarray
-    moments: list[ClassMoments] | None = None
-
-
-class HeldOut(Protocol):
-    """The models of the folds, evaluated on the rows that they were not trained on.
-
-    Attributes
-    ----------
-    auc : ndarray of shape (n_splits, n_candidates)
-        The AUC of each test set, over all rounds.
-    """
-
-    auc: np.ndarray
-
-    def histogram(self, candidate: int) -> ScoreHistogram:
-        """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
 
 
 class PairSums(Protocol):
@@ -265,8 +193,6 @@ class Rows(ScoreSpace, Protocol):
         The names of the columns, if they are known.
     categorical : sequence of bool or None
         Which columns hold codes of categories, if that is known.
-    has_groups : bool
-        Whether the targets have groups.
     more_memory : str or None
         How to give these rows more memory, as advice in errors: "raise memory=". None if nobody can.
     """
@@ -284,21 +210,19 @@ class Rows(ScoreSpace, Protocol):
     @property
     def more_memory(self) -> str | None: ...  # noqa: D102
     @property
-    def has_groups(self) -> bool: ...  # noqa: D102
-    @property
     def n_features(self) -> int: ...  # noqa: D102
     @property
     def row_length(self) -> float: ...  # noqa: D102
 
-    def prefetch(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+    def prefetch(self, fit: Mapping[str, str], moments: bool = False, columns: bool = False) -> None:
         """Announce the fit, and what it will ask first: a file computes that in the pass that determines its shape.
 
         Parameters
         ----------
         fit : mapping of str to str
             What is fitted, by names and values: the checkpoint of another fit is refused.
-        n_folds : int, default=None
-            Number of folds of the first round, if their class moments will be asked for; 1 for the moments of all rows.
+        moments : bool, default=False
+            Whether the class moments will be asked for.
         columns : bool, default=False
             Whether the statistics of the columns will be asked for.
         """
@@ -307,6 +231,9 @@ class Rows(ScoreSpace, Protocol):
 
     def scores(self, w: np.ndarray) -> Vector:
         """Return the vector X @ w."""
+
+    def as_vector(self, values: np.ndarray) -> Vector:
+        """Return as a vector the values of all rows, given in the order of the rows."""
 
     def rmatvec(self, g: Vector, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g.
@@ -322,9 +249,6 @@ class Rows(ScoreSpace, Protocol):
 
     def moments(self) -> ClassMoments:
         """Return the class moments of all rows."""
-
-    def fold_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
-        """Return the class moments of each part of each round, in as few passes as memory allows."""
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
@@ -348,26 +272,12 @@ class Rows(ScoreSpace, Protocol):
         `merge` joins them. `name` is the name of the pass in progress bars and checkpoints.
         """
 
-    # Cross-validation
-
-    def assign_folds(self, n_folds: int, number: int) -> Vector:
-        """Return the fold of each row in round `number`; `folds.deal` describes the method."""
-
-    def as_vector(self, values: np.ndarray) -> Vector:
-        """Return as a vector the values of all rows, such as part numbers, given in the order of the rows."""
-
-    def held_out(self, models: Sequence[FoldModels]) -> HeldOut:
-        """Evaluate the models of each split on its test set."""
-
     # Other views of the same rows
-
-    def subset(self, parts: Vector, chosen: Sequence[int]) -> Rows:
-        """Return the rows of the chosen parts."""
 
     def sample(self, n_each: int) -> Rows:
         """Return at most `n_each` rows of each class, always the same ones; all rows if there are few.
 
-        They are :class:`InMemoryRows` unless they take too much memory.
+        They are :class:`InMemoryRows`; if they take too much memory, the rows themselves are returned.
         """
 
     def columns(self, columns: np.ndarray) -> Rows:
@@ -442,8 +352,8 @@ class InMemoryRows(Rows, Protocol):
     def take(self, rows: np.ndarray) -> InMemoryRows:
         """Return rows by their numbers."""
 
-    def subset(self, parts: Vector, chosen: Sequence[int]) -> InMemoryRows:
-        """Return the rows of the chosen parts."""
+    def subset(self, parts: np.ndarray, chosen: Sequence[int]) -> InMemoryRows:
+        """Return the rows of the chosen parts; `parts` numbers the part of each row."""
 
     def sample(self, n_each: int) -> InMemoryRows:
         """Return at most `n_each` rows of each class, always the same ones; all rows if there are few."""

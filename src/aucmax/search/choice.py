@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from ..rows.protocol import Round
 from ..solvers.problem import SQUARES
 from .held_out import TestSets
 from .pool import LossPath, is_rising
+from .rounds import Round
 
 N_BEST, N_STEPS = 12, 6  # of the greedy search: the best candidates that it chooses from, and its steps
 # Unscaled columns count only if they are better than standardised ones by this many standard errors.

@@ -17,7 +17,8 @@ import numpy as np
 
 from .._compat import FAST, jit
 from ..rows.folds import in_parts
-from ..rows.protocol import Round, Targets
+from ..rows.protocol import Targets
+from .rounds import Round
 
 # Scores are rounded to multiples of this: equal rows have equal scores in spite of rounding errors, also in blends.
 QUANTUM = 2.0**-30

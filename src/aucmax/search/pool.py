@@ -15,13 +15,14 @@ import numpy as np
 
 from ..rows.machine import SEARCH_VECTORS, check_columns
 from ..rows.memory import Rotation, rotate
-from ..rows.protocol import InMemoryRows, Round, Rows
+from ..rows.protocol import InMemoryRows, Rows
 from ..rows.summaries.moments import pooled_std
 from ..solvers.candidate import Candidate
 from ..solvers.problem import SQUARES, Objective
 from ..solvers.square import penalty_scale
 from .fold_losses import CURVATURES
 from .held_out import TestSets
+from .rounds import Round
 from .training import FoldRows, FoldTraining
 
 POOL = (*SQUARES, "balanced_logistic", "smooth_auc")  # the losses of the default

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
-from ..rows.protocol import Round, Rows, Split
+from ..rows.folds import deal_folds
+from ..rows.protocol import InMemoryRows
 
 # Rounds of folds are added until 1,000 rows of the rarer class have been held out, while they are cheap (the cost
 # of a training set is estimated by the cube of the smaller of rows and columns).
@@ -18,24 +19,38 @@ ENOUGH_ROWS, MAX_ROUNDS, MAX_WORK = 1000, 10, 1e9
 TEST, TRAIN, UNUSED, BOTH = range(4)  # parts of a round with a single split
 
 
-def make_rounds(cv: Any, rows: Rows, max_rounds: int = MAX_ROUNDS) -> list[Round]:
+class Split(NamedTuple):
+    """A training set and a test set, as parts of a round. They overlap only where a user's own splits do."""
+
+    test: tuple[int, ...]  # the parts of the test set
+    train: tuple[int, ...]  # the parts of the training set
+
+
+class Round(NamedTuple):
+    """One round of a cross-validation: parts, which are sets of rows that do not overlap, and splits made of them."""
+
+    parts: np.ndarray  # (n_rows,): the part of each row, from 0 to n_parts - 1
+    n_parts: int
+    splits: tuple[Split, ...]
+
+
+def make_rounds(cv: Any, rows: InMemoryRows, max_rounds: int = MAX_ROUNDS) -> list[Round]:
     """Return the splits that `cv` makes of the rows; None means 5 folds. All training and test sets have both classes.
 
     A number of folds gives several rounds, each from another order of the rows, if the rarer class has so few rows that
     one round would be too noisy. If the rows have groups, it means stratified folds that keep groups together. Splits
-    that hold out different rows share a round, so that one pass is enough for all of them.
+    that hold out different rows share a round.
     """
     n_folds = 5 if cv is None else cv
-    groups = rows.reduce(lambda targets: targets.groups, merge=np.append) if rows.has_groups else None
+    positive, usable, groups = rows.targets.positive, rows.targets.usable, rows.targets.groups
     if isinstance(n_folds, Integral) and groups is None:
         n_folds = check_folds(rows.counts.tolist(), int(n_folds))
         splits = tuple(Split((k,), tuple(i for i in range(n_folds) if i != k)) for k in range(n_folds))
         n_rounds = min(max_rounds, count_rounds(int(rows.counts.min()), min(rows.n_rows, rows.n_features)))
-        return [Round(rows.assign_folds(n_folds, number), n_folds, splits) for number in range(n_rounds)]
+        folds = [deal_folds(positive, usable, n_folds, number) for number in range(n_rounds)]
+        return [Round(parts, n_folds, splits) for parts in folds]
     if isinstance(n_folds, Integral):
         cv = StratifiedGroupKFold(int(n_folds))
-    positive = rows.reduce(lambda targets: targets.positive, merge=np.append)
-    usable = rows.reduce(lambda targets: targets.usable, merge=np.append)
     n = len(positive)
     found = [
         (np.arange(n)[train], np.arange(n)[test])  # the splits may be masks
@@ -48,7 +63,7 @@ def make_rounds(cv: Any, rows: Rows, max_rounds: int = MAX_ROUNDS) -> list[Round
                     f"The {side} rows of split {k} of cv are not of two classes, so they have no AUC: "
                     "use stratified folds."
                 )
-    return [make_round(rows, pairs, n) for pairs in share_rounds(found, n)]
+    return [make_round(pairs, n) for pairs in share_rounds(found, n)]
 
 
 def share_rounds(
@@ -77,18 +92,18 @@ def share_rounds(
         yield run
 
 
-def make_round(rows: Rows, pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> Round:
+def make_round(pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> Round:
     """Return the round of splits that share one; the rows that are in no test set are one more part."""
     if len(pairs) == 1:
         train, test = (np.isin(np.arange(n), members) for members in pairs[0])
         parts = np.select([train & test, train, test], [BOTH, TRAIN, TEST], UNUSED).astype(np.int16)
-        return Round(rows.as_vector(parts), 4, (Split((TEST, BOTH), (TRAIN, BOTH)),))
+        return Round(parts, 4, (Split((TEST, BOTH), (TRAIN, BOTH)),))
     parts = np.full(n, len(pairs), dtype=np.int16)
     for k, (_, test) in enumerate(pairs):
         parts[test] = k
     others = [tuple(i for i in range(len(pairs) + 1) if i != k) for k in range(len(pairs))]
     splits = tuple(Split((k,), rest) for k, rest in enumerate(others))
-    return Round(rows.as_vector(parts), len(pairs) + 1, splits)
+    return Round(parts, len(pairs) + 1, splits)
 
 
 def count_rounds(rarer: int, order: int) -> int:

@@ -35,13 +35,14 @@ from scipy import sparse
 
 from ..losses.smooth_auc import SmoothAUC, fill_gradients, step_all
 from ..rows.machine import map_threads
-from ..rows.protocol import InMemoryRows, Round, Split, Targets
+from ..rows.protocol import InMemoryRows, Targets
 from ..rows.summaries.moments import ClassMoments
 from ..solvers.problem import Objective
 from ..solvers.smooth_auc import FIRST_STEP, KAPPA, LEAST_GAIN, N_STEPS
 from ..solvers.square import MomentProblem, shifted_cg
 from .fold_losses import FoldLoss, FoldPoint, PairLoss, RowLoss
 from .held_out import set_aucs
+from .rounds import Round, Split
 
 MAX_EIGEN = 128  # up to this many coordinates, one eigendecomposition is faster than conjugate gradients
 MAX_MOMENTS = 300  # with more coordinates, the square losses are solved on the rows, without class moments

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..folds import deal
 from ..protocol import Targets
 from ..summaries.block_moments import class_columns
-from ..summaries.moments import ClassMoments, chan_update, check_no_overflow, grouped_moments, warn_of_underflow
+from ..summaries.moments import ClassMoments, chan_update, check_no_overflow, class_moments, warn_of_underflow
 from .passes import State
 
 if TYPE_CHECKING:
@@ -67,19 +66,6 @@ class RowBlock:
         return RowBlock(self.X[rows], Targets(t.positive[rows], weights, t.totals, groups))
 
 
-class RareRows(RowBlock):
-    """The rows of the rarer class, which are not consecutive, with their `numbers` among all rows."""
-
-    def __init__(self, X: Any, targets: Targets, numbers: np.ndarray) -> None:
-        super().__init__(X, targets)
-        self._numbers = numbers
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """The numbers of the rows among all rows."""
-        return self._numbers
-
-
 class LazyVector:
     """A vector with an entry for each of `rows`, computed block by block: `of_block` returns the entries of a block."""
 
@@ -121,27 +107,6 @@ class LazyScores(LazyVector):
         return LazyScores(self.rows, factor * self.w)
 
     __rmul__ = __mul__
-
-
-class DealtFolds(LazyVector):
-    """The fold of each row in round `number`, which depends on its rank in its class.
-
-    Round 0 does not need the number of rows, which is known only at the end of a file.
-    """
-
-    def __init__(self, rows: BlockedRows, n_folds: int, number: int) -> None:
-        self.n_folds, self.number = n_folds, number
-        super().__init__(rows, self.folds)
-
-    def folds(self, block: RowBlock) -> np.ndarray:
-        """Return the folds of the rows of a block."""
-        ranks, positive = block.ranks(), block.targets.positive
-        counts = self.rows.counts.tolist() if self.number else [0, 0]
-        folds = np.zeros(len(positive), dtype=np.int16)
-        for side, count in zip((~positive, positive), counts, strict=True):
-            members = side & block.targets.usable
-            folds[members] = deal(ranks[members], count, self.n_folds, self.number)
-        return folds
 
 
 class Sizes(NamedTuple):
@@ -191,16 +156,13 @@ def rows_before(partitions: Sequence[Sizes]) -> np.ndarray:
     return np.cumsum(sizes, axis=0) - sizes
 
 
-def add_moments(parts: list[ClassMoments], block: RowBlock, numbers: np.ndarray) -> None:
-    """Add rows to the moments of their parts, in place."""
-    t = block.targets
-    folds = None if len(parts) == 1 else numbers
-    if hasattr(block.X, "class_moments"):
-        new = block.X.class_moments(t.positive, t.sample_weight, folds, len(parts))
+def add_moments(moments: ClassMoments, block: RowBlock) -> None:
+    """Add a block to class moments, in place."""
+    X, t = block.X, block.targets
+    if hasattr(X, "class_moments"):
+        moments.absorb(X.class_moments(t.positive, t.sample_weight))
     else:
-        new = grouped_moments(block.X, t.positive, CODES, t.sample_weight, folds, len(parts))
-    for part, more in zip(parts, new, strict=True):
-        part.absorb(more)
+        moments.absorb(class_moments(X, t.positive, CODES, t.sample_weight))
 
 
 def empty_statistics(n_features: int) -> State:

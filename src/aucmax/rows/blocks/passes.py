@@ -18,19 +18,6 @@ State = dict[str, Any]
 KEPT_BYTES = 1 << 18
 
 
-class Exchange(NamedTuple):
-    """How partitions exchange what their states hold, if all of it together is too large to be merged.
-
-    Each state is cut into slices. The slices of all partitions that have the same number are joined, one number apart
-    from the other.
-    """
-
-    n_slices: int
-    cut: Callable[[State, int], Any]  # returns a slice, given the state of a partition and the number of the slice
-    # Returns a small result, given the slices of all partitions that have the same number, in the order of the rows.
-    join: Callable[[list[Any]], Any]
-
-
 class Pass(NamedTuple):
     """What one pass over all rows does, whether their blocks come one after the other or all at once.
 
@@ -46,8 +33,6 @@ class Pass(NamedTuple):
     merge: Callable[[State, State], State]
     again: Callable[[State], bool]  # Called with the final state. Returns whether to make another pass.
     keep: bool  # whether checkpoints hold the result even if it is large
-    # If given, states are not merged: the pass returns the list of what `exchange` joins.
-    exchange: Exchange | None = None
 
 
 class Checkpoint(Protocol):

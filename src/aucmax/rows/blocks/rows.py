@@ -19,9 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from ..._text import ArgumentError
-from ..folds import SAMPLE, in_parts, permute
+from ..folds import SAMPLE, permute
 from ..memory import MemoryRows
-from ..protocol import FoldModels, InMemoryRows, Round, Rows, Targets, is_in_memory
+from ..protocol import InMemoryRows, Rows, Targets, is_in_memory
 from ..summaries.block_moments import subtract
 from ..summaries.moments import ClassMoments, pooled_std
 from ..summaries.ranking import aucs_of_scores
@@ -29,10 +29,8 @@ from ..summaries.scores import ScoreHistogram, ScoreMoments
 from ..validate import DASK_NOT_SUPPORTED, TooManyColumnsError, one_of
 from .block import (
     CODES,
-    DealtFolds,
     LazyScores,
     LazyVector,
-    RareRows,
     RowBlock,
     Sizes,
     add_moments,
@@ -42,20 +40,16 @@ from .block import (
     merge_statistics,
     rows_before,
 )
-from .held_out import BlockedHeldOut
 from .passes import Pass, State
 
 MEMORY = 2 << 30
 SLICE = 8192  # rows in a block of rows in memory
-KEPT_SHARE = 16  # one part in so many of the memory is for rows of the rarer class
 
 
 class BlockedRows(ABC):
     """Rows that come block by block. A subclass defines `_read`, `_sizes`, `classes` and `n_features`."""
 
     in_memory = False
-    has_groups = False
-    can_exchange = False  # whether a pass may have an `Exchange`
     feature_names: list[str] | None = None
     categorical: Sequence[bool] | np.ndarray | None = None
     pair_sums = None
@@ -100,8 +94,8 @@ class BlockedRows(ABC):
         return self._sizes.n_values / max(self.n_rows, 1)
 
     @abstractmethod
-    def _read(self, task: Pass) -> Any:
-        """Make a pass, and return the state at its end, or what its exchange joins."""
+    def _read(self, task: Pass) -> State:
+        """Make a pass, and return the state at its end."""
 
     def _before(self) -> np.ndarray:
         """Return how many rows come before each partition, see `rows_before`. By default there is one partition."""
@@ -119,7 +113,7 @@ class BlockedRows(ABC):
         """Make a pass that begins with an empty state; see :class:`aucmax.rows.blocks.passes.Pass`."""
         return self._run(Pass(name, lambda number: empty(), step, merge, again, keep))
 
-    def _run(self, task: Pass) -> Any:
+    def _run(self, task: Pass) -> State:
         """Make a pass whose blocks know how many rows came before them."""
         before = self._before()
 
@@ -138,13 +132,7 @@ class BlockedRows(ABC):
             outer["start"], outer["seen"] = 0, np.zeros(2, dtype=np.int64)
             return task.again(outer["state"])
 
-        whole = Pass(task.name, begin, counted, merge, once_more, task.keep)
-        if task.exchange is None:
-            return self._read(whole)["state"]
-        cut = task.exchange.cut
-        return self._read(
-            whole._replace(exchange=task.exchange._replace(cut=lambda outer, number: cut(outer["state"], number)))
-        )
+        return self._read(Pass(task.name, begin, counted, merge, once_more, task.keep))["state"]
 
     def gather(
         self,
@@ -157,13 +145,9 @@ class BlockedRows(ABC):
         _ = self.totals  # computed before the pass, so that the targets of its blocks know it
         return self._pass(name, empty, lambda state, block: add(state, block.X, block.targets), merge)
 
-    def prefetch(self, fit: Mapping[str, str], n_folds: int | None = None, columns: bool = False) -> None:
+    def prefetch(self, fit: Mapping[str, str], moments: bool = False, columns: bool = False) -> None:
         """Do nothing: only a file that was not read yet can make use of it."""
         return
-
-    def rare_rows(self) -> RowBlock | None:
-        """Return the rows of the rarer class with a weight above 0 if they are in memory, else None."""
-        return None
 
     # Score space
 
@@ -215,6 +199,11 @@ class BlockedRows(ABC):
         """Return the vector X @ w."""
         return LazyScores(self, w)
 
+    def as_vector(self, values: np.ndarray) -> LazyVector:
+        """Return as a vector the values of all rows, given in the order of the rows."""
+        _ = self._sizes  # row numbers depend on the sizes of earlier partitions
+        return LazyVector(self, lambda block: values[block.numbers])
+
     def rmatvec(self, g: LazyVector, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g."""
 
@@ -238,49 +227,19 @@ class BlockedRows(ABC):
 
     def moments(self) -> ClassMoments:
         """Return the class moments of all rows."""
-        everything = Round(self.map(lambda targets: np.zeros(len(targets.positive), np.int16)), 1, ())
-        return self.fold_moments([everything])[0][0]
-
-    def fold_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
-        """Return the class moments of each part of each round, in one pass or in several if memory is short."""
-        found: list[list[ClassMoments]] = []
-        while len(found) < len(rounds):
-            batch = list(rounds[len(found) : len(found) + 1])
-            for round in rounds[len(found) + 1 :]:
-                if moments_memory(self.n_features, sum(r.n_parts for r in [*batch, round])) > self.memory / 2:
-                    break
-                batch.append(round)
-            found += self._batch_moments(batch)
-        return found
-
-    def _batch_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
-        self.check_moments(sum(round.n_parts for round in rounds))
-
-        def step(state: State, block: RowBlock) -> None:
-            for parts, round in zip(state["parts"], rounds, strict=True):
-                add_moments(parts, block, block.value(round.parts))
-
-        def empty() -> State:
-            return {"parts": [[ClassMoments(n_features, CODES) for _ in range(round.n_parts)] for round in rounds]}
-
-        def merge(a: State, b: State) -> State:
-            pairs = zip(a["parts"], b["parts"], strict=True)
-            return {"parts": [list(map(ClassMoments.merge, *pair)) for pair in pairs]}
-
-        n_features = self.n_features
-        state = self._pass("class moments", empty, step, merge)
-        return [[part.relabelled(self.classes) for part in parts] for parts in state["parts"]]
-
-    def check_moments(self, n_parts: int) -> None:
-        """Raise a ValueError if the moments of `n_parts` parts would take more than half of the memory."""
-        needed = moments_memory(self.n_features, n_parts)
+        n_features, needed = self.n_features, moments_memory(self.n_features)
         if needed > self.memory / 2:
-            more = moments_memory(self.n_features, 1) <= self.memory / 2
             raise TooManyColumnsError(
-                f"The class moments of {self.n_features:,} columns in {n_parts} part{'s' if n_parts > 1 else ''} take "
-                f"{needed / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB of memory for them: "
-                f"{one_of(self.more_memory, 'give {alpha=}' if more else None, self._for_many_columns)}."
+                f"The class moments of {n_features:,} columns take {needed / 1e9:.2g} GB, more than half of the "
+                f"{self.memory / 1e9:.2g} GB of memory for them: {one_of(self.more_memory, self._for_many_columns)}."
             )
+        state = self._pass(
+            "class moments",
+            lambda: {"moments": ClassMoments(n_features, CODES)},
+            lambda state, block: add_moments(state["moments"], block),
+            lambda a, b: {"moments": a["moments"].merge(b["moments"])},
+        )
+        return state["moments"].relabelled(self.classes)
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
         """Raise a ValueError if something would take more than half of the memory."""
@@ -328,27 +287,7 @@ class BlockedRows(ABC):
 
         return unpack(self._pass("rows", lambda: {"blocks": []}, step, merge)["blocks"], self.classes)
 
-    # Cross-validation
-
-    def assign_folds(self, n_folds: int, number: int) -> LazyVector:
-        """Return the fold of each row in round `number`."""
-        _ = self._sizes  # row numbers depend on the sizes of earlier partitions
-        return DealtFolds(self, n_folds, number)
-
-    def as_vector(self, values: np.ndarray) -> LazyVector:
-        """Return as a vector the values of all rows, given in the order of the rows."""
-        _ = self._sizes
-        return LazyVector(self, lambda block: values[block.numbers])
-
-    def held_out(self, models: Sequence[FoldModels]) -> BlockedHeldOut:
-        """Evaluate the models of each split on its test set."""
-        return BlockedHeldOut(self, models)
-
     # Other views of the same rows
-
-    def subset(self, parts: LazyVector, chosen: Sequence[int]) -> BlockedRows:
-        """Return the rows of the chosen parts."""
-        return RowsView(self, lambda block: block.take(np.flatnonzero(in_parts(block.value(parts), chosen))))
 
     def mapped(self, change: Callable[[Any], np.ndarray], n_features: int) -> BlockedRows:
         """Return the rows with other columns, dense ones, which are made block by block in every pass."""
@@ -372,7 +311,7 @@ class BlockedRows(ABC):
         return RowsView(self, lambda block: RowBlock(subtract(block.X, shift), block.targets))
 
     def sample(self, n_each: int) -> Rows:
-        """Return at most `n_each` rows of each class, always the same ones; in memory, unless they are too large."""
+        """Return in memory at most `n_each` rows of each class, always the same ones; `self` if these are too large."""
         take_all = self.counts.max() <= n_each
 
         def drawn(block: RowBlock) -> np.ndarray:
@@ -384,7 +323,7 @@ class BlockedRows(ABC):
             return drawn
 
         if self._bytes_of(self.n_rows if take_all else np.minimum(self.counts, n_each).sum()) > self.memory / 4:
-            return self if take_all else self.subset(LazyVector(self, drawn), [1])
+            return self
         if take_all:
             return self._read_into_memory(lambda block: block)
         return self._read_into_memory(lambda block: block.take(np.flatnonzero(drawn(block))))
@@ -414,7 +353,7 @@ class RowsView(BlockedRows):
         self, parent: BlockedRows, change: Callable[[RowBlock], RowBlock], n_features: int | None = None
     ) -> None:
         self.parent, self.change, self.width = parent, change, n_features
-        self.is_sparse, self.memory, self.can_exchange = parent.is_sparse, parent.memory, parent.can_exchange
+        self.is_sparse, self.memory = parent.is_sparse, parent.memory
         self.more_memory, self._for_many_columns = parent.more_memory, parent._for_many_columns
         self._known: list[Sizes] | None = None  # of each partition
 
@@ -425,7 +364,7 @@ class RowsView(BlockedRows):
     def _before(self) -> np.ndarray:
         return rows_before(self._known) if self._known is not None else 0 * self.parent._before()
 
-    def _read(self, task: Pass) -> Any:
+    def _read(self, task: Pass) -> State:
         totals = None if self._known is None else self.totals
 
         def changed(outer: State, block: RowBlock) -> None:
@@ -445,16 +384,6 @@ class RowsView(BlockedRows):
     def n_features(self) -> int:
         """Number of columns."""
         return self.parent.n_features if self.width is None else self.width
-
-    def rare_rows(self) -> RowBlock | None:
-        """Return the rows of the rarer class with a weight above 0 if they fit into memory, else None.
-
-        Only a view with other columns knows them: it has the rows of its parent.
-        """
-        rare = None if self.width is None else self.parent.rare_rows()
-        if rare is None or self._bytes_of(len(rare.numbers)) > self.memory / KEPT_SHARE:
-            return None
-        return RareRows(self.change(rare).X, rare.targets, rare.numbers)
 
     @property
     def _sizes(self) -> Sizes:
@@ -478,7 +407,7 @@ class MappedRows(RowsView):
 
     def __init__(self, parent: BlockedRows, change: Callable[[Any], Any], n_features: int) -> None:
         super().__init__(parent, lambda block: RowBlock(change(block.X), block.targets), n_features)
-        self.is_sparse, self.has_groups = False, parent.has_groups
+        self.is_sparse = False
         self._compact = cast(CompactChange, change) if hasattr(change, "of_rows") else None
 
     @property
@@ -490,11 +419,11 @@ class MappedRows(RowsView):
         return self.parent._before()
 
     def sample(self, n_each: int) -> Rows:
-        """Return at most `n_each` rows of each class, always the same ones; in memory, unless they are too large."""
+        """Return in memory at most `n_each` rows of each class, always the same ones; `self` if these are too large."""
         if self._compact is None:
             return super().sample(n_each)
         sample = self.parent.sample(n_each)
-        return self._compact.of_rows(sample) if is_in_memory(sample) else sample.mapped(self._compact, self.n_features)
+        return self._compact.of_rows(sample) if is_in_memory(sample) else self
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
         """Return the inner products of all rows of X / scale; the rows are read into memory for it."""
@@ -522,7 +451,7 @@ class SlicedRows(BlockedRows):
 
     def __init__(self, rows: MemoryRows, memory: float = MEMORY, step: int = SLICE) -> None:
         self.rows, self.memory, self.step = rows, memory, step
-        self.is_sparse, self.has_groups = rows.is_sparse, rows.has_groups
+        self.is_sparse = rows.is_sparse
 
     @property
     def classes(self) -> np.ndarray:
@@ -538,14 +467,6 @@ class SlicedRows(BlockedRows):
     def _sizes(self) -> Sizes:
         return Sizes.none().add(RowBlock(self.rows.X, self.rows.targets))
 
-    def rare_rows(self) -> RowBlock | None:
-        """Return the rows of the rarer class with a weight above 0: they are in memory."""
-        rare = int(np.argmin(self.counts))
-        t = self.rows.targets
-        members = np.flatnonzero((t.positive == rare) & t.usable)
-        few = RowBlock(self.rows.X, t).take(members)
-        return RareRows(few.X, few.targets, members)
-
     def _read(self, task: Pass) -> State:
         state, all_rows = task.begin(0), RowBlock(self.rows.X, self.rows.targets)
         while True:
@@ -560,9 +481,9 @@ def refuse_to_merge(a: State, b: State) -> State:
     raise ValueError(DASK_NOT_SUPPORTED)
 
 
-def moments_memory(n_features: int, n_parts: int) -> int:
-    """Return the bytes that the moments of `n_parts` parts take: all blocks, one block, and a solver's copy."""
-    return 3 * n_parts * 2 * 8 * n_features**2
+def moments_memory(n_features: int) -> int:
+    """Return the bytes that class moments take: of all blocks, of one block, and a solver's copy."""
+    return 3 * 2 * 8 * n_features**2
 
 
 def pack(block: RowBlock) -> list[Any]:

@@ -33,7 +33,7 @@ class DaskFiles(DaskRows):
         labels = Labels(source.name, positive)
         labels.observe(np.concatenate(found))
         self.labels, _ = labels.classes()
-        self.memory, self.feature_names, self.has_groups = memory, source.feature_names, source.group is not None
+        self.memory, self.feature_names = memory, source.feature_names
         self._partitions = []
         for file in sent:
             block = read(file, self.labels, max(widths))

@@ -5,7 +5,7 @@ merges the states in the order of the rows, and only the last one comes back. Pa
 the user's graph, unless the user has persisted the collections.
 
 The first pass reads the labels and weights, and one partition of X. It determines the classes, and the sizes of all
-partitions, on which the folds of later passes depend.
+partitions, on which the samples of later passes depend.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 
 from ..._compat import _get_feature_names
-from ..blocks.block import RareRows, RowBlock, Sizes, rows_before
+from ..blocks.block import RowBlock, Sizes, rows_before
 from ..blocks.passes import Pass, State
-from ..blocks.rows import KEPT_SHARE, MEMORY, BlockedRows, stack
-from ..protocol import Targets
+from ..blocks.rows import MEMORY, BlockedRows
 from ..validate import DASK_NOT_SUPPORTED
 from .partitions import FirstPass, LabelSizes, align, is_array, shape_of
-from .tasks import Job, attempt, compute, cut_state, join_slices, merge_by_tree, merge_states, run_partition
+from .tasks import Job, attempt, compute, merge_by_tree, merge_states, run_partition
 
 GRAPH_LIMIT = "distributed.admin.large-graph-warning-threshold"
 WARN_FRACTION = 100  # what is gathered in this process is announced if it takes a larger share of the memory
@@ -39,10 +38,9 @@ class DaskRows(BlockedRows):
 
     Notes
     -----
-    A pass brings back a summary of all rows, with these exceptions: samples, on which candidates are compared; the rows
-    of the rarer class for held-out AUCs, if they take at most a sixteenth of the memory (if not, the workers exchange
-    held-out scores, `blocks/exchange.py`); the scores of the rarer class for the hinges, which are announced if they
-    take more than a hundredth of it and refused if they take more than half; labels and groups for your own splits.
+    A pass brings back a summary of all rows, with these exceptions: samples, on which candidates are compared (all rows
+    for your own splits); the scores of the rarer class for the hinges, which are announced if they take more than a
+    hundredth of the memory and refused if they take more than half.
 
     Examples
     --------
@@ -56,7 +54,6 @@ class DaskRows(BlockedRows):
     (5, array([3, 2]))
     """
 
-    can_exchange = True
     more_memory: str | None = None
     _for_many_columns = "use solver='cg'"
     _name = "X"  # what messages call the rows
@@ -64,7 +61,7 @@ class DaskRows(BlockedRows):
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, memory: float = MEMORY) -> None:
         self.X, self.y, self.memory = X, y, memory
-        self.has_groups, self.categorical = groups is not None, getattr(X, "categorical", None)
+        self.categorical = getattr(X, "categorical", None)
         names = None if is_array(X) else _get_feature_names(X._meta)
         self.feature_names = None if names is None else list(names)
         columns = {"X": X, "y": y, "sample_weight": sample_weight, "groups": groups}
@@ -72,7 +69,7 @@ class DaskRows(BlockedRows):
 
     def __getstate__(self) -> State:
         """Return what tasks know of these rows: the classes and the sizes of all rows together, and no rows."""
-        state = {name: value for name, value in vars(self).items() if name not in ("X", "y", "_partitions", "_rare")}
+        state = {name: value for name, value in vars(self).items() if name not in ("X", "y", "_partitions")}
         return {**state, "_first": self._first._replace(partitions=[])}
 
     # Sizes
@@ -126,20 +123,15 @@ class DaskRows(BlockedRows):
 
     # Passes
 
-    def _read(self, task: Pass) -> Any:
+    def _read(self, task: Pass) -> State:
         import dask
 
         sent = dask.delayed(self._job(task), pure=False, traverse=False)
         run = dask.delayed(run_partition, pure=False)
         states = [run(sent, number, *part) for number, part in enumerate(self._partitions)]
-        if task.exchange is None:
-            result = merge_by_tree(functools.partial(dask.delayed(merge_states, pure=False), sent), states)
-        else:
-            cut, join = dask.delayed(cut_state, pure=False), dask.delayed(join_slices, pure=False)
-            slices = [[cut(sent, state, number) for state in states] for number in range(task.exchange.n_slices)]
-            result = dask.delayed(list, pure=False)([join(sent, together) for together in slices])
-        # The graph has what all tasks need, for held-out AUCs the rows of the rarer class. If these were sent to the
-        # workers beforehand, they would be lost with the workers.
+        result = merge_by_tree(functools.partial(dask.delayed(merge_states, pure=False), sent), states)
+        # The graph has what all tasks need, such as weights or tables of scores. If these were sent to the workers
+        # beforehand, they would be lost with the workers.
         with dask.config.set({GRAPH_LIMIT: self.memory}):
             return compute(result, states)
 
@@ -161,26 +153,3 @@ class DaskRows(BlockedRows):
                 UserWarning,
                 stacklevel=2,
             )
-
-    def rare_rows(self) -> RowBlock | None:
-        """Return the rows of the rarer class with a weight above 0 if they fit into memory, else None."""
-        return self._rare
-
-    @cached_property
-    def _rare(self) -> RowBlock | None:
-        rare = int(np.argmin(self.counts))
-        if self._bytes_of(self.counts[rare]) > self.memory / KEPT_SHARE:
-            return None
-
-        def step(state: State, block: RowBlock) -> None:
-            members = np.flatnonzero((block.targets.positive == rare) & block.targets.usable)
-            few = block.take(members)
-            state["kept"].append([few.X, few.targets.sample_weight, block.numbers[members]])
-
-        def merge(a: State, b: State) -> State:
-            return {"kept": a["kept"] + b["kept"]}
-
-        X, weights, numbers = zip(*self._pass("rows", lambda: {"kept": []}, step, merge)["kept"], strict=True)
-        positive = np.full(self.counts[rare], bool(rare))
-        targets = Targets(positive, None if weights[0] is None else np.concatenate(weights), self.totals)
-        return RareRows(stack(list(X)), targets, np.concatenate(numbers))

@@ -14,14 +14,15 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 
 from ..blocks.block import LazyVector, RowBlock
-from ..blocks.exchange import pick
-from ..blocks.rows import KEPT_SHARE, MEMORY
+from ..blocks.rows import MEMORY
+from ..folds import GOLDEN_RATIO
 from ..protocol import Targets
 from ..summaries.delong import WeightedPlacementSums, estimate_aucs
 from ..summaries.ranking import aucs_of_scores
 from .partitions import align, as_columns
 from .rows import DaskRows
 
+KEPT_SHARE = 16  # one part in so many of the memory is for the scores of the rarer class
 N_BINS = 1 << 16  # about so many bins for each vector of scores
 
 
@@ -121,3 +122,13 @@ class DaskScores(DaskRows):
 def find_bins(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return the bin of each score: a bin has the scores from one edge on, below the next."""
     return np.searchsorted(edges, scores, "right")
+
+
+def pick(scores: np.ndarray, step: int, start: int) -> np.ndarray:
+    """Return evenly spaced scores of a partition, one in `step` of them, where `start` rows come before it.
+
+    The first rank depends on `start`, and is spread evenly over partitions: of small ones, whose scores are fewer than
+    a step, some have one picked, and it is of any rank.
+    """
+    ranks = np.arange(int(start * GOLDEN_RATIO % 1.0 * step), len(scores), step)
+    return np.partition(scores, ranks)[ranks] if len(ranks) else scores[:0]

@@ -94,19 +94,6 @@ def merge_states(job: Job, states: list[State | Failure]) -> State | Failure:
     return failures[0] if failures else attempt(job.merged, states)
 
 
-def cut_state(job: Job, state: State | Failure, number: int) -> Any:
-    """Return a slice of the state of one partition, for the exchange of a pass."""
-    assert job.task.exchange is not None
-    return state if isinstance(state, Failure) else attempt(job.task.exchange.cut, state, number)
-
-
-def join_slices(job: Job, slices: list[Any]) -> Any:
-    """Return what an exchange joins of the slices with one number, or the first Failure."""
-    assert job.task.exchange is not None
-    failures = [found for found in slices if isinstance(found, Failure)]
-    return failures[0] if failures else attempt(job.task.exchange.join, slices)
-
-
 def merge_by_tree(merge: Callable[[list[Any]], Any], tasks: list[Any]) -> Any:
     """Return the one task that is left when neighbours are merged, ARITY at a time."""
     while len(tasks) > 1:

@@ -1,8 +1,8 @@
 """Rows on a device, dense or CSR: CuPy arrays, PyTorch tensors, and other arrays of the array API standard.
 
-Class moments, scores, products with X, folds, sorting and AUCs are computed on the device, in float64. What is small
-comes to the host: class moments, weights and sums. What has an entry for each row stays, except for samples, on which
-candidates are compared, and for the labels where `cv` has splits of the user's own.
+Class moments, scores, products with X, sorting and AUCs are computed on the device, in float64. What is small comes to
+the host: class moments, weights and sums. What has an entry for each row stays, except for samples, on which candidates
+are compared: all rows if `cv` has splits of the user's own.
 
 Rows of float32 are converted to float64 block by block, so that sums have the rounding error of float64.
 """
@@ -10,23 +10,22 @@ Rows of float32 are converted to float64 block by block, so that sums have the r
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_consistent_length
 
 from ..arrays import by_class, device_of, namespace, place_beside, to_numpy
-from ..folds import SAMPLE, deal, in_parts, preimages
+from ..folds import SAMPLE, preimages
 from ..memory import MatrixRows, MemoryRows
-from ..protocol import FoldModels, Round, Targets
+from ..protocol import Targets
 from ..summaries.moments import ClassMoments, chan_update, check_no_overflow, warn_of_underflow
-from ..summaries.ranking import areas
 from ..summaries.scores import ScoreHistogram, ScoreMoments
 from ..validate import DEVICE_NOT_SUPPORTED
 from .checks import check_device_weights, check_finite, check_matrix, check_targets, is_csr
 from .moments import ProductSums, pieces_of, room_for_moments
-from .scores import DeviceSpace, DeviceVector, find_targets, ranks_in
+from .scores import DeviceSpace, DeviceVector, find_targets
 
 # A block of rows has about so many values: a product of a GB takes long compared with the start of a kernel. A block of
 # many columns has half as many rows as columns, so that adding its product to the others takes little of the time of
@@ -179,6 +178,10 @@ class DeviceRows(MatrixRows, DeviceSpace):
         products = [block @ w for _, block in self._blocks(numbers)]
         return products[0] if len(products) == 1 else self.xp.concat(products)
 
+    def as_vector(self, values: np.ndarray) -> DeviceVector:
+        """Return the values of all rows as a vector."""
+        return DeviceVector(self._beside(values))
+
     def rmatvec(self, g: DeviceVector, center: np.ndarray | None = None) -> np.ndarray:
         """Return X.T @ g, or (X - center).T @ g, for g of shape (n_rows,) or (n_rows, L)."""
         many = center is not None and g.array.ndim > 1
@@ -201,39 +204,28 @@ class DeviceRows(MatrixRows, DeviceSpace):
 
     # Summaries of the columns
 
-    def moments(self) -> ClassMoments:
-        """Return the class moments of all rows."""
-        return self._part_moments(None, 1)[0]
-
-    def fold_moments(self, rounds: Sequence[Round]) -> list[list[ClassMoments]]:
-        """Return the class moments of each part of each round."""
-        return [self._part_moments(round.parts.array, round.n_parts) for round in rounds]
-
-    def _members(self, parts: Any, part: int) -> Iterator[Any]:
-        """Yield the numbers of the rows of a part with a weight above 0, for each class."""
+    def _members(self) -> Iterator[Any]:
+        """Yield the numbers of the rows with a weight above 0, for each class."""
         for side in (~self.positive, self.positive):
-            side = side if parts is None else side & (parts == part)
             yield self._numbers(side if self.sample_weight is None else side & (self.sample_weight > 0))
 
     @np.errstate(over="ignore", invalid="ignore")  # the result is checked
-    def _part_moments(self, parts: Any, n_parts: int) -> list[ClassMoments]:
-        found = []
-        for part in range(n_parts):
-            moments = ClassMoments(self.n_features, self.classes)
-            moments.beside = self._beside(np.zeros(1))
-            for c, numbers in enumerate(self._members(parts, part)):
-                if numbers.shape[0]:
-                    with room_for_moments(self.n_features):
-                        weight, mean, scatter = self._square_rows(numbers)
-                    moments.weight[c], moments.mean[c], moments.scatter[c] = weight, to_numpy(mean), to_numpy(scatter)
-            found.append(moments)
-        squares = [np.diagonal(moments.scatter, axis1=1, axis2=2) for moments in found]  # no other entry is larger
+    def moments(self) -> ClassMoments:
+        """Return the class moments of all rows."""
+        moments = ClassMoments(self.n_features, self.classes)
+        moments.beside = self._beside(np.zeros(1))
+        for c, numbers in enumerate(self._members()):
+            if numbers.shape[0]:
+                with room_for_moments(self.n_features):
+                    weight, mean, scatter = self._square_rows(numbers)
+                moments.weight[c], moments.mean[c], moments.scatter[c] = weight, to_numpy(mean), to_numpy(scatter)
+        squares = np.diagonal(moments.scatter, axis1=1, axis2=2)  # no other entry is larger
         if not np.isfinite(squares).all():
             self.check_finite()
         self._check_weightless()
-        check_no_overflow(np.array(squares))
-        warn_of_underflow(found[0].mean, squares[0])
-        return found
+        check_no_overflow(squares)
+        warn_of_underflow(moments.mean, squares)
+        return moments
 
     def _square_rows(self, numbers: Any, shift_all: bool = False) -> tuple[float, Any, Any]:
         """Return weight, mean and centred second moment of some rows, see `ProductSums`."""
@@ -256,7 +248,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
         means, variances = np.zeros((2, self.n_features)), np.zeros((2, self.n_features))
-        for c, numbers in enumerate(self._members(None, 0)):
+        for c, numbers in enumerate(self._members()):
             weight, mean, square = 0.0, 0.0, self._beside(np.zeros(self.n_features))
             counted = self._weights(numbers)
             if counted is None:
@@ -301,35 +293,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
         X = (X - self.xp.mean(X, axis=0)) / self._beside(scale, self.xp.float64)
         return to_numpy(X @ X.T)
 
-    # Cross-validation
-
-    def assign_folds(self, n_folds: int, number: int) -> DeviceVector:
-        """Return the fold of each row in round `number`."""
-        positive, usable = self.positive, self.targets.usable
-        folds: Any = None
-        for side, count in zip((~positive, positive), self.counts.tolist(), strict=True):
-            members = side & usable
-            if number:  # integers of 64 bits without a sign, which few devices have, permute the ranks
-                table = self._beside(deal(np.arange(count), count, n_folds, number))
-                mine = self.xp.take(table, ranks_in(members))
-            else:
-                mine = deal(ranks_in(members), count, n_folds, number)
-            folds = self.xp.where(members, mine, self.xp.zeros_like(mine) if folds is None else folds)
-        return DeviceVector(folds)
-
-    def as_vector(self, values: np.ndarray) -> DeviceVector:
-        """Return the values of all rows as a vector."""
-        return DeviceVector(self._beside(values))
-
-    def held_out(self, models: Sequence[FoldModels]) -> DeviceHeldOut:
-        """Evaluate the models of each split on its test set."""
-        return DeviceHeldOut(self, models)
-
     # Other views of the same rows
-
-    def subset(self, parts: DeviceVector, chosen: Sequence[int]) -> DeviceRows:
-        """Return the rows of the chosen parts."""
-        return self.take(self._numbers(in_parts(parts.array, chosen)))
 
     def take(self, numbers: Any) -> DeviceRows:
         """Return rows by their numbers, given as an array on the device."""
@@ -345,7 +309,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
         if self.counts.max() <= n_each:
             return self.in_host_memory()
         chosen = []
-        for numbers, count in zip(self._members(None, 0), self.counts.tolist(), strict=True):
+        for numbers, count in zip(self._members(), self.counts.tolist(), strict=True):
             ranks = preimages(np.arange(min(count, n_each)), count, SAMPLE)
             chosen.append(self.xp.take(numbers, self._beside(ranks)))
         return self.take(self.xp.sort(self.xp.concat(chosen))).in_host_memory()
@@ -391,39 +355,6 @@ def device_scores(X: Any, w: np.ndarray) -> Any:
     xp = namespace(values)
     nothing = xp.zeros(X.shape[0], dtype=xp.bool, device=device_of(values))
     return DeviceRows(X, nothing, np.array([0, 1])).scores(w).array
-
-
-class DeviceHeldOut:
-    """The models of the folds, evaluated on held-out rows; see :class:`aucmax.rows.protocol.HeldOut`."""
-
-    def __init__(self, rows: DeviceRows, models: Sequence[FoldModels]) -> None:
-        self.rows, self.models = rows, models
-        self.auc = np.array([self._areas(*split) for split in self._splits()])
-
-    def _splits(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-        """Yield the mask of the test rows, the weights and the midpoints of each split."""
-        for round, weights, midpoints, _ in self.models:
-            for split, W, middle in zip(round.splits, weights, midpoints, strict=True):
-                yield in_parts(round.parts.array, split.test), W, middle
-
-    def _areas(self, test: Any, W: np.ndarray, midpoints: np.ndarray) -> list[float]:
-        xp = self.rows.xp
-        numbers = self.rows._numbers(test)
-        scores = self.rows._products(W.T, numbers)
-        columns = (scores[:, k] for k in range(len(W)))
-        return areas(xp.take(self.rows.positive, numbers), columns, self.rows._weights(numbers))
-
-    def histogram(self, candidate: int) -> ScoreHistogram:
-        """Return the histogram of one candidate's held-out scores, minus midpoints and averaged over the rounds."""
-        xp = self.rows.xp
-        totals = times = self.rows._beside(np.zeros(self.rows.n_rows))
-        for test, W, midpoints in self._splits():
-            scores = self.rows._products(W[candidate], self.rows._numbers(test)) - float(midpoints[candidate])
-            totals = xp.where(test, totals + xp.take(scores, ranks_in(test)), totals)
-            times = times + xp.astype(test, xp.float64)
-        unknown = xp.full_like(totals, float("nan"))
-        means = xp.where(times > 0, totals / xp.where(times > 0, times, xp.ones_like(times)), unknown)
-        return ScoreHistogram.of(self.rows, DeviceVector(means))
 
 
 def csr_columns(X: Any, weights: Any) -> tuple[float, Any, Any]:

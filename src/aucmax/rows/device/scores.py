@@ -127,9 +127,3 @@ class DeviceScores(DeviceSpace):
         """Return the AUCs of one or two columns, and DeLong's variance of the AUC or of the difference."""
         vectors = [self.column(k) for k in range(len(self.columns))]
         return estimate_aucs(self, *vectors, weighted=self.targets.sample_weight is not None)
-
-
-def ranks_in(mask: Any) -> Any:
-    """Return the rank of each chosen row among the chosen ones; for the other rows, some rank."""
-    xp = namespace(mask)
-    return xp.clip(xp.cumulative_sum(xp.astype(mask, xp.int64)) - 1, 0, None)

@@ -165,18 +165,6 @@ def add_exactly(values, sums):
 
 
 @jit
-def add_to_bins(scores, positive, weights, center, scale, mass):
-    """Add the weight of each row to the bins of its scores, which are finite (`held_out.AUCBins`)."""
-    n_bins = mass.shape[2]
-    for i in range(scores.shape[0]):
-        c = np.uint64(positive[i])
-        for k in range(scores.shape[1]):
-            z = min(max((scores[i, k] - center[k]) / scale[k], -1e300), 1e300)
-            u = z / (1.0 + abs(z))
-            mass[k, c, np.uint64(min(int((u + 1.0) * 0.5 * n_bins), n_bins - 1))] += weights[i]
-
-
-@jit
 def bin_columns(scores, positive, weights, low, scale, mass):
     """Add the weight of each row to the two points of a grid next to each of its scores (`scores.ScoreGrid`)."""
     n_bins = mass.shape[2] - 1
@@ -189,14 +177,3 @@ def bin_columns(scores, positive, weights, low, scale, mass):
                 right = place - cell
                 mass[k, c, cell] += w * (1.0 - right)
                 mass[k, c, cell + np.uint64(1)] += w * right
-
-
-@jit(fastmath={"reassoc", "contract"})
-def score_rows(X, W, scores):
-    """Fill `scores` with X @ W.T, each row by the same sequence of operations."""
-    for i in range(X.shape[0]):
-        for k in range(W.shape[0]):
-            total = 0.0
-            for j in range(X.shape[1]):
-                total += X[i, j] * W[k, j]
-            scores[i, k] = total

@@ -117,7 +117,7 @@ class ClassMoments:
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but these moments were made for {self.n_features}.")
         check_labels(y, self.classes)
-        (new,) = grouped_moments(X, y, self.classes, check_weights(sample_weight, X, allow_zero=True))
+        new = class_moments(X, y, self.classes, check_weights(sample_weight, X, allow_zero=True))
         joined = self.merge(new)
         check_no_overflow(joined.scatter)
         self.weight, self.mean, self.scatter = joined.weight, joined.mean, joined.scatter
@@ -511,15 +511,8 @@ def spread(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
 # The pass over the data
 
 
-def grouped_moments(
-    X: Any,
-    y: np.ndarray,
-    classes: np.ndarray,
-    sample_weight: np.ndarray | None = None,
-    folds: np.ndarray | None = None,
-    n_folds: int = 1,
-) -> list[ClassMoments]:
-    """Return the class moments of each fold in one pass over validated rows; `folds` (n_samples,) are in 0..n_folds-1.
+def class_moments(X: Any, y: np.ndarray, classes: np.ndarray, sample_weight: np.ndarray | None = None) -> ClassMoments:
+    """Return the class moments of validated rows, in one pass.
 
     In addition to X, memory holds a block of rows and the moments, whatever the number of rows. Labels are compared
     with the classes block by block. Values that are not finite are refused.
@@ -529,45 +522,39 @@ def grouped_moments(
     is_sparse = sparse.issparse(X) and not densify
     # Enough rows that the d x d work of merging a block is small compared with the work on its rows, but at most 128 MB
     # or the size of the moments.
-    step = max(1 << 16, 16 * n_features) if is_sparse else max(min(4096 * n_folds, 2**24 // n_features), n_features)
+    step = max(1 << 16, 16 * n_features) if is_sparse else max(min(4096, 2**24 // n_features), n_features)
 
     @np.errstate(over="ignore", invalid="ignore")  # `check_no_overflow` checks the result
-    def one_span(span: slice) -> list[ClassMoments]:
-        parts = [ClassMoments(n_features, classes) for _ in range(n_folds)]
+    def one_span(span: slice) -> ClassMoments:
+        part = ClassMoments(n_features, classes)
         buffer = np.empty((0 if is_sparse else min(step, span.stop - span.start), n_features))
         for start in range(span.start, span.stop, step):
             rows = slice(start, min(start + step, span.stop))
             block, positive = X[rows].toarray() if densify else X[rows], y[rows] == classes[1]
-            for fold, part in enumerate(parts):
-                for c, members in enumerate((~positive, positive)):
-                    if folds is not None:
-                        members = members & (folds[rows] == fold)
-                    if sample_weight is not None:
-                        members = members & (sample_weight[rows] > 0)
-                    chosen = np.flatnonzero(members)
-                    weights = None if sample_weight is None else sample_weight[rows][chosen]
-                    total = float(len(chosen)) if weights is None else float(weights.sum())
-                    if total > 0 and is_sparse:
-                        part._add(c, total, *csr_moments(block[chosen], weights, total))
-                    elif total > 0:
-                        Z = gather(block, chosen, buffer)
-                        shift = part.mean[c] if part.weight[c] else average(Z, weights, total)
-                        part._add(c, total, *dense_moments(Z, weights, total, shift))
-        return parts
+            for c, members in enumerate((~positive, positive)):
+                if sample_weight is not None:
+                    members = members & (sample_weight[rows] > 0)
+                chosen = np.flatnonzero(members)
+                weights = None if sample_weight is None else sample_weight[rows][chosen]
+                total = float(len(chosen)) if weights is None else float(weights.sum())
+                if total > 0 and is_sparse:
+                    part._add(c, total, *csr_moments(block[chosen], weights, total))
+                elif total > 0:
+                    Z = gather(block, chosen, buffer)
+                    shift = part.mean[c] if part.weight[c] else average(Z, weights, total)
+                    part._add(c, total, *dense_moments(Z, weights, total, shift))
+        return part
 
-    moments = [ClassMoments(n_features, classes) for _ in range(n_folds)]
-    for parts in map_spans(one_span, n_rows, step, n_features):
-        for whole, part in zip(moments, parts, strict=True):
-            whole.absorb(part)
-    if not all(np.isfinite(part.scatter).all() for part in moments):
+    moments = ClassMoments(n_features, classes)
+    for part in map_spans(one_span, n_rows, step, n_features):
+        moments.absorb(part)
+    if not np.isfinite(moments.scatter).all():
         assert_all_finite(X, input_name="X")
     if sample_weight is not None and not sample_weight.all():
         assert_all_finite(X[sample_weight == 0], input_name="X")  # rows that are in no moment
-    for part in moments:
-        check_no_overflow(part.scatter)
-    first, tiny = moments[0], np.finfo(np.float64).tiny
-    variances = np.diagonal(first.scatter, axis1=1, axis2=2) / np.maximum(first.weight, tiny)[:, None]
-    warn_of_underflow(first.mean, variances)
+    check_no_overflow(moments.scatter)
+    weight = np.maximum(moments.weight, np.finfo(np.float64).tiny)
+    warn_of_underflow(moments.mean, np.diagonal(moments.scatter, axis1=1, axis2=2) / weight[:, None])
     return moments
 
 

@@ -22,7 +22,7 @@ class ScoreMoments(NamedTuple):
 
     @classmethod
     def of(cls, targets: Any, scores: Any) -> ScoreMoments:
-        """Return the moments of a block; rows whose score is NaN do not count."""
+        """Return the moments of a block; in memory, rows whose score is NaN do not count."""
         if not isinstance(scores, np.ndarray):
             return cls._on_device(targets, scores)
         positive, weights = targets.positive, targets.sample_weight
@@ -39,12 +39,10 @@ class ScoreMoments(NamedTuple):
     @classmethod
     def _on_device(cls, targets: Any, scores: Any) -> ScoreMoments:
         xp = namespace(scores)
-        known, out = ~xp.isnan(scores), np.zeros((3, 2))
-        zero = xp.zeros_like(scores)
-        scores = xp.where(known, scores, zero)
+        out, zero = np.zeros((3, 2)), xp.zeros_like(scores)
         weights = xp.ones_like(scores) if targets.sample_weight is None else targets.sample_weight
         for c, side in enumerate((~targets.positive, targets.positive)):
-            w = xp.where(known & side, weights, zero)
+            w = xp.where(side, weights, zero)
             total = float(xp.sum(w))
             if total > 0:
                 mean = float(w @ scores) / total
@@ -56,10 +54,6 @@ class ScoreMoments(NamedTuple):
         """Return the moments of the scores X @ w, from the class moments of X."""
         means, variances = moments.project(w)
         return cls(moments.weight, means, variances * moments.weight)
-
-    def shifted(self, shift: float) -> ScoreMoments:
-        """Return the moments of the scores plus `shift`."""
-        return self._replace(mean=self.mean + shift)
 
     def merge(self, other: ScoreMoments) -> ScoreMoments:
         """Return the moments of both sets of rows together."""
@@ -93,7 +87,10 @@ class ScoreGrid(NamedTuple):
         return cls(float(np.min(means - reach)), float(np.max(means + reach)))
 
     def bin(self, targets: Any, scores: Any) -> np.ndarray:
-        """Return the weight of each class at each point of the grid, shape (2, N_BINS + 1); NaN scores do not count."""
+        """Return the weight of each class at each point of the grid, shape (2, N_BINS + 1).
+
+        In memory, scores that are NaN do not count.
+        """
         positive, sample_weight = targets.positive, targets.sample_weight
         if not isinstance(scores, np.ndarray):
             return self._bin_on_device(positive, sample_weight, scores)
@@ -115,15 +112,10 @@ class ScoreGrid(NamedTuple):
 
     def _bin_on_device(self, positive: Any, sample_weight: Any, scores: Any) -> np.ndarray:
         xp = namespace(scores)
-        known = ~xp.isnan(scores)
-        place = (xp.where(known, scores, xp.full_like(scores, self.low)) - self.low) * (
-            N_BINS / (self.high - self.low or 1)
-        )
-        place = xp.clip(place, 0.0, N_BINS * (1 - 1e-15))
+        place = xp.clip((scores - self.low) * (N_BINS / (self.high - self.low or 1)), 0.0, N_BINS * (1 - 1e-15))
         cell = xp.astype(place, xp.int64)
         right = place - xp.astype(cell, xp.float64)
-        weights = xp.astype(known, xp.float64)
-        weights = weights if sample_weight is None else weights * sample_weight
+        weights = xp.ones_like(right) if sample_weight is None else sample_weight
         bins = Bins(cell + (N_BINS + 1) * xp.astype(positive, xp.int64), 2 * N_BINS + 2)
         mass = bins.sums(weights * (1 - right))
         mass[1:] += bins.sums(weights * right)[:-1]
