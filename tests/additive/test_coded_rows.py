@@ -9,8 +9,7 @@ from aucmax import AUCClassifier
 from aucmax.additive import kernels
 from aucmax.additive.rows import CodedRows, cell_mass
 from aucmax.rows.memory import MemoryRows
-from aucmax.rows.protocol import Round, Split
-from aucmax.search import candidates
+from aucmax.search import pool
 from aucmax.search import training as fold_training
 
 X, Y = mixed_rows(200)
@@ -40,19 +39,15 @@ def test_coded_rows_scores_and_pullback(rows):
     for shape in ((), (3,)):
         w, g = rng.standard_normal((rows.n_features, *shape)), rng.standard_normal((rows.n_rows, *shape))
         assert_allclose(rows.scores(w), dense.scores(w), atol=1e-12)
-        some = np.array([5, 3, 8])
-        assert_allclose(rows.scores(w, some), dense.scores(w)[some], atol=1e-12)
         center = rng.standard_normal(rows.n_features)
         for each in (None, center):
             assert_allclose(rows.rmatvec(g, each), dense.rmatvec(g, each), atol=1e-10)
 
 
-def test_moments_of_all_rows_of_parts_and_of_columns(rows):
-    dense = rows.dense()
-    parts = Round(rows.assign_folds(3, 0), 3, (Split((0,), (1, 2)),))
-    pairs = [(rows.moments(), dense.moments())]
-    pairs += list(zip(rows.fold_moments([parts])[0], dense.fold_moments([parts])[0], strict=True))
-    for ours, theirs in pairs:
+def test_coded_rows_moments_of_all_rows_of_parts_and_of_columns(rows):
+    dense, parts = rows.dense(), np.arange(200) % 3
+    subsets = [(rows, dense), *((rows.subset(parts, [k]), dense.subset(parts, [k])) for k in range(3))]
+    for ours, theirs in ((ours.moments(), theirs.moments()) for ours, theirs in subsets):
         for name in ("weight", "mean", "scatter"):
             assert_allclose(getattr(ours, name), getattr(theirs, name), atol=1e-9)
     for ours, theirs in zip(rows.column_statistics(), dense.column_statistics(), strict=True):
@@ -74,7 +69,7 @@ def test_the_operator_multiplies_like_the_matrix(rows):
 def test_a_blend_is_the_same_without_the_matrix(monkeypatch):
     rows = coded_rows()
     plain, spared = AUCClassifier(), AUCClassifier()
-    for module, name in ((candidates, "MAX_COLUMNS"), (fold_training, "MAX_MOMENTS"), (fold_training, "MAX_EIGEN")):
+    for module, name in ((pool, "MAX_COLUMNS"), (fold_training, "MAX_MOMENTS"), (fold_training, "MAX_EIGEN")):
         monkeypatch.setattr(module, name, 10)
     spared._fit_rows(rows)
     monkeypatch.setattr(CodedRows, "as_operator", CodedRows.matrix)

@@ -5,7 +5,7 @@ of one class only, and some are empty. Vectors do what the protocol promises and
 `X`: code that takes a vector for an array, or reads a member that the protocol does not have, fails. Its samples are
 one chunk, whose vectors are arrays.
 
-Rows have an order, which folds and samples follow. So each chunk holds consecutive rows; the chunks are stored and
+Rows have an order, which samples follow. So each chunk holds consecutive rows; the chunks are stored and
 visited in a shuffled order, and what is made of them is merged in the order of the rows.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from aucmax import ClassMoments
-from aucmax.rows.folds import SAMPLE, deal, permute
+from aucmax.rows.folds import SAMPLE, permute
 from aucmax.rows.protocol import Targets
 from aucmax.rows.summaries.ranking import aucs_of_scores
 from aucmax.rows.summaries.scores import ScoreHistogram
@@ -207,11 +207,7 @@ class OddRows(ChunkSpace):
     def row_length(self):
         return sum(X.nnz for X in self.matrices) / self.n_rows if self.is_sparse else float(self.n_features)
 
-    @property
-    def has_groups(self):
-        return self.groups is not None
-
-    def prefetch(self, fit, n_folds=None, columns=False):
+    def prefetch(self, fit, moments=False, columns=False):
         pass
 
     def labels(self):
@@ -222,6 +218,10 @@ class OddRows(ChunkSpace):
 
     def scores(self, w):
         return self.vector([X @ w for X in self.matrices])
+
+    def as_vector(self, values):
+        edges = np.cumsum([len(positive) for positive in self.positive])[:-1]
+        return self.vector(np.split(values, edges))
 
     def rmatvec(self, g, center=None):
         pairs = list(zip(self.matrices, self.chunks(g), strict=True))
@@ -235,21 +235,10 @@ class OddRows(ChunkSpace):
     # Summaries of the columns
 
     def moments(self):
-        (moments,) = self.part_moments([np.zeros(len(positive), dtype=int) for positive in self.positive], 1)
-        return moments
-
-    def fold_moments(self, rounds):
-        return [self.part_moments(self.chunks(round.parts), round.n_parts) for round in rounds]
-
-    def part_moments(self, parts, n_parts):
-        """Return the moments of each part, by part numbers chunk by chunk."""
-        moments = [ClassMoments(self.n_features, self.classes) for _ in range(n_parts)]
-        labels = self.labels()
-        for k, part in itertools.product(self.stored, range(n_parts)):
-            members = parts[k] == part
-            if members.any():
-                weights = None if self.weights is None else self.weights[k][members]
-                moments[part].update(self.matrices[k][members], labels[k][members], weights)
+        moments, labels = ClassMoments(self.n_features, self.classes), self.labels()
+        for k in self.stored:
+            if len(labels[k]):
+                moments.update(self.matrices[k], labels[k], None if self.weights is None else self.weights[k])
         return moments
 
     def column_statistics(self):
@@ -271,28 +260,7 @@ class OddRows(ChunkSpace):
             add(summary, X, its_targets)
         return functools.reduce(merge, begun)
 
-    # Cross-validation
-
-    def assign_folds(self, n_folds, number):
-        folds = []
-        for ranks, positive in zip(self.ranks(), self.positive, strict=True):
-            own = np.zeros(len(ranks), dtype=int)
-            for c, side in enumerate((~positive & (ranks >= 0), positive & (ranks >= 0))):
-                own[side] = deal(ranks[side], int(self.counts[c]), n_folds, number)
-            folds.append(own)
-        return self.vector(folds)
-
-    def as_vector(self, values):
-        edges = np.cumsum([len(positive) for positive in self.positive])[:-1]
-        return self.vector(np.split(values, edges))
-
-    def held_out(self, models):
-        return OddHeldOut(self, models)
-
     # Other views of the same rows
-
-    def subset(self, parts, chosen):
-        return self.select([np.isin(entries, chosen) for entries in self.chunks(parts)])
 
     def select(self, masks):
         """Return some of the rows, by a mask for each chunk."""
@@ -381,40 +349,11 @@ class OneChunk(OddRows):
 
     as_operator = matrix
 
+    def subset(self, parts, chosen):
+        return self.select([np.isin(parts, chosen)])
+
     def take(self, rows):
         return self.select([np.isin(np.arange(self.n_rows), rows)])
 
     def sample(self, n_each):
         return self if self.counts.max() <= n_each else super().sample(n_each)
-
-
-class OddHeldOut:
-    """What was held out of rows in chunks."""
-
-    def __init__(self, rows, models):
-        self.rows, self.models = rows, models
-        self.auc = np.array([aucs for model in models for aucs in self.areas(model)])
-
-    def areas(self, model):
-        """Yield the AUC of each candidate on the test set of each split."""
-        for split, W in zip(model.round.splits, model.weights, strict=True):
-            test = self.rows.subset(model.round.parts, split.test)
-            yield aucs_of_scores(test, *(test.scores(w) for w in W))
-
-    def histogram(self, candidate):
-        rows = self.rows
-        totals = times = rows.map(lambda targets: np.zeros(len(targets.positive)))
-        for model in self.models:
-            for split, W, midpoints in zip(model.round.splits, model.weights, model.midpoints, strict=True):
-
-                def is_tested(targets, parts, test=split.test):
-                    return np.isin(parts, test).astype(float)
-
-                def centred(targets, tested, s, midpoint=midpoints[candidate]):
-                    return tested * (s - midpoint)
-
-                tested = rows.map(is_tested, model.round.parts)
-                totals = totals + rows.map(centred, tested, rows.scores(W[candidate]))
-                times = times + tested
-        with np.errstate(invalid="ignore"):
-            return ScoreHistogram.of(rows, rows.map(lambda targets, total, n: total / n, totals, times))

@@ -18,14 +18,11 @@ from conftest import SYSTEMS
 from numpy.testing import assert_allclose, assert_array_equal
 from odd_rows import OddRows
 from scipy import sparse
-from sklearn.metrics import roc_auc_score
 from slow import slow_except
 
 from aucmax import ClassMoments, open_rows
 from aucmax.rows.blocks.rows import SlicedRows
-from aucmax.rows.folds import deal_folds
 from aucmax.rows.memory import MemoryRows
-from aucmax.rows.protocol import FoldModels, Round, Split
 from aucmax.rows.summaries.scores import ScoreMoments
 
 CLASSES = np.array(["no", "yes"])
@@ -346,23 +343,6 @@ def test_moments(rows, problem):
     assert_same_moments(rows.moments(), problem.moments())
 
 
-def some_rounds(rows, problem):
-    """Two rounds of parts, dealt out and given, one part of one class only and one empty."""
-    dealt = deal_folds(problem.positive, problem.weights > 0, 3, 1)
-    given = np.where(problem.positive, np.arange(problem.n) % 2, 2)
-    return [(Round(rows.assign_folds(3, 1), 3, ()), dealt), (Round(rows.as_vector(given), 4, ()), given)]
-
-
-def test_moments_of_the_parts_of_several_rounds(rows, problem):
-    rounds = some_rounds(rows, problem)
-    found = rows.fold_moments([round for round, _ in rounds])
-    assert [len(parts) for parts in found] == [3, 4]
-    for moments, (_, parts) in zip(found, rounds, strict=True):
-        for part, its_moments in enumerate(moments):
-            assert_same_moments(its_moments, problem.take(np.flatnonzero(parts == part)).moments())
-        assert_same_moments(moments[0].merge(*moments[1:]), problem.moments())
-
-
 def test_column_statistics(rows, problem):
     means, variances = rows.column_statistics()
     weight, mean, scatter = problem.moments()
@@ -382,93 +362,15 @@ def test_inner_products_of_the_rows(rows, problem):
     assert_allclose(distances, ((Z[:, None] - Z) ** 2).sum(axis=2), rtol=1e-9, atol=1e-9)
 
 
-# Cross-validation
-
-
-@pytest.mark.parametrize("number", [0, 1, 7])
-@pytest.mark.parametrize("n_folds", [2, 5])
-def test_rows_are_dealt_out_as_in_memory(rows, problem, n_folds, number):
-    usable = problem.weights > 0
-    found = entries(rows, rows.assign_folds(n_folds, number))
-    assert set(found) <= set(range(n_folds))
-    assert_array_equal(found[usable], deal_folds(problem.positive, usable, n_folds, number)[usable])
-
-
-def test_labels_are_those_of_the_rows(rows, problem):
-    parts = problem.rng.integers(0, 5, problem.n)
-    assert_array_equal(entries(rows, rows.as_vector(parts)), parts)
-
-
-def fold_models(rows, problem, n_candidates=3):
-    """Two rounds of folds and a split of which some rows are used twice or not at all, with models made up."""
-    rng = np.random.default_rng(1)
-    splits = tuple(Split((k,), tuple(j for j in range(3) if j != k)) for k in range(3))
-    rounds = [Round(rows.assign_folds(3, number), 3, splits) for number in range(2)]
-    parts = rng.integers(0, 4, problem.n)
-    rounds.append(Round(rows.as_vector(parts), 4, (Split((0, 3), (1, 3)),)))
-    models = []
-    for round in rounds:
-        W = rng.integers(-4, 5, (len(round.splits), n_candidates, D)) / 4  # sums of products are exact: ties are ties
-        tests = [
-            functools.reduce(ClassMoments.merge, (rows.fold_moments([round])[0][k] for k in split.test))
-            for split in round.splits
-        ]
-        models.append(FoldModels(round, W, rng.standard_normal((len(round.splits), n_candidates)), tests))
-    return models
-
-
-def splits_of(rows, models):
-    """Yield the mask of the test rows, the weights and the midpoints of each split."""
-    for model in models:
-        parts = entries(rows, model.round.parts)
-        for split, W, midpoints in zip(model.round.splits, model.weights, model.midpoints, strict=True):
-            yield np.isin(parts, split.test), W, midpoints
-
-
-def test_the_auc_of_held_out_rows(rows, problem):
-    models = fold_models(rows, problem)
-    expected = [
-        [roc_auc_score(problem.positive[test], problem.X[test] @ w, sample_weight=problem.weights[test]) for w in W]
-        for test, W, _ in splits_of(rows, models)
-    ]
-    assert_allclose(rows.held_out(models).auc, expected, rtol=0, atol=1e-14)
-
-
-@pytest.mark.parametrize("known", slow_except([True], [True, False]), ids=["moments", "no moments"])
-def test_held_out_scores_on_a_grid(rows, problem, known):
-    models = [model if known else model._replace(moments=None) for model in fold_models(rows, problem)]
-    memory = in_memory(np.asarray, *problem.arrays())
-    of_memory = memory.held_out(fold_models(memory, problem))
-    for candidate in range(3):
-        found = rows.held_out(models).histogram(candidate)
-        assert_same_histogram(found, of_memory.histogram(candidate))
-        totals, times = np.zeros((2, problem.n))
-        for test, W, midpoints in splits_of(rows, models):
-            totals[test] += problem.X[test] @ W[candidate] - midpoints[candidate]
-            times[test] += 1
-        scores = totals / times
-        for c, side in enumerate((~problem.positive, problem.positive)):
-            assert found.means[c] == pytest.approx(np.average(scores[side], weights=problem.weights[side]))
-
-
-def test_rows_that_were_never_held_out_lie_nowhere(rows, problem):
-    parts = np.arange(problem.n) % 3
-    models = [FoldModels(Round(rows.as_vector(parts), 3, (Split((0,), (1, 2)),)), np.ones((1, 1, D)), np.zeros((1, 1)))]
-    tested = problem.take(np.flatnonzero(parts == 0))
-    found = rows.held_out(models).histogram(0)
-    assert_allclose(found.mass.sum(axis=1), tested.totals())
-    for c, side in enumerate((~tested.positive, tested.positive)):
-        assert found.means[c] == pytest.approx(np.average(tested.X[side].sum(axis=1), weights=tested.weights[side]))
-
-
 # Other views of the same rows
 
 
-def test_rows_subset(rows, problem):
+def test_rows_subset_of_a_sample(rows, problem):
+    """The sample of all rows is in memory, wherever these are."""
     parts = problem.rng.integers(0, 4, problem.n)
     for chosen in ((0,), (1, 3), (0, 1, 2, 3)):
         expected = problem.take(np.flatnonzero(np.isin(parts, chosen)))
-        subset = rows.subset(rows.as_vector(parts), chosen)
+        subset = rows.sample(problem.n).subset(parts, chosen)
         assert_same_rows(subset, expected)
         assert_same_moments(subset.moments(), expected.moments())
         used = expected.weights > 0

@@ -12,13 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, ShuffleSplit
 from slow import slow_except
 
-from aucmax import BAM, SOLAM, AdditiveAUCClassifier, AUCClassifier, ClassMoments, open_rows, roc_auc
+from aucmax import BAM, SOLAM, AdditiveAUCClassifier, AUCClassifier, ClassMoments, open_rows
 from aucmax.cli.fit import can_read_blocks
 from aucmax.losses import LOSSES
 from aucmax.papers import ALGORITHMS
-from aucmax.rows import file as file_module
 from aucmax.rows.blocks import passes
-from aucmax.rows.blocks.held_out import AUCBins, scores_by_row
 
 N_FEATURES = 5
 ONLINE = [name for name, method in ALGORITHMS.items() if method.online and not name.startswith("Gaussian")]
@@ -177,31 +175,15 @@ def test_cv_may_be_a_list_or_a_generator(tmp_path):
     assert_same(AUCClassifier("squared", cv=(pair for pair in splits)).fit_rows(tiny(path)), in_memory)
 
 
-@pytest.mark.slow
-def test_file_rows_assign_few_positives_in_as_many_rounds(tmp_path):
-    X, y = make_rows(n=1200, positives=0.1)
-    path = write(tmp_path / "rows.npz", X, y)
-    rows = tiny(path, 400)
-    by_blocks, in_memory = AUCClassifier("squared").fit_rows(rows), AUCClassifier("squared").fit(X, y)
-    n_rounds = sum(name.startswith("split") for name in in_memory.cv_results_) // 5
-    assert n_rounds > 3
-    # Moments of the first round, moments of the others, held-out scores, and two to calibrate the mean scores.
-    assert rows.passes.n_passes == 5
-    assert_same(by_blocks, in_memory)
-    assert isinstance(by_blocks.moments_, ClassMoments)
-    # With room for the moments of one round at a time, each takes a pass of its own.
-    rows = tiny(path, 400, memory=2 * 5 * 2 * 8 * N_FEATURES**2 * 3 + 1)
-    by_blocks = AUCClassifier("squared").fit_rows(rows)
-    np.testing.assert_allclose(by_blocks.coef_, in_memory.coef_, rtol=1e-8)
-    assert rows.passes.n_passes == 5 + n_rounds - 2
-
-
-def test_file_rows_take_two_passes_for_one_round(tmp_path):
-    X, y = make_rows(n=3000, positives=0.4)
-    rows = tiny(write(tmp_path / "rows.npz", X, y), 1000)
+@pytest.mark.parametrize(("n", "positives"), [(1200, 0.1), (3000, 0.4)])
+def test_file_rows_take_two_passes_for_a_search(n, positives, tmp_path):
+    """One gathers the class moments, and one the sample, whatever the number of rounds."""
+    X, y = make_rows(n=n, positives=positives)
+    rows = tiny(write(tmp_path / "rows.npz", X, y), 400)
     by_blocks = AUCClassifier("squared").fit_rows(rows)
     assert rows.passes.n_passes == 2
     assert_same(by_blocks, AUCClassifier("squared").fit(X, y))
+    assert isinstance(by_blocks.moments_, ClassMoments)
 
 
 @pytest.mark.slow
@@ -300,16 +282,13 @@ def test_fit_rows_refuses_files_that_cannot_be_fitted(tmp_path):
     unchanged_by_refusal(clf, tiny(write(tmp_path / "one.npz", X, np.ones(300))), "every row has the label 1")
     zero = write(tmp_path / "zero.npz", X, y, w=1.0 - y)
     unchanged_by_refusal(clf, tiny(zero, weight="w"), "[Ww]eight")
-    unchanged_by_refusal(
-        clf, tiny(path, memory=10_000), r"5 columns in 5 parts take .* raise memory=, give alpha=, or take an online"
-    )
-    clf = AUCClassifier("squared", alpha=1.0)
-    unchanged_by_refusal(clf, tiny(path, memory=1000), r"5 columns in 1 part take .*: raise memory=, or take an online")
-    clf = AUCClassifier("logistic").fit(X, y)
+    known = AUCClassifier("squared", alpha=1.0)
+    unchanged_by_refusal(known, tiny(path, memory=1000), r"of 5 columns take .*: raise memory=, or take an online")
     chance = (
         r"^Not enough memory to compare candidates: at least 50 rows of each class must fit: .*, or raise memory=\.$"
     )
-    unchanged_by_refusal(AUCClassifier(), tiny(path, 400, memory=1000), chance)
+    for searching in (clf, AUCClassifier("logistic").fit(X, y), AUCClassifier()):
+        unchanged_by_refusal(searching, tiny(path, 400, memory=1000), chance)
     few = r"The inner products of all rows need these in memory.* raise memory=, or use solver='cg'"
     unchanged_by_refusal(AUCClassifier("squared", alpha=1.0, solver="dual"), tiny(path, memory=40_000), few)
     many = r"A hinge on \d+ rows of the rarer class takes .* raise memory=, or use loss='logistic'"
@@ -323,75 +302,6 @@ def test_fit_rows_warns_of_columns_too_small_to_be_fitted(clf, tmp_path):
     rows = tiny(write(tmp_path / "rows.npz", X * 1e-160, y))
     with pytest.warns(UserWarning, match=r"^The squares of the values of X underflow in 5 columns"):
         assert not clf.fit_rows(rows).coef_.any()
-
-
-# The AUC of held-out rows
-
-
-@pytest.mark.parametrize("positives", [0.3, 0.7])
-@pytest.mark.parametrize("n_rounds", slow_except([1], [1, 3]))
-def test_without_room_for_the_rarer_class_scores_are_counted_in_bins(positives, n_rounds, tmp_path, monkeypatch):
-    X, y = make_rows(n=3000, positives=positives)
-    path = write(tmp_path / "rows.npz", X, y)
-    monkeypatch.setattr("aucmax.search.rounds.count_rounds", lambda rarer, order: n_rounds)
-    in_memory = AUCClassifier("squared").fit(X, y)
-    kept = tiny(path, 1000)
-    assert_same(AUCClassifier("squared").fit_rows(kept), in_memory)
-    assert kept.rare_rows().X.shape[0] == np.bincount(y).min()
-    monkeypatch.setattr(file_module, "KEPT_SHARE", 1e9)
-    given_up = tiny(path, 1000)
-    by_blocks = AUCClassifier("squared").fit_rows(given_up)
-    assert given_up.rare_rows() is None
-    # A test set has 600 rows and so 76,000 pairs, of which a few meet in a bin: 1.3e-5 is two of them.
-    for name in ("mean_test_score", "split3_test_score"):
-        np.testing.assert_allclose(by_blocks.cv_results_[name], in_memory.cv_results_[name], atol=2e-5)
-    np.testing.assert_allclose(by_blocks.calibration_, in_memory.calibration_, rtol=1e-6)
-    # With room for the fewest bins they tell less apart.
-    rough = AUCClassifier("squared").fit_rows(tiny(path, 1000, memory=60_000))
-    assert 1e-6 < np.abs(rough.cv_results_["mean_test_score"] - in_memory.cv_results_["mean_test_score"]).max() < 3e-4
-
-
-@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e100])
-def test_auc_bins_of_cells_have_the_auc(scale):
-    rng = np.random.default_rng(0)
-    y = rng.random(200_000) < 0.2
-    for scores in (
-        rng.standard_normal(len(y)) + y,
-        rng.standard_t(2, len(y)) + y,
-        rng.integers(0, 4, len(y)) + 1.0 * y,
-    ):
-        bins = AUCBins.around(np.array([0.5, 0.0]) * scale, np.array([1.0, 0.0]) * scale)
-        for part in np.array_split(np.arange(len(y)), 7):
-            bins.add(np.column_stack([scores[part], scores[part]]) * scale, y[part], None)
-        assert bins.auc()[0] == pytest.approx(roc_auc(y, scores), abs=1e-6)
-    assert bins.mass.sum() == 2 * len(y)
-
-
-def test_auc_bins_weights_are_repetitions():
-    rng = np.random.default_rng(0)
-    scores, y = rng.standard_normal((2000, 1)), rng.random(2000) < 0.4
-    weights = rng.integers(0, 4, 2000)
-    weighted, repeated = (AUCBins.around(np.zeros(1), np.ones(1), 1024) for _ in range(2))
-    weighted.add(scores, y, weights.astype(float))
-    repeated.add(np.repeat(scores, weights, axis=0), np.repeat(y, weights), None)
-    assert np.array_equal(weighted.mass, repeated.mass)
-
-
-def test_auc_bins_count_far_scores_at_the_ends():
-    bins = AUCBins.around(np.zeros(1), np.full(1, 1e-300), 1024)
-    bins.add(np.array([[1e10], [-1e10]]), np.array([True, False]), None)
-    assert bins.mass[0, 1, -1] == bins.mass[0, 0, 0] == 1
-
-
-def test_scores_by_row_tie_for_equal_rows_in_any_block():
-    rng = np.random.default_rng(0)
-    kinds = rng.standard_normal((10, 100))
-    X = kinds[rng.integers(0, 10, 3000)]
-    W = rng.standard_normal((21, 100))
-    whole = scores_by_row(X, W)
-    for step in (1, 2, 3, 7, 1000):
-        assert np.array_equal(np.vstack([scores_by_row(X[k : k + step], W) for k in range(0, 3000, step)]), whole)
-    np.testing.assert_allclose(whole, X @ W.T, rtol=1e-9, atol=1e-12)
 
 
 # Checkpoints

@@ -19,8 +19,8 @@ from aucmax.papers import kernel_pipelines, nystroem, opauc_pipelines
 from aucmax.papers.kernel_pipelines import ColumnScaler
 from aucmax.papers.opauc_pipelines import LimitedPCA, LimitedProjection, LimitedSVD
 from aucmax.rows import machine as machine_memory
-from aucmax.rows.machine import SEARCH_VECTORS, LEAST_VECTORS, NEWTON_VECTORS, check_columns, usable_memory
-from aucmax.search import candidates, cross_validation
+from aucmax.rows.machine import LEAST_VECTORS, NEWTON_VECTORS, SEARCH_VECTORS, check_columns, usable_memory
+from aucmax.search import pool
 
 TOLD = r"A fit to 1,000,000 columns takes 0\.1 GB or more, but this process may use 0\.0 GB: leave out columns\."
 
@@ -105,18 +105,6 @@ def test_the_steps_of_pipelines_take_no_less_than_they_say(step, monkeypatch):
     assert all(0.6 * taken < need < taken for need in asked)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
-def test_a_cross_validation_that_keeps_too_many_models_is_refused_before_it_trains(loss, monkeypatch):
-    """Ten rounds of five folds and 21 alphas are 1,050 models."""
-    X = sparse.random_array((50, 10_000), density=0.01, format="csr", rng=np.random.default_rng(0))
-    monkeypatch.setattr(machine_memory, "usable_memory", lambda: 8 * 1050 * 10_000 - 1)
-    monkeypatch.setattr(cross_validation, "map_threads", None)
-    told = "The cross-validation of 21 alphas on 50 training sets with 10,000 columns takes 0.1 GB or more, but this "
-    told += "process may use 0.1 GB: give alpha=, or leave loss= out."
-    with pytest.raises(MemoryError, match=f"^{re.escape(told)}$"):
-        AUCClassifier(loss).fit(X, np.arange(50) % 2)
-
-
 def test_a_blend_and_newtons_method_ask_for_more_than_the_leanest_fit(monkeypatch):
     monkeypatch.setattr(machine_memory, "ALWAYS_AVAILABLE", 0)
     X = sparse.random_array((60, 4000), density=0.01, format="csr", rng=np.random.default_rng(0))
@@ -127,8 +115,8 @@ def test_a_blend_and_newtons_method_ask_for_more_than_the_leanest_fit(monkeypatc
         AUCClassifier("hinge", alpha=0.1).fit(X, y)
     AUCClassifier().fit(X, y)  # few rows are rotated
     monkeypatch.setattr(machine_memory, "usable_memory", lambda: 8 * 4000 * SEARCH_VECTORS - 1)
-    monkeypatch.setattr(candidates, "MAX_ROTATED", 50)
-    with pytest.raises(MemoryError, match=rf"^A blend on 4,000 columns takes .*: {advice}\.$"):
+    monkeypatch.setattr(pool, "MAX_ROTATED", 50)
+    with pytest.raises(MemoryError, match=rf"^A search on 4,000 columns takes .*: {advice}\.$"):
         AUCClassifier().fit(X, y)
 
 

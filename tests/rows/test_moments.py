@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from aucmax import ClassMoments
 from aucmax.rows import machine as threads
 from aucmax.rows import memory
-from aucmax.rows.summaries.moments import DENSE_FROM, grouped_moments
+from aucmax.rows.summaries.moments import DENSE_FROM
 
 CLASSES = np.array([0, 1])
 EPS = np.finfo(np.float64).eps
@@ -675,26 +675,6 @@ def test_pairs_need_both_classes(read):
         message = rf"AUC needs two classes, but class '{missing}' has no row with a weight above 0\."
         with pytest.raises(ValueError, match=message):
             read(result)
-
-
-# Folds
-
-
-@weighted_or_not
-@pytest.mark.parametrize("n_folds", [3, 200])
-@pytest.mark.parametrize("kind", ["float64", "float32", "CSR"])
-def test_folds_are_separate_moments(kind, n_folds, weighted):
-    X, y, weights = make_many_rows(kind, n=40_000 if n_folds == 3 else 3000)
-    weights = weights if weighted else None
-    folds = np.random.default_rng(1).integers(0, n_folds, len(y))
-    folds[folds == 1] = 2  # nothing in this one
-    parts = grouped_moments(X, y, CLASSES, weights, folds, n_folds)
-    assert len(parts) == n_folds
-    for k, part in enumerate(parts[:10]):
-        rows = folds == k
-        expected = numpy_moments(X[rows], y[rows], None if weights is None else weights[rows])
-        assert_same(part, expected)
-    assert_same(ClassMoments(X.shape[1]).merge(*parts), numpy_moments(X, y, weights))
 
 
 # Files

@@ -26,7 +26,7 @@ from aucmax import (
     SVMPerf,
 )
 from aucmax.losses import FITTED
-from aucmax.search import cross_validation, rounds
+from aucmax.search import search
 from aucmax.solvers import newton, square
 
 ALPHAS = (3.0, 0.3, 0.03)
@@ -75,9 +75,8 @@ BATCH = (
 
 
 @pytest.fixture(autouse=True)
-def few_rounds_on_one_thread(monkeypatch):
-    """Two rounds of folds show what ten would; with problems this small, threads wait for each other."""
-    monkeypatch.setattr(rounds, "MAX_ROUNDS", 2)
+def one_thread():
+    """With problems this small, threads wait for each other."""
     with threadpool_limits(1):
         yield
 
@@ -175,8 +174,8 @@ def test_fit_rows_of_odd_rows_with_more_columns_than_rows(parameters):
 
 
 def test_a_sample_is_cross_validated(monkeypatch, data):
-    monkeypatch.setattr(cross_validation, "ENOUGH_OF_A_CLASS", 0)
-    monkeypatch.setattr(cross_validation, "ENOUGH_FOR_A_COLUMN", 4)  # 20 rows of each class
+    monkeypatch.setattr(search, "ENOUGH_OF_A_CLASS", 0)
+    monkeypatch.setattr(search, "ENOUGH_FOR_A_COLUMN", 4)  # 20 rows of each class
     found, expected = assert_fits_alike(AUCClassifier("squared_hinge", alphas=ALPHAS, cv=3, tol=1e-10), *data)
     assert_chooses_alike(found, expected)
 
@@ -218,9 +217,9 @@ def test_kernel_features_of_odd_rows(data):
 
 def test_a_solver_that_touches_the_matrix_fails(monkeypatch, data):
     rows = OddRows.of(*data)
-    monkeypatch.setattr(square.RowProblem, "default_alphas", lambda self: np.array([self.rows.X.sum()]))
+    monkeypatch.setattr(square.RowProblem, "solutions", lambda self, alphas, tol: self.rows.X.sum(axis=0))
     with pytest.raises(AttributeError, match="'OddRows' object has no attribute 'X'"):
-        AUCClassifier(solver="cg").fit_rows(rows)
+        AUCClassifier("squared", alpha=0.1, solver="cg").fit_rows(rows)
     monkeypatch.setattr(newton.NewtonProblem, "scores", lambda self, v: self.rows.X @ (v / self.square.scale))
     with pytest.raises(AttributeError, match="'OddRows' object has no attribute 'X'"):
         AUCClassifier("logistic", alpha=0.1).fit_rows(rows)

@@ -136,8 +136,7 @@ def search(
 
     def histogram() -> ScoreHistogram:
         mean = tests.by_row(shares @ choices.scores, sample.n_rows)
-        found = ScoreHistogram.of(sample, sample.as_vector(mean))
-        return found if sample is rows else found.with_totals(rows.totals)
+        return ScoreHistogram.of(sample, mean).with_totals(rows.totals)  # also of rows that no split holds out
 
     sampled = bool(sample.counts.sum() < rows.counts.sum())
     return Found(

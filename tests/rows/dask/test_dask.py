@@ -122,12 +122,19 @@ def test_hinge_on_dask_warns_that_it_gathers_scores(data):
     fit(50 * BYTES_PER_KNOT * rare, "logistic")
 
 
-@pytest.mark.parametrize(("loss", "ways"), [("squared", "give alpha=, or use solver='cg'"), ("auto", "give loss= and")])
-def test_advice_where_memory_is_short_names_no_argument_of_other_rows(data, loss, ways):
+@pytest.mark.parametrize(
+    ("clf", "ways"),
+    [
+        (AUCClassifier("squared", alpha=0.1), "of 4 columns take .*: use solver='cg'"),
+        (AUCClassifier("squared"), "give loss= and alpha="),
+        (AUCClassifier(), "give loss= and alpha="),
+    ],
+)
+def test_advice_where_memory_is_short_names_no_argument_of_other_rows(data, clf, ways):
     """`fit` of a Dask collection has no memory=, and no online algorithm takes one."""
-    rows = DaskRows(*map(lazy, data), memory=100 * data[0].shape[1] ** 2)
+    rows = DaskRows(*map(lazy, data), memory=50 * data[0].shape[1] ** 2)
     with pytest.raises(ValueError, match=ways) as refused:
-        AUCClassifier(loss).fit_rows(rows)
+        clf.fit_rows(rows)
     assert "memory=" not in str(refused.value)
     assert "SOLAM" not in str(refused.value)
 

@@ -16,7 +16,6 @@ from problems import noisy_line
 from sklearn.base import clone
 
 from aucmax import AUCClassifier, compare_auc, roc_auc
-from aucmax.rows.blocks import exchange as held_out_exchange
 from aucmax.rows.dask import rows as dask_rows
 from aucmax.rows.dask import scores as dask_scores
 from aucmax.rows.dask import tasks as dask_tasks
@@ -101,30 +100,18 @@ def test_workers_give_the_bits_of_memory(data, client, monkeypatch):
 
 
 @pytest.mark.slow
-def test_workers_exchange_held_out_scores(data, client, monkeypatch):
-    monkeypatch.setattr(held_out_exchange, "SLICE", 1000)
-    rows = DaskRows(*map(lazy, data))
-    rows._rare = None  # as if the rows of the rarer class were too many
-    clf = AUCClassifier("squared", alphas=[1.0, 0.1], cv=3)
-    found, expected = clone(clf).fit_rows(rows), clone(clf).fit(*data)
-    for name in ("mean_test_score", "split2_test_score"):
-        assert_allclose(found.cv_results_[name], expected.cv_results_[name], rtol=0, atol=1e-14)
-    assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-10 * np.abs(expected.coef_).max())
-
-
-@pytest.mark.slow
 def test_dask_rows_stay_on_their_workers(data, client):
     """A task knows of the rows what the first pass has found, and how its caller treats floating-point errors."""
     rows = DaskRows(*map(lazy, data))
-    half = rows.subset(rows.assign_folds(2, 1), [0])
-    assert half.n_rows < N  # from here on, it knows the sizes of its partitions
+    view = rows.columns(np.arange(2))
+    assert view.n_rows == N  # from here on, it knows the sizes of its partitions
 
     def known(targets):
-        return [(sorted(vars(rows)), len(rows._first.partitions), len(half._known), np.geterr()["over"])]
+        return [(sorted(vars(rows)), len(rows._first.partitions), len(view._known), np.geterr()["over"])]
 
     with np.errstate(over="raise"):
-        found = half.reduce(known)
-    assert found == [(["_first", "categorical", "feature_names", "has_groups", "memory"], 0, 1, "raise")] * len(CHUNKS)
+        found = view.reduce(known)
+    assert found == [(["_first", "categorical", "feature_names", "memory"], 0, 1, "raise")] * len(CHUNKS)
 
 
 @pytest.mark.slow

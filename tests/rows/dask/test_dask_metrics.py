@@ -137,6 +137,15 @@ def test_equal_scores_stay_in_the_order_of_the_rows():
         assert_array_equal(ranking.order_of(values), np.argsort(values, kind="stable"))
 
 
+def test_pick_of_small_partitions_is_evenly_spaced():
+    """Their least scores alone would not tell where the others lie."""
+    scores = np.random.default_rng(0).standard_normal(4000)
+    picked = np.concatenate([dask_scores.pick(scores[k : k + 20], 64, k) for k in range(0, 4000, 20)])
+    ranks = np.searchsorted(np.sort(scores), np.sort(picked)[:: len(picked) // 8])
+    assert np.diff(ranks).max() < 2 * 500
+    assert_array_equal(dask_scores.pick(scores, 8, 0), np.sort(scores)[::8])
+
+
 @pytest.fixture
 def both_large(monkeypatch):
     monkeypatch.setattr(dask_scores, "KEPT_SHARE", np.inf)

@@ -113,7 +113,7 @@ def test_a_blend_of_a_sample(put):
     X += [0.0, 1e4, -1e7]
     expected, found = AUCClassifier().fit(X, y), AUCClassifier().fit(put(X), put(y))
     assert_same_weights(found, expected, 1e-8)
-    assert found.blend_auc_ == pytest.approx(expected.blend_auc_, abs=1e-14)
+    assert found.cv_auc_ == pytest.approx(expected.cv_auc_, abs=1e-14)
 
 
 @pytest.mark.parametrize("cv", [3, GroupKFold(4)], ids=repr)

@@ -148,8 +148,8 @@ class ScoreHistogram(NamedTuple):
 
     def scaled(self, factor: float) -> ScoreHistogram:
         """Return the histogram of the scores times `factor`, which is above 0."""
-        low, high = self.grid
-        return self._replace(grid=ScoreGrid(low * factor, high * factor), means=self.means * factor)
+        grid = ScoreGrid(self.grid.low * factor, self.grid.high * factor)
+        return self._replace(grid=grid, means=self.means * factor, variances=self.variances * factor**2)
 
     def with_totals(self, totals: np.ndarray) -> ScoreHistogram:
         """Return the histogram with other total weights of the classes."""
