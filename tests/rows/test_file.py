@@ -107,6 +107,7 @@ def assert_same(by_blocks, in_memory, tolerance=1e-8):
         assert by_blocks.alpha_ == pytest.approx(in_memory.alpha_, rel=1e-9)
     assert getattr(by_blocks, "loss_", None) == getattr(in_memory, "loss_", None)
     if hasattr(in_memory, "cv_results_"):
+        np.testing.assert_allclose(by_blocks.cv_auc_, in_memory.cv_auc_, rtol=0, atol=1e-9)
         for split in (name for name in in_memory.cv_results_ if name.startswith("split")):
             expected = in_memory.cv_results_[split]
             np.testing.assert_allclose(by_blocks.cv_results_[split], expected, atol=1e-9, err_msg=split)

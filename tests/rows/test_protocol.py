@@ -123,6 +123,8 @@ def assert_chooses_alike(found, expected):
         assert_array_equal(found.blend_["loss"], expected.blend_["loss"])
     else:
         assert found.alpha_ == pytest.approx(expected.alpha_, rel=1e-9)
+    assert found.cv_auc_ == pytest.approx(expected.cv_auc_, abs=1e-12)
+    assert_allclose(found.cv_auc_ci_, expected.cv_auc_ci_, rtol=0, atol=1e-6)
     assert found.cv_results_.keys() == expected.cv_results_.keys()
     for name, values in expected.cv_results_.items():
         if name.startswith("split"):

@@ -4,17 +4,16 @@
 
 The rows are float64 in Parquet files, one file for each partition, which are read again in every pass. Two Gaussian
 classes, 10% of the rows positive. Workers are processes with one thread each, on this machine. A fit is that of
-``AUCClassifier("squared")``: 5 folds of class moments, all alphas, held-out AUCs. Times are medians of three fits, the
-cluster's after one that is not counted. Bytes are those that the workers have sent, by Dask's own counters
+``AUCClassifier("squared")``: class moments, and a sample on which all alphas are compared. Times are medians of three
+fits, the cluster's after one that is not counted. Bytes are those that the workers have sent, by Dask's own counters
 (`transfer_outgoing_bytes_total`), and passes are graphs that a fit has computed over all rows.
 
 The last table computes what larger data would take from rates that are measured here:
 
-- the seconds that one worker takes for a row in a pass, by Dask's record of tasks, and the number of passes, from a fit
-  that neither keeps the rows of the rarer class nor exchanges held-out scores: no fit of that size does;
+- the seconds that one worker takes for a row in a pass, by Dask's record of tasks, and the number of passes;
 - the seconds that a partition takes in a pass whatever its rows, from passes over many partitions of one row;
 - the bytes a second between two workers, as Dask's log of transfers has them;
-- the bytes of the summaries, from the counters of that fit.
+- the bytes of the summaries, from the counters of the same fit.
 """
 
 from __future__ import annotations
@@ -114,13 +113,6 @@ def fit_on(client: Any, pattern: str, fit: Callable[[Any, Any], Any]) -> tuple[A
     return model, sorted(found)[len(found) // 2]
 
 
-def fit_as_if_large(X: Any, y: Any) -> AUCClassifier:
-    """Return the fit to rows of whose rarer class none are kept, and whose held-out scores are not exchanged."""
-    rows = DaskRows(X, y)
-    rows._rare, rows.can_exchange = None, False
-    return classifier().fit_rows(rows)
-
-
 def bytes_sent(client: Any) -> float:
     """Return the bytes that all workers have sent so far, to each other and to this process."""
     return float(sum(client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values()))
@@ -142,7 +134,7 @@ class Rates(NamedTuple):
     Attributes
     ----------
     passes : int
-        Number of passes of a fit to so many rows that held-out scores are counted in bins.
+        Number of passes of a fit.
     row : float
         Seconds of the tasks of one worker for a row in a pass.
     partition : float
@@ -162,7 +154,7 @@ class Rates(NamedTuple):
 
 def measure_rates(client: Any, pattern: str, n_rows: int, n_parts: int) -> Rates:
     """Return the rates on a cluster, which has two workers or more."""
-    _, fit = fit_on(client, pattern, fit_as_if_large)
+    _, fit = fit_on(client, pattern, lambda X, y: classifier().fit(X, y))
     row, summary = fit.busy / (fit.passes * n_rows), fit.sent / (fit.passes * n_parts)
     return Rates(fit.passes, row, seconds_of_a_partition(), summary, bytes_a_second(client))
 
@@ -237,8 +229,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> Iterator[str]:
 def on_paper(rates: Rates) -> Iterator[str]:
     """Yield what larger data would take on many workers."""
     yield (
-        f"Measured: a fit of so many rows that held-out scores are counted in bins makes {rates.passes} passes, and "
-        f"one over the labels. In a pass a "
+        f"Measured: a fit makes {rates.passes} passes, and one over the labels. In a pass a "
         f"worker takes {1e6 * rates.row:.2f} \N{MICRO SIGN}s for a row. A partition takes {1e3 * rates.partition:.2f} "
         f"ms whatever its rows, one after the other in the scheduler and in the process that fits. For each partition "
         f"{rates.summary / 1e6:.1f} MB of summaries are sent, and a worker receives {rates.bandwidth / 1e6:,.0f} MB a "

@@ -104,6 +104,7 @@ def test_dask_rows_fit_every_batch_estimator_as_memory(estimator, data):
     if hasattr(expected, "cv_results_"):
         assert_allclose(found.alphas_, expected.alphas_, rtol=1e-12)
         assert_allclose(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], atol=1e-14)
+        assert found.cv_auc_ == pytest.approx(expected.cv_auc_, abs=1e-14)
 
 
 def test_hinge_on_dask_warns_that_it_gathers_scores(data):

@@ -105,6 +105,7 @@ def test_other_losses_have_the_weights_of_memory(put, estimator, data):
     if hasattr(expected, "cv_results_"):
         assert_allclose(found.alphas_, expected.alphas_, rtol=1e-12)
         assert_allclose(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], atol=1e-14)
+        assert found.cv_auc_ == pytest.approx(expected.cv_auc_, abs=1e-14)
 
 
 def test_a_blend_of_a_sample(put):

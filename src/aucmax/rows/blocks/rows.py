@@ -496,7 +496,11 @@ def unpack(blocks: list[list[Any]], classes: np.ndarray) -> MemoryRows:
     """Return the rows of all packed blocks, in memory."""
     parts = [block for block in blocks if len(block[1])] or blocks[:1]
     matrices, positive, weights, groups = zip(*parts, strict=True)
-    X = stack(list(matrices))
+    if sparse.issparse(matrices[0]):
+        X: Any = sparse.csr_array(sparse.vstack(matrices, format="csr"))
+        X.has_canonical_format = True
+    else:
+        X = np.concatenate(matrices)
     y = classes[np.concatenate(positive).astype(np.intp)]
     return MemoryRows(
         X,
@@ -505,12 +509,3 @@ def unpack(blocks: list[list[Any]], classes: np.ndarray) -> MemoryRows:
         None if weights[0] is None else np.concatenate(weights),
         None if groups[0] is None else np.concatenate(groups),
     )
-
-
-def stack(parts: list[Any]) -> Any:
-    """Return the rows of all parts."""
-    if sparse.issparse(parts[0]):
-        X = sparse.csr_array(sparse.vstack(parts, format="csr"))
-        X.has_canonical_format = True
-        return X
-    return np.concatenate(parts)

@@ -169,13 +169,13 @@ class DeviceRows(MatrixRows, DeviceSpace):
         """Return X @ w for w of shape (n_features,) or (n_features, L)."""
         return DeviceVector(self._products(w))
 
-    def _products(self, w: np.ndarray, numbers: Any = None) -> Any:
+    def _products(self, w: np.ndarray) -> Any:
         w = self._beside(w, self.xp.float64)
         if (last := self._linear) is not None:
-            return self._before_product(last)._products(last.matrix @ w, numbers)
+            return self._before_product(last)._products(last.matrix @ w)
         if self.is_sparse and not self.changes:
-            return (self.X if numbers is None else self.X[numbers]) @ w
-        products = [block @ w for _, block in self._blocks(numbers)]
+            return self.X @ w
+        products = [block @ w for _, block in self._blocks()]
         return products[0] if len(products) == 1 else self.xp.concat(products)
 
     def as_vector(self, values: np.ndarray) -> DeviceVector:
