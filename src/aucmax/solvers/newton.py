@@ -25,9 +25,8 @@ stops at a duality gap instead, except along a path.
 
 from __future__ import annotations
 
-import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +42,6 @@ from ..rows.memory import MemorySpace
 from ..rows.protocol import Rows, Targets, Vector
 from ..rows.summaries.moments import ClassMoments
 from .candidate import Candidate, Solution
-from .few_pairs import FewPairs, FewPairsPath, find_few_pairs
 from .square import RIDGE, MomentProblem, Operator, RowProblem, near_zero
 
 MAX_STEPS = 5  # of `combine`
@@ -106,9 +104,6 @@ class NewtonProblem:
 
         Their gradients may be larger than for a single alpha: see `relaxed`.
         """
-        few = find_few_pairs(self.rows, self.square) if self.name == "logistic" and len(alphas) > 1 else None
-        if few is not None:
-            return self.path_of_few_pairs(few, alphas, tol).V / self.square.scale
         if squares is None:  # conjugate gradients to the smallest alphas would take as long as Newton's method
             squares = self.square.solutions(alphas[:1] if self.square.iterative else alphas, tol)
         self.n_iter = 0
@@ -122,15 +117,6 @@ class NewtonProblem:
             last = [at, *last[:1]]
             V[k] = at.v
         return V / self.square.scale
-
-    def path_of_few_pairs(self, few: FewPairs, alphas: np.ndarray, tol: float) -> FewPairsPath:
-        """Return the minimisers of the logistic loss by compiled code."""
-        floor, relative = tol * self.steepness * self.size, min(RELATIVE * tol, 1.0)
-        path = few.logistic_path(alphas, floor, relative, self.max_iter)
-        self.n_iter = path.n_iter
-        if path.excess > 1:
-            warn(f"after {self.n_iter} steps at a gradient {path.excess:.1e} times the tolerated one")
-        return path
 
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the minimiser for one alpha, starting from weights of the unscaled columns or from the square loss."""
@@ -452,12 +438,7 @@ class SigmoidProblem(NewtonProblem):
 
     def path(self, alphas: np.ndarray, tol: float, squares: np.ndarray | None = None) -> np.ndarray:
         """Return the best minimisers for decreasing alphas; `squares` minimise the square loss, if known."""
-        few = find_few_pairs(self.rows, self.square) if len(alphas) > 1 else None
-        if few is None:
-            return self.steepened(alphas, tol, self.logistic.path(alphas, tol, squares))
-        smooth = self.logistic.path_of_few_pairs(few, alphas, tol)
-        solve_path = functools.partial(self.solve_path_of_few_pairs, few)
-        return self.steepened(alphas, tol, smooth.V / self.square.scale, 1 - smooth.errors, solve_path)
+        return self.steepened(alphas, tol, self.logistic.path(alphas, tol, squares))
 
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the best minimiser for one alpha, starting from weights of the unscaled columns."""
@@ -470,17 +451,14 @@ class SigmoidProblem(NewtonProblem):
         alphas: np.ndarray,
         tol: float,
         smooth: np.ndarray,
-        aucs: np.ndarray | None = None,
-        solve_path: Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]] | None = None,
     ) -> np.ndarray:
         """Return the best minimisers, given the logistic loss's; a perfect ranking needs no steeper loss."""
-        if aucs is None:
-            aucs = np.array([self.rows.aucs(self.rows.scores(w))[0] for w in smooth])
+        aucs = np.array([self.rows.aucs(self.rows.scores(w))[0] for w in smooth])
         self.n_iter, best, imperfect = self.logistic.n_iter, smooth.copy(), np.flatnonzero(aucs < 1)
         with np.errstate(divide="ignore"):  # alpha may be 0
             exponents = np.round(np.log10(alphas[imperfect, None] / SLOPES**2), 9)
         ladder, places = np.unique(exponents, return_inverse=True)
-        V, steep = (solve_path or self.solve_path)(smooth[0] * finite(self.square.scale), 10.0 ** ladder[::-1], tol)
+        V, steep = self.solve_path(smooth[0] * finite(self.square.scale), 10.0 ** ladder[::-1], tol)
         for k, place in zip(imperfect, len(ladder) - 1 - places.reshape(exponents.shape), strict=True):
             m = np.argmax(steep[place])
             if steep[place[m]] > aucs[k]:
@@ -505,15 +483,6 @@ class SigmoidProblem(NewtonProblem):
             if aucs[k] == 1 or at.point.value <= (1 + STEEP) * (1 - aucs[k]):
                 break
         return V, aucs
-
-    def solve_path_of_few_pairs(
-        self, few: FewPairs, v: np.ndarray, alphas: np.ndarray, tol: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Do the same as `solve_path` in compiled code."""
-        floor, relative = STEEPER * tol * self.steepness * self.size, min(RELATIVE * STEEPER * tol, 1.0)
-        path = few.sigmoid_path(v, alphas, floor, relative, self.max_iter, STEEP)
-        self.n_iter += path.n_iter
-        return path.V, 1 - path.errors
 
 
 def combine(
