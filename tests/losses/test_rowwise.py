@@ -8,6 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from aucmax import AUCClassifier, GaussianAUC, GaussianError, pairwise_loss, roc_auc
+from aucmax.losses.rowwise import logistic_terms
 from aucmax.losses.smooth_auc import SLOPE, SmoothAUC, UnitScores
 from aucmax.rows.memory import MemoryRows, MemorySpace
 from aucmax.rows.protocol import Targets
@@ -124,3 +125,18 @@ def test_pooled_gaussians_are_discriminant_analysis():
     assert_allclose(np.linalg.norm(clf.coef_), np.linalg.norm(lda.coef_), rtol=0.02)
     assert_allclose(*GaussianError(pooled=True).fit(X, y).shrinkage_)
     assert GaussianAUC(pooled=True).fit(X, y).alpha_ > 0
+
+
+def test_logistic_terms_are_exact_at_all_margins():
+    t = np.concatenate([np.linspace(-40, 40, 81), [-1e4, -800.0, 800.0, 1e4, 0.0]])
+    values, slopes, curvatures = logistic_terms(t)
+    assert_allclose(values, np.logaddexp(0, -t), rtol=1e-14)
+    assert_allclose(slopes, -expit(-t), rtol=1e-14)
+    assert_allclose(curvatures, expit(t) * expit(-t), rtol=1e-14)
+    near = t[np.abs(t) < 10]
+    assert_allclose(
+        (logistic_terms(near + 1e-6)[0] - logistic_terms(near - 1e-6)[0]) / 2e-6, logistic_terms(near)[1], rtol=1e-5
+    )
+    single = logistic_terms(t.astype(np.float32))
+    assert all(part.dtype == np.float32 for part in single)
+    assert_allclose(single[0], values, rtol=1e-6)
