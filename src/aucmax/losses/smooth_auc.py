@@ -75,8 +75,7 @@ class UnitScores(NamedTuple):
     @classmethod
     def of(cls, moments: ScoreMoments) -> UnitScores:
         """Return loss and spread for scores with these moments."""
-        spread = float(np.sqrt(moments.variance.mean()))
-        return cls(SmoothAUC(moments.mean / (spread or 1.0)), spread)
+        return cls(SmoothAUC(moments.mean / (moments.spread or 1.0)), moments.spread)
 
 
 @jit(**FAST)
