@@ -73,15 +73,18 @@ class Objective(NamedTuple):
 
     def problem(self, rows: Rows, moments: ClassMoments | None = None) -> Problem:
         """Return the problem of these rows; `moments` are their class moments, if known."""
-        objective = self.on(rows)
-        if objective.solver == "moments":
-            square: MomentProblem | RowProblem = self.of_moments(moments or rows.moments())
-        else:
-            square = RowProblem(rows, self.standardize, objective.solver, self.max_iter, self.loss == "pooled")
+        square = self.square(rows, moments)
         if self.loss in SQUARES:
             return self.penalised(square)
         check_columns(rows.n_features, NEWTON_VECTORS, f"The loss {self.loss} on", "leave out columns")
         return newton_problem(rows, square, self.loss, self.max_iter)
+
+    def square(self, rows: Rows, moments: ClassMoments | None = None) -> MomentProblem | RowProblem:
+        """Return the square loss of these rows with an L2 penalty."""
+        solver = self.on(rows).solver
+        if solver == "moments":
+            return self.of_moments(moments or rows.moments())
+        return RowProblem(rows, self.standardize, solver, self.max_iter, self.loss == "pooled")
 
     def of_moments(self, moments: ClassMoments) -> MomentProblem:
         """Return the square loss of these moments with an L2 penalty."""
