@@ -54,9 +54,9 @@ class Choices:
         self.auc = np.concatenate([path.auc for path in paths], axis=1)
         self.scores = np.concatenate([path.scores for path in paths])
         self.blocks, self.are_folds = blocks_of(rounds)
-        self.known: dict[tuple[int, ...], int] = {}
-        self.filled: list[set[tuple[int, ...]]] = [set() for _ in self.blocks]
-        self.table = np.empty((len(self.auc), 0))
+        self.known: dict[tuple[int, ...], int] = {(k,): k for k in range(len(self.candidates))}
+        self.filled = [set(self.known) for _ in self.blocks]
+        self.table = self.auc
 
     def choose(self, blended: bool, judges: np.ndarray | None = None) -> np.ndarray:
         """Return the shares of the candidates for several choices, (n_choices, C).
@@ -120,8 +120,9 @@ class Choices:
             self.known.setdefault(one, len(self.known))
         more = np.full((len(self.table), max(len(self.known) - self.table.shape[1], 0)), np.nan)
         self.table = np.hstack([self.table, more])
-        scores = self.scores[:, self.tests.columns(block)]
-        sums = np.array([scores[list(one)].sum(axis=0) for one in blends])
+        counts = np.array([np.bincount(one, minlength=len(self.scores)) for one in blends])
+        used = np.flatnonzero(counts.any(axis=0))
+        sums = counts[:, used].astype(np.float64) @ self.scores[used, self.tests.columns(block)]
         self.table[np.ix_(block, [self.known[one] for one in blends])] = self.tests.auc(sums, block)
 
     def honest(self, blended: bool, signal: float) -> tuple[np.ndarray, np.ndarray]:
