@@ -122,7 +122,7 @@ FAST = ["squared, alpha given", "l1", "n_nonzero", "cg, logistic", "GaussianAUC"
 @pytest.mark.parametrize("name", slow_except(FAST, BATCH))
 def test_fit_rows_of_a_file_has_the_weights_of_memory(name, tmp_path, monkeypatch):
     """Dense rows with weights, of which some are 0; and sparse rows without."""
-    monkeypatch.setattr("aucmax.search.rounds.count_rounds", lambda rarer, order: 1)  # ten would take ten times
+    monkeypatch.setattr("aucmax.search.rounds.count_rounds", lambda rarer: 1)
     make = BATCH[name]
     X, y = make_rows()
     weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
@@ -360,7 +360,7 @@ RESUMED = {
 @pytest.mark.parametrize("kept", [passes.KEPT_BYTES, 0], ids=["results kept", "passes made again"])
 def test_checkpoint_resumes_bitwise_after_any_block(name, kept, tmp_path, monkeypatch):
     monkeypatch.setattr(passes, "KEPT_BYTES", kept)
-    monkeypatch.setattr("aucmax.search.rounds.count_rounds", lambda rarer, order: 2)
+    monkeypatch.setattr("aucmax.search.rounds.count_rounds", lambda rarer: 2)
     X, y = make_rows(n=240)
     rng = np.random.default_rng(0)
     columns = {"w": rng.integers(1, 3, 240), "group": rng.integers(0, 30, 240)}

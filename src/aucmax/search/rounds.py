@@ -13,9 +13,8 @@ from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from ..rows.folds import deal_folds
 from ..rows.protocol import InMemoryRows
 
-# Rounds of folds are added until 1,000 rows of the rarer class have been held out, while they are cheap (the cost
-# of a training set is estimated by the cube of the smaller of rows and columns).
-ENOUGH_ROWS, MAX_ROUNDS, MAX_WORK = 1000, 10, 1e9
+# Rounds of folds are added until so many rows of the rarer class have been held out.
+ENOUGH_HELD_OUT, MAX_ROUNDS = 1000, 2
 TEST, TRAIN, UNUSED, BOTH = range(4)  # parts of a round with a single split
 
 
@@ -46,7 +45,7 @@ def make_rounds(cv: Any, rows: InMemoryRows, max_rounds: int = MAX_ROUNDS) -> li
     if isinstance(n_folds, Integral) and groups is None:
         n_folds = check_folds(rows.counts.tolist(), int(n_folds))
         splits = tuple(Split((k,), tuple(i for i in range(n_folds) if i != k)) for k in range(n_folds))
-        n_rounds = min(max_rounds, count_rounds(int(rows.counts.min()), min(rows.n_rows, rows.n_features)))
+        n_rounds = min(max_rounds, count_rounds(int(rows.counts.min())))
         folds = [deal_folds(positive, usable, n_folds, number) for number in range(n_rounds)]
         return [Round(parts, n_folds, splits) for parts in folds]
     if isinstance(n_folds, Integral):
@@ -106,9 +105,9 @@ def make_round(pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> Round:
     return Round(parts, len(pairs) + 1, splits)
 
 
-def count_rounds(rarer: int, order: int) -> int:
-    """Return the number of rounds for `rarer` rows of the rarer class and a matrix of this order."""
-    return max(1, min(MAX_ROUNDS, ENOUGH_ROWS // max(rarer, 1), int(MAX_WORK / order**3)))
+def count_rounds(rarer: int) -> int:
+    """Return the number of rounds for `rarer` rows of the rarer class."""
+    return max(1, min(MAX_ROUNDS, ENOUGH_HELD_OUT // max(rarer, 1)))
 
 
 def check_folds(counts: Sequence[int], n_folds: int) -> int:

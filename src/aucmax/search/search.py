@@ -39,15 +39,12 @@ from .pool import (
     named_path,
     scale_sample,
 )
-from .rounds import make_rounds
+from .rounds import MAX_ROUNDS, make_rounds
 
 # Candidates are compared on at most so many rows of each class, or so many for each column; on fewer if the memory of a
 # file leaves no room for them.
 ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN = 2500, 10
 FEWEST_OF_A_CLASS = 50  # with fewer, the choice is one by chance
-# There are as many rounds of folds; one with more columns than MANY_COLUMNS, or more rows if there are fewer of these.
-# Dense rows so wide are standardised in all candidates of the default.
-MAX_ROUNDS = 2
 
 
 class Progress(Protocol):
@@ -103,7 +100,7 @@ def search(
     """
     sample = draw_sample(rows, cv)
     order = min(sample.n_rows, sample.n_features)
-    rounds = make_rounds(cv, sample, MAX_ROUNDS if order <= MANY_COLUMNS else 1)
+    rounds = make_rounds(cv, sample, 1 if order > MANY_COLUMNS else MAX_ROUNDS)
     scalings: tuple[bool, ...] = (True,) if standardize is None else (standardize,)
     dense_and_wide = order > MANY_COLUMNS and is_wide(sample) and not sample.is_sparse
     if objective.loss == "auto" and standardize is None and not dense_and_wide:
