@@ -24,8 +24,9 @@ BAR_SHARE = 0.5  # of the width, for the longest bar; its text takes the rest
 class CandidatesDisplay(Display):
     """The cross-validated AUC of all candidates of a blend along alpha, with its members and its AUC marked.
 
-    Use :meth:`from_estimator` to make one. Half of the height is for the members and the best candidates of all lines;
-    candidates far below are not shown.
+    Use :meth:`from_estimator` to make one. Half of the height is for the members, the AUC of the blend and the best
+    candidates of all lines; candidates far below are not shown. The AUC of the blend can be quoted. It may be below the
+    AUCs of its members: these are too high, because the members were chosen by them.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ class CandidatesDisplay(Display):
         kinds = list(zip(np.asarray(results["param_standardize"]).tolist(), results["param_loss"], strict=True))
         self.lines = {kind: np.flatnonzero([each == kind for each in kinds]) for kind in dict.fromkeys(kinds)}
         self.looks = looks_of(self.lines)
-        self.low = lowest_shown(self.mean, self.lines.values(), blend["auc"])
+        self.low = lowest_shown(self.mean, self.lines.values(), np.fmin(blend["auc"], auc))
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -84,7 +85,7 @@ class CandidatesDisplay(Display):
     def choice(self) -> str:
         """The blend, or its only member, in words."""
         chosen = "the blend" if self.several else f"{self.blend['loss'][0]} is chosen"
-        return f"{chosen}, AUC {self.auc:.4f}"
+        return f"{chosen}, AUC {self.auc:.4f}" if np.isfinite(self.auc) else chosen
 
     @property
     def keys(self) -> list[Key]:
@@ -190,9 +191,9 @@ class BlendDisplay(Display):
         axes.spines["bottom"].set_visible(False)
 
 
-def lowest_shown(mean: np.ndarray, lines: Iterable[np.ndarray], members: np.ndarray) -> float:
-    """Return the lowest AUC to show: half of the height is for the members and the best candidates of all lines."""
-    best = [*(mean[line].max() for line in lines), *members]
+def lowest_shown(mean: np.ndarray, lines: Iterable[np.ndarray], marks: np.ndarray) -> float:
+    """Return the lowest AUC to show: half of the height is for the marks and the best candidates of all lines."""
+    best = [*(mean[line].max() for line in lines), *marks]
     low, high = min(best), max(best)
     return float(low - (high - low)) if high > low else float(mean.min())
 
