@@ -40,10 +40,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[tuple[Any, str, Any]]]] = {
     "standardised columns only": ({"standardize": True}, []),
     "columns as they are only": ({"standardize": False}, []),
     "columns as they are without a handicap": ({}, [(choice, "SCALING_MARGIN", 0.0)]),
-    "two alphas per decade": (
-        {},
-        [(pool, "POWERS", HALF_STEPS)],
-    ),
+    "two alphas per decade": ({}, [(pool, "POWERS", HALF_STEPS)]),
     "3 folds": ({"cv": 3}, []),
     "10 folds": ({"cv": 10}, []),
     "one round of folds": ({}, [(search, "MAX_ROUNDS", 1)]),

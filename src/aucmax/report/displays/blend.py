@@ -117,7 +117,7 @@ class CandidatesDisplay(Display):
         scale_axis(axes, x)
         axes.set(xlabel="alpha", ylabel="cross-validated AUC")
         if self.low > mean.min():
-            top = max(self.auc, mean.max())
+            top = np.fmax(self.auc, mean.max())
             axes.set_ylim(self.low, top + 0.05 * (top - self.low))
 
 
