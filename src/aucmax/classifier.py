@@ -175,6 +175,10 @@ class AUCClassifier(MomentClassifier):
     dual_gap_ : float
         The objective minus a lower bound of its minimum. Only with the loss "hinge".
 
+    history_ : dict of arrays
+        How the last fit to all rows converged: "value" of the objective, "gradient_norm" and "step" after each
+        iteration. Not for direct solvers and blends of several candidates, and not kept in model files.
+
     n_iter_ : int
         Number of Newton steps, iterations of "cg", sweeps or exchanges; 1 for a direct solver.
 
@@ -334,6 +338,8 @@ class AUCClassifier(MomentClassifier):
             self.n_nonzero_ = candidate.n_nonzero or objective.n_nonzero[0]
         if solution.dual_gap is not None:
             self.dual_gap_ = solution.dual_gap
+        if solution.history is not None:
+            self.history_ = solution.history
 
     @available_if(lambda self: self.solver in ("auto", "moments") and self.loss in ("auto", *SQUARES))
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> AUCClassifier:

@@ -8,10 +8,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from aucmax import AUCClassifier, GaussianAUC, GaussianError, pairwise_loss, roc_auc
+from aucmax.losses.rowwise import logistic_terms
 from aucmax.losses.smooth_auc import SLOPE, SmoothAUC, UnitScores
 from aucmax.rows.memory import MemoryRows, MemorySpace
 from aucmax.rows.protocol import Targets
 from aucmax.rows.summaries.scores import ScoreMoments
+from aucmax.solvers.candidate import Candidate
 from aucmax.solvers.problem import Objective
 
 
@@ -80,11 +82,12 @@ def test_the_smooth_auc_by_brute_force():
     space = space_of(y)
     loss = SmoothAUC(np.array([0.0, 1.0]))
     brute = expit(-SLOPE * (scores[y][:, None] - scores[~y])).mean()
-    assert loss.value(space, scores) == pytest.approx(brute, abs=2e-4)
-    assert 1 - loss.value(space, scores) == pytest.approx(roc_auc(y, scores), abs=0.02)
+    point = loss(space, scores)
+    assert point.value == pytest.approx(brute, abs=2e-4)
+    assert 1 - point.value == pytest.approx(roc_auc(y, scores), abs=0.02)
     v, step = rng.standard_normal(300), 1e-6  # so short that no score crosses a point of the grid
-    ahead, behind = (loss.value(space, scores + sign * step * v) for sign in (1, -1))
-    assert (ahead - behind) / (2 * step) == pytest.approx(loss.gradient(space, scores) @ v, rel=1e-3)
+    ahead, behind = (loss(space, scores + sign * step * v).value for sign in (1, -1))
+    assert (ahead - behind) / (2 * step) == pytest.approx(point.gradient @ v, rel=1e-3)
 
 
 def test_blocks_of_the_smooth_auc_add_up():
@@ -103,9 +106,9 @@ def test_the_descent_lowers_the_smooth_auc():
     rows = MemoryRows(X, y, np.array([0, 1]))
     values = []
     for loss in ("balanced_logistic", "smooth_auc"):
-        (w,) = Objective(loss).problem(rows).path(np.array([0.01]), 1e-8)
+        w = Objective(loss).problem(rows).solve(Candidate(0.01), 1e-8).weights
         smooth, spread = UnitScores.of(ScoreMoments.of(rows.targets, X @ w))
-        values.append(smooth.value(rows, X @ w / spread))
+        values.append(smooth(rows, X @ w / spread).value)
     assert values[1] < values[0]
     assert AUCClassifier("smooth_auc", alpha=0.01).fit(X * 1e3, y).score(X * 1e3, y) > 0.5
 
@@ -122,3 +125,18 @@ def test_pooled_gaussians_are_discriminant_analysis():
     assert_allclose(np.linalg.norm(clf.coef_), np.linalg.norm(lda.coef_), rtol=0.02)
     assert_allclose(*GaussianError(pooled=True).fit(X, y).shrinkage_)
     assert GaussianAUC(pooled=True).fit(X, y).alpha_ > 0
+
+
+def test_logistic_terms_are_exact_at_all_margins():
+    t = np.concatenate([np.linspace(-40, 40, 81), [-1e4, -800.0, 800.0, 1e4, 0.0]])
+    values, slopes, curvatures = logistic_terms(t)
+    assert_allclose(values, np.logaddexp(0, -t), rtol=1e-14)
+    assert_allclose(slopes, -expit(-t), rtol=1e-14)
+    assert_allclose(curvatures, expit(t) * expit(-t), rtol=1e-14)
+    near = t[np.abs(t) < 10]
+    assert_allclose(
+        (logistic_terms(near + 1e-6)[0] - logistic_terms(near - 1e-6)[0]) / 2e-6, logistic_terms(near)[1], rtol=1e-5
+    )
+    single = logistic_terms(t.astype(np.float32))
+    assert all(part.dtype == np.float32 for part in single)
+    assert_allclose(single[0], values, rtol=1e-6)

@@ -83,7 +83,7 @@ def test_univariate_objective_gradient_and_curvature_are_the_formula(make, kind)
         slope = (value(make, Z, y, 0.3, up) - value(make, Z, y, 0.3, down)) / (2 * h)
         assert DescentPoint(F, v).gradient @ e == pytest.approx(slope, rel=1e-6, abs=1e-7)
         bend = (DescentPoint(F, up).gradient - DescentPoint(F, down).gradient) / (2 * h)
-        np.testing.assert_allclose(F.curvature(margins) @ e, bend, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(F.curvature(margins)(e[None])[0], bend, rtol=1e-6, atol=1e-6)
 
 
 # The exact minimiser

@@ -4,12 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from problems import shifted_class, two_clouds
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import AUCClassifier, ClassMoments, cross_validate_path, roc_auc
@@ -17,7 +16,6 @@ from aucmax.losses.evaluation import pairwise_loss
 from aucmax.losses.hinges import SmoothHinge
 from aucmax.losses.pairwise import Sigmoid
 from aucmax.rows.memory import MemoryRows
-from aucmax.search import cross_validation as model_selection
 from aucmax.solvers import newton
 from aucmax.solvers.candidate import Candidate
 from aucmax.solvers.newton import HingeProblem
@@ -191,29 +189,18 @@ def test_the_default_fit_ranks_by_a_column_far_from_zero(layout):
 
 
 @every_convex_loss
-def test_newton_path_equals_its_fits(loss):
-    X, y = shifted_class()
-    rows = MemoryRows(X, y, np.array([0, 1]))
-    alphas = np.array([100.0, 1.0, 0.1, 0.01])
-    problem = newton_problem(rows, MomentProblem(rows.moments(), True), loss, 100)
-    path = problem.path(alphas, 1e-8)
-    for alpha, w in zip(alphas, path, strict=True):
-        alone = AUCClassifier(loss, alpha=alpha, tol=1e-8).fit(X, y).coef_[0]
-        assert_allclose(w, alone, rtol=0, atol=(1e-3 if loss == "hinge" else 1e-6) * np.abs(alone).max())
-
-
-@every_convex_loss
 def test_newton_is_independent_of_its_start(loss):
     X, y = shifted_class()
     rows = MemoryRows(X, y, np.array([0, 1]))
     problem = newton_problem(rows, MomentProblem(rows.moments(), True), loss, 100)
-    (expected,) = problem.path(np.array([0.05]), 1e-8)
-    n_iter = problem.n_iter
+    expected, n_iter, *_ = problem.solve(Candidate(0.05), 1e-8)
     for w in (expected, np.zeros(5), np.random.default_rng(0).standard_normal(5)):
-        found = problem.solve(Candidate(0.05), 1e-8, start=w).weights
-        assert_allclose(found, expected, rtol=0, atol=(1e-3 if loss == "hinge" else 1e-6) * np.abs(expected).max())
+        found = problem.solve(Candidate(0.05), 1e-8, start=w)
+        assert_allclose(
+            found.weights, expected, rtol=0, atol=(1e-3 if loss == "hinge" else 1e-6) * np.abs(expected).max()
+        )
         if w is expected and loss != "hinge":  # whose corner is rounded off anew
-            assert problem.n_iter < n_iter
+            assert found.n_iter < n_iter
 
 
 def test_far_from_the_margin_the_squared_hinge_is_the_square():
@@ -243,17 +230,17 @@ def test_newton_needs_few_products(monkeypatch):
     X = rng.standard_normal((3000, 30)) @ rng.standard_normal((30, 30))
     y = (X[:, 0] / X[:, 0].std() + rng.standard_t(3, 3000) > 0.5).astype(int)
     rows = MemoryRows(X, y, np.array([0, 1]))
-    alpha = np.array([1e-4])
     count = count_products(monkeypatch)
     with_moments = newton_problem(rows, MomentProblem(rows.moments(), True), "squared_hinge", 100)
     count.clear()
-    w = with_moments.path(alpha, 1e-3)
+    w = with_moments.solve(Candidate(1e-4), 1e-3).weights
     few = len(count)
     assert few <= 40
     with_diagonal = newton_problem(rows, RowProblem(rows, True, "cg", 1000), "squared_hinge", 100)
     monkeypatch.setattr(with_diagonal.square, "solutions", lambda alphas, tol: np.zeros((1, 30)))
     count.clear()
-    assert roc_auc(y, X @ with_diagonal.path(alpha, 1e-3)[0]) == pytest.approx(roc_auc(y, X @ w[0]), abs=1e-3)
+    slow = with_diagonal.solve(Candidate(1e-4), 1e-3).weights
+    assert roc_auc(y, X @ slow) == pytest.approx(roc_auc(y, X @ w), abs=1e-3)
     assert len(count) > 3 * few
 
 
@@ -264,11 +251,11 @@ def test_newton_preconditioner_saves_products(monkeypatch):
     rows = MemoryRows(X, y, np.array([0, 1]))
     count = count_products(monkeypatch)
     problem = newton_problem(rows, MomentProblem(rows.moments(), True), "squared_hinge", 100)
-    problem.path(np.array([1e-4]), 1e-6)
+    problem.solve(Candidate(1e-4), 1e-6)
     few = len(count)
     monkeypatch.setattr(problem, "preconditioner", lambda at, alpha, exact: lambda r: r)
     count.clear()
-    problem.path(np.array([1e-4]), 1e-6)
+    problem.solve(Candidate(1e-4), 1e-6)
     assert len(count) > 4 * few
 
 
@@ -285,18 +272,52 @@ def test_the_sigmoid_ranks_the_rows_no_worse_than_its_start():
     assert raised > 9
 
 
-def test_the_path_of_one_slope_has_the_minimisers_of_all_slopes():
-    """The gradient vanishes for one of the slopes, at every alpha of a path."""
+def test_sigmoid_of_one_slope_has_the_minimisers_of_all_slopes():
+    """The gradient vanishes for one of the slopes."""
     X, y = shifted_class(n=300)
     X[:20] *= 5
-    rows = MemoryRows(X, y, np.array([0, 1]))
-    scale, alphas = X.std(axis=0), 0.3 * 10.0 ** -np.arange(0, 3, 0.5)
-    path = newton_problem(rows, MomentProblem(rows.moments(), True), "sigmoid", 100).path(alphas, 1e-9)
-    smooth = newton_problem(rows, MomentProblem(rows.moments(), True), "logistic", 100).path(alphas, 1e-9)
-    for alpha, w, start in zip(alphas, path, smooth, strict=True):
+    rows, scale = MemoryRows(X, y, np.array([0, 1])), X.std(axis=0)
+    square = MomentProblem(rows.moments(), True)
+    for alpha in 0.3 * 10.0 ** -np.arange(0, 3, 0.5):
+        w, start = (
+            newton_problem(rows, square, loss, 100).solve(Candidate(alpha), 1e-9).weights
+            for loss in ("sigmoid", "logistic")
+        )
         slopes = [X.T @ Sigmoid(slope)(rows, X @ w).gradient / scale for slope in newton.SLOPES]
         assert min(np.linalg.norm(slope + alpha * scale * w) for slope in slopes) < 1e-7
         assert roc_auc(y, X @ w) > roc_auc(y, X @ start)
+
+
+@pytest.mark.parametrize("loss", [*CONVEX, "balanced_logistic", "sigmoid", "smooth_auc"])
+def test_newton_history_decreases_and_ends_at_the_solution(loss):
+    X, y = shifted_class(n=300)
+    rows = MemoryRows(X, y, np.array([0, 1]))
+    problem = newton_problem(rows, MomentProblem(rows.moments(), True), loss, 100)
+    weights, n_iter, *_, history = problem.solve(Candidate(0.01), 1e-6)
+    assert list(history) == ["value", "gradient_norm", "step"]
+    assert all(values.shape == (n_iter,) for values in history.values())
+    assert (history["step"] > 0).all()
+    rises = np.diff(history["value"]) > 1e-12
+    if loss in (*SMOOTH, "balanced_logistic"):
+        value, gradient = objective(weights, X, y, loss, 0.01, X.std(axis=0))
+        assert history["value"][-1] == pytest.approx(value, rel=1e-12)
+        assert history["gradient_norm"][-1] == pytest.approx(np.linalg.norm(gradient / X.std(axis=0)), rel=1e-4)
+        assert history["gradient_norm"][-1] <= 1e-6 * problem.steepness * problem.size
+        assert not rises.any()
+    else:  # a rise is another width or slope, or the loss after the logistic one
+        assert rises.sum() <= 12
+        assert n_iter > 2 * rises.sum()
+
+
+@every_smooth_loss
+def test_newton_history_of_a_start_at_the_minimum(loss):
+    X, y = shifted_class()
+    rows = MemoryRows(X, y, np.array([0, 1]))
+    problem = newton_problem(rows, MomentProblem(rows.moments(), True), loss, 100)
+    w = problem.solve(Candidate(0.05), 1e-9).weights
+    found = problem.solve(Candidate(0.05), 1e-6, start=w)
+    assert found.n_iter == 1
+    assert found.history["step"].tolist() == [0]
 
 
 def test_a_sigmoid_that_ranks_the_rows_worse_is_not_taken(monkeypatch):
@@ -322,59 +343,6 @@ def test_newton_of_classes_that_do_not_differ():
     y = np.repeat([0, 1], 4)
     for loss in (*CONVEX, "sigmoid"):
         assert not AUCClassifier(loss, alpha=0.1).fit(X, y).coef_.any()
-
-
-# Cross-validation
-
-
-@every_loss
-def test_newton_cross_validation_equals_a_loop_of_fits(loss):
-    X, y = shifted_class(n=200)
-    alphas, cv = [1.0, 0.1, 0.01], StratifiedKFold(3)
-    path = cross_validate_path(X, y, loss=loss, alphas=alphas, cv=cv)
-    for k, (train, test) in enumerate(cv.split(X, y)):
-        expected = [
-            AUCClassifier(loss, alpha=alpha).fit(X[train], y[train]).score(X[test], y[test]) for alpha in alphas
-        ]
-        # The path stops at CV_TOL: scores that nearly tie may change places, and the sigmoid may end in another dip.
-        assert_allclose(path.auc[k], expected, atol=0.02 if loss == "sigmoid" else 5e-3)
-
-
-def test_many_rows_are_cross_validated_on_some(monkeypatch):
-    X, y = shifted_class(n=1000)
-    monkeypatch.setattr(model_selection, "ENOUGH_OF_A_CLASS", 100)
-    clf = AUCClassifier("squared_hinge", alphas=[1.0, 0.1]).fit(X, y)
-    sample = MemoryRows(X, y, np.array([0, 1])).sample(100)
-    assert_array_equal(np.bincount(sample.y), [100, 100])
-    assert len(np.unique(sample.X[:, 0])) == 200
-    expected = AUCClassifier("squared_hinge", alphas=[1.0, 0.1]).fit(sample.X, sample.y)
-    assert_allclose(clf.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], rtol=1e-12)
-    assert_allclose(clf.coef_, AUCClassifier("squared_hinge", alpha=clf.alpha_).fit(X, y).coef_, rtol=1e-4)
-    # The square loss costs no more on all of them, and splits that were given mean the rows that were given.
-    everything = AUCClassifier("squared", alphas=[1.0, 0.1]).fit(X, y)
-    monkeypatch.setattr(model_selection, "ENOUGH_OF_A_CLASS", 10**6)
-    assert_allclose(
-        AUCClassifier("squared", alphas=[1.0, 0.1]).fit(X, y).cv_results_["mean_test_score"],
-        everything.cv_results_["mean_test_score"],
-    )
-    monkeypatch.setattr(model_selection, "ENOUGH_OF_A_CLASS", 100)
-    splits = AUCClassifier("squared_hinge", alphas=[1.0, 0.1], cv=StratifiedKFold(5)).fit(X, y)
-    assert not np.allclose(splits.cv_results_["mean_test_score"], clf.cv_results_["mean_test_score"])
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_a_sample_does_not_change_the_base_rate(monkeypatch, weighted):
-    """Probabilities are those of all rows, although the sample has as many of either class."""
-    rng = np.random.default_rng(0)
-    y = (rng.random(4000) < 0.1).astype(int)
-    X = rng.standard_normal((4000, 3)) + y[:, None]
-    weights = np.where(X[:, 2] > 0, 2.0, 1.0) if weighted else None
-    everything = AUCClassifier("squared_hinge", alphas=[0.1, 0.01]).fit(X, y, weights)
-    monkeypatch.setattr(model_selection, "ENOUGH_OF_A_CLASS", 300)
-    sample = AUCClassifier("squared_hinge", alphas=[0.1, 0.01]).fit(X, y, weights)
-    assert_allclose(sample.predict_proba(X)[:, 1], everything.predict_proba(X)[:, 1], atol=0.05)
-    average = np.average(sample.predict_proba(X)[:, 1], weights=weights)
-    assert average == pytest.approx(np.average(y, weights=weights), abs=0.01)
 
 
 # Hostile input
@@ -421,7 +389,7 @@ def test_the_bound_of_the_hinge_is_below_every_objective():
     X, y = shifted_class(n=60)
     rows = MemoryRows(X, y, np.array([0, 1]))
     problem = HingeProblem(rows, MomentProblem(rows.moments(), True), "hinge", 100)
-    optimum = problem.value(problem.minimiser(problem.start(np.ones(5) / 5, 0.1), 0.1, 1e-8), 0.1)
+    optimum, _ = objective(problem.solve(Candidate(0.1), 1e-8).weights, X, y, "hinge", 0.1, X.std(axis=0))
     rng = np.random.default_rng(0)
     for _ in range(50):
         loss = SmoothHinge(rng.uniform(0.01, 2))
@@ -429,15 +397,18 @@ def test_the_bound_of_the_hinge_is_below_every_objective():
         assert problem.lower_bound(at, 0.1) <= optimum
 
 
-def test_columns_that_are_constant_in_all_rows_do_not_disturb_a_warm_start():
+def test_newton_start_with_weights_of_constant_columns():
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
     X = rng.standard_normal((60, 8)) + 0.5 * y[:, None]
     X[:, [2, 5]] = 0
-    clf = AUCClassifier("squared_hinge", solver="cg", alphas=[1, 0.1]).fit(X, y)
-    assert (clf.coef_[0, [2, 5]] == 0).all()
-    rest = AUCClassifier("squared_hinge", solver="cg", alphas=[1, 0.1]).fit(np.delete(X, [2, 5], axis=1), y)
-    np.testing.assert_allclose(np.delete(clf.coef_[0], [2, 5]), rest.coef_[0], rtol=1e-3)
+    found = []
+    for columns in (np.arange(8), np.array([0, 1, 3, 4, 6, 7])):
+        rows = MemoryRows(X[:, columns], y, np.array([0, 1]))
+        problem = newton_problem(rows, RowProblem(rows, True, "cg", 1000), "squared_hinge", 100)
+        found.append(problem.solve(Candidate(0.1), 1e-8, start=np.ones(len(columns))).weights)
+    assert (found[0][[2, 5]] == 0).all()
+    assert_allclose(found[0][[0, 1, 3, 4, 6, 7]], found[1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])

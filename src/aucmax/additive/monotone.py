@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import expit
 
+from ..losses.rowwise import row_terms
 from ..rows.protocol import Rows, Targets
 from ..rows.summaries.moments import ClassMoments
 from .bins import Column
@@ -131,17 +131,15 @@ class LogisticLoss(NamedTuple):
 
     def value(self, targets: Targets, scores: np.ndarray) -> float:
         """Return the loss."""
-        scores = scores + self.offset
-        return float(targets.pair_weights / 2 @ (np.logaddexp(0, scores) - targets.positive * scores))
+        return float(targets.pair_weights @ row_terms(targets, scores + self.offset)[0]) / 2
 
     def slopes(self, targets: Targets, scores: np.ndarray) -> np.ndarray:
         """Return the first derivatives."""
-        return targets.pair_weights / 2 * (expit(scores + self.offset) - targets.positive)
+        return targets.signed_weights / 2 * row_terms(targets, scores + self.offset)[1]
 
     def curvatures(self, targets: Targets, scores: np.ndarray) -> np.ndarray:
         """Return the second derivatives, none of them 0."""
-        p = expit(scores + self.offset)
-        return targets.pair_weights / 2 * np.maximum(p * (1 - p), 1e-12)
+        return targets.pair_weights / 2 * np.maximum(row_terms(targets, scores + self.offset)[2], 1e-12)
 
 
 def total(targets: Targets, entries: np.ndarray) -> float:

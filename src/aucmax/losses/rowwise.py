@@ -9,8 +9,11 @@ scores are shifted, and its gradient sums to 0. It is a sum over rows: value and
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from .._compat import FAST, jit
 from ..rows.arrays import expit, namespace, softplus
 from ..rows.protocol import ScoreSpace, Targets, Vector
 from .base import Point
@@ -35,25 +38,17 @@ class BalancedLogistic:
         offset = best_offset(space, scores, self.shift - middle)
         self.shift = offset + middle
 
-        def losses(targets: Targets, s: np.ndarray) -> float:
-            t = namespace(s).where(targets.positive, s + offset, -s - offset)
-            return float(targets.pair_weights @ softplus(-t)) / 2
-
-        def slope(targets: Targets, s: np.ndarray) -> np.ndarray:
-            return targets.pair_weights / 2 * (expit(s + offset) - namespace(s).astype(targets.positive, s.dtype))
-
-        def curvature(targets: Targets, s: np.ndarray) -> np.ndarray:
-            p = expit(s + offset)
-            return targets.pair_weights / 2 * p * (1 - p)
-
-        curvatures = space.map(curvature, scores)
+        terms = space.map(lambda targets, s: row_terms(targets, s + offset), scores)
+        value = space.reduce(lambda targets, t: float(targets.pair_weights @ t[0]) / 2, terms)
+        gradient = space.map(lambda targets, t: targets.signed_weights / 2 * t[1], terms)
+        curvatures = space.map(lambda targets, t: targets.pair_weights / 2 * t[2], terms)
         mass = float(space.reduce(lambda targets, D: namespace(D).sum(D), curvatures))
 
         def hessian_product(v: Vector) -> Vector:
             mean = curvatures @ v / mass if mass > 0 else 0.0
             return space.map(lambda targets, D, v: D * (v - mean), curvatures, v)
 
-        return Point(space.reduce(losses, scores), space.map(slope, scores), hessian_product, curvatures)
+        return Point(value, gradient, hessian_product, curvatures)
 
 
 def best_offset(space: ScoreSpace, scores: Vector, offset: float) -> float:
@@ -61,9 +56,8 @@ def best_offset(space: ScoreSpace, scores: Vector, offset: float) -> float:
     low, high = -np.inf, np.inf
 
     def derivatives(targets: Targets, s: np.ndarray) -> np.ndarray:
-        p = expit(s + offset)
-        c, y = targets.pair_weights, namespace(s).astype(targets.positive, s.dtype)
-        return np.array([float(c @ (p - y)), float(c @ (p * (1 - p)))])
+        _, slopes, curvatures = row_terms(targets, s + offset)
+        return np.array([float(targets.signed_weights @ slopes), float(targets.pair_weights @ curvatures)])
 
     longest = LONGEST_STEP
     for _ in range(MAX_STEPS):
@@ -82,3 +76,33 @@ def best_offset(space: ScoreSpace, scores: Vector, offset: float) -> float:
         if done:
             break
     return offset
+
+
+def row_terms(targets: Targets, scores: Any) -> tuple[Any, Any, Any]:
+    """Return the logistic loss of each row, and its first two derivatives with respect to the margin y s."""
+    return logistic_terms(namespace(scores).where(targets.positive, scores, -scores))
+
+
+def logistic_terms(margins: Any) -> tuple[Any, Any, Any]:
+    """Return log(1 + exp(-t)) and its first two derivatives, for an array of margins t in memory or on a device."""
+    if isinstance(margins, np.ndarray):
+        values, slopes, curvatures = np.empty((3, *margins.shape), dtype=margins.dtype)
+        fill_logistic(margins, values, slopes, curvatures)
+        return values, slopes, curvatures
+    p = expit(-margins)
+    return softplus(-margins), -p, p * (1 - p)
+
+
+@jit(**FAST)
+def logistic(t):
+    """Return log(1 + exp(-t)) and its first two derivatives at one margin t, without overflow."""
+    e = np.exp(-abs(t))
+    p = 1.0 / (1.0 + e)
+    return np.log1p(e) - min(t, 0.0), -e * p if t > 0.0 else -p, e * p * p
+
+
+@jit(**FAST)
+def fill_logistic(margins, values, slopes, curvatures):
+    """Fill three arrays with the loss and its derivatives at each margin."""
+    for i in range(margins.shape[0]):
+        values[i], slopes[i], curvatures[i] = logistic(margins[i])

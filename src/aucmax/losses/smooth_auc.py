@@ -19,6 +19,7 @@ from scipy.special import expit
 from .._compat import FAST, jit
 from ..rows.protocol import ScoreSpace, Targets, Vector
 from ..rows.summaries.scores import ScoreMoments
+from .base import Point
 
 SLOPE = 8.0
 N_POINTS = 256
@@ -40,33 +41,29 @@ class SmoothAUC:
     def masses(self, space: ScoreSpace, scores: Vector) -> np.ndarray:
         """Return the pair weights of all rows at each point, shape (2, N_POINTS)."""
         low, step, sums = self.low, self.step, space.pair_sums
-        if sums is not None:
-            return space.reduce(lambda targets, s: sums.grid_masses(targets, s, low, step, N_POINTS), scores)
 
         def block_masses(targets: Targets, s: np.ndarray) -> np.ndarray:
+            if sums is not None:
+                return sums.grid_masses(targets, s, low, step, N_POINTS)
             masses = np.zeros((2, N_POINTS))
             add_masses(s, targets.positive, targets.pair_weights, low, 1 / step, masses)
             return masses
 
         return space.reduce(block_masses, scores)
 
-    def value(self, space: ScoreSpace, scores: Vector) -> float:
-        """Return the loss at these scores."""
-        return float(pair_sum(self.masses(space, scores), self.kernel))
-
-    def gradient(self, space: ScoreSpace, scores: Vector) -> Vector:
-        """Return the derivative of the loss with respect to each score."""
-        low, step, sums = self.low, self.step, space.pair_sums
-        slopes = field_slopes(self.masses(space, scores), self.kernel) / step
-        if sums is not None:
-            return space.map(lambda targets, s: sums.grid_slopes(targets, s, low, step, slopes), scores)
+    def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
+        """Return the loss at these scores; it is linear between two points, so its second derivative counts as 0."""
+        low, step, sums, masses = self.low, self.step, space.pair_sums, self.masses(space, scores)
+        slopes = field_slopes(masses, self.kernel) / step
 
         def block_slopes(targets: Targets, s: np.ndarray) -> np.ndarray:
+            if sums is not None:
+                return sums.grid_slopes(targets, s, low, step, slopes)
             out = np.empty(len(s))
             fill_slopes(s, targets.positive, targets.pair_weights, low, 1 / step, slopes, out)
             return out
 
-        return space.map(block_slopes, scores)
+        return Point(float(pair_sum(masses, self.kernel)), space.map(block_slopes, scores), lambda v: 0 * v)
 
 
 class UnitScores(NamedTuple):
@@ -78,8 +75,7 @@ class UnitScores(NamedTuple):
     @classmethod
     def of(cls, moments: ScoreMoments) -> UnitScores:
         """Return loss and spread for scores with these moments."""
-        spread = float(np.sqrt(moments.variance.mean()))
-        return cls(SmoothAUC(moments.mean / (spread or 1.0)), spread)
+        return cls(SmoothAUC(moments.mean / (moments.spread or 1.0)), moments.spread)
 
 
 @jit(**FAST)

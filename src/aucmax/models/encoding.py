@@ -38,7 +38,7 @@ from .names import find, name_of
 from .schemas import check_estimator
 
 # Attributes of a fit under way, which are no part of its result.
-TRANSIENT = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_metadata_request"}
+TRANSIENT = {"history_", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_metadata_request"}
 # The types that safetensors can hold, in the byte order of this machine; complex ones only from 0.6 on.
 TENSOR_TYPES = {np.dtype(code) for code in "?bBhHiIlLqQefd"}
 KINDS = "biufcSUMmO"  # of arrays that are written and read

@@ -91,10 +91,11 @@ class RankSVM(RowsClassifier):
         factor = self._factor(float(rows.totals.prod()))
         self.alpha_ = 1 / factor
         objective = Objective(self._loss, standardize=self.standardize, max_iter=self.max_iter)
-        w, self.n_iter_, gap, _ = objective.problem(rows).solve(Candidate(self.alpha_), self.tol)
-        if gap is not None:
-            self.dual_gap_ = factor * gap
-        return w
+        found = objective.problem(rows).solve(Candidate(self.alpha_), self.tol)
+        self.n_iter_ = found.n_iter
+        if found.dual_gap is not None:
+            self.dual_gap_ = factor * found.dual_gap
+        return found.weights
 
 
 class BAM(RankSVM):

@@ -67,14 +67,14 @@ from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
-from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import Interval, StrOptions, jit
+from ..losses.rowwise import logistic_terms
 from ..rows.protocol import Rows
 from ..solvers.candidate import Candidate
+from ..solvers.conjugate_gradients import Operator, conjugate_gradients
 from ..solvers.descent import DescentPoint, backtrack
 from ..solvers.problem import Objective as PairwiseObjective
 from .engine.averages import AveragedWeights, add_to_average, score, shrink, step
@@ -100,7 +100,7 @@ class Loss(NamedTuple):
 LOSSES = (
     Loss(SQUARE, lambda m: (1 - m) ** 2, lambda m: 2 * (m - 1), lambda m: np.full_like(m, 2.0)),
     Loss(EXPONENTIAL, lambda m: np.exp(-m), lambda m: -np.exp(-m), lambda m: np.exp(-m)),
-    Loss(LOGISTIC, lambda m: np.logaddexp(0, -m), lambda m: -expit(-m), lambda m: expit(m) * expit(-m)),
+    Loss(LOGISTIC, lambda m: logistic_terms(m)[0], lambda m: logistic_terms(m)[1], lambda m: logistic_terms(m)[2]),
 )
 
 
@@ -372,12 +372,10 @@ class UnivariateObjective:
             value = float(self.weights @ self.loss.value(margins) + self.penalty @ v**2 / 2)
         return value, lambda: self._pull(self.loss.slope(margins)) + self.penalty * v
 
-    def curvature(self, margins: np.ndarray) -> LinearOperator:
-        """Return the Hessian of F."""
-        h, order = self.loss.curvature(margins), len(self.penalty)
-        return LinearOperator(
-            (order, order), matvec=lambda v: self._pull(h * self.scores(v)) + self.penalty * v, dtype=np.float64
-        )
+    def curvature(self, margins: np.ndarray) -> Operator:
+        """Return the function that multiplies a row of shape (1, n_features + 1) by the Hessian of F."""
+        h = self.loss.curvature(margins)
+        return lambda v: (self._pull(h * self.scores(v[0])) + self.penalty * v[0])[None]
 
     def _pull(self, g: np.ndarray) -> np.ndarray:
         g = self.weights * self.signs * g
@@ -392,7 +390,8 @@ def newton(objective: UnivariateObjective, v: np.ndarray) -> tuple[np.ndarray, l
     while residuals[-1] > TOL and len(residuals) <= MAX_NEWTON:
         # The rougher the steps are to begin with the fewer products they take; towards the end they become exact.
         accuracy = min(0.1, residuals[-1])
-        direction, _ = cg(objective.curvature(at.scores), -at.gradient, rtol=accuracy, maxiter=MAX_CG)
+        hessian, b = objective.curvature(at.scores), -at.gradient[None]
+        (direction,), _ = conjugate_gradients(hessian, lambda r: r, b, accuracy, MAX_CG)
         new = backtrack(at, direction, slack=1e-13)
         if new is None:
             break

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logit
 
+from ..losses.rowwise import logistic_terms
 from ..rows.summaries.scores import N_BINS, ScoreHistogram
 
 SLACK = 1 + 1e-12  # rounding must not decide whether a step of Newton's method is halved
@@ -98,21 +99,19 @@ def fit_line(x: np.ndarray, against: np.ndarray, towards: np.ndarray) -> tuple[f
     loss, step = np.inf, (0.0, 0.0)
     for _ in range(100):
         t = (slope - step[0]) * z + (offset - step[1])
-        small = np.exp(-np.abs(t))
-        rest = np.log1p(small)  # log(1 + exp(t)) = max(t, 0) + rest
-        new = float(against @ (np.maximum(t, 0) + rest) + towards @ (np.maximum(-t, 0) + rest))
+        (up, _, _), (down, slope_down, bend) = logistic_terms(t), logistic_terms(-t)
+        new = float(against @ down + towards @ up)
         if not new <= SLACK * loss:
             step = step[0] / 2, step[1] / 2
             continue
         slope, offset, loss = slope - step[0], offset - step[1], new
-        p = np.where(t < 0, small, 1) / (1 + small)
-        slopes, curvatures = total * p - towards, total * p * (1 - p)
+        slopes, curvatures = -total * slope_down - towards, total * bend
         # Around the mean of z under the curvatures, the Hessian is diagonal.
-        bend = float(curvatures.sum()) + 1e-300
-        center = float(curvatures @ z) / bend
+        mass = float(curvatures.sum()) + 1e-300
+        center = float(curvatures @ z) / mass
         around = z - center
         rise = float(slopes @ around) / (float(curvatures @ around**2) + 1e-300)
-        step = rise, float(slopes.sum()) / bend - rise * center
+        step = rise, float(slopes.sum()) / mass - rise * center
         if max(map(abs, step)) <= 1e-12 * max(abs(slope), abs(offset)):
             slope, offset = slope - step[0], offset - step[1]
             break

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 from ..rows.protocol import Round
 from ..solvers.problem import SQUARES
@@ -54,9 +54,9 @@ class Choices:
         self.auc = np.concatenate([path.auc for path in paths], axis=1)
         self.scores = np.concatenate([path.scores for path in paths])
         self.blocks, self.are_folds = blocks_of(rounds)
-        self.known: dict[tuple[int, ...], int] = {}
-        self.filled: list[set[tuple[int, ...]]] = [set() for _ in self.blocks]
-        self.table = np.empty((len(self.auc), 0))
+        self.known: dict[tuple[int, ...], int] = {(k,): k for k in range(len(self.candidates))}
+        self.filled = [set(self.known) for _ in self.blocks]
+        self.table = self.auc
 
     def choose(self, blended: bool, judges: np.ndarray | None = None) -> np.ndarray:
         """Return the shares of the candidates for several choices, (n_choices, C).
@@ -120,24 +120,26 @@ class Choices:
             self.known.setdefault(one, len(self.known))
         more = np.full((len(self.table), max(len(self.known) - self.table.shape[1], 0)), np.nan)
         self.table = np.hstack([self.table, more])
-        scores = self.scores[:, self.tests.columns(block)]
-        sums = np.array([scores[list(one)].sum(axis=0) for one in blends])
+        counts = np.array([np.bincount(one, minlength=len(self.scores)) for one in blends])
+        used = np.flatnonzero(counts.any(axis=0))
+        sums = counts[:, used].astype(np.float64) @ self.scores[used, self.tests.columns(block)]
         self.table[np.ix_(block, [self.known[one] for one in blends])] = self.tests.auc(sums, block)
 
-    def honest(self, blended: bool) -> tuple[np.ndarray, np.ndarray]:
+    def honest(self, blended: bool, signal: float) -> tuple[np.ndarray, np.ndarray]:
         """Repeat the choice without each test set; return its shares for each, (S, C), and its AUC there, (S,).
 
         A fold k is judged by the choice on the other folds of its round: the folds of another round hold its rows. The
-        models of the other folds were trained on fold k, so their AUCs know something of its labels. To the first order
-        the AUC of a fold is a sum over the other folds of an amount that two folds share. Then the sum of the AUCs of
-        the others minus the AUC of fold k has nothing to do with fold k. A part of an AUC is noise of the fold alone,
-        so only OWN_SHARE of it is subtracted.
+        models of the other folds were trained on fold k, so their AUCs know something of its labels. Where models are
+        noise, the AUC of a fold is to the first order a sum over the other folds of an amount that two folds share.
+        Then the sum of the AUCs of the others minus the AUC of fold k has nothing to do with fold k. Where they are
+        not, the AUC of fold k differs by its own rows alone. So OWN_SHARE of the share of noise is subtracted.
         """
+        own = OWN_SHARE * (1 - signal)
         judges = np.zeros((len(self.auc), len(self.auc)))
         for block, folds in zip(self.blocks, self.are_folds, strict=True):
             for k in block:
                 judges[k, block] = 1.0
-                judges[k, k] = -OWN_SHARE if folds and len(block) > 2 else 0.0
+                judges[k, k] = -own if folds and len(block) > 2 else 0.0
                 judges[k] /= max(judges[k].sum(), 1.0)
         if len(self.candidates) == 1:
             shares = np.ones((len(judges), 1))
@@ -194,13 +196,16 @@ def choose_scaling(paths: Sequence[LossPath], judge: np.ndarray, n_rounds: int, 
     return not judge @ gains > SCALING_MARGIN * error
 
 
-def interval_of(auc: float, moves: np.ndarray, training_auc: float) -> HeldOutAUC:
-    """Return the interval of a normal approximation, cut to [0, 1].
+def signal_share(auc: float, training_auc: float) -> float:
+    """Return the share of the squared weights of a model that is not noise, for Gaussian classes, from its two AUCs."""
+    return min(max((auc - 0.5) / max(training_auc - 0.5, 1e-12), 0.0), 1.0)
 
-    The sum of the squares of `moves` is the variance for models that are given. Where a model is noise, the rows that
-    trained it move the AUC as much as the rows that test it, and the variance is twice as large. For Gaussian classes
-    the share of noise in the squared weights is 1 - s, with s = (AUC - 1/2) / (AUC on the training rows - 1/2).
+
+def interval_of(auc: float, moves: np.ndarray, signal: float, freedom: float) -> HeldOutAUC:
+    """Return the interval of Student's t, cut to [0, 1]; `freedom` are the degrees of freedom of the variance.
+
+    The sum of the squares of `moves` is the variance for models that are given. Where models are noise, the rows that
+    train them move the AUC as much as the rows that test them, and the variance is twice as large.
     """
-    signal = min(max((auc - 0.5) / max(training_auc - 0.5, 1e-12), 0.0), 1.0)
-    reach = float(ndtri(0.5 + CONFIDENCE / 2) * np.sqrt((2 - signal) * (moves @ moves)))
+    reach = float(stdtrit(freedom, 0.5 + CONFIDENCE / 2) * np.sqrt((2 - signal) * (moves @ moves)))
     return HeldOutAUC(auc, max(auc - reach, 0.0), min(auc + reach, 1.0))

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import expit
 
 from .._compat import FAST, jit
+from ..losses.rowwise import logistic as logistic_row
 
 N_POINTS = 128  # of the grid of scores
 NARROWEST_STEP = 1e-3  # of the grid; scores are compared with a margin of 1
@@ -150,11 +151,10 @@ def logistic_losses(scores, signs, weights, slopes, curvatures):
     for k in range(scores.shape[0]):
         for i in range(scores.shape[1]):
             t, c = signs[i] * scores[k, i], weights[k, i]
-            e = np.exp(-abs(t))
-            p = 1.0 / (1.0 + e)
-            values[k] += c * (np.log1p(e) - min(t, 0.0))
-            slopes[k, i] = -signs[i] * c * (e * p if t > 0.0 else p)
-            curvatures[k, i] = c * e * p * p
+            value, slope, curvature = logistic_row(t)
+            values[k] += c * value
+            slopes[k, i] = signs[i] * c * slope
+            curvatures[k, i] = c * curvature
             squares[k] += curvatures[k, i] * t * t
     return values, squares
 

@@ -102,18 +102,20 @@ class TestSets:
             found.append(areas_of(ours[:, : middle - start], ours[:, middle - start :], weights))
         return np.array(found)
 
-    def influences(self, scores: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    def influences(self, scores: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, float]:
         """Return by how much each group of rows moves the mean AUC of all test sets, given N scores.
 
         `groups` (n_rows,) are the numbers of the groups. A row moves the AUC of a test set by its placement value minus
         the mean of its class, times its share of the weight of the class (LeDell, Petersen and van der Laan, 2015).
-        This is multiplied by a factor for the means, which take one degree of freedom in each test set.
+        This is multiplied by a factor for the means, which take one degree of freedom in each test set. The degrees
+        that are left in the rarer class are returned too.
         """
         moves = np.zeros(len(groups))
         times = max(sum(len(rows) for rows in self.rows) / len(groups), 1.0)  # of a row in a test set
         classes = np.array_split(np.concatenate(self.rows), self.edges.ravel()[1:-1])  # of each test set, and nothing
         sizes = [len(np.unique(groups[np.concatenate(classes[c::3])])) for c in (0, 1)]
-        factors = [np.sqrt(size / max(size - len(self.rows) / times, 1.0)) for size in sizes]
+        left = [max(size - len(self.rows) / times, 1.0) for size in sizes]
+        factors = [np.sqrt(size / rest) for size, rest in zip(sizes, left, strict=True)]
         for rows, (start, middle, stop) in zip(self.rows, self.edges, strict=True):
             weights = np.ones(stop - start) if self.weights is None else self.weights[start:stop]
             upper, lower = slice(0, middle - start), slice(middle - start, stop - start)
@@ -122,7 +124,7 @@ class TestSets:
                 values = placement_values(sign * ours[own], sign * ours[other], weights[other])
                 share = weights[own] / weights[own].sum()
                 moves[rows[own]] += factor / len(self.rows) * share * (values - share @ values)
-        return np.bincount(groups, moves)
+        return np.bincount(groups, moves), min(left)
 
 
 def set_aucs(scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None) -> np.ndarray:

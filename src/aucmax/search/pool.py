@@ -233,7 +233,7 @@ class Trainer:
 
     def penalised(self, objective: Objective, sample: InMemoryRows) -> LossPath:
         """Return the candidates of a square loss with an L1 penalty or with few nonzero weights."""
-        whole = objective.problem(sample)
+        whole = objective.penalised(objective.square(sample))
         alphas = whole.default_alphas() if self.alphas is None else self.alphas
         candidates = [
             candidate._replace(loss=objective.loss, standardize=self.view.standardize)

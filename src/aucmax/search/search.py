@@ -24,7 +24,7 @@ from ..rows.summaries.scores import ScoreHistogram
 from ..rows.validate import one_of
 from ..solvers.candidate import Candidate
 from ..solvers.problem import Objective
-from .choice import Choices, HeldOutAUC, choose_scaling, interval_of
+from .choice import Choices, HeldOutAUC, choose_scaling, interval_of, signal_share
 from .held_out import TestSets
 from .pool import (
     MANY_COLUMNS,
@@ -130,7 +130,7 @@ def search(
         with task("choice"):
             choices = Choices(paths, tests, rounds, alphas is None)
             shares = choices.choose(blended)[0]
-            auc = judge(choices, blended, sample, views)
+            auc = judge(choices, shares, blended, sample, views)
     best = int(np.argmax(np.where(shares > 0, choices.auc.mean(axis=0), -1)))
     warn_if_rising(paths, choices.candidates[best], alphas)
 
@@ -155,25 +155,28 @@ def search(
     )
 
 
-def judge(choices: Choices, blended: bool, sample: InMemoryRows, views: dict[bool, ScaledSample]) -> HeldOutAUC:
-    """Return the AUC of the choice on held-out rows, with its confidence interval."""
-    shares, aucs = choices.honest(blended)
-    if np.isnan(aucs).any():
-        return HeldOutAUC(np.nan, np.nan, np.nan)
-    tests, groups = choices.tests, np.arange(sample.n_rows)
-    if sample.targets.groups is not None:
-        groups = np.unique(sample.targets.groups, return_inverse=True)[1]
-    moves = tests.influences(tests.blend(choices.scores, shares), groups)
-    scores = np.zeros((len(shares), sample.n_rows), dtype=np.float32)
-    first = 0
+def judge(
+    choices: Choices, shares: np.ndarray, blended: bool, sample: InMemoryRows, views: dict[bool, ScaledSample]
+) -> HeldOutAUC:
+    """Return the AUC on held-out rows of a choice with these shares, and its confidence interval."""
+    tests, scores, first = choices.tests, np.zeros((len(choices.auc), sample.n_rows), dtype=np.float32), 0
     for path in choices.paths:
-        ours = shares[:, first : first + len(path.candidates)] / path.spreads
+        ours = shares[first : first + len(path.candidates)] / path.spreads
         first += len(path.candidates)
         if ours.any():
-            models = np.einsum("sa,sar->sr", ours, path.models)
+            models = np.einsum("a,sar->sr", ours, path.models)
             scores += views[bool(path.candidates[0].standardize)].training.rows.scores(models)
-    trained = next(iter(views.values())).training.rows.training_aucs(scores[:, None])
-    return interval_of(float(aucs.mean()), moves, float(trained.mean()))
+    trained = float(next(iter(views.values())).training.rows.training_aucs(scores[:, None]).mean())
+    chosen = float(tests.auc((shares @ choices.scores)[None]).mean())
+    every, aucs = choices.honest(blended, signal_share(chosen, trained))
+    if np.isnan(aucs).any():
+        return HeldOutAUC(np.nan, np.nan, np.nan)
+    groups = np.arange(sample.n_rows)
+    if sample.targets.groups is not None:
+        groups = np.unique(sample.targets.groups, return_inverse=True)[1]
+    moves, freedom = tests.influences(tests.blend(choices.scores, every), groups)
+    auc = float(aucs.mean())
+    return interval_of(auc, moves, signal_share(auc, trained), freedom)
 
 
 def alpha_factor(rows: Rows, sample: Rows, objective: Objective) -> float:

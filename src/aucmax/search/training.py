@@ -26,7 +26,7 @@ of all rows, or follows a Hessian made of it, keeps what it knows of the test ro
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -37,9 +37,10 @@ from ..losses.smooth_auc import SmoothAUC, fill_gradients, step_all
 from ..rows.machine import map_threads
 from ..rows.protocol import InMemoryRows, Round, Split, Targets
 from ..rows.summaries.moments import ClassMoments
+from ..solvers.conjugate_gradients import conjugate_gradients, shifted_cg
 from ..solvers.problem import Objective
 from ..solvers.smooth_auc import FIRST_STEP, KAPPA, LEAST_GAIN, N_STEPS
-from ..solvers.square import MomentProblem, shifted_cg
+from ..solvers.square import MomentProblem
 from .fold_losses import FoldLoss, FoldPoint, PairLoss, RowLoss
 from .held_out import set_aucs
 
@@ -336,7 +337,7 @@ class FoldTraining:
 
         def train_rows(job: tuple[Round, Split]) -> np.ndarray:
             round, split = job
-            problem = objective.problem(sample.subset(round.parts, split.train))
+            problem = objective.penalised(objective.square(sample.subset(round.parts, split.train)))
             return problem.path(alphas, PENALISED_TOL) * finite
 
         return np.array(list(map_threads(train_rows, splits)))
@@ -370,26 +371,3 @@ class FoldTraining:
             if not len(active):
                 break
         return self.models(U)
-
-
-def conjugate_gradients(
-    product: Callable[[np.ndarray], np.ndarray],
-    precondition: Callable[[np.ndarray], np.ndarray],
-    b: np.ndarray,
-    tol: float,
-    max_iter: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Solve many systems at once, one for each row of b; return the solutions and their inner products with b."""
-    x, r = np.zeros_like(b), b
-    p = z = precondition(r)
-    rho = goal = np.einsum("sj,sj->s", r, z)
-    for _ in range(max_iter):
-        q = product(p)
-        step = rho / np.maximum(np.einsum("sj,sj->s", p, q), TINY)
-        x, r = x + step[:, None] * p, r - step[:, None] * q
-        z = precondition(r)
-        rho, before = np.einsum("sj,sj->s", r, z), rho
-        if (rho <= tol**2 * goal).all():
-            break
-        p = z + (rho / np.maximum(before, TINY))[:, None] * p
-    return x, np.einsum("sj,sj->s", b, x)

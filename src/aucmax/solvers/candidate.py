@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,19 @@ class Candidate(NamedTuple):
     standardize: bool | None = None
 
 
+class Iteration(NamedTuple):
+    """An iteration of a solver: the value of the objective and the norm of its gradient after a step."""
+
+    value: float
+    gradient_norm: float
+    step: float  # the length of the step, in units of the direction; 0 if the start was already the minimum
+
+    @classmethod
+    def columns(cls, iterations: Sequence[Iteration]) -> dict[str, np.ndarray]:
+        """Return the iterations as one array for each field."""
+        return dict(zip(cls._fields, np.array(iterations).reshape(-1, len(cls._fields)).T, strict=True))
+
+
 class Solution(NamedTuple):
     """The minimiser for one candidate."""
 
@@ -27,3 +41,5 @@ class Solution(NamedTuple):
     dual_gap: float | None = None  # the objective minus a lower bound of its minimum, if one is known
     # The class moments of the training set, if the weights are a function of these alone.
     moments: ClassMoments | None = None
+    # Arrays (n_iter,) with the fields of `Iteration`; None for the solvers of the square losses.
+    history: dict[str, np.ndarray] | None = None

@@ -2,32 +2,31 @@
 
 Conventions
 -----------
-For one alpha or a path of them,
+For one alpha,
 
     minimise over v   F(v) = L(Xv / scale) + alpha/2 |v|^2
 
 where L is a pairwise loss (`losses/`) and v are the weights of X / scale, as in `solvers/square.py`. L is a function of
 the scores, so X is needed for products only: one for a gradient X'L', two for a step of conjugate gradients X'(L''Xp).
-The scores of a direction are known after that, so the line search needs no further product if the rows are in memory.
 
-The square loss helps to minimise the others in two ways:
+The iterations start at the minimiser of the square loss or at given weights, times the factor that about minimises F.
+Each has six steps:
 
-- Start: the minimiser of the square loss, scaled. Along a path of decreasing alphas, the best combination of the last
-  two minimisers (`combine`): its scores are the same combination of their scores, so F is minimised over two numbers
-  without a product with X. After cross-validation, the mean of the models of the folds.
-- Preconditioner: kappa M + alpha I, where M is the Hessian of the square loss, and kappa the curvature of L along v
-  divided by the square loss's. If conjugate gradients then take too many steps, M is gathered again from rows
-  weighted by their curvature. If there are too many columns for M, its diagonal is used instead.
-
-Iterations stop when the norm of the gradient is `tol` times that at v = 0, where the gradient is l'(0) delta. The hinge
-stops at a duality gap instead, except along a path.
+1. Gradient: X'L' + alpha v.
+2. Stop test: its norm is at most `tol` times the norm at v = 0, where the gradient is l'(0) delta. The hinge stops at a
+   duality gap instead.
+3. Preconditioner: kappa M + alpha I, where M is the Hessian of the square loss, and kappa the curvature of L along v
+   divided by the square loss's. If conjugate gradients then take too many steps, M is gathered again from rows
+   weighted by their curvature. If there are too many columns for M, its diagonal is used instead.
+4. Direction: conjugate gradients on the Hessian of F, until the residual is a tenth of the gradient.
+5. Line search: a step that lowers F and halves its slope. The scores of the direction are known from step 4, so it
+   needs no further product with X if the rows are in memory.
+6. History: the value of F, the norm of its gradient and the length of the step are recorded.
 """
 
 from __future__ import annotations
 
-import functools
 import warnings
-from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,14 +41,11 @@ from ..rows.arrays import by_class, namespace
 from ..rows.memory import MemorySpace
 from ..rows.protocol import Rows, Targets, Vector
 from ..rows.summaries.moments import ClassMoments
-from .candidate import Candidate, Solution
-from .few_pairs import FewPairs, FewPairsPath, find_few_pairs
-from .square import RIDGE, MomentProblem, Operator, RowProblem, near_zero
+from .candidate import Candidate, Iteration, Solution
+from .conjugate_gradients import Operator, conjugate_gradients
+from .descent import SUFFICIENT
+from .square import RIDGE, MomentProblem, RowProblem, near_zero
 
-MAX_STEPS = 5  # of `combine`
-SMALL = 1e-4  # steps that lower F by less than this share of the penalty are not worth an evaluation of the loss
-SINGULAR = 1e-12  # minimisers may be multiples of each other
-SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
 ROUNDING = 1e-9  # relative rounding error of F; it is largest for the hinge with a narrow corner
 MAX_TRIALS = 40
 FORCING = 0.1  # the relative residual of conjugate gradients; smaller ones save few Newton steps and take longer
@@ -58,19 +54,11 @@ MAX_CG = 500
 # although moments save more time there, so that iterations and weights are the same as in memory.
 ENTRIES_PER_STEP = 16
 SMALLEST_KAPPA = 1e-3
-# A gradient of epsilon alpha |v| means a relative error of v of at most epsilon. Along a path, epsilon = 30 tol is
-# small enough: 0.009 in cross-validation, where large alphas would otherwise be solved 30 times as exactly.
-RELATIVE = 30.0
-# From this size on, a product with X takes longer than an evaluation of the loss.
-LONG_ROW, MANY_ENTRIES = 40, 300_000
 NARROW, NARROWEST = 1e-2, 1e-7  # widths of the rounded corner of the hinge
-# The hinge along a path: in cross-validation the width is 0.1, where 0.03 gives the same AUCs up to 0.0002. Without the
-# factor of the tolerance, the smallest alphas stop too soon (segment lost 0.002, spambase 0.0006).
-PATH_WIDTH, PATH_TOL = 6.0, 0.1
-# Where few pairs are near the step of the sigmoid, its gradient is small everywhere: without this factor the smallest
-# alphas of a path stop where they start (segment lost 0.001).
+# Where few pairs are near the step of the sigmoid, its gradient is small everywhere: without this factor small alphas
+# stop where they start (segment lost 0.001).
 STEEPER, STEEP = 0.3, 0.01
-SLOPES = 10.0 ** np.linspace(0, 1.25, 6)  # of the sigmoid; in steps such that slope^2 fits the default grid of alphas
+SLOPES = 10.0 ** np.linspace(0, 1.25, 6)  # of the sigmoid
 
 
 class Iterate(NamedTuple):
@@ -81,67 +69,44 @@ class Iterate(NamedTuple):
     point: Point  # value and derivatives of the loss at these scores
     # (n_features,): the derivative of the loss with respect to v, if it has been computed.
     slopes: np.ndarray | None = None
+    step: float = 0.0  # the length of the step that led here
+
+    def value(self, alpha: float) -> float:
+        """Return F."""
+        return self.point.value + alpha / 2 * float(self.v @ self.v)
 
 
 class NewtonProblem:
     """A smooth convex pairwise loss on rows.
 
-    `square` is the square loss on the same rows. `max_iter` limits the Newton steps for one alpha, and `n_iter` counts
-    the steps of the last path or solution. `steepness` is |l'(0)|, which gives the norm of the gradient at v = 0.
+    `square` is the square loss on the same rows. `max_iter` limits the Newton steps for one alpha, and `iterations` are
+    the steps of the last solution. `steepness` is |l'(0)|, which gives the norm of the gradient at v = 0.
     """
 
-    n_iter = 0
     moments: ClassMoments | None = None
     gap: float | None = None
 
     def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
-        self.rows, self.square, self.name, self.max_iter = near_zero(rows, square.shift), square, loss, max_iter
-        self.default_alphas, self.midpoint, self.candidates = square.default_alphas, square.midpoint, square.candidates
+        self.rows, self.square, self.max_iter = near_zero(rows, square.shift), square, max_iter
+        self.midpoint = square.midpoint
+        self.iterations: list[Iteration] = []
         self.loss = self.make_loss(loss)
         pair = MemorySpace(Targets(np.array([True, False]), None, np.ones(2)))
         self.steepness = float(find_loss(loss)(pair, np.zeros(2)).gradient[1])  # |l'(0)|
 
-    def path(self, alphas: np.ndarray, tol: float, squares: np.ndarray | None = None) -> np.ndarray:
-        """Return the minimisers for decreasing alphas; `squares` minimise the square loss, if known.
-
-        Their gradients may be larger than for a single alpha: see `relaxed`.
-        """
-        few = find_few_pairs(self.rows, self.square) if self.name == "logistic" and len(alphas) > 1 else None
-        if few is not None:
-            return self.path_of_few_pairs(few, alphas, tol).V / self.square.scale
-        if squares is None:  # conjugate gradients to the smallest alphas would take as long as Newton's method
-            squares = self.square.solutions(alphas[:1] if self.square.iterative else alphas, tol)
-        self.n_iter = 0
-        last: list[Iterate] = []
-        V = np.empty((len(alphas), self.rows.n_features))
-        for k, alpha in enumerate(alphas):
-            # Large alphas may need no step, since no pair reaches the margin: then the square loss starts the next.
-            known = k < len(squares) and self.n_iter == 0
-            start = self.start(squares[k], alpha) if known or not last else self.combined(last, float(alpha))
-            at = self.minimiser(start, float(alpha), tol if len(alphas) == 1 else self.relaxed(tol, start, alpha))
-            last = [at, *last[:1]]
-            V[k] = at.v
-        return V / self.square.scale
-
-    def path_of_few_pairs(self, few: FewPairs, alphas: np.ndarray, tol: float) -> FewPairsPath:
-        """Return the minimisers of the logistic loss by compiled code."""
-        floor, relative = tol * self.steepness * self.size, min(RELATIVE * tol, 1.0)
-        path = few.logistic_path(alphas, floor, relative, self.max_iter)
-        self.n_iter = path.n_iter
-        if path.excess > 1:
-            warn(f"after {self.n_iter} steps at a gradient {path.excess:.1e} times the tolerated one")
-        return path
-
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the minimiser for one alpha, starting from weights of the unscaled columns or from the square loss."""
+        self.iterations = []
         if start is None:
-            (w,) = self.path(np.array([candidate.alpha]), tol)
+            (v,) = self.square.solutions(np.array([candidate.alpha]), tol)
         else:
-            self.n_iter = 0
-            at = self.start(start * finite(self.square.scale), candidate.alpha)
-            at = self.minimiser(at, candidate.alpha, tol)
-            w = at.v / self.square.scale
-        return Solution(w, max(self.n_iter, 1), self.gap)
+            v = self.scaled(start)
+        at = self.minimiser(self.start(v, candidate.alpha), candidate.alpha, tol)
+        return self.solution(at.v / self.square.scale)
+
+    def solution(self, w: np.ndarray) -> Solution:
+        """Return the weights with the iterations that led to them."""
+        return Solution(w, len(self.iterations), self.gap, history=Iteration.columns(self.iterations))
 
     # What subclasses may override
 
@@ -154,7 +119,7 @@ class NewtonProblem:
         target = tol * self.steepness * self.size
         at, norm = self.minimise(self.loss, at, alpha, target)
         if norm > target:
-            warn(f"after {self.n_iter} steps at a gradient {norm / target:.1e} times the tolerated one")
+            warn(f"after {len(self.iterations)} steps at a gradient {norm / target:.1e} times the tolerated one")
         return at
 
     # What all losses share
@@ -168,6 +133,10 @@ class NewtonProblem:
     def size(self) -> float:
         """The norm of delta."""
         return float(np.linalg.norm(self.square.delta)) or 1.0
+
+    def scaled(self, w: np.ndarray) -> np.ndarray:
+        """Return the weights of X / scale for weights w of X; 0 for constant columns, whose scale is infinite."""
+        return w * np.where(np.isfinite(self.square.scale), self.square.scale, 0)
 
     def scores(self, v: np.ndarray) -> Vector:
         """Return the scores of weights of X / scale."""
@@ -196,44 +165,37 @@ class NewtonProblem:
             point = self.loss(self.rows, scores)
         return Iterate(factor * v, scores, point)
 
-    def combined(self, last: list[Iterate], alpha: float) -> Iterate:
-        """Return where to start: the combination of the last iterates that about minimises F, or the last iterate.
-
-        The combination takes no product with X, but several evaluations of the loss.
-        """
-        if self.rows.row_length < LONG_ROW or self.rows.n_rows * self.rows.row_length < MANY_ENTRIES:
-            return last[0]
-        V = np.array([at.v for at in last])
-        return Iterate(*combine(self.rows, self.loss, V, [at.scores for at in last], alpha, last[0].point))
-
-    def relaxed(self, tol: float, at: Iterate, alpha: float) -> float:
-        """Return the tolerance near these weights that leaves them a relative error of at most RELATIVE tol."""
-        slope = alpha * float(np.linalg.norm(at.v))
-        return max(tol, min(RELATIVE * tol, 1.0) * slope / (self.steepness * self.size))
-
     def minimise(self, loss: PairwiseLoss, at: Iterate, alpha: float, target: float) -> tuple[Iterate, float]:
         """Minimise a loss plus the penalty until the norm of the gradient is at most `target`; return that norm too.
 
         `at` must hold the same loss. The norm is above `target` if `max_iter` steps are not enough, or if the line
-        search fails because of rounding.
+        search fails because of rounding. The numbers are those of the six steps at the head of this file.
         """
         precondition, n_steps = None, 0
-        for n_newton in range(self.max_iter + 1):
-            slopes = self.rmatvec(at.point.gradient) if at.slopes is None else at.slopes
-            gradient = slopes + alpha * at.v
-            norm = float(np.linalg.norm(gradient))
-            if norm <= target or n_newton == self.max_iter:
+        at, gradient, norm = self.gradient(at, alpha)  # 1
+        for _ in range(self.max_iter):
+            if norm <= target:  # 2
                 break
-            if precondition is None or n_steps > self.patience:
+            if precondition is None or n_steps > self.patience:  # 3
                 precondition = self.preconditioner(at, alpha, exact=n_steps > 0)
             tolerance = max(FORCING, target / (2 * norm))
-            direction, its_scores, n_steps = self.newton_direction(at.point, gradient, alpha, precondition, tolerance)
-            new = self.line_search(loss, at, direction, its_scores, alpha, float(gradient @ direction))
+            direction, its_scores, n_steps = self.newton_direction(
+                at.point, gradient, alpha, precondition, tolerance
+            )  # 4
+            new = self.line_search(loss, at, direction, its_scores, alpha, float(gradient @ direction))  # 5
             if new is None:
                 break
-            at = new
-            self.n_iter += 1
+            at, gradient, norm = self.gradient(new, alpha)  # 1
+            self.iterations.append(Iteration(at.value(alpha), norm, at.step))  # 6
+        if not self.iterations:
+            self.iterations.append(Iteration(at.value(alpha), norm, 0.0))
         return at, norm
+
+    def gradient(self, at: Iterate, alpha: float) -> tuple[Iterate, np.ndarray, float]:
+        """Return an iterate with its slopes, the gradient of F there, and its norm."""
+        slopes = self.rmatvec(at.point.gradient) if at.slopes is None else at.slopes
+        gradient = slopes + alpha * at.v
+        return at._replace(slopes=slopes), gradient, float(np.linalg.norm(gradient))
 
     def preconditioner(self, at: Iterate, alpha: float, exact: bool) -> Operator:
         """Return the function that solves a system with kappa M + alpha I or its diagonal.
@@ -275,30 +237,26 @@ class NewtonProblem:
     ) -> tuple[np.ndarray, Vector, int]:
         """Return the step to the minimum of the quadratic model, its scores, and the steps of conjugate gradients.
 
-        Conjugate gradients stop at a relative residual of `tolerance`, in the norm of the preconditioner. They stop
-        earlier at a direction of negative curvature, which is returned only if it is the first direction.
+        Conjugate gradients stop at a relative residual of `tolerance`, in the norm of the preconditioner.
         """
-        d, scores = np.zeros_like(gradient), None
-        r = -gradient
-        p = z = precondition(r)
-        rz = goal = float(r @ z)
+        scores: Vector = None
+        last: Vector = None  # the scores of the last direction of conjugate gradients
         n_steps = 0
-        while n_steps < MAX_CG:
+
+        def product(p: np.ndarray) -> np.ndarray:
+            nonlocal last
+            last = self.scores(p[0])
+            return (self.rmatvec(point.hessian_product(last)) + alpha * p[0])[None]
+
+        def add(step: np.ndarray) -> None:
+            nonlocal scores, n_steps
+            scores = float(step[0]) * last if scores is None else scores + float(step[0]) * last
             n_steps += 1
-            p_scores = self.scores(p)
-            q = self.rmatvec(point.hessian_product(p_scores)) + alpha * p
-            curvature = float(p @ q)
-            if not curvature > 0:
-                return (p, p_scores, n_steps) if scores is None else (d, scores, n_steps)
-            step = rz / curvature
-            d = d + step * p
-            scores = step * p_scores if scores is None else scores + step * p_scores
-            r = r - step * q
-            z = precondition(r)
-            rz, before = float(r @ z), rz
-            if rz <= tolerance**2 * goal:
-                break
-            p = z + rz / before * p
+
+        def solve(r: np.ndarray) -> np.ndarray:
+            return precondition(r[0])[None]
+
+        (d,), _ = conjugate_gradients(product, solve, -gradient[None], tolerance, MAX_CG, add)
         return d, scores, n_steps
 
     def line_search(
@@ -309,8 +267,7 @@ class NewtonProblem:
         The first trial is the whole direction. Later trials lie between a step that is too short and one that is too
         long: at the zero of the secant through their slopes, or in the middle.
         """
-        value = at.point.value + alpha / 2 * float(at.v @ at.v)
-        best = None
+        value, best = at.value(alpha), None
         low, low_slope, high, high_slope = 0.0, slope, np.inf, np.inf
         step = 1.0
         for _ in range(MAX_TRIALS):
@@ -327,7 +284,7 @@ class NewtonProblem:
             unseen = change <= ROUNDING * abs(value)  # too small to tell from rounding: the slope decides
             flatter = abs(here) <= -slope / 2
             if lower or (unseen and flatter):
-                best = Iterate(v, scores, point, slopes)
+                best = Iterate(v, scores, point, slopes, step)
                 if flatter:
                     return best
             if here < 0 and (lower or unseen):
@@ -350,9 +307,6 @@ class HingeProblem(NewtonProblem):
     Any b_ij in [0, 1] give the lower bound mean b - |G|^2 / (2 alpha) of the minimum, G the mean of b_ij (x_i - x_j).
     The slopes of the rounded hinge at its minimiser are such b. Their gap is a sixth of the squared width times the
     density of the margins there: a gap of 1e-4 needs a width of about 0.05, which is still smooth for Newton's method.
-
-    A path has no certificate: a small gap takes long for the small alphas, and hardly changes the order of the scores.
-    Its corners have the width `PATH_WIDTH` sqrt(tol), and its gradients are `PATH_TOL` tol times that at v = 0.
     """
 
     def make_loss(self, name: str) -> PairwiseLoss:
@@ -362,27 +316,9 @@ class HingeProblem(NewtonProblem):
         return self.loss
 
     def minimiser(self, at: Iterate, alpha: float, tol: float) -> Iterate:
-        """Return the minimiser for one alpha of a path."""
-        check_positive(alpha)
-        narrowest = min(PATH_WIDTH * np.sqrt(tol), 1.0)
-        self._set_width(max(narrowest, 0.1))
-        while True:
-            at = super().minimiser(self.with_loss(self.loss, at), alpha, PATH_TOL * tol)
-            if self.width <= narrowest:
-                return at
-            self._set_width(max(self.width / 10, narrowest))
-
-    def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the minimiser for one alpha, to a duality gap of `tol` times F."""
-        alpha = candidate.alpha
-        check_positive(alpha)
-        self.n_iter = 0
-        v = self.square.solutions(np.array([alpha]), tol)[0] if start is None else start * finite(self.square.scale)
-        at = self.certified(self.start(v, alpha), alpha, tol)
-        return Solution(at.v / self.square.scale, max(self.n_iter, 1), self.gap)
-
-    def certified(self, at: Iterate, alpha: float, tol: float) -> Iterate:
-        """Return the minimiser for one alpha, to a duality gap of `tol` times F."""
+        if alpha == 0:
+            raise ValueError("loss='hinge' needs an alpha above 0, got 0.")
         while True:
             at, _ = self.minimise(self.loss, at, alpha, np.sqrt(alpha * tol * self.value(at, alpha) / 2))
             bound = self.lower_bound(at, alpha)
@@ -392,7 +328,9 @@ class HingeProblem(NewtonProblem):
             if self.gap <= tol * value:
                 return best
             if self.width < NARROWEST:
-                warn(f"after {self.n_iter} steps at a duality gap of {self.gap / value:.1e} times the objective")
+                warn(
+                    f"after {len(self.iterations)} steps at a duality gap of {self.gap / value:.1e} times the objective"
+                )
                 return best
             self._set_width(self.width * min(max(0.7 * np.sqrt(tol * value / self.gap), 0.1), 0.5))
             at = self.with_loss(self.loss, at)
@@ -441,135 +379,39 @@ class SigmoidProblem(NewtonProblem):
     """The pairwise sigmoid on rows: 1 - AUC with a smooth step. It is not convex, so the result is a local minimum.
 
     Steeper sigmoids are closer to 1 - AUC. One of slope c with the penalty alpha has the minimiser of slope 1 with the
-    penalty alpha / c^2, divided by c. So a single path of slope 1 has the minimisers for all slopes and all alphas. It
-    starts at the minimiser of the logistic loss for the largest alpha. For each alpha, the minimiser of the highest AUC
-    on the rows is returned, among the minimisers of all slopes and of the logistic loss.
+    penalty alpha / c^2, divided by c. The slopes increase, each starting from the minimiser before it, the first from
+    the minimiser of the logistic loss. The minimiser of the highest AUC on the rows is returned, among the minimisers
+    of all slopes and of the logistic loss.
     """
 
     def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
         super().__init__(rows, square, loss, max_iter)
         self.logistic = NewtonProblem(rows, square, "logistic", max_iter)
 
-    def path(self, alphas: np.ndarray, tol: float, squares: np.ndarray | None = None) -> np.ndarray:
-        """Return the best minimisers for decreasing alphas; `squares` minimise the square loss, if known."""
-        few = find_few_pairs(self.rows, self.square) if len(alphas) > 1 else None
-        if few is None:
-            return self.steepened(alphas, tol, self.logistic.path(alphas, tol, squares))
-        smooth = self.logistic.path_of_few_pairs(few, alphas, tol)
-        solve_path = functools.partial(self.solve_path_of_few_pairs, few)
-        return self.steepened(alphas, tol, smooth.V / self.square.scale, 1 - smooth.errors, solve_path)
-
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
-        """Return the best minimiser for one alpha, starting from weights of the unscaled columns."""
-        smooth = self.logistic.solve(candidate, tol, start).weights[None]
-        (w,) = self.steepened(np.array([candidate.alpha]), tol, smooth)
-        return Solution(w, max(self.n_iter, 1))
+        """Return the best minimiser for one alpha, starting from weights of the unscaled columns.
 
-    def steepened(
-        self,
-        alphas: np.ndarray,
-        tol: float,
-        smooth: np.ndarray,
-        aucs: np.ndarray | None = None,
-        solve_path: Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]] | None = None,
-    ) -> np.ndarray:
-        """Return the best minimisers, given the logistic loss's; a perfect ranking needs no steeper loss."""
-        if aucs is None:
-            aucs = np.array([self.rows.aucs(self.rows.scores(w))[0] for w in smooth])
-        self.n_iter, best, imperfect = self.logistic.n_iter, smooth.copy(), np.flatnonzero(aucs < 1)
-        with np.errstate(divide="ignore"):  # alpha may be 0
-            exponents = np.round(np.log10(alphas[imperfect, None] / SLOPES**2), 9)
-        ladder, places = np.unique(exponents, return_inverse=True)
-        V, steep = (solve_path or self.solve_path)(smooth[0] * finite(self.square.scale), 10.0 ** ladder[::-1], tol)
-        for k, place in zip(imperfect, len(ladder) - 1 - places.reshape(exponents.shape), strict=True):
-            m = np.argmax(steep[place])
-            if steep[place[m]] > aucs[k]:
-                best[k] = V[place[m]] / SLOPES[m] / self.square.scale
-        return best
-
-    def solve_path(self, v: np.ndarray, alphas: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the minimisers for decreasing alphas, each found from the one before, and their AUCs.
-
-        Once the loss is 1 - AUC up to `STEEP`, or the ranking perfect, smaller alphas keep the weights.
+        It needs no steeper slope once the loss is 1 - AUC up to `STEEP`, or the ranking perfect.
         """
-        V, aucs = np.empty((len(alphas), len(v))), np.empty(len(alphas))
+        w = self.logistic.solve(candidate, tol, start).weights
+        self.iterations = self.logistic.iterations
+        v = self.scaled(w)
         scores = self.scores(v)
-        at = Iterate(v, scores, self.loss(self.rows, scores))
-        last: list[Iterate] = []
-        for k, alpha in enumerate(alphas):
-            start = self.combined(last, float(alpha)) if last else at
-            relaxed = self.relaxed(STEEPER * tol, start, alpha)
-            at, _ = self.minimise(self.loss, start, alpha, relaxed * self.steepness * self.size)
-            last = [at, *last[:1]]
-            V[k:], aucs[k:] = at.v, self.rows.aucs(at.scores)[0]
-            if aucs[k] == 1 or at.point.value <= (1 + STEEP) * (1 - aucs[k]):
+        at, best = Iterate(v, scores, self.loss(self.rows, scores)), self.rows.aucs(scores)[0]
+        for slope in SLOPES if best < 1 else ():
+            target = STEEPER * tol * self.steepness * self.size
+            at, _ = self.minimise(self.loss, at, candidate.alpha / slope**2, target)
+            auc = self.rows.aucs(at.scores)[0]
+            if auc > best:
+                w, best = at.v / slope / self.square.scale, auc
+            if auc == 1 or at.point.value <= (1 + STEEP) * (1 - auc):
                 break
-        return V, aucs
-
-    def solve_path_of_few_pairs(
-        self, few: FewPairs, v: np.ndarray, alphas: np.ndarray, tol: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Do the same as `solve_path` in compiled code."""
-        floor, relative = STEEPER * tol * self.steepness * self.size, min(RELATIVE * STEEPER * tol, 1.0)
-        path = few.sigmoid_path(v, alphas, floor, relative, self.max_iter, STEEP)
-        self.n_iter += path.n_iter
-        return path.V, 1 - path.errors
-
-
-def combine(
-    rows: Rows,
-    loss: PairwiseLoss,
-    V: np.ndarray,
-    scores: Sequence[Vector],
-    alpha: float,
-    point: Point | None = None,
-) -> tuple[np.ndarray, Vector, Point]:
-    """Return the combination c @ V that about minimises L + alpha/2 |c @ V|^2, its scores and the loss there.
-
-    V is (n_vectors, n_features), the last minimiser first; F is never higher than there. `scores` are the scores of V,
-    and `point` is the loss at the first of them, if known.
-    """
-    penalty = alpha * V @ V.T
-    c, step, best = np.zeros(len(V)), np.eye(len(V))[0], np.inf
-    for n_steps in range(MAX_STEPS):
-        trial = c + step
-        total = weighted_sum(trial, scores)
-        point = loss(rows, total) if n_steps > 0 or point is None else point
-        value = point.value + trial @ penalty @ trial / 2
-        if not value < best:
-            step = step / 4
-            continue
-        c, best, found = trial, value, (trial @ V, total, point)
-        slopes = rows.reduce(products, point.gradient, *scores) + penalty @ c
-        curvatures = [rows.reduce(products, point.hessian_product(s), *scores) for s in scores]
-        step = -np.linalg.lstsq(np.array(curvatures) + penalty, slopes, rcond=SINGULAR)[0]
-        if not -slopes @ step > SMALL * (c @ penalty @ c):
-            break
-    return found
-
-
-def weighted_sum(c: np.ndarray, scores: Sequence[Vector]) -> Vector:
-    """Return the sum of the vectors times their coefficients."""
-    total = float(c[0]) * scores[0]
-    for factor, s in zip(c[1:], scores[1:], strict=True):
-        total = total + float(factor) * s
-    return total
+        return self.solution(w)
 
 
 def products(targets: Targets, u: np.ndarray, *others: np.ndarray) -> np.ndarray:
     """Return the inner products of one vector's block with other vectors' blocks."""
     return np.array([float(u @ other) for other in others])
-
-
-def check_positive(alpha: float) -> None:
-    """Raise a ValueError if the hinge has no penalty."""
-    if alpha == 0:
-        raise ValueError("loss='hinge' needs an alpha above 0, got 0.")
-
-
-def finite(scale: np.ndarray) -> np.ndarray:
-    """Return the scale with 0 instead of infinity, for constant columns."""
-    return np.where(np.isfinite(scale), scale, 0)
 
 
 def warn(where: str) -> None:

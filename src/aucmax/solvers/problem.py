@@ -1,7 +1,7 @@
 """The interface of all solvers, and the one place where problems are made.
 
 An :class:`Objective` says what to minimise and how. Together with a training set it becomes a :class:`Problem`, which
-computes paths of minimisers for cross-validation and the solution for one candidate.
+computes the solution for one candidate. The problems of the square losses compute whole paths of solutions too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SQUARES = ("squared", "pooled")  # the losses that class moments are enough for
 
 
 class Problem(Protocol):
-    """An objective on one training set, as cross-validation and the estimators see it.
+    """An objective on one training set.
 
     Attributes
     ----------
@@ -35,6 +35,16 @@ class Problem(Protocol):
     @property
     def moments(self) -> ClassMoments | None: ...  # noqa: D102
 
+    def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
+        """Return the minimiser for one candidate; losses other than the square one may start from given weights."""
+
+    def midpoint(self, W: np.ndarray) -> np.ndarray:
+        """Return the score, or scores, half-way between the class means."""
+
+
+class PathProblem(Problem, Protocol):
+    """A square loss on one training set, whose minimisers for many candidates take little longer than for one."""
+
     def default_alphas(self) -> np.ndarray:
         """Return the grid of alphas for cross-validation, largest first."""
 
@@ -43,12 +53,6 @@ class Problem(Protocol):
 
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers of all candidates, shape (n_candidates, n_features)."""
-
-    def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
-        """Return the minimiser for one candidate; losses other than the square one may start from given weights."""
-
-    def midpoint(self, W: np.ndarray) -> np.ndarray:
-        """Return the score, or scores, half-way between the class means."""
 
 
 class Objective(NamedTuple):
@@ -69,21 +73,24 @@ class Objective(NamedTuple):
 
     def problem(self, rows: Rows, moments: ClassMoments | None = None) -> Problem:
         """Return the problem of these rows; `moments` are their class moments, if known."""
-        objective = self.on(rows)
-        if objective.solver == "moments":
-            square: MomentProblem | RowProblem = self.of_moments(moments or rows.moments())
-        else:
-            square = RowProblem(rows, self.standardize, objective.solver, self.max_iter, self.loss == "pooled")
+        square = self.square(rows, moments)
         if self.loss in SQUARES:
             return self.penalised(square)
         check_columns(rows.n_features, NEWTON_VECTORS, f"The loss {self.loss} on", "leave out columns")
         return newton_problem(rows, square, self.loss, self.max_iter)
 
+    def square(self, rows: Rows, moments: ClassMoments | None = None) -> MomentProblem | RowProblem:
+        """Return the square loss of these rows with an L2 penalty."""
+        solver = self.on(rows).solver
+        if solver == "moments":
+            return self.of_moments(moments or rows.moments())
+        return RowProblem(rows, self.standardize, solver, self.max_iter, self.loss == "pooled")
+
     def of_moments(self, moments: ClassMoments) -> MomentProblem:
         """Return the square loss of these moments with an L2 penalty."""
         return MomentProblem(moments, self.standardize, self.loss == "pooled")
 
-    def penalised(self, square: MomentProblem | RowProblem) -> Problem:
+    def penalised(self, square: MomentProblem | RowProblem) -> PathProblem:
         """Return the square loss with its penalty."""
         if self.n_nonzero is not None:
             return SubsetProblem(square, self.n_nonzero, self.max_iter)

@@ -34,8 +34,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -47,11 +46,11 @@ from ..rows.protocol import Rows, Vector
 from ..rows.summaries.moments import ClassMoments, covariance_shares, pooled_std
 from ..rows.summaries.scores import ScoreMoments
 from .candidate import Candidate, Solution
+from .conjugate_gradients import Operator, shifted_cg
 from .quadratic import MomentQuadratic, RowQuadratic
 
 EPS = np.finfo(np.float64).eps
 RIDGE = 1e3 * EPS  # keeps a preconditioner positive definite if alpha is 0 and columns are linearly dependent
-Operator = Callable[[np.ndarray], np.ndarray]
 FAR = 1e6  # standard deviations from zero; scores and gradients lose as many digits
 SOLVERS = ("auto", "moments", "dual", "cg")
 # Up to this many columns or rows, a matrix of that order is factored. On sparse rows conjugate gradients are faster
@@ -335,54 +334,3 @@ def _shifted_inverse(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
     shifted = values + np.asarray(alphas)[:, None]
     usable = shifted > EPS * len(values) * values[-1]
     return np.where(usable, 1 / np.where(usable, shifted, 1), 0)
-
-
-class CGPath(NamedTuple):
-    """The result of conjugate gradients for several shifts."""
-
-    solutions: np.ndarray  # (n_shifts, n_features): the solution for each shift
-    n_iter: int  # number of iterations
-    residual: float  # the relative residual of the smallest shift if the iterations did not converge, else 0
-
-
-def shifted_cg(
-    matvec: Callable[[np.ndarray], np.ndarray], b: np.ndarray, shifts: np.ndarray, tol: float, max_iter: int
-) -> CGPath:
-    """Solve (M + shift I) x = b for all shifts in about the time that the smallest one takes.
-
-    M + shift I has the same Krylov spaces as M, and all residuals are multiples of the residual r of the smallest
-    shift, r_shift = zeta r. So each further shift costs two vectors and no product with M (Jegerlehner, 1996,
-    arXiv:hep-lat/9612014). A shift is finished when |r_shift| <= tol |b|.
-    """
-    shifts = np.asarray(shifts, dtype=np.float64)
-    base = shifts.min()
-    sigma = shifts - base
-    solutions, directions = np.zeros((len(shifts), len(b))), np.tile(b, (len(shifts), 1))
-    r, p = b.copy(), b.copy()
-    rr = target = float(b @ b)
-    zeta, zeta_old = np.ones(len(shifts)), np.ones(len(shifts))
-    step_old, beta = 1.0, 0.0
-    active = np.arange(len(shifts)) if target > 0 else np.arange(0)
-    n_iter = 0
-    while len(active) and n_iter < max_iter:
-        n_iter += 1
-        q = matvec(p) + base * p
-        curvature = float(p @ q)
-        if not curvature > 0:  # a direction without curvature or penalty, up to rounding
-            break
-        step = rr / curvature
-        r -= step * q
-        rr_new = float(r @ r)
-        z, z_old = zeta[active], zeta_old[active]
-        z_new = z * z_old * step_old / (step * beta * (z_old - z) + z_old * step_old * (1 + sigma[active] * step))
-        beta = rr_new / rr
-        for k, ratio, z_k in zip(active, z_new / z, z_new, strict=True):
-            solutions[k] += (step * ratio) * directions[k]
-            directions[k] *= beta * ratio**2
-            directions[k] += z_k * r
-        p = r + beta * p
-        zeta_old[active], zeta[active] = z, z_new
-        step_old, rr = step, rr_new
-        active = active[z_new**2 * rr > tol**2 * target]
-    residual = float(np.sqrt(rr / target)) if len(active) else 0.0  # the smallest shift finishes last
-    return CGPath(solutions, n_iter, residual)

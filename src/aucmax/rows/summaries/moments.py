@@ -367,9 +367,8 @@ class ClassMoments:
         spread : ndarray of shape (n_features,)
             The standard deviations.
         """
-        share = self.weight / self.weight.sum()
         within = np.diagonal(self.scatter, axis1=1, axis2=2).sum(axis=0) / self.weight.sum()
-        return spread(within + share.prod() * self.delta**2, share @ self.mean)
+        return pooled_std(self.weight, self.mean, within)
 
     def rescaled(self, scale: np.ndarray) -> ClassMoments:
         """Return the moments of X / scale, without touching X.
@@ -497,9 +496,14 @@ def chan_update(
 
 
 def pooled_std(totals: np.ndarray, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Return the standard deviation of each column over both classes, from class weights, means and variances."""
+    """Return the standard deviation of each column over both classes, exactly 0 if it is constant.
+
+    `totals` (2,) are the class weights, `means` (2, n_features) the class means. `variances` are the class variances
+    (2, n_features), or their mean by class weight (n_features,).
+    """
     share = totals / totals.sum()
-    return spread(share @ variances + share.prod() * (means[1] - means[0]) ** 2, share @ means)
+    within = share @ variances if variances.ndim == 2 else variances
+    return spread(within + share.prod() * (means[1] - means[0]) ** 2, share @ means)
 
 
 def spread(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:

@@ -74,6 +74,11 @@ class ScoreMoments(NamedTuple):
         """The variance of the scores of each class."""
         return self.square / self.weight
 
+    @property
+    def spread(self) -> float:
+        """The root of the mean of the two variances."""
+        return float(np.sqrt(self.variance.mean()))
+
 
 class ScoreGrid(NamedTuple):
     """A fine grid of N_BINS + 1 points for a histogram of scores, to which a curve can be fitted in little memory.
