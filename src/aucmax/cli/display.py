@@ -62,7 +62,7 @@ def describe_fitted(model: Any) -> dict[str, Any]:
     members = describe_members(model)
     if len(members) == 1:
         fitted["standardize"] = members[0]["standardize"]
-    if np.isfinite(getattr(model, "cv_auc_", np.nan)):  # it is NaN for a single split
+    if not np.isnan(getattr(model, "cv_auc_", np.nan)):
         fitted[HELD_OUT] = float(model.cv_auc_)
         fitted[INTERVAL] = [float(end) for end in model.cv_auc_ci_]
     if is_linear(model):
@@ -122,15 +122,15 @@ def show_table(columns: list[dict[str, Any]]) -> list[Table]:
 
 def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a fit found, as pairs of a name and a text."""
-    fitted = about["fitted"]
-    texts = {name: (TEXTS.get(name, name), as_text(value)) for name, value in fitted.items() if name != INTERVAL}
+    fitted: dict[str, Any] = dict(about["fitted"])
+    low, high = fitted.pop(INTERVAL, (0.0, 0.0))
     if HELD_OUT in fitted:
-        low, high = fitted[INTERVAL]
-        texts[HELD_OUT] = (TEXTS[HELD_OUT], f"{fitted[HELD_OUT]:.3f} ({low:.3f} to {high:.3f})")
+        fitted[HELD_OUT] = f"{fitted[HELD_OUT]:.3f} ({low:.3f} to {high:.3f})"
+    texts = {name: (TEXTS.get(name, name), as_text(value)) for name, value in fitted.items()}
     if len(about["blend"]) > 1:
         texts["loss"] = ("blend", f"of {len(about['blend'])} candidates")
     if "standardize" in texts:
-        texts["standardize"] = ("columns", SCALINGS[fitted["standardize"]])
+        texts["standardize"] = ("columns", SCALINGS[about["fitted"]["standardize"]])
     return list(texts.values())
 
 
@@ -267,8 +267,8 @@ def fit_report(
     """
     _, model = split_model(file.model)
     best, blend = chosen_index(model), getattr(model, "blend_", None)
-    fitted = describe_fitted(model)
-    held_out = (fitted[HELD_OUT], *fitted[INTERVAL]) if which == "training" and HELD_OUT in fitted else None
+    fitted = describe_fitted(model) if which == "training" else {}
+    held_out = fitted.get(HELD_OUT)
     which = which if held_out is None else "held out"
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
@@ -278,6 +278,7 @@ def fit_report(
         summary=summary,
         evaluation=evaluation,
         held_out_auc=held_out,
+        held_out_interval=fitted.get(INTERVAL),
         scores=scores,
         class_names=classes_of(file).names,
         path=None if best is None and blend is None else model.cv_results_,
