@@ -30,15 +30,16 @@ def draw_rows(n_rows, seed):
 clf = AUCClassifier().fit(*draw_rows(900, seed=0))
 
 # %%
-# The candidates along alpha: a ring marks a member of the blend, and the line is the blend itself.
+# The candidates along alpha: a ring marks a member of the blend. The line is the AUC of the blend, judged on folds that
+# had no part in its choice. So it may be below the candidates.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.4), layout="constrained", width_ratios=[1.2, 1])
 CandidatesDisplay.from_estimator(clf, ax=left)
 BlendDisplay.from_estimator(clf, ax=right)
 
 # %%
-# The held-out AUC is optimistic, since the choice was made by it. Rows that nobody has seen decide: training sets
-# that are fitted in both ways. On most of them it makes little difference. Where the best candidate was an unlucky
+# The AUCs of the candidates are too high, since the choice was made by them. Rows that nobody has seen decide: training
+# sets that are fitted in both ways. On most of them it makes little difference. Where the best candidate was an unlucky
 # choice, the blend gains much.
 
 X_test, y_test = draw_rows(20_000, seed=1000)

@@ -55,6 +55,7 @@ STUDIES = {
     "tables": Study("additive models beside trees and EBM", "peers.tables", page("tables")),
     "defaults": Study("what the alternatives to the defaults would give", "choices.defaults", page("defaults")),
     "losses": Study("the losses beside a tuned logistic regression", "choices.losses", page("losses")),
+    "honest": Study("the AUC to quote, on shuffled labels and beside nested folds", "choices.honest", page("honest")),
     "variants": Study("the defaults beside the papers' own variants", "choices.variants", page("variants")),
     "papers": Study(
         "the papers' tables and figures, measured again",

@@ -62,7 +62,7 @@ def describe_fitted(model: Any) -> dict[str, Any]:
     members = describe_members(model)
     if len(members) == 1:
         fitted["standardize"] = members[0]["standardize"]
-    if hasattr(model, "cv_auc_"):
+    if not np.isnan(getattr(model, "cv_auc_", np.nan)):
         fitted[HELD_OUT] = float(model.cv_auc_)
         fitted[INTERVAL] = [float(end) for end in model.cv_auc_ci_]
     if is_linear(model):
@@ -122,7 +122,11 @@ def show_table(columns: list[dict[str, Any]]) -> list[Table]:
 
 def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a fit found, as pairs of a name and a text."""
-    texts = {name: (TEXTS.get(name, name), as_text(value)) for name, value in about["fitted"].items()}
+    fitted: dict[str, Any] = dict(about["fitted"])
+    low, high = fitted.pop(INTERVAL, (0.0, 0.0))
+    if HELD_OUT in fitted:
+        fitted[HELD_OUT] = f"{fitted[HELD_OUT]:.3f} ({low:.3f} to {high:.3f})"
+    texts = {name: (TEXTS.get(name, name), as_text(value)) for name, value in fitted.items()}
     if len(about["blend"]) > 1:
         texts["loss"] = ("blend", f"of {len(about['blend'])} candidates")
     if "standardize" in texts:
@@ -131,7 +135,7 @@ def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def show_blend(about: dict[str, Any]) -> list[Table]:
-    """Return the table of the members of a blend and of the blend itself; an empty list if there are not several."""
+    """Return the table of the members of a blend; an empty list if there are not several."""
     members = about["blend"]
     if len(members) < 2:
         return []
@@ -145,8 +149,7 @@ def show_blend(about: dict[str, Any]) -> list[Table]:
         )
         for member in members
     ]
-    rows.append(("blend", "", "", "", f"{about['fitted'][HELD_OUT]:.4f}"))
-    return [make_table("", ("loss", "columns", "alpha", "share", TEXTS[HELD_OUT]), rows, right=(2, 3, 4))]
+    return [make_table("", ("loss", "columns", "alpha", "share", "chosen by AUC"), rows, right=(2, 3, 4))]
 
 
 def as_text(value: Any) -> str:
@@ -264,7 +267,8 @@ def fit_report(
     """
     _, model = split_model(file.model)
     best, blend = chosen_index(model), getattr(model, "blend_", None)
-    held_out = describe_fitted(model).get(HELD_OUT) if which == "training" else None
+    fitted = describe_fitted(model) if which == "training" else {}
+    held_out = fitted.get(HELD_OUT)
     which = which if held_out is None else "held out"
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
@@ -274,6 +278,7 @@ def fit_report(
         summary=summary,
         evaluation=evaluation,
         held_out_auc=held_out,
+        held_out_interval=fitted.get(INTERVAL),
         scores=scores,
         class_names=classes_of(file).names,
         path=None if best is None and blend is None else model.cv_results_,

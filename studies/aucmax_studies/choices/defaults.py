@@ -22,8 +22,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 from threadpoolctl import threadpool_limits
 
 from aucmax import AUCClassifier
-from aucmax.search import blend, candidates
-from aucmax.search import training as fold_training
+from aucmax.search import choice, pool, search, training
 from aucmax.solvers import smooth_auc
 
 from ..common import study_data
@@ -34,26 +33,23 @@ HALF_STEPS = tuple(power / 2 for power in range(4, -11, -1))
 VARIANTS: dict[str, tuple[dict[str, Any], list[tuple[Any, str, Any]]]] = {
     "the default": ({}, []),
     "the best candidate instead of a blend": ({"selection": "best"}, []),
-    "without squared": ({}, [(candidates, "POOL", tuple(set(candidates.POOL) - {"squared"}))]),
-    "without pooled": ({}, [(candidates, "POOL", tuple(set(candidates.POOL) - {"pooled"}))]),
-    "without smooth_auc": ({}, [(candidates, "POOL", tuple(set(candidates.POOL) - {"smooth_auc"}))]),
-    "squared and pooled only": ({}, [(candidates, "POOL", ("squared", "pooled"))]),
+    "without squared": ({}, [(pool, "POOL", tuple(set(pool.POOL) - {"squared"}))]),
+    "without pooled": ({}, [(pool, "POOL", tuple(set(pool.POOL) - {"pooled"}))]),
+    "without smooth_auc": ({}, [(pool, "POOL", tuple(set(pool.POOL) - {"smooth_auc"}))]),
+    "squared and pooled only": ({}, [(pool, "POOL", ("squared", "pooled"))]),
     "standardised columns only": ({"standardize": True}, []),
     "columns as they are only": ({"standardize": False}, []),
-    "columns as they are without a handicap": ({}, [(blend, "SCALING_MARGIN", 0.0)]),
-    "two alphas per decade": (
-        {},
-        [(candidates, "SQUARE_POWERS", HALF_STEPS), (candidates, "LOGISTIC_POWERS", HALF_STEPS[2:-2])],
-    ),
+    "columns as they are without a handicap": ({}, [(choice, "SCALING_MARGIN", 0.0)]),
+    "two alphas per decade": ({}, [(pool, "POWERS", HALF_STEPS)]),
     "3 folds": ({"cv": 3}, []),
     "10 folds": ({"cv": 10}, []),
-    "one round of folds": ({}, [(blend, "MAX_ROUNDS", 1)]),
-    "up to five rounds": ({}, [(blend, "MAX_ROUNDS", 5)]),
-    "1,000 rows of each class": ({}, [(blend, "ENOUGH_OF_A_CLASS", 1000)]),
-    "a search among 30 candidates": ({}, [(blend, "N_BEST", 30)]),
-    "12 steps of the search": ({}, [(blend, "N_STEPS", 12)]),
-    "2 steps of the search": ({}, [(blend, "N_STEPS", 2)]),
-    "24 steps of the smooth AUC": ({}, [(smooth_auc, "N_STEPS", 24), (fold_training, "N_STEPS", 24)]),
+    "one round of folds": ({}, [(search, "MAX_ROUNDS", 1)]),
+    "up to five rounds": ({}, [(search, "MAX_ROUNDS", 5)]),
+    "1,000 rows of each class": ({}, [(search, "ENOUGH_OF_A_CLASS", 1000)]),
+    "a search among 30 candidates": ({}, [(choice, "N_BEST", 30)]),
+    "12 steps of the search": ({}, [(choice, "N_STEPS", 12)]),
+    "2 steps of the search": ({}, [(choice, "N_STEPS", 2)]),
+    "24 steps of the smooth AUC": ({}, [(smooth_auc, "N_STEPS", 24), (training, "N_STEPS", 24)]),
 }
 
 

@@ -4,8 +4,8 @@
 
 The rows are float64 in Parquet files, one file for each partition, which are read again in every pass. Two Gaussian
 classes, 10% of the rows positive. Workers are processes with one thread each, on this machine. A fit is that of
-``AUCClassifier("squared")``: class moments, and a sample on which all alphas are compared. Times are medians of three
-fits, the cluster's after one that is not counted. Bytes are those that the workers have sent, by Dask's own counters
+``AUCClassifier("squared")``, with its search on a sample of the rows. Times are medians of three fits, the cluster's
+after one that is not counted. Bytes are those that the workers have sent, by Dask's own counters
 (`transfer_outgoing_bytes_total`), and passes are graphs that a fit has computed over all rows.
 
 The last table computes what larger data would take from rates that are measured here:
@@ -13,7 +13,7 @@ The last table computes what larger data would take from rates that are measured
 - the seconds that one worker takes for a row in a pass, by Dask's record of tasks, and the number of passes;
 - the seconds that a partition takes in a pass whatever its rows, from passes over many partitions of one row;
 - the bytes a second between two workers, as Dask's log of transfers has them;
-- the bytes of the summaries, from the counters of the same fit.
+- the bytes of the summaries, from the counters of the fit.
 """
 
 from __future__ import annotations
@@ -95,15 +95,15 @@ def read_rows(pattern: str) -> tuple[Any, Any]:
     return frame.drop(columns="label"), frame["label"]
 
 
-def fit_on(client: Any, pattern: str, fit: Callable[[Any, Any], Any]) -> tuple[Any, ClusterFit]:
+def fit_on(client: Any, pattern: str) -> tuple[Any, ClusterFit]:
     """Return the fitted classifier, and what the median fit took."""
     n_parts = len(list(Path(pattern).parent.glob(Path(pattern).name)))
     client.get_task_stream()  # tasks are recorded from now on
-    fit(*read_rows(pattern))
+    classifier().fit(*read_rows(pattern))
     found = []
     for _ in range(REPEATS):
         before, start = bytes_sent(client), time.time()
-        model = fit(*read_rows(pattern))
+        model = classifier().fit(*read_rows(pattern))
         seconds = time.time() - start
         tasks = client.get_task_stream(start=start)
         summing = [task for task in tasks if "run_partition" in task["key"]]
@@ -154,7 +154,7 @@ class Rates(NamedTuple):
 
 def measure_rates(client: Any, pattern: str, n_rows: int, n_parts: int) -> Rates:
     """Return the rates on a cluster, which has two workers or more."""
-    _, fit = fit_on(client, pattern, lambda X, y: classifier().fit(X, y))
+    _, fit = fit_on(client, pattern)
     row, summary = fit.busy / (fit.passes * n_rows), fit.sent / (fit.passes * n_parts)
     return Rates(fit.passes, row, seconds_of_a_partition(), summary, bytes_a_second(client))
 
@@ -193,7 +193,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> Iterator[str]:
     for n_workers in arguments.workers:
         with cluster(n_workers) as client:
             for n_parts, pattern in patterns.items():
-                model, fit = fit_on(client, pattern, lambda X, y: classifier().fit(X, y))
+                model, fit = fit_on(client, pattern)
                 fits[n_workers, n_parts] = fit
                 worst = max(worst, np.abs(model.coef_ - expected).max() / np.abs(expected).max())
                 alone = fits[arguments.workers[0], n_parts].seconds
@@ -229,9 +229,9 @@ def measure(folder: Path, arguments: argparse.Namespace) -> Iterator[str]:
 def on_paper(rates: Rates) -> Iterator[str]:
     """Yield what larger data would take on many workers."""
     yield (
-        f"Measured: a fit makes {rates.passes} passes, and one over the labels. In a pass a "
-        f"worker takes {1e6 * rates.row:.2f} \N{MICRO SIGN}s for a row. A partition takes {1e3 * rates.partition:.2f} "
-        f"ms whatever its rows, one after the other in the scheduler and in the process that fits. For each partition "
+        f"Measured: a fit makes {rates.passes} passes, and one over the labels. In a pass a worker takes "
+        f"{1e6 * rates.row:.2f} \N{MICRO SIGN}s for a row. A partition takes {1e3 * rates.partition:.2f} ms whatever "
+        f"its rows, one after the other in the scheduler and in the process that fits. For each partition "
         f"{rates.summary / 1e6:.1f} MB of summaries are sent, and a worker receives {rates.bandwidth / 1e6:,.0f} MB a "
         f"second from another one on the same machine."
     )

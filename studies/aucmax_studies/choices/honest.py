@@ -1,0 +1,158 @@
+"""Whether the cross-validated AUC of AUCClassifier can be quoted: on shuffled labels, and beside nested folds.
+
+    python -m aucmax_studies honest [--draws 200] [--repeats 10] [--write docs/measured/honest.md]
+
+With shuffled labels the AUC of every model is one half on new rows. `cv_auc_` should have this mean, and its 95%
+interval should hold one half in 95% of the draws. On real data `cv_auc_` is compared with nested cross-validation: the
+mean AUC on the test rows of fits to the training rows of five folds (stratified, shuffled, `--repeats` times).
+"""
+
+import argparse
+import itertools
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
+from threadpoolctl import threadpool_limits
+
+from aucmax import AUCClassifier
+from aucmax.cli.fit import fit_in_memory
+from aucmax.files import open_source
+
+from ..common.markdown import replace_block
+from ..common.study_data import available, load
+
+REAL = ("colon-cancer", "sonar", "diabetes", "vowel", "german", "svmguide3")
+
+
+def shuffled(n: int, n_positive: int, rng: np.random.Generator) -> np.ndarray:
+    """Return labels that know nothing, as a mask."""
+    return rng.permutation(n) < n_positive
+
+
+def few_positives(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return rows and labels: 30 positives in 1,000 rows of 8 columns."""
+    return rng.standard_normal((1000, 8)), shuffled(1000, 30, rng)
+
+
+def wide(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return rows and labels: 30 positives in 100 rows of 500 columns."""
+    return rng.standard_normal((100, 500)), shuffled(100, 30, rng)
+
+
+def grouped(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return rows, labels and groups: 600 rows in 120 groups, which share a label and most of their columns."""
+    groups = np.repeat(np.arange(120), 5)
+    X = 2 * rng.standard_normal((120, 8))[groups] + rng.standard_normal((600, 8))
+    return X, shuffled(120, 36, rng)[groups], groups
+
+
+def table(n_levels: int, rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return a table and labels: 30 positives in 1,000 rows of a text column and 4 of numbers."""
+    frame = pd.DataFrame(rng.standard_normal((1000, 4)), columns=list("abcd"))
+    frame["text"] = [f"level {k}" for k in rng.integers(n_levels, size=1000)]
+    return frame, shuffled(1000, 30, rng)
+
+
+def fit(X: Any, y: np.ndarray, groups: Any = None) -> AUCClassifier:
+    """Return the default, fitted to rows."""
+    return AUCClassifier().fit(X, y, groups=groups)
+
+
+def fit_table(frame: Any, y: np.ndarray) -> AUCClassifier:
+    """Return the default, fitted to a table as `aucmax fit` does."""
+    clf = AUCClassifier()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+        frame.assign(label=y.astype(int)).to_csv(path, index=False)
+        fit_in_memory(clf, open_source(path, target="label", with_target=True), None)
+    return clf
+
+
+SETTINGS: dict[str, tuple[Callable[..., tuple[Any, ...]], Callable[..., AUCClassifier]]] = {
+    "few positives: 30 in 1,000 rows, 8 columns": (few_positives, fit),
+    "wide: 30 positives in 100 rows, 500 columns": (wide, fit),
+    "text of 30 levels and 4 numbers: 30 positives in 1,000 rows": (lambda rng: table(30, rng), fit_table),
+    "text of 100 levels, target-encoded, and 4 numbers: 30 positives in 1,000 rows": (
+        lambda rng: table(100, rng),
+        fit_table,
+    ),
+    "groups: 600 rows in 120 groups, 36 of them positive, 8 columns": (grouped, fit),
+}
+
+
+def draw(setting: str, seed: int) -> tuple[float, ...]:
+    """Return the AUC that was chosen by, `cv_auc_` and the ends of its interval, for shuffled labels."""
+    make, fit_to = SETTINGS[setting]
+    clf = fit_to(*make(np.random.default_rng(seed)))
+    return float(clf.cv_results_["mean_test_score"].max()), clf.cv_auc_, *clf.cv_auc_ci_.tolist()
+
+
+def summarise(draws: np.ndarray) -> tuple[float, float, float, float]:
+    """Return the means of the AUC chosen by and of `cv_auc_`, the standard error of the latter, and the coverage."""
+    chosen, auc, low, high = draws.T
+    covered = (low <= 0.5) & (high >= 0.5)
+    return chosen.mean(), auc.mean(), auc.std(ddof=1) / np.sqrt(len(auc)), covered.mean()
+
+
+def shuffled_lines(n_draws: int) -> Iterator[str]:
+    """Yield the table of shuffled labels."""
+    yield f"{n_draws} draws of each setting; ± is one standard error of the mean:\n"
+    yield "| shuffled labels | chosen by | cross-validated | standard errors from 0.5 | intervals that hold 0.5 |"
+    yield "|---|---|---|---|---|"
+    for setting in SETTINGS:
+        chosen, auc, error, covered = summarise(np.array([draw(setting, seed) for seed in range(n_draws)]))
+        yield f"| {setting} | {chosen:.4f} | {auc:.4f} ± {error:.4f} | {(auc - 0.5) / error:+.1f} | {covered:.1%} |"
+
+
+def nested_lines(repeats: int) -> Iterator[str]:
+    """Yield the table of real data, if its files are there."""
+    names = [name for name in REAL if name in available()]
+    if not names:
+        return
+    yield f"Real data; nested is the mean over five folds, {repeats} times:\n"
+    yield "| data | chosen by | cross-validated | nested | difference | standard errors |"
+    yield "|---|---|---|---|---|---|"
+    folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=repeats, random_state=0)
+    for name in names:
+        X, y = load(name)
+        clf = AUCClassifier().fit(X, y)
+        nested = cross_val_score(AUCClassifier(), X, y, cv=folds).mean()
+        low, high = clf.cv_auc_ci_
+        freedom = np.bincount(y).min() - 5  # the interval is one of Student's t, with a mean for each fold
+        gap, error = clf.cv_auc_ - nested, (clf.cv_auc_ - low) / stdtrit(freedom, 0.975)
+        chosen = clf.cv_results_["mean_test_score"].max()
+        yield (
+            f"| {name} | {chosen:.4f} | {clf.cv_auc_:.4f} ({low:.4f} to {high:.4f}) | {nested:.4f} | {gap:+.4f} | "
+            f"{gap / error:+.2f} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=200, help="of each setting")
+    parser.add_argument("--repeats", type=int, default=10, help="of the outer folds on real data")
+    parser.add_argument("--write", type=Path, help="put the tables into this file, between its marks")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    found = []
+    with threadpool_limits(1):
+        for line in itertools.chain(shuffled_lines(arguments.draws), [""], nested_lines(arguments.repeats)):
+            found.append(line)
+            print(line, file=sys.stderr, flush=True)
+    text = "\n".join(found).strip()
+    if arguments.write:
+        replace_block(arguments.write, "make study NAME=honest", text)
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
