@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import AUCClassifier, ClassMoments, ProgressBar
-from aucmax.search.cross_validation import information_criterion
+from aucmax.search.path_cv import information_criterion
 from aucmax.solvers.square import MomentProblem, shrinkage_alpha
 
 # The objective

@@ -21,7 +21,7 @@ from aucmax.report.displays.path import N_TICKS
 from aucmax.report.evaluation import evaluate
 from aucmax.report.figures import COLOURS
 from aucmax.report.html import NONE, Report, render_page, write_report
-from aucmax.search.cross_validation import PathCV
+from aucmax.search.path_cv import PathCV
 from aucmax.solvers.candidate import Candidate
 
 ATTACK = "<script>alert(1)</script>"

@@ -1,5 +1,7 @@
 """The search: what it fits to all rows, its invariances, and the AUC that it reports."""
 
+import dask
+import dask.array as da
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,7 +10,9 @@ from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from aucmax import AUCClassifier
+from aucmax import AUCClassifier, load_model, open_rows, save_model
+from aucmax.report.displays.path import chosen_index
+from aucmax.rows.blocks.rows import SlicedRows
 from aucmax.rows.memory import MemoryRows
 from aucmax.search import search as searching
 from aucmax.search.choice import Choices
@@ -195,3 +199,130 @@ def test_blend_of_equal_rows():
     y = np.arange(20) % 2
     for shape in ((20, 40), (20, 3)):
         assert not AUCClassifier().fit(np.ones(shape), y).coef_.any()
+
+
+# The AUC that can be quoted
+
+
+def shuffled_labels(n_draws, **parameters):
+    """Fit rows whose labels mean nothing; return the AUC, both ends of its interval, and the AUC chosen by."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) < 30
+    found = []
+    for _ in range(n_draws):
+        clf = AUCClassifier(**parameters).fit(rng.standard_normal((200, 10)), y)
+        found.append((clf.cv_auc_, *clf.cv_auc_ci_, clf.cv_results_["mean_test_score"].max()))
+    return np.array(found).T
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, *(pytest.param({"loss": loss}, marks=pytest.mark.slow) for loss in ("logistic", "squared"))],
+    ids=str,
+)
+def test_cv_auc_of_shuffled_labels_is_one_half(parameters):
+    auc, low, high, chosen_by = shuffled_labels(60, **parameters)
+    assert abs(auc.mean() - 0.5) < 2.5 * auc.std() / np.sqrt(60)
+    assert np.mean((low < 0.5) & (high > 0.5)) >= 0.85
+    gap = chosen_by - auc
+    assert gap.mean() > 5 * gap.std() / np.sqrt(60)
+    assert chosen_by.mean() > 0.51
+
+
+def test_cv_auc_is_that_of_new_rows():
+    gaps, inside = [], []
+    for seed in range(20):
+        X, y = skewed(n=2200, seed=seed)
+        clf = AUCClassifier().fit(X[:200], y[:200])
+        new = clf.score(X[200:], y[200:])
+        gaps.append(clf.cv_auc_ - new)
+        inside.append(clf.cv_auc_ci_[0] < new < clf.cv_auc_ci_[1])
+    assert abs(np.mean(gaps)) < 2.5 * np.std(gaps) / np.sqrt(20)
+    assert np.mean(inside) >= 0.8
+
+
+def test_cv_auc_of_groups_has_a_wider_interval():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(60), 5)
+    y = (np.arange(60) % 3 == 0)[groups].astype(int)
+    X = (rng.standard_normal((60, 4)) + 0.7 * (np.arange(60) % 3 == 0)[:, None])[groups]
+    X = X + 0.1 * rng.standard_normal(X.shape)
+    grouped, alone = AUCClassifier().fit(X, y, groups=groups), AUCClassifier().fit(X, y)
+    widths = [np.ptp(clf.cv_auc_ci_) for clf in (grouped, alone)]
+    assert widths[0] > 1.5 * widths[1]
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("parameters", [{}, {"loss": "logistic"}, {"n_nonzero": [1, 3]}], ids=str)
+def test_cv_auc_is_the_same_from_memory_and_by_blocks(parameters, sampled, tmp_path, monkeypatch):
+    X, y = noisy_line(n=300)
+    if sampled:
+        monkeypatch.setattr(searching, "ENOUGH_OF_A_CLASS", 60)
+        monkeypatch.setattr(searching, "ENOUGH_FOR_A_COLUMN", 0)
+    memory = AUCClassifier(**parameters).fit(X, y)
+    rows = MemoryRows(X, y, CLASSES)
+    fits = [AUCClassifier(**parameters).fit_rows(each) for each in (rows, SlicedRows(rows, step=37))]
+    np.savetxt(tmp_path / "rows.csv", np.column_stack([X, y]), delimiter=",", fmt="%.17g")
+    with open_rows(tmp_path / "rows.csv", header=False, target="x6", memory=400 << 20) as of_file:
+        of_file.passes.n_bytes = 1 << 12
+        fits.append(AUCClassifier(**parameters).fit_rows(of_file))
+    for fit in fits:
+        assert fit.cv_auc_ == pytest.approx(memory.cv_auc_, abs=1e-9)
+        assert_allclose(fit.cv_auc_ci_, memory.cv_auc_ci_, atol=1e-6)
+    assert memory.cv_auc_ci_[0] < memory.cv_auc_ < memory.cv_auc_ci_[1]
+
+
+@pytest.mark.dask
+@pytest.mark.parametrize("loss", ["auto", "logistic"])
+def test_cv_auc_is_the_same_from_memory_and_dask(loss):
+    X, y = noisy_line(n=300)
+    memory = AUCClassifier(loss).fit(X, y)
+    lazy = [da.from_array(values, chunks=((0, 120, 1, 179), *values.shape[1:])) for values in (X, y)]
+    with dask.config.set(scheduler="synchronous"):
+        fit = AUCClassifier(loss).fit(*lazy)
+    assert fit.cv_auc_ == pytest.approx(memory.cv_auc_, abs=1e-9)
+    assert_allclose(fit.cv_auc_ci_, memory.cv_auc_ci_, atol=1e-6)
+
+
+def test_cv_auc_of_a_single_split_is_nan():
+    X, y = noisy_line(n=80)
+    clf = AUCClassifier(cv=[(np.arange(50), np.arange(50, 80))]).fit(X, y)
+    assert np.isnan([clf.cv_auc_, *clf.cv_auc_ci_]).all()
+    assert clf.score(X, y) > 0.7
+    one = AUCClassifier("squared", alphas=[0.1], cv=[(np.arange(50), np.arange(50, 80))]).fit(X, y)
+    assert one.cv_auc_ == one.cv_results_["mean_test_score"][0]  # nothing was chosen
+
+
+def test_cv_auc_belongs_to_cross_validation():
+    X, y = noisy_line(n=80)
+    clf = AUCClassifier("squared").fit(X, y)
+    assert 0.5 < clf.cv_auc_ <= clf.cv_results_["mean_test_score"].max() + 1e-12
+    clf.set_params(alpha=0.1).fit(X, y)
+    assert not hasattr(clf, "cv_auc_")
+    assert not hasattr(clf, "cv_auc_ci_")
+
+
+@pytest.mark.parametrize("cv", [5, [(np.arange(50), np.arange(50, 80))]], ids=["folds", "split"])
+def test_cv_auc_survives_a_model_file(tmp_path, cv):
+    X, y = noisy_line(n=80)
+    clf = AUCClassifier(cv=cv).fit(X, y)
+    save_model(clf, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert_array_equal([loaded.cv_auc_, *loaded.cv_auc_ci_], [clf.cv_auc_, *clf.cv_auc_ci_])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "power"), [({"loss": "logistic"}, 1), ({"loss": "squared"}, 1), ({"penalty": "l1"}, 0.5)], ids=str
+)
+def test_alpha_of_a_named_loss_falls_with_the_rows(parameters, power, monkeypatch):
+    X, y = skewed(n=400)
+    monkeypatch.setattr(searching, "ENOUGH_OF_A_CLASS", 50)
+    monkeypatch.setattr(searching, "ENOUGH_FOR_A_COLUMN", 0)
+    clf = AUCClassifier(**parameters).fit(X, y)
+    factor = np.sum(1 / np.bincount(y)) / (2 / 50)
+    best = chosen_index(clf)
+    mean = clf.cv_results_["mean_test_score"]
+    assert mean[best] == pytest.approx(mean.max(), abs=1e-6)
+    assert clf.alpha_ == pytest.approx(factor**power * clf.cv_results_["param_alpha"][best])
+    given = AUCClassifier(alphas=[1.0, 0.1], **parameters).fit(X, y)
+    assert given.alpha_ in (1.0, 0.1)

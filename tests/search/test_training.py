@@ -92,7 +92,7 @@ def test_newton_path_of_the_sigmoid_ends_at_its_minimum():
     X, y = skewed()
     _, rounds, view = training_of(X, y)
     alphas = view.level * np.array([0.01, 0.001])
-    start = list(view.training.newton_path("logistic", alphas[:1]))[0]
+    start = next(view.training.newton_path("logistic", alphas[:1]))
     for alpha, models in zip(alphas, view.training.newton_path("sigmoid", alphas, start), strict=True):
         for split, model in zip(rounds[0].splits, models, strict=True):
             train = np.isin(rounds[0].parts, split.train)
