@@ -62,7 +62,7 @@ def describe_fitted(model: Any) -> dict[str, Any]:
     members = describe_members(model)
     if len(members) == 1:
         fitted["standardize"] = members[0]["standardize"]
-    if hasattr(model, "cv_auc_"):
+    if not np.isnan(getattr(model, "cv_auc_", np.nan)):
         fitted[HELD_OUT] = float(model.cv_auc_)
         fitted[INTERVAL] = [float(end) for end in model.cv_auc_ci_]
     if is_linear(model):
@@ -122,7 +122,11 @@ def show_table(columns: list[dict[str, Any]]) -> list[Table]:
 
 def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a fit found, as pairs of a name and a text."""
-    texts = {name: (TEXTS.get(name, name), as_text(value)) for name, value in about["fitted"].items()}
+    fitted = dict(about["fitted"])
+    low, high = fitted.pop(INTERVAL, (0.0, 0.0))
+    texts = {name: (TEXTS.get(name, name), as_text(value)) for name, value in fitted.items()}
+    if HELD_OUT in texts:
+        texts[HELD_OUT] = (TEXTS[HELD_OUT], f"{fitted[HELD_OUT]:.4f} [{low:.4f}, {high:.4f}]")
     if len(about["blend"]) > 1:
         texts["loss"] = ("blend", f"of {len(about['blend'])} candidates")
     if "standardize" in texts:
@@ -145,7 +149,8 @@ def show_blend(about: dict[str, Any]) -> list[Table]:
         )
         for member in members
     ]
-    rows.append(("blend", "", "", "", f"{about['fitted'][HELD_OUT]:.4f}"))
+    if HELD_OUT in about["fitted"]:
+        rows.append(("blend", "", "", "", f"{about['fitted'][HELD_OUT]:.4f}"))
     return [make_table("", ("loss", "columns", "alpha", "share", TEXTS[HELD_OUT]), rows, right=(2, 3, 4))]
 
 

@@ -34,7 +34,7 @@ class CandidatesDisplay(Display):
     blend : mapping
         Its ``blend_``.
     auc : float
-        Its ``cv_auc_``.
+        Its ``cv_auc_``; NaN if it is not known.
 
     See Also
     --------
@@ -61,7 +61,8 @@ class CandidatesDisplay(Display):
         kinds = list(zip(np.asarray(results["param_standardize"]).tolist(), results["param_loss"], strict=True))
         self.lines = {kind: np.flatnonzero([each == kind for each in kinds]) for kind in dict.fromkeys(kinds)}
         self.looks = looks_of(self.lines)
-        self.low = lowest_shown(self.mean, self.lines.values(), blend["auc"])
+        chosen = [*blend["auc"], *([] if np.isnan(auc) else [auc])]
+        self.low = lowest_shown(self.mean, self.lines.values(), chosen)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -84,7 +85,7 @@ class CandidatesDisplay(Display):
     def choice(self) -> str:
         """The blend, or its only member, in words."""
         chosen = "the blend" if self.several else f"{self.blend['loss'][0]} is chosen"
-        return f"{chosen}, AUC {self.auc:.4f}"
+        return chosen if np.isnan(self.auc) else f"{chosen}, AUC {self.auc:.4f}"
 
     @property
     def keys(self) -> list[Key]:
@@ -111,12 +112,12 @@ class CandidatesDisplay(Display):
             axes.plot(x[ordered], mean[ordered], color=colours[role], **style)
         ring: dict[str, Any] = {"markerfacecolor": "none", "markersize": 9, "markeredgewidth": 1.4}
         axes.plot(self.blend["alpha"], self.blend["auc"], "o", color=colours["ink"], **ring)
-        if self.several:
+        if self.several and not np.isnan(self.auc):
             axes.axhline(self.auc, color=colours["ink"], linewidth=1)
         scale_axis(axes, x)
         axes.set(xlabel="alpha", ylabel="cross-validated AUC")
         if self.low > mean.min():
-            top = max(self.auc, mean.max())
+            top = np.fmax(self.auc, mean.max())
             axes.set_ylim(self.low, top + 0.05 * (top - self.low))
 
 
@@ -190,9 +191,9 @@ class BlendDisplay(Display):
         axes.spines["bottom"].set_visible(False)
 
 
-def lowest_shown(mean: np.ndarray, lines: Iterable[np.ndarray], members: np.ndarray) -> float:
-    """Return the lowest AUC to show: half of the height is for the members and the best candidates of all lines."""
-    best = [*(mean[line].max() for line in lines), *members]
+def lowest_shown(mean: np.ndarray, lines: Iterable[np.ndarray], chosen: Iterable[float]) -> float:
+    """Return the lowest AUC to show: half of the height is for what was chosen and the best candidates of all lines."""
+    best = [*(mean[line].max() for line in lines), *chosen]
     low, high = min(best), max(best)
     return float(low - (high - low)) if high > low else float(mean.min())
 
