@@ -276,7 +276,7 @@ class AUCClassifier(MomentClassifier):
         """Search for a candidate or a blend if there are several, then solve for it."""
         self._forget(*self._of_search, "moments_", "dual_gap_", "history_", "n_nonzero_", "alpha_")
         objective = self._objective(rows.n_features)
-        if self._is_searched(objective):
+        if self.alpha is None or len(objective.n_nonzero or ()) > 1:
             self._fit_searched(rows, objective, Progress(self, callback_args))
             return
         with self._tasks(1, callback_args) as context, self._task(context, "solve"):
@@ -284,10 +284,6 @@ class AUCClassifier(MomentClassifier):
             w = self._solve(problem, objective, Candidate(float(self.alpha)))
             known = None if problem.moments is None else ScoreMoments.projected(problem.moments, w)
             self._set_calibration(calibrate(lambda: rows.score_histogram(w, known)))
-
-    def _is_searched(self, objective: Objective) -> bool:
-        """Return whether there is something to choose."""
-        return self.alpha is None or len(objective.n_nonzero or ()) > 1
 
     def _objective(self, n_features: int) -> Objective:
         n_nonzero = check_n_nonzero(self.n_nonzero, self.penalty, n_features)
@@ -372,8 +368,8 @@ class AUCClassifier(MomentClassifier):
             raise ValueError(f"Class moments are enough for the square loss alone: loss={self.loss!r} needs the rows.")
         loss = "squared" if self.loss == "auto" else self.loss
         objective = self._objective(moments.n_features)._replace(loss=loss, solver="moments")
-        # The candidates of a blend were of other losses and scalings.
-        if hasattr(self, "blend_") or not self._is_searched(objective):
+        nothing_to_choose = self.alpha is not None and len(objective.n_nonzero or ()) < 2
+        if hasattr(self, "blend_") or nothing_to_choose:  # the candidates of a blend were of other losses and scalings
             self._forget(*self._of_search)
         square = objective.of_moments(moments)
         w = self._solve(objective.penalised(square), objective, self._keep_or_choose(square, objective))

@@ -122,11 +122,11 @@ def show_table(columns: list[dict[str, Any]]) -> list[Table]:
 
 def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a fit found, as pairs of a name and a text."""
-    fitted = dict(about["fitted"])
+    fitted: dict[str, Any] = dict(about["fitted"])
     low, high = fitted.pop(INTERVAL, (0.0, 0.0))
+    if HELD_OUT in fitted:
+        fitted[HELD_OUT] = f"{fitted[HELD_OUT]:.4f} [{low:.4f}, {high:.4f}]"
     texts = {name: (TEXTS.get(name, name), as_text(value)) for name, value in fitted.items()}
-    if HELD_OUT in texts:
-        texts[HELD_OUT] = (TEXTS[HELD_OUT], f"{fitted[HELD_OUT]:.4f} [{low:.4f}, {high:.4f}]")
     if len(about["blend"]) > 1:
         texts["loss"] = ("blend", f"of {len(about['blend'])} candidates")
     if "standardize" in texts:
