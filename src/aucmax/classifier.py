@@ -332,6 +332,8 @@ class AUCClassifier(MomentClassifier):
         self.alpha_ = candidate.alpha
         if objective.n_nonzero is not None:
             self.n_nonzero_ = candidate.n_nonzero or objective.n_nonzero[0]
+        else:
+            self._forget("n_nonzero_")
         if solution.dual_gap is not None:
             self.dual_gap_ = solution.dual_gap
 

@@ -189,7 +189,8 @@ def test_fit_prints_the_best_candidate_in_one_line(run, folder, tmp_path, option
     trained = f"<dt>AUC of the training rows</dt><dd>{roc_auc(Y[TRAIN], model.decision_function(X[TRAIN])):.4f}</dd>"
     assert f"<strong>{model.cv_auc_:.4f}</strong>" in page  # without test rows, the cross-validated AUC
     assert trained in page
-    assert "% confidence: " not in page
+    assert "cross-validated, 95% confidence: {:.4f} to {:.4f}</span>".format(*model.cv_auc_ci_) in page
+    assert page.count("% confidence: ") == 1
 
 
 def test_fit_of_a_named_loss_has_no_blend(run, folder, tmp_path):

@@ -269,7 +269,8 @@ def fit_report(
     """
     _, model = split_model(file.model)
     best, blend = chosen_index(model), getattr(model, "blend_", None)
-    held_out = describe_fitted(model).get(HELD_OUT) if which == "training" else None
+    fitted = describe_fitted(model) if which == "training" else {}
+    held_out = fitted.get(HELD_OUT)
     which = which if held_out is None else "held out"
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
@@ -279,6 +280,7 @@ def fit_report(
         summary=summary,
         evaluation=evaluation,
         held_out_auc=held_out,
+        held_out_interval=fitted.get(INTERVAL),
         scores=scores,
         class_names=classes_of(file).names,
         path=None if best is None and blend is None else model.cv_results_,

@@ -51,6 +51,8 @@ class Report(NamedTuple):
         The headline, the ROC curve and the confusion tables.
     held_out_auc : float or None
         The cross-validated AUC, as the headline in place of the AUC of `evaluation`, which is of training rows.
+    held_out_interval : (float, float) or None
+        The ends of its 95% confidence interval.
     scores : (ndarray, ndarray) or None
         Scores of the negatives and of the positives, for their distributions.
     class_names : (str, str)
@@ -82,6 +84,7 @@ class Report(NamedTuple):
     summary: Sequence[tuple[str, str]] = ()
     evaluation: Evaluation | None = None
     held_out_auc: float | None = None
+    held_out_interval: Sequence[float] | None = None
     scores: tuple[np.ndarray, np.ndarray] | None = None
     class_names: tuple[str, str] = ("negative", "positive")
     path: Mapping[str, Any] | None = None

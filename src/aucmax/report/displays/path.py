@@ -46,7 +46,7 @@ class PathDisplay(Display):
     >>> path = cross_validate_path(*load_breast_cancer(return_X_y=True), alphas=[1.0, 0.1, 0.01])
     >>> display = PathDisplay.from_cv_results(path.results())
     >>> display.keys[0].text
-    'alpha = 0.01 is chosen, AUC 0.9936'
+    'alpha = 0.01 is chosen, AUC 0.9943'
     """
 
     size = (5.5, 4.6)
