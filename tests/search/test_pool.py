@@ -3,13 +3,19 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from problems import skewed, wide
+from problems import CLASSES, skewed, wide
 from scipy import sparse
 
 from aucmax import AUCClassifier
+from aucmax.losses import find_loss
+from aucmax.losses.pairwise import Sigmoid
+from aucmax.rows.memory import MemoryRows
 from aucmax.search import pool
+from aucmax.search.held_out import TestSets
 from aucmax.search.path_cv import PathCV
+from aucmax.search.rounds import make_rounds
 from aucmax.solvers.candidate import Candidate
+from aucmax.solvers.problem import Objective
 
 
 def test_blend_candidates_are_narrowed_by_parameters():
@@ -93,3 +99,20 @@ def test_sparse_columns_far_from_zero_are_those_of_dense_rows():
 def test_the_smooth_auc_by_name_converges():
     X, y = skewed(n=200)
     assert AUCClassifier("smooth_auc", cv=3).fit(X, y).score(X, y) > 0.8  # a warning would be an error
+
+
+def test_sigmoid_candidates_are_minima_of_a_slope_and_no_worse_than_the_logistic_loss():
+    X, y = skewed(n=400)
+    rows = MemoryRows(X, y, CLASSES)
+    rounds = make_rounds(3, rows, 1)
+    view = pool.scale_sample(rows, rounds, (True,))[True]
+    trainer = pool.Trainer(view, TestSets(rows.targets, rounds), view.level * np.array([0.1, 0.01]))
+    found, logistic = (pool.named_path(trainer, Objective(loss), rows) for loss in ("sigmoid", "logistic"))
+    assert (trainer.training_aucs(found.models) >= trainer.training_aucs(logistic.models)).all()
+    losses = [find_loss("logistic"), *(Sigmoid(10 ** (power / 2)) for power in range(pool.N_SLOPES))]
+    for split, models in zip(rounds[0].splits, found.models, strict=True):
+        train = rows.subset(rounds[0].parts, split.train)
+        for candidate, w in zip(found.candidates, models, strict=True):
+            slopes = [(train.X / view.scale).T @ loss(train, train.scores(w / view.scale)).gradient for loss in losses]
+            gradients = np.linalg.norm(np.array(slopes) + candidate.alpha * w, axis=1)
+            assert gradients.min() < 0.4 * candidate.alpha * np.linalg.norm(w)

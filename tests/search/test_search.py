@@ -264,7 +264,7 @@ def test_cv_auc_is_the_same_from_memory_and_by_blocks(parameters, sampled, tmp_p
     fits = [AUCClassifier(**parameters).fit_rows(each) for each in (rows, SlicedRows(rows, step=37))]
     np.savetxt(tmp_path / "rows.csv", np.column_stack([X, y]), delimiter=",", fmt="%.17g")
     with open_rows(tmp_path / "rows.csv", header=False, target="x6", memory=400 << 20) as of_file:
-        of_file.passes.n_bytes = 1 << 12
+        of_file.passes.n_bytes = 1 << 14
         fits.append(AUCClassifier(**parameters).fit_rows(of_file))
     for fit in fits:
         assert fit.cv_auc_ == pytest.approx(memory.cv_auc_, abs=1e-9)
