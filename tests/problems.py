@@ -37,6 +37,20 @@ def two_clouds(n=600, seed=0):
     return X, y
 
 
+def skewed(n=300, d=6, seed=0):
+    """Classes with long tails in some columns, so that the losses disagree."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * np.exp(rng.standard_normal((n, d)) * np.linspace(0, 1, d))
+    return X, (X @ np.linspace(1, 0.2, d) + rng.logistic(size=n) > 1).astype(int)
+
+
+def wide(n=40, d=150, signal=0.8):
+    """More columns than rows, of different units; positives are shifted in ten of them."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    return rng.standard_normal((n, d)) * np.linspace(0.5, 3, d) + 5 + signal * np.outer(y, np.arange(d) < 10), y
+
+
 def correlated_rows(n=60, d=8, seed=0, kind="float64", weighted=False, mixing=1.0):
     """Columns that depend on each other, a third of the values stored if CSR, and a shift between the classes.
 

@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import AUCClassifier, ClassMoments, ProgressBar
-from aucmax.search.cross_validation import information_criterion
+from aucmax.search.path_cv import information_criterion
 from aucmax.solvers.square import MomentProblem, shrinkage_alpha
 
 # The objective
@@ -503,17 +503,17 @@ class Recorder:
         self.seen.append(("end", context.task_name))
 
 
-OF_A_PATH = ("moments", "fold", "fold", "fold", "scores", "solve")
+OF_A_LOSS = ("candidates", "choice", "solve")
 
 
 @pytest.mark.parametrize(
     ("parameters", "tasks"),
     [
-        ({}, ("candidates", "candidates", "candidates", "blend", "solve")),
-        ({"standardize": False}, ("candidates", "candidates", "blend", "solve")),
-        ({"loss": "logistic"}, OF_A_PATH),
-        ({"penalty": "l1"}, OF_A_PATH),
-        ({"n_nonzero": [1, 2]}, OF_A_PATH),
+        ({}, ("candidates", "candidates", "candidates", "choice", "solve")),
+        ({"standardize": False}, ("candidates", "candidates", "choice", "solve")),
+        ({"loss": "logistic"}, OF_A_LOSS),
+        ({"penalty": "l1"}, OF_A_LOSS),
+        ({"n_nonzero": [1, 2]}, OF_A_LOSS),
     ],
     ids=str,
 )
@@ -628,8 +628,8 @@ def test_fit_refuses_too_few_rows_for_the_folds():
         AUCClassifier().fit(X, np.arange(40) == 7)
     with pytest.warns(UserWarning, match=r"^The rarer class has only 3 rows: 3 folds are used instead of 5\.$"):
         results = AUCClassifier("squared").fit(X, np.arange(40) < 3).cv_results_
-    assert "split29_test_score" in results  # ten rounds of three folds
-    assert "split30_test_score" not in results
+    assert "split5_test_score" in results  # two rounds of three folds
+    assert "split6_test_score" not in results
 
 
 def test_fit_refuses_sample_weight_of_one_class_only():

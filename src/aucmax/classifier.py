@@ -336,6 +336,8 @@ class AUCClassifier(MomentClassifier):
         self.alpha_ = candidate.alpha
         if objective.n_nonzero is not None:
             self.n_nonzero_ = candidate.n_nonzero or objective.n_nonzero[0]
+        else:
+            self._forget("n_nonzero_")
         if solution.dual_gap is not None:
             self.dual_gap_ = solution.dual_gap
         if solution.history is not None:
@@ -374,7 +376,8 @@ class AUCClassifier(MomentClassifier):
             raise ValueError(f"Class moments are enough for the square loss alone: loss={self.loss!r} needs the rows.")
         loss = "squared" if self.loss == "auto" else self.loss
         objective = self._objective(moments.n_features)._replace(loss=loss, solver="moments")
-        if hasattr(self, "blend_"):  # its candidates were of other losses and scalings
+        nothing_to_choose = self.alpha is not None and len(objective.n_nonzero or ()) < 2
+        if hasattr(self, "blend_") or nothing_to_choose:  # the candidates of a blend were of other losses and scalings
             self._forget(*self._of_search)
         square = objective.of_moments(moments)
         w = self._solve(objective.penalised(square), objective, self._keep_or_choose(square, objective))

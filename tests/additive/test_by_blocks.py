@@ -58,7 +58,7 @@ def test_additive_classifier_of_a_table_in_a_file(tmp_path):
     assert blocks.feature_names_in_.tolist() == NAMES
     assert blocks.is_categorical_.tolist() == CATEGORICAL.tolist()
     assert_allclose(blocks.coef_, memory.coef_, atol=1e-8)
-    assert_allclose(blocks.blend_auc_, memory.blend_auc_, atol=1e-12)
+    assert_allclose(blocks.cv_auc_, memory.cv_auc_, atol=1e-12)
 
 
 @pytest.mark.dask

@@ -19,7 +19,6 @@ import pytest
 from rich.console import Console as RichConsole
 from sklearn.base import BaseEstimator
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_digits
-from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -118,7 +117,8 @@ def test_the_default_fit_is_that_of_the_classifier(run, folder, tmp_path):
     told, clf = json.loads(out), AUCClassifier().fit(X[TRAIN], Y[TRAIN])
     assert told["method"] == "AUCClassifier"
     assert told["fitted"]["loss"] == clf.loss_
-    assert told["fitted"]["cross_validated_auc"] == pytest.approx(clf.blend_auc_)
+    assert told["fitted"]["cross_validated_auc"] == pytest.approx(clf.cv_auc_)
+    assert told["fitted"]["cross_validated_auc_interval"] == pytest.approx(clf.cv_auc_ci_)
     names = {"loss": "loss", "standardize": "standardize", "alpha": "alpha", "share": "share", "auc": HELD_OUT}
     for name, key in names.items():
         values = [member[key] for member in told["blend"]]
@@ -141,7 +141,12 @@ def table_of(model):
         [loss, "standardised" if scaled else "unscaled", f"{alpha:.4g}", f"{share:.1%}", f"{auc:.4f}"]
         for loss, scaled, alpha, share, auc in rows
     ]
-    return [["loss", "columns", "alpha", "share", TEXTS[HELD_OUT]], *lines, ["blend", f"{model.blend_auc_:.4f}"]]
+    return [["loss", "columns", "alpha", "share", TEXTS[HELD_OUT]], *lines, ["blend", f"{model.cv_auc_:.4f}"]]
+
+
+def held_out_text(model):
+    """Return the cross-validated AUC and its interval, as people read them."""
+    return "{} {:.4f} [{:.4f}, {:.4f}]".format(TEXTS[HELD_OUT], model.cv_auc_, *model.cv_auc_ci_)
 
 
 def parted(text):
@@ -154,7 +159,7 @@ def test_a_blend_is_a_table_of_its_members(run, folder, tmp_path):
     model = load_model(tmp_path / "m")
     n_members = len(model.blend_["share"])
     assert n_members > 1
-    assert out.startswith(f"AUCClassifier, blend of {n_members} candidates, {TEXTS[HELD_OUT]} {model.blend_auc_:.6g}, ")
+    assert out.startswith(f"AUCClassifier, blend of {n_members} candidates, {held_out_text(model)}, ")
     lines = parted(out)
     assert lines[2:-1] == table_of(model)
     told = parted(run("inspect", tmp_path / "m", "--top", 0)[1])
@@ -175,18 +180,17 @@ def test_fit_prints_the_best_candidate_in_one_line(run, folder, tmp_path, option
     best = model.cv_results_["params"][int(np.argmax(model.cv_results_["mean_test_score"]))]
     assert best["standardize"] is ("--no-standardize" not in options)
     columns = "standardised" if best["standardize"] else "unscaled"
-    told = (
-        f"loss {best['loss']}, alpha {best['alpha']:.6g}, columns {columns}, {TEXTS[HELD_OUT]} {model.blend_auc_:.6g}"
-    )
+    told = f"loss {best['loss']}, alpha {best['alpha']:.6g}, columns {columns}, {held_out_text(model)}"
     assert out.startswith(f"AUCClassifier, {told}, ")
     assert [line.split()[0] for line in out.splitlines()] == ["AUCClassifier,", "400", "wrote"]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"{best['loss']} is chosen" in page
     assert "Shares of the blend" not in page
     trained = f"<dt>AUC of the training rows</dt><dd>{roc_auc(Y[TRAIN], model.decision_function(X[TRAIN])):.4f}</dd>"
-    assert f"<strong>{model.blend_auc_:.4f}</strong>" in page  # without test rows, the cross-validated AUC
+    assert f"<strong>{model.cv_auc_:.4f}</strong>" in page  # without test rows, the cross-validated AUC
     assert trained in page
-    assert "% confidence: " not in page
+    assert "cross-validated, 95% confidence: {:.4f} to {:.4f}</span>".format(*model.cv_auc_ci_) in page
+    assert page.count("% confidence: ") == 1
 
 
 def test_fit_of_a_named_loss_has_no_blend(run, folder, tmp_path):
@@ -196,15 +200,18 @@ def test_fit_of_a_named_loss_has_no_blend(run, folder, tmp_path):
     assert told["blend"] == []
     assert told["fitted"]["loss"] == "pooled"
     assert told["fitted"]["alpha"] == pytest.approx(clf.alpha_)
-    assert told["fitted"][HELD_OUT] == pytest.approx(clf.cv_results_["mean_test_score"].max())
+    assert told["fitted"][HELD_OUT] == pytest.approx(clf.cv_auc_)
     assert "standardize" not in told["fitted"]
     assert f"alpha = {clf.alpha_:.4g} is chosen" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_an_alpha_that_was_not_cross_validated_has_no_auc():
-    """`partial_fit` takes another alpha where one is given, and keeps the results of the last cross-validation."""
+    """`partial_fit` takes another alpha where one is given, and forgets the last cross-validation."""
     clf = AUCClassifier("squared").fit(X[TRAIN], Y[TRAIN])
-    assert describe_fitted(clf)[HELD_OUT] == clf.cv_results_["mean_test_score"][chosen_index(clf)]
+    assert clf.alpha_ == clf.cv_results_["param_alpha"][chosen_index(clf)]
+    assert describe_fitted(clf)[HELD_OUT] == clf.cv_auc_
+    clf.partial_fit(X[TEST], Y[TEST])
+    assert describe_fitted(clf)[HELD_OUT] == clf.cv_auc_
     clf.set_params(alpha=0.123).partial_fit(X[TEST], Y[TEST])
     assert chosen_index(clf) is None
     assert HELD_OUT not in describe_fitted(clf)
@@ -431,7 +438,7 @@ def test_weights_and_groups_by_blocks_are_those_in_memory(run, weighted, tmp_pat
         models.append(read_model(tmp_path / name))
     in_memory, by_blocks = models
     groups = open_source(path, target="diagnosis", group="patient").read().group
-    clf = AUCClassifier(loss, cv=StratifiedGroupKFold(2))
+    clf = AUCClassifier(loss, cv=2)
     clf.fit(X[TRAIN], 1 - Y[TRAIN], sample_weight=weights, groups=groups)
     for file in models:
         found = file.model[-1]
@@ -823,7 +830,8 @@ def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder,
         (["--algorithm", "LinearSVC"], "LinearSVC can be compared with, not fitted here: --algorithm takes one of"),
         (["--algorithm", "SPAM(alpha=1)", "--alpha", "1"], "alpha is given twice, by --algorithm and by --alpha."),
         (["--memory", "lots"], "--memory takes a size such as 2GB"),
-        (["--memory", "100kB", "--loss", "hinge", "-q"], "GB of memory for them: raise --memory, "),
+        (["--memory", "100kB", "--loss", "hinge", "--alpha", "1", "-q"], "GB of memory for them: raise --memory, "),
+        (["--memory", "100kB", "--loss", "hinge", "-q"], "at least 50 rows of each class must fit: give --loss and"),
         (["--memory", "10MB", "--algorithm", "PSAM"], "PSAM needs all rows in memory, about 3"),
         (["--checkpoint", "c", "--algorithm", "OPAUCf"], "OPAUCf needs all rows in memory, but with --checkpoint they"),
         (

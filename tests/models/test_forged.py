@@ -13,7 +13,7 @@ from aucmax.models.names import NAMES, find
 from aucmax.models.schemas import schema_of
 
 # Their values need not be finite: they are told, and nothing is computed from them.
-MAY_BE_INFINITE = ("convergence_", "cv_results_", "dual_gap_")
+MAY_BE_INFINITE = ("convergence_", "cv_results_", "cv_auc_", "cv_auc_ci_", "dual_gap_")
 BOUNDS = ("cuts", "low", "high")  # of bins of an additive model: infinite where training rows are
 
 
@@ -177,7 +177,14 @@ def test_load_model_refuses_incomplete_cv_results(tmp_path, missing):
 
 @pytest.mark.parametrize(
     ("loss", "missing"),
-    [("auto", "blend_auc_"), ("auto", "cv_results_"), ("auto", "alphas_"), ("squared", "alpha_"), ("squared", "loss_")],
+    [
+        ("auto", "cv_auc_"),
+        ("squared", "cv_auc_ci_"),
+        ("auto", "cv_results_"),
+        ("auto", "alphas_"),
+        ("squared", "alpha_"),
+        ("squared", "loss_"),
+    ],
 )
 def test_load_model_refuses_incomplete_attributes_of_cross_validation(tmp_path, loss, missing):
     save_model(AUCClassifier(loss, cv=2).fit(X, Y), tmp_path / "model")

@@ -153,9 +153,16 @@ def test_candidates_and_shares_of_a_blend():
     rings = [line for line in display.ax_.lines if line.get_markerfacecolor() == "none"]
     assert_array_equal(rings[0].get_xdata(), BLEND.blend_["alpha"])
     assert_array_equal(rings[0].get_ydata(), BLEND.blend_["auc"])
-    assert f"the blend, AUC {BLEND.blend_auc_:.4f}" in texts(display)
+    assert f"the blend, AUC {BLEND.cv_auc_:.4f}" in texts(display)
     shares = BlendDisplay.from_estimator(BLEND)
     assert_array_equal([bar.get_width() for bar in shares.ax_.patches], BLEND.blend_["share"])
+
+
+def test_candidates_of_a_single_split_have_no_line_of_the_blend():
+    clf = AUCClassifier(cv=[(np.arange(0, len(Y), 2), np.arange(1, len(Y), 2))]).fit(X, Y)
+    display = CandidatesDisplay.from_estimator(clf)
+    assert display.choice == ("the blend" if len(clf.blend_["share"]) > 1 else f"{clf.loss_} is chosen")
+    assert np.isfinite(display.ax_.get_ylim()).all()
 
 
 @pytest.mark.parametrize("n_axes", [1, 3])

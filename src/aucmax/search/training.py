@@ -90,8 +90,9 @@ class FoldRows:
     def training_aucs(self, scores: np.ndarray) -> np.ndarray:
         """Return the AUC of scores (S, A, n) on each training set, shape (S, A)."""
         found = np.empty(scores.shape[:2])
+        relative = self.sample_weight / self.sample_weight.max()  # products of tiny weights underflow
         for k, own in enumerate(self.weights > 0):
-            weight = self.sample_weight[own] if self.weighted else None
+            weight = relative[own] if self.weighted else None
             found[k] = set_aucs(scores[k][:, own], self.positive[own], weight)
         return found
 
