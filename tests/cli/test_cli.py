@@ -141,12 +141,12 @@ def table_of(model):
         [loss, "standardised" if scaled else "unscaled", f"{alpha:.4g}", f"{share:.1%}", f"{auc:.4f}"]
         for loss, scaled, alpha, share, auc in rows
     ]
-    return [["loss", "columns", "alpha", "share", TEXTS[HELD_OUT]], *lines, ["blend", f"{model.cv_auc_:.4f}"]]
+    return [["loss", "columns", "alpha", "share", "chosen by AUC"], *lines]
 
 
 def held_out_text(model):
     """Return the cross-validated AUC and its interval, as people read them."""
-    return "{} {:.4f} [{:.4f}, {:.4f}]".format(TEXTS[HELD_OUT], model.cv_auc_, *model.cv_auc_ci_)
+    return "{} {:.3f} ({:.3f} to {:.3f})".format(TEXTS[HELD_OUT], model.cv_auc_, *model.cv_auc_ci_)
 
 
 def parted(text):
@@ -164,7 +164,7 @@ def test_a_blend_is_a_table_of_its_members(run, folder, tmp_path):
     assert lines[2:-1] == table_of(model)
     told = parted(run("inspect", tmp_path / "m", "--top", 0)[1])
     assert ["blend", f"of {n_members} candidates"] in told
-    assert told[-n_members - 2 :] == table_of(model)
+    assert told[-n_members - 1 :] == table_of(model)
     values = json.loads(run("inspect", tmp_path / "m", "--json")[1])
     assert [member["share"] for member in values["blend"]] == model.blend_["share"].tolist()
     assert sum(member["share"] for member in values["blend"]) == pytest.approx(1)

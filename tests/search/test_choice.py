@@ -81,16 +81,18 @@ def test_a_choice_is_not_worse_than_the_best_candidate(seed):
     mean = choices.auc.mean(axis=0)
     blended = choices.tests.auc(choices.choose(True) @ choices.scores).mean()
     assert blended >= mean.max() - 1e-12
-    _, aucs = choices.honest(True)
+    _, aucs = choices.honest(True, 0.0)
     assert aucs.mean() < blended  # which the choice was made by
 
 
-def test_honest_choices_are_judged_by_the_other_folds_of_a_round():
+@pytest.mark.parametrize("signal", [0.0, 1.0])
+def test_honest_choices_are_judged_by_the_other_folds_of_a_round(signal):
     choices = choices_of(cv=4)
-    shares, aucs = choices.honest(True)
+    shares, aucs = choices.honest(True, signal)
+    own_weight = -0.5 * (1 - signal)
     for k in range(8):
         own = range(4) if k < 4 else range(4, 8)
-        judge = np.array([0.0 if j not in own else -0.5 if j == k else 1.0 for j in range(8)]) / 2.5
+        judge = np.array([0.0 if j not in own else own_weight if j == k else 1.0 for j in range(8)]) / (3 + own_weight)
         assert_allclose(shares[k], greedy_by_hand(choices, judge))
         a, b, c = choices.tests.edges[k]
         assert aucs[k] == pytest.approx(roc_auc(np.arange(c - a) < b - a, shares[k] @ choices.scores[:, a:c]))
@@ -99,14 +101,14 @@ def test_honest_choices_are_judged_by_the_other_folds_of_a_round():
 @pytest.mark.parametrize("blended", [True, False])
 def test_honest_choices_of_splits_do_not_see_their_test_set(blended):
     cv = ShuffleSplit(4, test_size=0.3, random_state=0)  # each is alone in its round
-    expected, expected_aucs = choices_of(cv).honest(blended)
+    expected, expected_aucs = choices_of(cv).honest(blended, 0.0)
     changed = False
     for k in range(4):
         choices = choices_of(cv)
         columns = choices.tests.columns([k])
         choices.scores[:, columns] = -choices.scores[:, columns]
         choices.auc[:] = choices.tests.auc(choices.scores)
-        shares, aucs = choices.honest(blended)
+        shares, aucs = choices.honest(blended, 0.0)
         assert_array_equal(shares[k], expected[k])
         assert aucs[k] == pytest.approx(1 - expected_aucs[k])
         changed |= (shares != expected).any()
@@ -115,10 +117,10 @@ def test_honest_choices_of_splits_do_not_see_their_test_set(blended):
 
 def test_honest_choice_of_one_candidate_or_one_split():
     choices = choices_of(n_candidates=1)
-    shares, aucs = choices.honest(True)
+    shares, aucs = choices.honest(True, 0.0)
     assert_array_equal(shares, 1)
     assert_allclose(aucs, choices.auc[:, 0])
-    _, aucs = choices_of([(np.arange(60), np.arange(60, 90))]).honest(True)
+    _, aucs = choices_of([(np.arange(60), np.arange(60, 90))]).honest(True, 0.0)
     assert np.isnan(aucs).all()
 
 

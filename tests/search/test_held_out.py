@@ -7,7 +7,7 @@ from problems import CLASSES, skewed
 
 from aucmax import roc_auc, roc_auc_ci
 from aucmax.rows.memory import MemoryRows
-from aucmax.search.choice import interval_of
+from aucmax.search.choice import interval_of, signal_share
 from aucmax.search.held_out import TestSets
 from aucmax.search.rounds import make_rounds
 
@@ -47,7 +47,9 @@ def test_influences_are_derivatives_of_the_mean_auc(weighted, grouped):
         up, down = (np.where(np.arange(n) == i, weights * (1 + sign * h), weights) for sign in (1, -1))
         size = len(np.unique(groups[y == y[i]]))  # of which each of three means takes one
         expected[groups[i]] += (mean_auc(up) - mean_auc(down)) / (2 * h) * np.sqrt(size / (size - 3))
-    assert_allclose(tests.influences(scores, groups), expected, atol=1e-8)
+    moves, freedom = tests.influences(scores, groups)
+    assert_allclose(moves, expected, atol=1e-8)
+    assert freedom == min(len(np.unique(groups[y == c])) for c in (0, 1)) - 3
 
 
 def test_influences_of_one_test_set_are_the_interval_of_delong():
@@ -56,18 +58,18 @@ def test_influences_of_one_test_set_are_the_interval_of_delong():
     tests = TestSets(rows.targets, make_rounds([(np.arange(80), np.arange(80))], rows))
     scores = np.round(X[:, 0], 1)[tests.rows[0]]
     expected = roc_auc_ci(y[tests.rows[0]], scores)
-    found = interval_of(expected.auc, tests.influences(scores, np.arange(80)), expected.auc)
-    assert_allclose(found, expected[:3], rtol=1e-12)
+    moves, _ = tests.influences(scores, np.arange(80))
+    assert_allclose(interval_of(expected.auc, moves, 1.0, 1e9), expected[:3], rtol=1e-7)
 
 
 def test_interval_of_a_model_that_is_noise_in_part():
     moves = np.array([0.03, -0.04])  # a standard error of 0.05 for models that are given
     reach = 1.959964 * 0.05
-    assert_allclose(interval_of(0.7, moves, 0.7), [0.7, 0.7 - reach, 0.7 + reach], atol=1e-6)
-    assert_allclose(
-        interval_of(0.7, moves, 0.9), [0.7, 0.7 - np.sqrt(1.5) * reach, 0.7 + np.sqrt(1.5) * reach], atol=1e-6
-    )
-    for auc in (0.5, 0.45):
-        assert_allclose(interval_of(auc, moves, 0.9)[1:], auc + np.sqrt(2) * reach * np.array([-1, 1]), atol=1e-6)
-    assert interval_of(0.99, moves, 1.0).high == 1.0
-    assert interval_of(0.02, moves, 1.0).low == 0.0
+    assert [signal_share(auc, 0.9) for auc in (0.4, 0.5, 0.7, 0.9, 0.95)] == pytest.approx([0, 0, 0.5, 1, 1])
+    assert signal_share(0.5, 0.5) == 0
+    for signal, factor in ((1.0, 1.0), (0.5, 1.5), (0.0, 2.0)):
+        expected = 0.7 + np.sqrt(factor) * reach * np.array([0, -1, 1])
+        assert_allclose(interval_of(0.7, moves, signal, 1e9), expected, atol=1e-6)
+    assert_allclose(interval_of(0.7, moves, 1.0, 4)[1:], 0.7 + 2.776445 * 0.05 * np.array([-1, 1]), atol=1e-6)
+    assert interval_of(0.99, moves, 1.0, 9).high == 1.0
+    assert interval_of(0.02, moves, 1.0, 9).low == 0.0
