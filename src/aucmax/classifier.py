@@ -379,6 +379,7 @@ class AUCClassifier(MomentClassifier):
         nothing_to_choose = self.alpha is not None and len(objective.n_nonzero or ()) < 2
         if hasattr(self, "blend_") or nothing_to_choose:  # the candidates of a blend were of other losses and scalings
             self._forget(*self._of_search)
+        self._forget("cv_auc_", "cv_auc_ci_")  # of other rows
         square = objective.of_moments(moments)
         w = self._solve(objective.penalised(square), objective, self._keep_or_choose(square, objective))
         self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))

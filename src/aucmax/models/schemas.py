@@ -45,7 +45,8 @@ SCHEMAS: dict[str, tuple[dict[str, Check], tuple[str, ...]]] = {
 COMPLETED_BY = {
     "state_": ("_stream", "n_iter_"),
     "blend_": ("cv_results_",),
-    "cv_results_": ("alphas_", "loss_", "cv_auc_", "cv_auc_ci_"),
+    "cv_results_": ("alphas_", "loss_"),
+    "cv_auc_": ("cv_auc_ci_", "cv_results_"),
 }
 
 

@@ -77,8 +77,8 @@ class PairLoss:
 
     def __call__(self, scores: np.ndarray) -> FoldPoint:
         """Return the loss at these scores."""
-        lows = scores.min(axis=1).astype(np.float64)
-        steps = np.maximum((scores.max(axis=1) - lows) / (N_POINTS - 1.001), NARROWEST_STEP)
+        lows, highs = central_range(scores)
+        steps = np.maximum((highs - lows) / (N_POINTS - 1.001), NARROWEST_STEP)
         margins = steps[:, None] * np.arange(1 - N_POINTS, N_POINTS)
         kernels = np.stack(self.derivatives(margins, steps[:, None]), axis=1)
         slopes, curvatures = np.empty((2, *scores.shape), dtype=np.float32)
@@ -91,6 +91,20 @@ class PairLoss:
             return out
 
         return FoldPoint(values, squares, slopes, curvatures, product)
+
+
+def central_range(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the grid of each row of scores begins and ends.
+
+    It has all scores, unless some are far outside: it reaches as far beyond the central 98% of the scores as these are
+    wide. Scores beyond it count as if they were at its ends, so that a few of them do not make its steps too wide.
+    """
+    n = scores.shape[1]
+    places = [n // 100, n - 1 - n // 100]
+    inner = np.partition(scores, places, axis=1)[:, places].astype(np.float64)
+    width = np.maximum(inner[:, 1] - inner[:, 0], NARROWEST_STEP)
+    lows, highs = (end.astype(np.float64) for end in (scores.min(axis=1), scores.max(axis=1)))
+    return np.maximum(lows, inner[:, 0] - width), np.minimum(highs, inner[:, 1] + width)
 
 
 def logistic(t: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, ...]:

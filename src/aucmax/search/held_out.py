@@ -106,26 +106,24 @@ class TestSets:
     def influences(self, scores: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, float]:
         """Return by how much each group of rows moves the mean AUC of all test sets, given N scores.
 
-        `groups` (n_rows,) are the numbers of the groups. A row moves the AUC of a test set by its placement value minus
-        the mean of its class, times its share of the weight of the class (LeDell, Petersen and van der Laan, 2015).
-        This is multiplied by a factor for the means, which take one degree of freedom in each test set. The degrees
-        that are left in the rarer class are returned too.
+        `groups` (n_rows,) are the numbers of the groups. A row moves the AUC by its placement value minus the AUC,
+        times its share of the weight of its class in the test set (LeDell, Petersen and van der Laan, 2015). This is
+        multiplied by a factor for the degree of freedom that the mean takes. The degrees that are left in the rarer
+        class are returned too.
         """
-        moves = np.zeros(len(groups))
-        times = max(sum(len(rows) for rows in self.rows) / len(groups), 1.0)  # of a row in a test set
-        classes = np.array_split(np.concatenate(self.rows), self.edges.ravel()[1:-1])  # of each test set, and nothing
-        sizes = [len(np.unique(groups[np.concatenate(classes[c::3])])) for c in (0, 1)]
-        left = [max(size - len(self.rows) / times, 1.0) for size in sizes]
-        factors = [np.sqrt(size / rest) for size, rest in zip(sizes, left, strict=True)]
+        moves, members = np.zeros(len(groups)), np.concatenate(self.rows)
+        positive = np.concatenate([np.arange(stop - start) < middle - start for start, middle, stop in self.edges])
+        sizes = [len(np.unique(groups[members[side]])) for side in (positive, ~positive)]
+        auc = float(self.auc(scores[None]).mean())
         for rows, (start, middle, stop) in zip(self.rows, self.edges, strict=True):
             weights = np.ones(stop - start) if self.weights is None else self.weights[start:stop]
             upper, lower = slice(0, middle - start), slice(middle - start, stop - start)
             ours = scores[start:stop]
-            for (own, other), sign, factor in zip(((upper, lower), (lower, upper)), (1, -1), factors, strict=True):
+            for (own, other), sign, size in zip(((upper, lower), (lower, upper)), (1, -1), sizes, strict=True):
                 values = placement_values(sign * ours[own], sign * ours[other], weights[other])
-                share = weights[own] / weights[own].sum()
-                moves[rows[own]] += factor / len(self.rows) * share * (values - share @ values)
-        return np.bincount(groups, moves), min(left)
+                factor = np.sqrt(size / max(size - 1, 1)) / len(self.rows)
+                moves[rows[own]] += factor * weights[own] / weights[own].sum() * (values - auc)
+        return np.bincount(groups, moves), max(min(sizes) - 1.0, 1.0)
 
 
 def set_aucs(scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None) -> np.ndarray:

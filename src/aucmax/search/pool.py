@@ -34,7 +34,7 @@ HIGHEST_BESIDE_SQUARES, LOWEST_OF_OTHERS = 0, -4
 # Powers that are tried beyond the grid as long as the AUC is still rising; so many at once for the square losses.
 N_BEYOND, STRIDE = 9, 3
 RISING = 1e-3  # a rise of the AUC at the end of a grid that is worth going on
-# A path of iterations ends after so many alphas that are worse than the best one, the last by so much.
+# In the default, a path of iterations ends after so many alphas that are worse than the best one, the last by so much.
 PATIENCE, CLEARLY_WORSE = 2, 0.002
 MANY_COLUMNS = 256  # with more sparse columns, no matrix of their covariances is made
 MAX_COLUMNS = 1024  # nor with more dense ones
@@ -182,8 +182,11 @@ class Trainer:
                 path = path.joined(trained(more))
         return path
 
-    def newton(self, loss: str, highest: float) -> LossPath:
-        """Return the candidates of a loss that needs iterations, largest alpha first: the smallest take longest."""
+    def newton(self, loss: str, highest: float, patience: int | None = None) -> LossPath:
+        """Return the candidates of a loss that needs iterations, largest alpha first: the smallest take longest.
+
+        The path ends early after `patience` alphas that are worse than the best one.
+        """
         level = CURVATURES[loss] * self.view.level
         powers = [power for power in POWERS if LOWEST_OF_OTHERS <= power <= highest]
         inside, beyond = self.grid(powers, level, True)
@@ -194,7 +197,8 @@ class Trainer:
             aucs = [float(one.auc.mean()) for one in tried]
             best = int(np.argmax(aucs))
             ended = k + 1 >= len(inside) and not is_rising(aucs)
-            if self.alphas is None and (ended or (k - best >= PATIENCE and aucs[k] < aucs[best] - CLEARLY_WORSE)):
+            gave_up = patience is not None and k - best >= patience and aucs[k] < aucs[best] - CLEARLY_WORSE
+            if self.alphas is None and (ended or gave_up):
                 break
         return functools.reduce(LossPath.joined, tried)
 
@@ -256,7 +260,7 @@ def default_paths(trainers: dict[bool, Trainer], choose: Callable[..., bool], ta
     trainer = trainers[choose(squares)]
     with task("candidates"):
         if "balanced_logistic" in POOL:
-            path = trainer.newton("balanced_logistic", HIGHEST_BESIDE_SQUARES)
+            path = trainer.newton("balanced_logistic", HIGHEST_BESIDE_SQUARES, PATIENCE)
             yield path
             if trainer.n >= ENOUGH_ROWS * trainer.r and "smooth_auc" in POOL:
                 yield trainer.smooth_auc(path, [int(np.argmax(path.mean))])

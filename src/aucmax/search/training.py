@@ -54,7 +54,6 @@ MAX_STEPS, PATIENCE = 8, 4  # its steps; after so many the preconditioner is mad
 ROWS_PER_COLUMN = 30  # of which it is made
 INNER_STEPS, FORCING = 5, 0.2  # of conjugate gradients for Newton's step, and the residual at which they stop
 EPS = 1e-7  # the precision of the covariance
-TINY = 1e-37  # above 0 in single precision
 PENALISED_TOL = 1e-3  # of coordinate descent
 
 
