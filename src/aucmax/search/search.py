@@ -171,8 +171,9 @@ def judge(
     if sample.targets.groups is not None:
         groups = np.unique(sample.targets.groups, return_inverse=True)[1]
     moves, freedom = tests.influences(tests.blend(choices.scores, every), groups)
-    auc = float(aucs.mean())
-    return interval_of(auc, moves, signal_share(auc, trained), freedom)
+    # An AUC above one half by chance is no signal: it counts from a standard error below.
+    auc, error = float(aucs.mean()), float(np.sqrt(moves @ moves))
+    return interval_of(auc, moves, signal_share(auc - error, trained), freedom)
 
 
 def alpha_factor(rows: Rows, sample: Rows, objective: Objective) -> float:
