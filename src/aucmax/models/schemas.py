@@ -44,7 +44,7 @@ SCHEMAS: dict[str, tuple[dict[str, Check], tuple[str, ...]]] = {
 # What must be there with an attribute: code that uses the one uses the others.
 COMPLETED_BY = {
     "state_": ("_stream", "n_iter_"),
-    "blend_": ("cv_results_",),
+    "blend_": ("cv_results_", "cv_auc_"),
     "cv_results_": ("alphas_", "loss_"),
     "cv_auc_": ("cv_auc_ci_", "cv_results_"),
 }
