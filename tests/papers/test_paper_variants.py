@@ -12,7 +12,9 @@ import aucmax
 PASSES = 3
 N_ROWS, N_COLUMNS = 121, 7  # a number that neither stages nor blocks divide
 
-both_kinds = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+both_kinds = pytest.mark.parametrize(
+    "kind", [np.asarray, pytest.param(sparse.csr_array, marks=pytest.mark.slow)], ids=["dense", "csr"]
+)
 
 
 def make_rows(n=N_ROWS, d=N_COLUMNS):

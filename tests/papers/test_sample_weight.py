@@ -22,7 +22,7 @@ STOCHASTIC = [name for name in ALGORITHMS if is_kind(name, StochasticClassifier)
 ONLINE = [name for name in STOCHASTIC if is_kind(name, OnlineClassifier)]
 every_stochastic = pytest.mark.parametrize("name", STOCHASTIC)
 every_online = pytest.mark.parametrize("name", ONLINE)
-every_kind = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+every_kind = pytest.mark.parametrize("kind", [np.asarray, pytest.param(sparse.csr_array, marks=pytest.mark.slow)])
 
 # What makes a fit depend on the rows alone, and not on how many there are or on how they are numbered.
 DETERMINED = {

@@ -101,7 +101,7 @@ def assert_same_fit(first, second):
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("name", ONLINE)
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kind", [np.asarray, pytest.param(sparse.csr_array, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_blocks_are_fitted_as_rows_in_memory(name, kind, weighted, data):
     X, y, weights = data
