@@ -177,7 +177,7 @@ class AUCClassifier(MomentClassifier):
 
     history_ : dict of arrays
         How the last fit to all rows converged: "value" of the objective, "gradient_norm" and "step" after each
-        iteration. Not for direct solvers and blends of several candidates, and not kept in model files.
+        iteration. Not for the square losses and blends of several candidates, and not kept in model files.
 
     n_iter_ : int
         Number of Newton steps, iterations of "cg", sweeps or exchanges; 1 for a direct solver.

@@ -146,7 +146,7 @@ PAIR_LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]
     "squared_hinge": squared_hinge,
     "hinge": hinge,
 }
-# The curvature at 0, compared with the square loss: alphas are in its units. Where it is 0, that of a loss like it.
+# The curvature at 0, compared with the square loss: alphas are in its units. Where it is 0, a similar loss gives it.
 CURVATURES = {
     "balanced_logistic": 0.125,
     "smooth_auc": 0.125,

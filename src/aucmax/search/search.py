@@ -95,7 +95,7 @@ def search(
 ) -> Found:
     """Compare the candidates of a pool, and choose a blend, or the best one if not `blended`.
 
-    The pool is that of the default if the loss of `objective` is "auto", else that of its loss. `standardize` is the
+    The loss "auto" of `objective` has the pool of the default, any other loss a pool of its own. `standardize` is the
     scaling of all candidates; None tries both in the default, and standardises otherwise.
     """
     sample = draw_sample(rows, cv)
@@ -171,7 +171,7 @@ def judge(
     if sample.targets.groups is not None:
         groups = np.unique(sample.targets.groups, return_inverse=True)[1]
     moves, freedom = tests.influences(tests.blend(choices.scores, every), groups)
-    # An AUC above one half by chance is no signal: it counts from a standard error below.
+    # An AUC may be above one half by chance, so the signal counts from a standard error below.
     auc, error = float(aucs.mean()), float(np.sqrt(moves @ moves))
     return interval_of(auc, moves, signal_share(auc - error, trained), freedom)
 

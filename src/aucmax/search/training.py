@@ -11,15 +11,16 @@ by the ratio, which belong to the columns of Z * ratio. All solvers work in thes
 
 - Square losses: the class moments of all training sets, and one batch of eigendecompositions. With many coordinates,
   conjugate gradients on the rows, for all training sets and alphas together.
-- Other losses: Newton's method with conjugate gradients, for all training sets together. Its steps are those of
-  `solvers/newton.py`.
+- Other losses: Newton's method with conjugate gradients, for all training sets together. A step is
+  tried first, and the gradient there says whether it was the last.
 - Smooth AUC: a few steps from the balanced logistic loss.
 - L1 penalties and best subsets: the solvers of `solvers/`, for one training set after the other.
 
 This is many times faster than one solver for each training set, which would spend its time on calls. Tolerances, and
 the single precision of the products with Z, are enough for a comparison; the final models have the exact solvers.
 
-A training set starts from nothing, and what it shares with others knows no labels. A model that starts at the minimiser
+A training set starts from nothing. Of labels it shares with others only the deviations within the classes, by which
+columns are divided. A model that starts at the minimiser
 of all rows, or follows a Hessian made of it, keeps what it knows of the test rows until it has converged.
 """
 

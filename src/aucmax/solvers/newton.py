@@ -169,7 +169,7 @@ class NewtonProblem:
         """Minimise a loss plus the penalty until the norm of the gradient is at most `target`; return that norm too.
 
         `at` must hold the same loss. The norm is above `target` if `max_iter` steps are not enough, or if the line
-        search fails because of rounding. The numbers are those of the six steps at the head of this file.
+        search fails because of rounding. The head of this file lists the six numbered steps.
         """
         precondition, n_steps = None, 0
         at, gradient, norm = self.gradient(at, alpha)  # 1

@@ -22,7 +22,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 from threadpoolctl import threadpool_limits
 
 from aucmax import AUCClassifier
-from aucmax.search import choice, pool, search, training
+from aucmax.search import choice, pool, rounds, search, training
 from aucmax.solvers import smooth_auc
 
 from ..common import study_data
@@ -44,7 +44,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[tuple[Any, str, Any]]]] = {
     "3 folds": ({"cv": 3}, []),
     "10 folds": ({"cv": 10}, []),
     "one round of folds": ({}, [(search, "MAX_ROUNDS", 1)]),
-    "up to five rounds": ({}, [(search, "MAX_ROUNDS", 5)]),
+    "up to five rounds": ({}, [(search, "MAX_ROUNDS", 5), (rounds, "MAX_ROUNDS", 5)]),
     "1,000 rows of each class": ({}, [(search, "ENOUGH_OF_A_CLASS", 1000)]),
     "a search among 30 candidates": ({}, [(choice, "N_BEST", 30)]),
     "12 steps of the search": ({}, [(choice, "N_STEPS", 12)]),
