@@ -46,7 +46,7 @@ def greedy_by_hand(choices, judge):
     alone = [auc([k]) for k in range(len(choices.scores))]
     best = np.argsort(-np.array(alone), kind="stable")[: choice.N_BEST]
     taken, path = [best[0]], [alone[best[0]]]
-    for _ in range(choice.N_STEPS):
+    for _ in range(choice.N_ADDED):
         aucs = [auc([*taken, k]) for k in best]
         taken.append(best[np.argmax(aucs)])
         path.append(max(aucs))

@@ -64,7 +64,7 @@ def test_influences_of_one_test_set_are_the_interval_of_delong():
     scores = np.round(X[:, 0], 1)[tests.rows[0]]
     expected = roc_auc_ci(y[tests.rows[0]], scores)
     moves, _ = tests.influences(scores, np.arange(80))
-    assert_allclose(interval_of(expected.auc, moves, 1.0, 1e9), expected[:3], rtol=1e-7)
+    assert_allclose(interval_of(expected.auc, moves, 1.0, 1e9, 2), expected[:3], rtol=1e-7)
 
 
 def test_interval_of_a_model_that_is_noise_in_part():
@@ -72,9 +72,9 @@ def test_interval_of_a_model_that_is_noise_in_part():
     reach = 1.959964 * 0.05
     assert [signal_share(auc, 0.9) for auc in (0.4, 0.5, 0.7, 0.9, 0.95)] == pytest.approx([0, 0, 0.5, 1, 1])
     assert signal_share(0.5, 0.5) == 0
-    for signal, factor in ((1.0, 1.0), (0.5, 1.5), (0.0, 2.0)):
+    for n_roles, signal, factor in ((2, 1.0, 1.0), (2, 0.5, 1.5), (2, 0.0, 2.0), (3, 0.5, 2.0), (3, 0.0, 3.0)):
         expected = 0.7 + np.sqrt(factor) * reach * np.array([0, -1, 1])
-        assert_allclose(interval_of(0.7, moves, signal, 1e9), expected, atol=1e-6)
-    assert_allclose(interval_of(0.7, moves, 1.0, 4)[1:], 0.7 + 2.776445 * 0.05 * np.array([-1, 1]), atol=1e-6)
-    assert interval_of(0.99, moves, 1.0, 9).high == 1.0
-    assert interval_of(0.02, moves, 1.0, 9).low == 0.0
+        assert_allclose(interval_of(0.7, moves, signal, 1e9, n_roles), expected, atol=1e-6)
+    assert_allclose(interval_of(0.7, moves, 1.0, 4, 2)[1:], 0.7 + 2.776445 * 0.05 * np.array([-1, 1]), atol=1e-6)
+    assert interval_of(0.99, moves, 1.0, 9, 2).high == 1.0
+    assert interval_of(0.02, moves, 1.0, 9, 2).low == 0.0

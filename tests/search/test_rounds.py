@@ -75,3 +75,17 @@ def test_a_file_is_dealt_block_by_block_as_all_rows_are():
                 seen[c] += side.sum()
             parts.append(folds)
         assert np.array_equal(np.concatenate(parts), whole)
+
+
+def test_folds_of_groups_do_not_depend_on_their_type():
+    """In a file, groups are text, which sorts otherwise than numbers."""
+    rng = np.random.default_rng(0)
+    X, y = noisy_line(n=200)
+    groups = rng.integers(0, 30, 200)
+    parts = [
+        make_rounds(4, MemoryRows(X, y, np.unique(y), None, given))[0].parts
+        for given in (groups, groups.astype(str), groups.astype(object))
+    ]
+    for other in parts[1:]:
+        assert_array_equal(other, parts[0])
+    assert all(len(np.unique(parts[0][groups == group])) == 1 for group in range(30))

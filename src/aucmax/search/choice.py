@@ -22,7 +22,7 @@ from .held_out import TestSets
 from .pool import LossPath, is_rising
 from .rounds import Round
 
-N_BEST, N_STEPS = 12, 6  # of the greedy search: the best candidates that it chooses from, and its steps
+N_BEST, N_ADDED = 12, 6  # of the greedy search: the best candidates that it chooses from, and how often it adds one
 # Unscaled columns count only if they are better than standardised ones by this many standard errors.
 SCALING_MARGIN = 1.0
 # Mean AUCs that differ by less are a tie, which the first candidate wins: the fewest nonzero weights and the largest
@@ -90,7 +90,7 @@ class Choices:
         taken: list[tuple[int, ...]] = [(ours[0],) for ours in best]
         winners = taken
         tops = [float(found[0]) for found in self.means([[one] for one in taken], judges)]
-        for _ in range(N_STEPS):
+        for _ in range(N_ADDED):
             trials = [[tuple(sorted((*one, k))) for k in ours] for one, ours in zip(taken, best, strict=True)]
             found = self.means(trials, judges)
             taken = [ours[int(np.argmax(aucs))] for ours, aucs in zip(trials, found, strict=True)]
@@ -201,11 +201,13 @@ def signal_share(auc: float, training_auc: float) -> float:
     return min(max((auc - 0.5) / max(training_auc - 0.5, 1e-12), 0.0), 1.0)
 
 
-def interval_of(auc: float, moves: np.ndarray, signal: float, freedom: float) -> HeldOutAUC:
+def interval_of(auc: float, moves: np.ndarray, signal: float, freedom: float, n_roles: int) -> HeldOutAUC:
     """Return the interval of Student's t, cut to [0, 1]; `freedom` are the degrees of freedom of the variance.
 
     The sum of the squares of `moves` is the variance for models that are given. Where models are noise, the rows that
-    train them move the AUC as much as the rows that test them, and the variance is twice as large.
+    train them move the AUC as much as the rows that test them: the variance is `n_roles` times as large, the number of
+    roles that a row can have. There are two if it trains weights or tests, and three if it chooses columns too.
     """
-    reach = float(stdtrit(freedom, 0.5 + CONFIDENCE / 2) * np.sqrt((2 - signal) * (moves @ moves)))
+    factor = n_roles - (n_roles - 1) * signal
+    reach = float(stdtrit(freedom, 0.5 + CONFIDENCE / 2) * np.sqrt(factor * (moves @ moves)))
     return HeldOutAUC(auc, max(auc - reach, 0.0), min(auc + reach, 1.0))

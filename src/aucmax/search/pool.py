@@ -269,7 +269,7 @@ def default_paths(trainers: dict[bool, Trainer], choose: Callable[..., bool], ta
 def named_path(trainer: Trainer, objective: Objective, sample: InMemoryRows) -> LossPath:
     """Return the candidates of one loss."""
     loss = objective.loss
-    if objective.n_nonzero is not None or objective.penalty != "l2":
+    if objective.is_sparse:
         return trainer.penalised(objective, sample)
     if loss in SQUARES:
         return trainer.square(loss, extend=True)

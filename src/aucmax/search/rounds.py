@@ -49,7 +49,7 @@ def make_rounds(cv: Any, rows: InMemoryRows, max_rounds: int = MAX_ROUNDS) -> li
         folds = [deal_folds(positive, usable, n_folds, number) for number in range(n_rounds)]
         return [Round(parts, n_folds, splits) for parts in folds]
     if isinstance(n_folds, Integral):
-        cv = StratifiedGroupKFold(int(n_folds))
+        cv, groups = StratifiedGroupKFold(int(n_folds)), group_numbers(groups)
     n = len(positive)
     found = [
         (np.arange(n)[train], np.arange(n)[test])  # the splits may be masks
@@ -63,6 +63,16 @@ def make_rounds(cv: Any, rows: InMemoryRows, max_rounds: int = MAX_ROUNDS) -> li
                     "use stratified folds."
                 )
     return [make_round(pairs, n) for pairs in share_rounds(found, n)]
+
+
+def group_numbers(groups: np.ndarray) -> np.ndarray:
+    """Return the number of the group of each row, in the order of their texts.
+
+    Folds depend on this order, and a group is text in a file where it is a number in memory.
+    """
+    names, members = np.unique(groups, return_inverse=True)
+    order = np.argsort([str(name) for name in names.tolist()], kind="stable")
+    return np.argsort(order)[members]
 
 
 def share_rounds(

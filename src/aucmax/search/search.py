@@ -111,8 +111,7 @@ def search(
         task = progress.task
     tests = TestSets(sample.targets, rounds)
     with one_blas_thread():
-        sparse_weights = objective.penalty != "l2" or objective.n_nonzero is not None
-        views = scale_sample(sample, rounds, scalings, may_rotate=not sparse_weights)
+        views = scale_sample(sample, rounds, scalings, may_rotate=not objective.is_sparse)
         trainers = {scaling: Trainer(views[scaling], tests, alphas) for scaling in scalings}
         if objective.loss == "auto":
             equal = np.full(len(tests.rows), 1 / len(tests.rows))
@@ -127,7 +126,7 @@ def search(
         with task("choice"):
             choices = Choices(paths, tests, rounds, alphas is None)
             shares = choices.choose(blended)[0]
-            auc = judge(choices, shares, blended, sample, views)
+            auc = judge(choices, shares, blended, objective, sample, views)
     best = int(np.argmax(np.where(shares > 0, choices.auc.mean(axis=0), -1)))
     warn_if_rising(paths, choices.candidates[best], alphas)
 
@@ -152,7 +151,12 @@ def search(
 
 
 def judge(
-    choices: Choices, shares: np.ndarray, blended: bool, sample: InMemoryRows, views: dict[bool, ScaledSample]
+    choices: Choices,
+    shares: np.ndarray,
+    blended: bool,
+    objective: Objective,
+    sample: InMemoryRows,
+    views: dict[bool, ScaledSample],
 ) -> HeldOutAUC:
     """Return the AUC on held-out rows of a choice with these shares, and its confidence interval."""
     tests, scores, first = choices.tests, np.zeros((len(choices.auc), sample.n_rows), dtype=np.float32), 0
@@ -171,9 +175,9 @@ def judge(
     if sample.targets.groups is not None:
         groups = np.unique(sample.targets.groups, return_inverse=True)[1]
     moves, freedom = tests.influences(tests.blend(choices.scores, every), groups)
-    # An AUC may be above one half by chance, so the signal counts from a standard error below.
+    # An AUC may be above one half by chance, so the signal counts from two standard errors below.
     auc, error = float(aucs.mean()), float(np.sqrt(moves @ moves))
-    return interval_of(auc, moves, signal_share(auc - error, trained), freedom)
+    return interval_of(auc, moves, signal_share(auc - 2 * error, trained), freedom, 3 if objective.is_sparse else 2)
 
 
 def alpha_factor(rows: Rows, sample: Rows, objective: Objective) -> float:

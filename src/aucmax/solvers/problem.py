@@ -67,6 +67,11 @@ class Objective(NamedTuple):
     solver: str = "auto"  # the solver of the square loss, see `solvers/square.py`
     max_iter: int = 1000  # the largest number of iterations
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether some weights are exactly 0: columns are chosen."""
+        return self.penalty != "l2" or self.n_nonzero is not None
+
     def on(self, rows: Rows) -> Objective:
         """Return the objective with solver "auto" replaced by the cheapest solver for these rows."""
         return self._replace(solver=choose_solver(rows)) if self.solver == "auto" else self
