@@ -42,13 +42,13 @@ def make_rounds(cv: Any, rows: InMemoryRows, max_rounds: int = MAX_ROUNDS) -> li
     """
     n_folds = 5 if cv is None else cv
     positive, usable, groups = rows.targets.positive, rows.targets.usable, rows.targets.groups
-    if isinstance(n_folds, Integral) and groups is None:
-        n_folds = check_folds(rows.counts.tolist(), int(n_folds))
-        splits = tuple(Split((k,), tuple(i for i in range(n_folds) if i != k)) for k in range(n_folds))
-        n_rounds = min(max_rounds, count_rounds(int(rows.counts.min())))
-        folds = [deal_folds(positive, usable, n_folds, number) for number in range(n_rounds)]
-        return [Round(parts, n_folds, splits) for parts in folds]
     if isinstance(n_folds, Integral):
+        if groups is None:
+            n_folds = check_folds(rows.counts.tolist(), int(n_folds))
+            splits = tuple(Split((k,), tuple(i for i in range(n_folds) if i != k)) for k in range(n_folds))
+            n_rounds = min(max_rounds, count_rounds(int(rows.counts.min())))
+            folds = [deal_folds(positive, usable, n_folds, number) for number in range(n_rounds)]
+            return [Round(parts, n_folds, splits) for parts in folds]
         cv, groups = StratifiedGroupKFold(int(n_folds)), group_numbers(groups)
     n = len(positive)
     found = [
