@@ -47,8 +47,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[tuple[Any, str, Any]]]] = {
     "up to five rounds": ({}, [(search, "MAX_ROUNDS", 5), (rounds, "MAX_ROUNDS", 5)]),
     "1,000 rows of each class": ({}, [(search, "ENOUGH_OF_A_CLASS", 1000)]),
     "a search among 30 candidates": ({}, [(choice, "N_BEST", 30)]),
-    "12 steps of the search": ({}, [(choice, "N_STEPS", 12)]),
-    "2 steps of the search": ({}, [(choice, "N_STEPS", 2)]),
+    "12 steps of the search": ({}, [(choice, "N_ADDED", 12)]),
+    "2 steps of the search": ({}, [(choice, "N_ADDED", 2)]),
     "24 steps of the smooth AUC": ({}, [(smooth_auc, "N_STEPS", 24), (training, "N_STEPS", 24)]),
 }
 
