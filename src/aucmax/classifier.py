@@ -326,8 +326,8 @@ class AUCClassifier(MomentClassifier):
         """Solve the problem for a candidate, set the fitted attributes, and return the weights."""
         solution = problem.solve(candidate, self.tol)
         self.coef_, self.loss_, self.n_iter_ = solution.weights[None, :], objective.loss, solution.n_iter
-        if solution.moments is not None:
-            self.moments_ = solution.moments
+        if problem.moments is not None:
+            self.moments_ = problem.moments
         self._keep(solution, candidate, objective)
         return solution.weights
 

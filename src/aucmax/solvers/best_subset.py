@@ -55,7 +55,6 @@ class SubsetProblem:
         self.base, self.n_nonzero, self.max_iter = base, n_nonzero, max_iter
         self.quadratic: Quadratic = base.quadratic()
         self.moments: ClassMoments | None = base.moments
-        self.midpoint = base.midpoint
 
     def candidates(self, alphas: np.ndarray) -> list[Candidate]:
         """Return all alphas with the first k, then with the second, and so on."""
@@ -65,7 +64,7 @@ class SubsetProblem:
         """Return the minimiser for one alpha and one k, by default the first k."""
         k = 0 if candidate.n_nonzero is None else self.n_nonzero.index(candidate.n_nonzero)
         W = self.path(np.array([candidate.alpha]), tol)
-        return Solution(W[k], self.n_iter, moments=self.moments)
+        return Solution(W[k], self.n_iter)
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid of alphas for cross-validation, largest first: one per decade.

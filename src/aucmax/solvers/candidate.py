@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..rows.summaries.moments import ClassMoments
-
 
 class Candidate(NamedTuple):
     """The settings that cross-validation chooses."""
@@ -39,7 +37,5 @@ class Solution(NamedTuple):
     weights: np.ndarray  # (n_features,): the weights of the original, unscaled columns
     n_iter: int = 1  # number of Newton steps, iterations, sweeps or exchanges; 1 for a direct solver
     dual_gap: float | None = None  # the objective minus a lower bound of its minimum, if one is known
-    # The class moments of the training set, if the weights are a function of these alone.
-    moments: ClassMoments | None = None
     # Arrays (n_iter,) with the fields of `Iteration`; None for the solvers of the square losses.
     history: dict[str, np.ndarray] | None = None

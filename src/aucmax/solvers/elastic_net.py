@@ -54,7 +54,7 @@ class ElasticNetProblem:
         self.base, self.l1_ratio, self.max_iter = base, l1_ratio, max_iter
         self.quadratic: Quadratic = base.quadratic()
         self.moments: ClassMoments | None = base.moments
-        self.midpoint, self.candidates = base.midpoint, base.candidates
+        self.candidates = base.candidates
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid of alphas for cross-validation; the largest is the smallest alpha whose weights are all 0."""
@@ -65,7 +65,7 @@ class ElasticNetProblem:
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the minimiser for one alpha."""
         (w,) = self.path(np.array([candidate.alpha]), tol)
-        return Solution(w, self.n_iter, moments=self.moments)
+        return Solution(w, self.n_iter)
 
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for all alphas; warn if the error of one is above `tol` times l1."""

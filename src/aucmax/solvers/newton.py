@@ -88,7 +88,6 @@ class NewtonProblem:
 
     def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
         self.rows, self.square, self.max_iter = near_zero(rows, square.shift), square, max_iter
-        self.midpoint = square.midpoint
         self.iterations: list[Iteration] = []
         self.loss = self.make_loss(loss)
         pair = MemorySpace(Targets(np.array([True, False]), None, np.ones(2)))

@@ -115,11 +115,7 @@ class SquareProblem(ABC):
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the minimiser for one alpha; `start` is not used."""
         (w,) = self.path(np.array([candidate.alpha]), tol)
-        return Solution(w, self.n_iter, moments=self.moments)
-
-    def midpoint(self, W: np.ndarray) -> np.ndarray:
-        """Return the score, or scores, half-way between the class means."""
-        return W @ self.center
+        return Solution(w, self.n_iter)
 
 
 class MomentProblem(SquareProblem):
