@@ -48,7 +48,7 @@ class SmoothAUCProblem(NewtonProblem):
         metric = self.square.preconditioner(KAPPA, alpha)
         scores = (1 / spread) * scores
         at, gradient, norm = self.gradient(Iterate(v / spread, scores, loss(self.rows, scores)), 0.0)
-        length = None
+        length, stage = None, self.next_stage()
         for _ in range(N_STEPS):
             direction = -metric(gradient)
             change = self.scores(direction)
@@ -65,7 +65,7 @@ class SmoothAUCProblem(NewtonProblem):
             length *= new.step
             gain = (at.point.value - new.point.value) / at.point.value
             at, gradient, norm = self.gradient(new, 0.0)
-            self.iterations.append(Iteration(at.point.value, norm, length))
+            self.iterations.append(Iteration(at.point.value, norm, length, stage))
             if gain < LEAST_GAIN:
                 break
         if not self.iterations:
