@@ -75,7 +75,7 @@ from ..losses.rowwise import logistic_terms
 from ..rows.protocol import Rows
 from ..solvers.candidate import Candidate
 from ..solvers.conjugate_gradients import Operator, conjugate_gradients
-from ..solvers.descent import DescentPoint, backtrack
+from ..solvers.descent import DescentPoint
 from ..solvers.problem import Objective as PairwiseObjective
 from .engine.averages import AveragedWeights, add_to_average, score, shrink, step
 from .engine.epochs import EpochLoop, OnlineClassifier
@@ -392,7 +392,7 @@ def newton(objective: UnivariateObjective, v: np.ndarray) -> tuple[np.ndarray, l
         accuracy = min(0.1, residuals[-1])
         hessian, b = objective.curvature(at.scores), -at.gradient[None]
         (direction,), _ = conjugate_gradients(hessian, lambda r: r, b, accuracy, MAX_CG)
-        new = backtrack(at, direction, slack=1e-13)
+        new = at.step(direction)
         if new is None:
             break
         at = new
