@@ -25,13 +25,12 @@ from scipy.linalg import cho_factor, cho_solve
 from ..losses.rowwise import row_terms
 from ..rows.protocol import Rows, Targets
 from ..rows.summaries.moments import ClassMoments
-from ..solvers.descent import backtrack
+from ..solvers.descent import MAX_NEWTON, backtrack
 from .bins import Column
 from .terms import Basis, Term, edges_of
 
 PATIENCE = 3  # exchanges of all entries without progress
 ROUNDING = 1e-12  # of entries and multipliers, relative to the largest
-MAX_NEWTON = 50
 
 
 class Shape(NamedTuple):

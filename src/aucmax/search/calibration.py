@@ -22,9 +22,7 @@ from scipy.special import logit
 
 from ..losses.rowwise import logistic_terms
 from ..rows.summaries.scores import N_BINS, ScoreHistogram
-from ..solvers.descent import backtrack
-
-MAX_NEWTON = 100  # a few are enough
+from ..solvers.descent import MAX_NEWTON, backtrack
 
 _wanted = ContextVar("calibration is wanted", default=True)
 

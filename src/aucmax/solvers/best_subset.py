@@ -38,7 +38,7 @@ from .quadratic import Quadratic
 from .square import MomentProblem, RowProblem, alpha_grid, solve
 
 # Added to the diagonal of M, relative to it, while columns are compared: some may be linearly dependent.
-RIDGE = 1e-8
+SEARCH_RIDGE = 1e-8
 # The least relative gain of an exchange.
 GAIN = 1e-9
 
@@ -122,7 +122,7 @@ class Search:
     def __init__(self, quadratic: Quadratic, alpha: float, max_iter: int) -> None:
         self.quadratic, self.delta, self.max_iter = quadratic, quadratic.delta, max_iter
         self.usable = quadratic.diagonal > 0
-        self.penalty = RIDGE * quadratic.diagonal + alpha
+        self.penalty = SEARCH_RIDGE * quadratic.diagonal + alpha
         self.curvature = np.where(self.usable, quadratic.diagonal + self.penalty, np.inf)
 
     def best(self, k: int) -> tuple[np.ndarray, list[Swap], int]:

@@ -16,8 +16,10 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-EPS = np.finfo(np.float64).eps
+from .square import EPS
+
 SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
+MAX_NEWTON = 100  # the largest number of Newton's steps with backtracking; about ten are enough
 SLACK = 1e-12  # relative to F: rounding must not decide whether a step of Newton's method is halved
 POWER_STEPS = 30  # the largest number of steps of the power method
 

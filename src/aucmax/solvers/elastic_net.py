@@ -40,7 +40,7 @@ from .square import MomentProblem, RowProblem
 DECADES = 3.0
 DECADES_WIDE = 1.5
 # Added to the diagonal of a Newton system, relative to it, because columns may be linearly dependent.
-RIDGE = 1e-10
+NEWTON_RIDGE = 1e-10
 
 
 class ElasticNetProblem:
@@ -177,7 +177,7 @@ def newton(M: np.ndarray, b: np.ndarray, v: np.ndarray, l1: float, l2: float) ->
     def value(x: np.ndarray) -> float:
         return float(0.5 * x @ A @ x - rhs @ x)
 
-    step = linalg.cho_solve(linalg.cho_factor(A + np.diag(RIDGE * np.diagonal(A))), rhs - A @ x)
+    step = linalg.cho_solve(linalg.cho_factor(A + np.diag(NEWTON_RIDGE * np.diagonal(A))), rhs - A @ x)
     to_zero = np.where(step * signs < 0, -x / np.where(step == 0, 1, step), np.inf)
     for length in (1.0, min(1.0, to_zero.min())):
         new = np.where(to_zero <= length, 0, x + length * step)
