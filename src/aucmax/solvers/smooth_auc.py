@@ -45,10 +45,10 @@ class SmoothAUCProblem(NewtonProblem):
         loss, spread = UnitScores.of(self.rows.reduce(ScoreMoments.of, scores, merge=ScoreMoments.merge))
         if not spread > 0:
             return v
-        metric = self.square.preconditioner(KAPPA, alpha)
+        metric, stage = self.square.preconditioner(KAPPA, alpha), self.next_stage()
         scores = (1 / spread) * scores
         at, gradient, norm = self.gradient(Iterate(v / spread, scores, loss(self.rows, scores)), 0.0)
-        length, stage = None, self.next_stage()
+        length = None
         for _ in range(N_STEPS):
             direction = -metric(gradient)
             change = self.scores(direction)
