@@ -70,7 +70,7 @@ class ElasticNetProblem:
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for all alphas; warn if the error of one is above `tol` times l1."""
         solutions = np.zeros((len(alphas), len(self.base.scale)))
-        state, worst = WorkingSet(self.quadratic), 0.0
+        state, worst = WorkingSet(self.quadratic, len(alphas) == 1), 0.0
         with one_blas_thread():
             for v, alpha in zip(solutions, alphas, strict=True):
                 if alpha > 0:
@@ -93,17 +93,20 @@ class ElasticNetProblem:
 class Minimisation(NamedTuple):
     """A minimisation over one working set of columns."""
 
-    value: float  # of the objective after it
+    value: float  # of the objective after it; NaN if it was not wanted
     error: float  # of the weights, over all columns, relative to l1
     n_columns: int  # in the working set
     n_sweeps: int  # of coordinate descent
 
 
 class WorkingSet:
-    """Sorted columns, their weights v (k,) and their block of M (k, k). The weights of all other columns are zero."""
+    """Sorted columns, their weights v (k,) and their block of M (k, k). The weights of all other columns are zero.
 
-    def __init__(self, quadratic: Quadratic) -> None:
-        self.quadratic = quadratic
+    The values of the objective are computed if `with_values`: a path of many alphas does not need them.
+    """
+
+    def __init__(self, quadratic: Quadratic, with_values: bool) -> None:
+        self.quadratic, self.with_values = quadratic, with_values
         self.columns, self.v = np.empty(0, dtype=np.intp), np.empty(0)
         self.block = np.empty((0, 0))
 
@@ -116,7 +119,9 @@ class WorkingSet:
             used = self.v != 0
             columns, v = self.columns[used], self.v[used]
             gradient = self.quadratic.product(columns, v) - delta
-            value = float(1 + v @ (gradient - delta)[columns] + l2 * v @ v) / 2 + l1 * float(np.abs(v).sum())
+            value = np.nan
+            if self.with_values:
+                value = float(1 + v @ (gradient - delta)[columns] + l2 * v @ v) / 2 + l1 * float(np.abs(v).sum())
             size = np.abs(gradient)
             size[self.columns] = 0
             outside = float(size.max()) - l1
