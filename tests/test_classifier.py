@@ -25,7 +25,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from aucmax import AUCClassifier, ClassMoments, ProgressBar
+from aucmax import AUCClassifier, ClassMoments, ProgressBar, load_model, save_model
 from aucmax.search.path_cv import information_criterion
 from aucmax.solvers.square import MomentProblem, shrinkage_alpha
 
@@ -695,3 +695,42 @@ def test_partial_fit_messages():
         MemoryError, match=r"^Class moments for 1,000,000 columns take 16,000 GB, more than this machine"
     ):
         AUCClassifier().partial_fit(sparse.csr_array((2, 1_000_000)), [0, 1])
+
+
+# How the fit converged
+
+
+@pytest.mark.parametrize(
+    ("parameters", "names"),
+    [
+        ({"loss": "logistic"}, ["value", "gradient_norm", "step", "stage"]),
+        ({"solver": "cg", "alpha": 0.1}, ["value", "gradient_norm", "step", "stage"]),
+        ({"solver": "cg"}, ["value", "gradient_norm", "step", "stage"]),
+        ({"penalty": "l1", "alphas": [0.1, 0.01]}, ["value", "error", "n_columns", "n_sweeps"]),
+        ({"n_nonzero": [2, 3], "alpha": 0.1}, ["value", "gain"]),
+        ({"solver": "moments", "alpha": 0.1}, None),
+        ({"solver": "dual"}, None),
+        ({}, None),
+    ],
+    ids=str,
+)
+def test_history_is_of_the_last_fit(parameters, names, tmp_path):
+    X, y = noisy_line()
+    clf = AUCClassifier("hinge", alpha=0.1).fit(X, y)  # another fit before
+    clf.set_params(**{"loss": "auto", "alpha": None, **parameters}).fit(X, y)
+    assert not hasattr(clf, "dual_gap_")
+    assert hasattr(clf, "history_") == (names is not None)
+    if names is not None:
+        assert list(clf.history_) == names
+        n_iter = clf.history_["n_sweeps"].sum() if "n_sweeps" in names else len(clf.history_["value"])
+        assert clf.n_iter_ == n_iter
+        assert (np.diff(clf.history_["value"]) < 0).all()
+    save_model(clf, tmp_path / "model.safetensors")
+    assert not hasattr(load_model(tmp_path / "model.safetensors"), "history_")
+
+
+def test_partial_fit_forgets_the_history_of_other_rows():
+    X, y = noisy_line()
+    clf = AUCClassifier(penalty="l1", alpha=0.1).fit(X, y)
+    assert "error" in clf.history_
+    assert not hasattr(clf.set_params(penalty="l2").partial_fit(X, y), "history_")

@@ -176,8 +176,16 @@ class AUCClassifier(MomentClassifier):
         The objective minus a lower bound of its minimum. Only with the loss "hinge".
 
     history_ : dict of arrays
-        How the last fit to all rows converged: "value" of the objective, "gradient_norm" and "step" after each
-        iteration. Not for the square losses and blends of several candidates, and not kept in model files.
+        How the last fit to all rows converged: the "value" of the objective after each iteration, and
+
+        - for losses other than the square ones and for "cg": the norm of the gradient, "gradient_norm", the length of
+          the "step", and the "stage". "hinge", "sigmoid" and "smooth_auc" minimise several objectives, each from the
+          minimiser of the one before; "stage" counts them from 0. Values of different stages do not compare.
+        - for "l1" and "elasticnet", where an iteration takes a working set of columns: "error", which is what is
+          compared with `tol`, "n_columns", and "n_sweeps" of coordinate descent;
+        - for `n_nonzero`, where an iteration exchanges two columns: the "gain", by which the value falls.
+
+        Not for the direct solvers, which do not iterate, and blends of several candidates; not kept in model files.
 
     n_iter_ : int
         Number of Newton steps, iterations of "cg", sweeps or exchanges; 1 for a direct solver.
@@ -326,8 +334,8 @@ class AUCClassifier(MomentClassifier):
         """Solve the problem for a candidate, set the fitted attributes, and return the weights."""
         solution = problem.solve(candidate, self.tol)
         self.coef_, self.loss_, self.n_iter_ = solution.weights[None, :], objective.loss, solution.n_iter
-        if solution.moments is not None:
-            self.moments_ = solution.moments
+        if problem.moments is not None:
+            self.moments_ = problem.moments
         self._keep(solution, candidate, objective)
         return solution.weights
 
@@ -338,10 +346,11 @@ class AUCClassifier(MomentClassifier):
             self.n_nonzero_ = candidate.n_nonzero or objective.n_nonzero[0]
         else:
             self._forget("n_nonzero_")
+        self._forget("dual_gap_", "history_")
         if solution.dual_gap is not None:
             self.dual_gap_ = solution.dual_gap
-        if solution.history is not None:
-            self.history_ = solution.history
+        if solution.iterations:
+            self.history_ = solution.history()
 
     @available_if(lambda self: self.solver in ("auto", "moments") and self.loss in ("auto", *SQUARES))
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> AUCClassifier:

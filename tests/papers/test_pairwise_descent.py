@@ -45,13 +45,13 @@ def steps(monkeypatch):
     """The steps that a fit takes: where from, along which gradient, and where to."""
     taken = []
 
-    def watched(at, direction):
-        new = backtrack(at, direction)
+    def watched(at, direction, slack):
+        new = step(at, direction, slack)
         taken.append((at.v, -direction, None if new is None else new.v))
         return new
 
-    backtrack = descent.backtrack
-    monkeypatch.setattr(descent, "backtrack", watched)
+    step = descent.DescentPoint.step
+    monkeypatch.setattr(descent.DescentPoint, "step", watched)
     return taken
 
 
@@ -101,9 +101,12 @@ def test_descent_halves_a_step_without_gain():
 
     one = np.ones(1)
     at = descent.DescentPoint(Square(), one)
-    assert descent.backtrack(at, -2 * one).v == 0  # and not -1, as high as it was at 1
-    assert descent.backtrack(at, one) is None
-    assert descent.backtrack(at, one, slack=10.0).v == 2
+    assert at.step(-2 * one).v == 0  # and not -1, as high as it was at 1
+    assert at.step(one, slack=0.0) is None
+    assert at.step(one, slack=10.0).v == 2
+    twos = np.full(2, 2.0)
+    assert_allclose(descent.backtrack(lambda x: x @ x, twos, -2 * twos, 8.0, -32.0), 0)
+    assert descent.backtrack(lambda x: x @ x, twos, twos, 8.0, 16.0, slack=0.0) is twos
 
 
 def test_the_logistic_loss_to_its_minimum():

@@ -12,9 +12,7 @@ from aucmax.losses.pairwise import Sigmoid
 from aucmax.rows.memory import MemoryRows
 from aucmax.search import pool
 from aucmax.search.held_out import TestSets
-from aucmax.search.path_cv import PathCV
 from aucmax.search.rounds import make_rounds
-from aucmax.solvers.candidate import Candidate
 from aucmax.solvers.problem import Objective
 
 
@@ -54,13 +52,6 @@ def test_a_grid_is_extended_where_the_auc_still_rises(monkeypatch):
         ):
             assert len(AUCClassifier(loss).fit(X, y).alphas_) == 2
         assert AUCClassifier(loss, alphas=[10.0, 1.0]).fit(X, y).alphas_.tolist() == [10.0, 1.0]  # without a warning
-
-
-def test_path_that_still_rises():
-    candidates = [Candidate(alpha) for alpha in (1.0, 0.1)]
-    assert PathCV(candidates, np.array([[0.80, 0.802]])).is_rising()
-    assert not PathCV(candidates, np.array([[0.80, 0.8005]])).is_rising()
-    assert not PathCV(candidates, np.array([[0.82, 0.80]])).is_rising()
 
 
 def test_blend_of_few_rows_and_a_signal_in_small_directions():

@@ -1,5 +1,6 @@
 import re
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from aucmax import ClassMoments
 from aucmax.rows.memory import MemoryRows
+from aucmax.solvers.candidate import Candidate
 from aucmax.solvers.quadratic import RowQuadratic
 from aucmax.solvers.square import (
     MAX_ORDER,
@@ -328,32 +330,34 @@ def test_shifted_cg_costs_as_much_as_the_smallest_shift(smallest, tol):
     matvec, shifts = Counted(M), SHIFTS + smallest
     together = shifted_cg(matvec, b, shifts, tol, 1000)
     alone = shifted_cg(lambda v: M @ v, b, np.array([smallest]), tol, 1000)
-    assert together.n_iter == alone.n_iter == matvec.n_products > 3
+    assert together.iterations == alone.iterations
+    assert len(alone.iterations) == matvec.n_products > 3
     assert_close(together.solutions[shifts.argmin()], alone.solutions[0])
     # The smaller the shift, the worse the condition.
-    assert shifted_cg(lambda v: M @ v, b, np.array([smallest + 1]), tol, 1000).n_iter < alone.n_iter
+    larger = shifted_cg(lambda v: M @ v, b, np.array([smallest + 1]), tol, 1000)
+    assert len(larger.iterations) < len(alone.iterations)
 
 
 def test_shifted_cg_needs_a_product_for_each_eigenvalue():
     U, b = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 30)))[0], np.ones(30)
     M = U * np.repeat([1.0, 5.0, 20.0], 10) @ U.T
-    assert shifted_cg(lambda v: M @ v, b, SHIFTS, 1e-10, 1000).n_iter == 3
+    assert len(shifted_cg(lambda v: M @ v, b, SHIFTS, 1e-10, 1000).iterations) == 3
 
 
 def test_shifted_cg_of_nothing_is_nothing():
     matvec = Counted(np.eye(4))
-    solutions, n_iter, residual = shifted_cg(matvec, np.zeros(4), SHIFTS, 1e-8, 100)
+    solutions, iterations, residual = shifted_cg(matvec, np.zeros(4), SHIFTS, 1e-8, 100)
     np.testing.assert_array_equal(solutions, np.zeros((len(SHIFTS), 4)))
-    assert (n_iter, residual, matvec.n_products) == (0, 0.0, 0)
+    assert (iterations, residual, matvec.n_products) == ([], 0.0, 0)
 
 
 @pytest.mark.parametrize("max_iter", [0, 1, 5])
 def test_shifted_cg_tells_how_far_it_came(max_iter):
     M, b = positive_definite(condition=1e6)
     untouched = b.copy()
-    solutions, n_iter, residual = shifted_cg(lambda v: M @ v, b, SHIFTS, 1e-10, max_iter)
+    solutions, iterations, residual = shifted_cg(lambda v: M @ v, b, SHIFTS, 1e-10, max_iter)
     expected = residuals(M, b, SHIFTS, solutions).max() / np.linalg.norm(b)
-    assert n_iter == max_iter
+    assert len(iterations) == max_iter
     assert residual == pytest.approx(expected, rel=1e-6)
     assert residual > 1e-10
     np.testing.assert_array_equal(b, untouched)
@@ -362,7 +366,7 @@ def test_shifted_cg_tells_how_far_it_came(max_iter):
 def test_conjugate_gradients_that_did_not_converge_warn():
     rows, alphas = correlated_rows(60, 20), np.array([1.0, 1e-4])
     problem = RowProblem(rows, True, "cg", max_iter=3)
-    _, n_iter, residual = cg_path(rows, alphas, problem.scale, 1e-8, 3)
+    _, iterations, residual = cg_path(rows, alphas, problem.scale, 1e-8, 3)
     message = (
         f"Conjugate gradients stopped at max_iter=3 with a relative residual of {residual:.1e} (tol=1e-08): "
         "increase max_iter, tol or alpha."
@@ -372,7 +376,43 @@ def test_conjugate_gradients_that_did_not_converge_warn():
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert path.shape == (2, 20)
-    assert problem.n_iter == n_iter == 3
+    assert len(problem.iterations) == len(iterations) == 3
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_history_of_conjugate_gradients_is_the_objective(pooled):
+    """The values come from the steps alone: here they are computed, for as many iterations as the history has."""
+    rows, alpha, tol = correlated_rows(60, 20, weighted=True), 1e-3, 1e-6
+    moments = rows.moments().pooled() if pooled else rows.moments()
+    found = RowProblem(rows, True, "cg", 1000, pooled).solve(Candidate(alpha), tol)
+    history = found.history()
+    assert list(history) == ["value", "gradient_norm", "step", "stage"]
+    assert all(values.shape == (found.n_iter,) for values in history.values())
+    assert found.n_iter > 10
+    assert (np.diff(history["value"]) < 0).all()
+    assert not history["stage"].any()
+    for n in (1, 2, found.n_iter // 2, found.n_iter):
+        problem = RowProblem(rows, True, "cg", n, pooled)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            v = problem.solve(Candidate(alpha), tol).weights * problem.scale
+        M, delta = moments.rescaled(problem.scale).pair_scatter(), problem.delta
+        value = 0.5 + v @ M @ v / 2 - delta @ v + alpha / 2 * v @ v
+        assert history["value"][n - 1] == pytest.approx(value, rel=1e-10)
+        norm = np.linalg.norm(M @ v + alpha * v - delta)
+        assert history["gradient_norm"][n - 1] == pytest.approx(norm, rel=1e-5)
+    assert norm <= tol * np.linalg.norm(delta)
+    if not pooled:
+        Z, shares = pairs(rows.X, rows.y, rows.sample_weight)
+        by_pairs = shares @ (1 - Z @ found.weights) ** 2 / 2 + alpha / 2 * np.sum((found.weights * problem.scale) ** 2)
+        assert history["value"][-1] == pytest.approx(by_pairs, rel=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["moments", "dual"])
+def test_direct_solvers_have_no_history(solver):
+    found = make_problem(solver, correlated_rows(60, 8), standardize=True).solve(Candidate(0.1), TOL)
+    assert found.history() == {}
+    assert found.n_iter == 1
 
 
 def test_solvers_never_make_a_million_columns_dense():
@@ -384,12 +424,12 @@ def test_solvers_never_make_a_million_columns_dense():
     rows = MemoryRows(X, (rng.random(n) < 0.3).astype(int), CLASSES, rng.exponential(size=n))
     tracemalloc.start()
     try:
-        (w,), n_iter, residual = cg_path(rows, np.array([alpha]), np.ones(d), 1e-10, 1000)
+        (w,), iterations, residual = cg_path(rows, np.array([alpha]), np.ones(d), 1e-10, 1000)
         vectors = tracemalloc.get_traced_memory()[1] / (8 * d)
     finally:
         tracemalloc.stop()
     assert vectors < 20
-    assert n_iter > 10
+    assert len(iterations) > 10
     assert residual == 0
     # M w + alpha w = delta, class by class: mean of x s, less the product of the means.
     scores, Mw = rows.scores(w), alpha * w
@@ -426,7 +466,6 @@ def test_problems_on_moments_and_on_rows_are_the_same(shape, kind, weighted, sta
         np.testing.assert_allclose(own_grid, grid[: len(own_grid)], rtol=1e-12)
         assert_close(problem.path(alphas, TOL), several)
         assert_close(problem.path(alphas[2:3], TOL), one)
-        np.testing.assert_allclose(problem.midpoint(several), expected.midpoint(several), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("standardize", [False, True])
@@ -438,14 +477,9 @@ def test_the_path_is_that_of_the_scaled_columns(solver, weighted, standardize):
     scaler = StandardScaler().fit(rows.X, sample_weight=rows.sample_weight)
     scale = scaler.scale_ if standardize else np.ones(8)
     M, delta = normal_equations(rows, scale)
-    weights = np.ones(60) if rows.sample_weight is None else rows.sample_weight
     for alphas in ([0.3], [0.3, 30.0]):
         path = problem.path(np.array(alphas), TOL)
         assert_optimal(path * scale, alphas, M, delta)
-        scores = dense(rows) @ path.T
-        means = [np.average(scores[rows.y == c], axis=0, weights=weights[rows.y == c]) for c in range(2)]
-        np.testing.assert_allclose(problem.midpoint(path), np.mean(means, axis=0), atol=1e-12)
-        np.testing.assert_allclose(problem.midpoint(path[0]), np.mean(means, axis=0)[0], atol=1e-12)
 
 
 @pytest.mark.parametrize("standardize", [False, True])

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from aucmax.rows.memory import MemoryRows
 from aucmax.solvers.best_subset import Exchange, Search, SubsetProblem
+from aucmax.solvers.candidate import Candidate
 from aucmax.solvers.elastic_net import ElasticNetProblem
 from aucmax.solvers.square import MomentProblem, RowProblem
 
@@ -214,7 +215,31 @@ def test_coordinate_descent_that_stops_short_warns():
         problem.path(alphas, 1e-9)
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    assert problem.n_iter == 2
+    assert sum(one.n_sweeps for one in problem.iterations) == 2
+
+
+@every_source
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.5])
+def test_history_of_coordinate_descent_ends_at_the_optimum(source, l1_ratio):
+    rows = correlated_rows(60, 200, mixing=2.0)
+    loss = make_loss(source, rows)
+    problem = ElasticNetProblem(loss, l1_ratio, max_iter=1000)
+    alpha = problem.default_alphas()[15]
+    found = problem.solve(Candidate(alpha), 1e-6)
+    history, v = found.history(), scaled(loss, found.weights)
+    assert list(history) == ["value", "error", "n_columns", "n_sweeps"]
+    assert len(history["value"]) > 2
+    assert (np.diff(history["value"]) < 0).all()
+    assert (np.diff(history["n_columns"]) > 0).all()
+    assert history["value"][0] == 0.5  # no column yet
+    M, delta = normal_equations(rows, loss.scale)
+    value = 0.5 + v @ M @ v / 2 - delta @ v + alpha * (l1_ratio * np.abs(v).sum() + (1 - l1_ratio) / 2 * v @ v)
+    assert history["value"][-1] == pytest.approx(value, rel=1e-9)
+    gradient, l1 = M @ v - delta + alpha * (1 - l1_ratio) * v, alpha * l1_ratio
+    error = np.where(v == 0, np.abs(gradient) - l1, np.abs(gradient + l1 * np.sign(v))).max() / l1
+    assert history["error"][-1] == pytest.approx(error, abs=1e-9)
+    assert history["error"][-1] <= 1e-6 < history["error"][:-1].min()
+    assert found.n_iter == history["n_sweeps"].sum()
 
 
 # L0
@@ -362,4 +387,22 @@ def test_a_search_that_stops_short_warns():
         warnings.simplefilter("error")
         problem = SubsetProblem(problem.base, (20,), max_iter=1000)
         problem.path(np.array([1e-3]))
-    assert 1 < problem.n_iter < 1000
+    assert 1 < len(problem.iterations) < 1000
+
+
+@every_source
+def test_history_of_exchanges_ends_at_the_objective(source):
+    rows, alpha = correlated_rows(40, 120, mixing=2.0), 1e-3
+    loss = make_loss(source, rows)
+    found = SubsetProblem(loss, (3, 20), max_iter=1000).solve(Candidate(alpha, 20), 0)
+    history, v = found.history(), scaled(loss, found.weights)
+    assert list(history) == ["value", "gain"]
+    assert all(values.shape == (found.n_iter,) for values in history.values())
+    assert found.n_iter > 1
+    assert (history["gain"] > 0).all()
+    assert_allclose(-np.diff(history["value"]), history["gain"][1:])
+    value = 0.5 - fall(*normal_equations(rows, loss.scale), alpha, v)
+    assert history["value"][-1] == pytest.approx(value, abs=1e-6)  # columns are compared with a ridge of 1e-8
+    assert_array_equal(found.weights, SubsetProblem(loss, (3, 20), 1000).path(np.array([alpha]))[1])
+    one = SubsetProblem(loss, (1,), max_iter=1000).solve(Candidate(10.0), 0)  # the class means decide
+    assert one.history()["gain"].tolist() == [0.0]

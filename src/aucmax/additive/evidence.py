@@ -27,8 +27,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
-from scipy.special import expit
 
+from ..losses.rowwise import logistic_terms
+from ..solvers.descent import backtrack
 from .bins import Column
 from .kernels import gather, joint_sums, scatter
 from .terms import Term, edges_of, penalty
@@ -38,7 +39,6 @@ CLOSE = 0.1  # of the logarithm of the strengths, each weighted by the degrees o
 LOWEST, HIGHEST = 1e-4, 1e6
 FIRST_STEPS = 2  # with the strengths of the start, so that curves have a shape
 FIXED_STEPS = 5  # with given strengths
-HALVINGS = 5
 JITTER = 1e-10  # of the Hessian's diagonal, relative to its mean
 
 
@@ -67,20 +67,20 @@ def find_strengths(
     for the first of these terms, to start from. With `fixed` strengths, only the curves for them are found.
     """
     edges, shares = edges_of(terms), [penalty(term, columns) for term in terms]
-    K, y = int(edges[-1]), positive.astype(np.float64)
+    K, signs = int(edges[-1]), np.where(positive, 1.0, -1.0)
     lam, f = np.ones(len(terms)), np.zeros(K + 1)  # the last entry of f is the offset
-    f[K] = np.log((weights @ y) / (weights @ (1 - y)))
+    f[K] = np.log(weights[positive].sum() / weights[~positive].sum())
     if start is not None:
         lam[: len(start.strengths)], f[: len(start.values)], f[K] = start.strengths, start.values, start.offset
     if fixed is not None:
         lam = fixed
 
-    def objective(f: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return minus the penalised log-likelihood, the probabilities and the gradient of the penalty."""
-        scores = gather(codes, np.append(f[:K], 0.0)) + f[K]
+    def objective(f: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        """Return minus the penalised log-likelihood, its derivatives by the scores, and the penalty's gradient."""
+        losses, slopes, curvatures = logistic_terms(signs * (gather(codes, np.append(f[:K], 0.0)) + f[K]))
         parts = np.split(f[:K], edges[1:-1])
         pull = np.concatenate([lam_t * (S @ part) for lam_t, S, part in zip(lam, shares, parts, strict=True)])
-        return float(weights @ (np.logaddexp(0, scores) - y * scores) + pull @ f[:K] / 2), expit(scores), pull
+        return float(weights @ losses + pull @ f[:K] / 2), weights * signs * slopes, weights * curvatures, pull
 
     def degrees(inverse: np.ndarray) -> np.ndarray:
         """Return the degrees of freedom of each curve; `inverse` is the inverse of L."""
@@ -88,12 +88,9 @@ def find_strengths(
         return np.array([len(S) - k * np.sum(S * (U.T @ U)) for k, U, S in zip(lam, parts, shares, strict=True)])
 
     for number in range(MAX_STEPS if fixed is None else FIXED_STEPS):
-        value, p, pull = objective(f)
-        factor, step = newton_step(codes, weights * (p - y), weights * p * (1 - p), pull, lam, shares, edges)
-        length = 1.0
-        while objective(f - length * step)[0] > value + 1e-9 * abs(value) and length > 0.5**HALVINGS:
-            length /= 2
-        f = f - length * step
+        value, slopes, curvatures, pull = objective(f)
+        factor, step, slope = newton_step(codes, slopes, curvatures, pull, lam, shares, edges)
+        f = backtrack(lambda f: objective(f)[0], f, step, value, slope)
         if number < (FIRST_STEPS if fixed is None else FIXED_STEPS - 1):
             continue
         inverse, _ = dtrtri(factor, lower=True, overwrite_c=True)
@@ -119,8 +116,8 @@ def newton_step(
     lam: np.ndarray,
     shares: Sequence[np.ndarray],
     edges: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return L, where L L' is the Hessian for the values and the offset, and Newton's step."""
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return L, where L L' is the Hessian for the values and the offset, Newton's step, and the slope along it."""
     K = int(edges[-1])
     gradient = np.append(scatter(codes, slopes, K + 1)[:K] + pull, slopes.sum())
     H = joint_sums(codes, curvatures, K + 1).T  # the lower half is filled
@@ -130,5 +127,5 @@ def newton_step(
         H[a:b, a:b] += lam_t * S
     H[np.diag_indices(K + 1)] += JITTER * np.trace(H) / (K + 1)
     factor, _ = dpotrf(H, lower=True, overwrite_a=True)
-    step, _ = dpotrs(factor, gradient, lower=True)
-    return factor, step
+    step, _ = dpotrs(factor, -gradient, lower=True)
+    return factor, step, float(gradient @ step)

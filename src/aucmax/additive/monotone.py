@@ -25,12 +25,12 @@ from scipy.linalg import cho_factor, cho_solve
 from ..losses.rowwise import row_terms
 from ..rows.protocol import Rows, Targets
 from ..rows.summaries.moments import ClassMoments
+from ..solvers.descent import MAX_NEWTON, backtrack
 from .bins import Column
 from .terms import Basis, Term, edges_of
 
 PATIENCE = 3  # exchanges of all entries without progress
 ROUNDING = 1e-12  # of entries and multipliers, relative to the largest
-MAX_NEWTON, HALVINGS = 50, 30
 
 
 class Shape(NamedTuple):
@@ -115,12 +115,10 @@ def monotone_logistic(rows: Rows, basis: Basis, shape: Shape, alpha: float, tol:
         pulled = np.append(scale.T @ rows.rmatvec(slopes), rows.reduce(total, slopes))
         gradient = pulled + np.append(alpha * S @ f[:K], 0.0)
         change = grown.minimise(H, H @ f - gradient) - f
-        slope, before, length = float(gradient @ change), value(f), 1.0
+        slope, before = float(gradient @ change), value(f)
         if -slope <= tol**2 * max(before, 1e-300):
             break
-        while value(f + length * change) > before + 1e-4 * length * slope and length > 0.5**HALVINGS:
-            length /= 2
-        f = f + length * change
+        f = backtrack(value, f, change, before, slope)
     return scale @ f[:K], n_iter
 
 

@@ -75,7 +75,7 @@ from ..losses.rowwise import logistic_terms
 from ..rows.protocol import Rows
 from ..solvers.candidate import Candidate
 from ..solvers.conjugate_gradients import Operator, conjugate_gradients
-from ..solvers.descent import DescentPoint, backtrack
+from ..solvers.descent import MAX_NEWTON, DescentPoint
 from ..solvers.problem import Objective as PairwiseObjective
 from .engine.averages import AveragedWeights, add_to_average, score, shrink, step
 from .engine.epochs import EpochLoop, OnlineClassifier
@@ -84,7 +84,7 @@ from .engine.sample import Sample
 
 SQUARE, EXPONENTIAL, LOGISTIC = range(3)
 STEADY = 1000  # rows after which the steps fall
-MAX_NEWTON, MAX_CG, TOL = 100, 5000, 1e-9  # of the exact solver
+MAX_PLAIN_CG, TOL = 5000, 1e-9  # of the exact solver, whose conjugate gradients have no preconditioner
 
 
 class Loss(NamedTuple):
@@ -273,7 +273,7 @@ class UniSqu(UnivariateClassifier):
     _loss = LOSSES[SQUARE]
 
     def _minimise(self, objective: UnivariateObjective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
-        pairwise = PairwiseObjective("squared", standardize=self._chosen("standardize"), max_iter=MAX_CG).problem(
+        pairwise = PairwiseObjective("squared", standardize=self._chosen("standardize"), max_iter=MAX_PLAIN_CG).problem(
             loop.rows
         )
         unit = np.where(loop.scaling.unit == 0, 1.0, loop.scaling.unit)  # 0 for constant columns, whose weight is 0
@@ -391,8 +391,8 @@ def newton(objective: UnivariateObjective, v: np.ndarray) -> tuple[np.ndarray, l
         # The rougher the steps are to begin with the fewer products they take; towards the end they become exact.
         accuracy = min(0.1, residuals[-1])
         hessian, b = objective.curvature(at.scores), -at.gradient[None]
-        (direction,), _ = conjugate_gradients(hessian, lambda r: r, b, accuracy, MAX_CG)
-        new = backtrack(at, direction, slack=1e-13)
+        (direction,), _ = conjugate_gradients(hessian, lambda r: r, b, accuracy, MAX_PLAIN_CG)
+        new = at.step(direction)
         if new is None:
             break
         at = new

@@ -22,8 +22,7 @@ from scipy.special import logit
 
 from ..losses.rowwise import logistic_terms
 from ..rows.summaries.scores import N_BINS, ScoreHistogram
-
-SLACK = 1 + 1e-12  # rounding must not decide whether a step of Newton's method is halved
+from ..solvers.descent import MAX_NEWTON, backtrack
 
 _wanted = ContextVar("calibration is wanted", default=True)
 
@@ -87,32 +86,25 @@ def calibrate(histogram: Callable[[], ScoreHistogram]) -> Calibration:
 
 
 def fit_line(x: np.ndarray, against: np.ndarray, towards: np.ndarray) -> tuple[float, float]:
-    """Return slope and offset of a logistic regression on one column x, with weights for both labels of each point.
-
-    Newton's method; a step that does not lower the loss is halved.
-    """
+    """Return slope and offset of a logistic regression on one column x, with weights for both labels of each point."""
     used = against + towards > 0  # the grid reaches far beyond the scores
     x, against, towards = x[used], against[used], towards[used]
     total = against + towards
-    z = x - total @ x / total.sum()
-    slope, offset = 0.0, float(logit(towards.sum() / total.sum()))
-    loss, step = np.inf, (0.0, 0.0)
-    for _ in range(100):
-        t = (slope - step[0]) * z + (offset - step[1])
-        (up, _, _), (down, slope_down, bend) = logistic_terms(t), logistic_terms(-t)
-        new = float(against @ down + towards @ up)
-        if not new <= SLACK * loss:
-            step = step[0] / 2, step[1] / 2
-            continue
-        slope, offset, loss = slope - step[0], offset - step[1], new
-        slopes, curvatures = -total * slope_down - towards, total * bend
-        # Around the mean of z under the curvatures, the Hessian is diagonal.
-        mass = float(curvatures.sum()) + 1e-300
-        center = float(curvatures @ z) / mass
-        around = z - center
-        rise = float(slopes @ around) / (float(curvatures @ around**2) + 1e-300)
-        step = rise, float(slopes.sum()) / mass - rise * center
-        if max(map(abs, step)) <= 1e-12 * max(abs(slope), abs(offset)):
-            slope, offset = slope - step[0], offset - step[1]
+    center = total @ x / total.sum()
+    Z = np.column_stack([x - center, np.ones(len(x))])
+
+    def loss(line: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the loss of a slope and an offset, and its derivatives by the log-odds."""
+        t = Z @ line
+        losses, slopes, curvatures = logistic_terms(-t)
+        return float(total @ losses - towards @ t), -total * slopes - towards, total * curvatures
+
+    line = np.array([0.0, logit(towards.sum() / total.sum())])
+    for _ in range(MAX_NEWTON):
+        value, slopes, curvatures = loss(line)
+        gradient, H = slopes @ Z, (Z.T * curvatures) @ Z
+        step = -np.linalg.lstsq(H, gradient)[0]  # H is singular if there is one point
+        line = backtrack(lambda line: loss(line)[0], line, step, value, float(gradient @ step))
+        if np.abs(step).max() <= 1e-12 * np.abs(line).max():
             break
-    return slope, offset - slope * float(x[0] - z[0])
+    return float(line[0]), float(line[1] - line[0] * center)

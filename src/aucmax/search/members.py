@@ -108,7 +108,7 @@ class MemberSolver:
         alike = [j for j in members if self.found.member(j)._replace(alpha=member.alpha) == member]
         path = problem.path(np.array([self.found.member(j).alpha for j in alike]), self.tol)
         for j, weights in zip(alike, path, strict=True):
-            self.solved[j] = Solution(weights, problem.n_iter if j == k else 0)
+            self.solved[j] = problem.solution(weights) if j == k else Solution(weights, 0)
 
     def start(self, k: int) -> np.ndarray | None:
         """Return the weights to start from: the mean of the fold models.

@@ -20,7 +20,6 @@ from ..solvers.candidate import Candidate
 from ..solvers.problem import SQUARES, Objective
 from ..solvers.square import EPS, MomentProblem, shrinkage_alpha
 from .choice import TIE
-from .pool import RISING
 from .search import search
 
 PENALTIES = ("l2", "l1", "elasticnet")
@@ -52,18 +51,6 @@ class PathCV(NamedTuple):
         """Index of the highest mean AUC; in a tie (within 0.000001), of fewest nonzero weights and largest alpha."""
         mean = self.auc.mean(axis=0)
         return int(np.argmax(mean >= mean.max() - TIE))
-
-    def is_rising(self) -> bool:
-        """Return whether the smallest alpha is the best one, and better than the one before by 0.001 or more.
-
-        Returns
-        -------
-        rising : bool
-            Whether smaller alphas should be tried.
-        """
-        mean = self.auc.mean(axis=0)
-        ends = len(self.alphas) > 1 and self.alphas[self.best_index] == self.alphas.min() < self.alphas.max()
-        return bool(ends and mean[self.best_index] > mean[self.best_index - 1] + RISING)
 
     @property
     def best(self) -> Candidate:

@@ -38,7 +38,7 @@ from .quadratic import Quadratic
 from .square import MomentProblem, RowProblem, alpha_grid, solve
 
 # Added to the diagonal of M, relative to it, while columns are compared: some may be linearly dependent.
-RIDGE = 1e-8
+SEARCH_RIDGE = 1e-8
 # The least relative gain of an exchange.
 GAIN = 1e-9
 
@@ -46,16 +46,14 @@ GAIN = 1e-9
 class SubsetProblem:
     """The square loss `base` with at most k nonzero weights, for each k of `n_nonzero`.
 
-    `max_iter` limits the exchanges for one k and alpha; `n_iter` is their largest number in the last path, at least 1.
+    `max_iter` limits the exchanges for one k and alpha. `iterations` are the exchanges that led to the last solution.
     """
-
-    n_iter = 1
 
     def __init__(self, base: MomentProblem | RowProblem, n_nonzero: Sequence[int], max_iter: int) -> None:
         self.base, self.n_nonzero, self.max_iter = base, n_nonzero, max_iter
         self.quadratic: Quadratic = base.quadratic()
         self.moments: ClassMoments | None = base.moments
-        self.midpoint = base.midpoint
+        self.iterations: list[Swap] = []
 
     def candidates(self, alphas: np.ndarray) -> list[Candidate]:
         """Return all alphas with the first k, then with the second, and so on."""
@@ -63,9 +61,9 @@ class SubsetProblem:
 
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the minimiser for one alpha and one k, by default the first k."""
-        k = 0 if candidate.n_nonzero is None else self.n_nonzero.index(candidate.n_nonzero)
-        W = self.path(np.array([candidate.alpha]), tol)
-        return Solution(W[k], self.n_iter, moments=self.moments)
+        k = candidate.n_nonzero or self.n_nonzero[0]
+        (w,) = self.minimisers(np.array([candidate.alpha]), (k,))
+        return Solution(w, len(self.iterations) or 1, iterations=self.iterations)
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid of alphas for cross-validation, largest first: one per decade.
@@ -76,21 +74,25 @@ class SubsetProblem:
 
     def path(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
         """Return the minimisers for all alphas with the first k, then with the second, and so on."""
-        solutions = np.zeros((len(self.n_nonzero), len(alphas), len(self.base.scale)))
-        self.n_iter = 1
+        return self.minimisers(alphas, self.n_nonzero)
+
+    def minimisers(self, alphas: np.ndarray, n_nonzero: Sequence[int]) -> np.ndarray:
+        """Return the minimisers for these numbers of nonzero weights, in the order of `path`."""
+        solutions = np.zeros((len(n_nonzero), len(alphas), len(self.base.scale)))
+        most, self.iterations = 1, []
         with one_blas_thread():
             for a, alpha in enumerate(alphas if self.quadratic.diagonal.any() else ()):  # constant columns: all zero
                 search = Search(self.quadratic, float(alpha), self.max_iter)
-                for i, k in enumerate(self.n_nonzero):
-                    columns, n_exchanges = search.best(k)
+                for i, k in enumerate(n_nonzero):
+                    columns, self.iterations, n_exchanges = search.best(k)
                     block, delta = self.quadratic.block(columns), self.quadratic.delta[columns]
                     solutions[i, a, columns] = solve(block, delta, float(alpha))
-                    self.n_iter = max(self.n_iter, n_exchanges)
-        if self.n_iter >= self.max_iter:
+                    most = max(most, n_exchanges)
+        if most >= self.max_iter:
             warnings.warn(
                 f"The search for the best columns stopped after max_iter={self.max_iter} exchanges: increase max_iter.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return solutions.reshape(-1, len(self.base.scale)) / self.base.scale
 
@@ -103,6 +105,13 @@ class Support(NamedTuple):
     gain: float  # how much these weights lower the objective, compared with v = 0
 
 
+class Swap(NamedTuple):
+    """An exchange of one column for another."""
+
+    value: float  # of the objective after it
+    gain: float  # how much it lowered the objective; 0 if no exchange did, at the start
+
+
 class Search:
     """The search for the best columns for one alpha.
 
@@ -113,16 +122,16 @@ class Search:
     def __init__(self, quadratic: Quadratic, alpha: float, max_iter: int) -> None:
         self.quadratic, self.delta, self.max_iter = quadratic, quadratic.delta, max_iter
         self.usable = quadratic.diagonal > 0
-        self.penalty = RIDGE * quadratic.diagonal + alpha
+        self.penalty = SEARCH_RIDGE * quadratic.diagonal + alpha
         self.curvature = np.where(self.usable, quadratic.diagonal + self.penalty, np.inf)
 
-    def best(self, k: int) -> tuple[np.ndarray, int]:
-        """Return the best k columns found, or all usable ones, and the number of exchanges."""
+    def best(self, k: int) -> tuple[np.ndarray, list[Swap], int]:
+        """Return the best k columns found, or all usable ones, their exchanges, and how many the longer search made."""
         n_usable = int(np.count_nonzero(self.usable))
         k, more = min(k, n_usable), min(2 * k + 10, n_usable)
         ends = [self.exchange(self.pursue(k)), self.exchange(self.eliminate(self.pursue(more), k))]
-        support, _ = max(ends, key=lambda end: end[0].gain)
-        return support.columns, max(n_exchanges for _, n_exchanges in ends)
+        support, swaps = max(ends, key=lambda end: end[0].gain)
+        return support.columns, swaps, max(len(swaps) for _, swaps in ends)
 
     def solve(self, columns: np.ndarray) -> Support:
         """Return the minimiser on these columns."""
@@ -169,18 +178,19 @@ class Search:
             columns = columns[rest]
         return self.solve(columns)
 
-    def exchange(self, start: Support) -> tuple[Support, int]:
-        """Return a support that no exchange of one column for another improves, and the number of exchanges."""
-        state = Exchange(self, start.columns)
-        n_exchanges = 0
-        while n_exchanges < self.max_iter:
+    def exchange(self, start: Support) -> tuple[Support, list[Swap]]:
+        """Return a support that no exchange of one column for another improves, and the exchanges that led there."""
+        state, value = Exchange(self, start.columns), 0.5 - start.gain
+        swaps: list[Swap] = []
+        while len(swaps) < self.max_iter:
             i, j, gain = best_exchange(state.W, state.v, np.diagonal(state.B).copy(), state.r, state.s, state.outside)
             if gain <= 2 * GAIN * start.gain:
                 break
             state.replace(i, j)
-            n_exchanges += 1
+            value -= gain / 2
+            swaps.append(Swap(value, gain / 2))
         end = self.solve(state.columns)
-        return (end if end.gain > start.gain else start), n_exchanges
+        return (end if end.gain > start.gain else start), swaps or [Swap(value, 0.0)]
 
 
 class Exchange:

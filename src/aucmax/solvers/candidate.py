@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..rows.summaries.moments import ClassMoments
-
 
 class Candidate(NamedTuple):
     """The settings that cross-validation chooses."""
@@ -26,11 +24,7 @@ class Iteration(NamedTuple):
     value: float
     gradient_norm: float
     step: float  # the length of the step, in units of the direction; 0 if the start was already the minimum
-
-    @classmethod
-    def columns(cls, iterations: Sequence[Iteration]) -> dict[str, np.ndarray]:
-        """Return the iterations as one array for each field."""
-        return dict(zip(cls._fields, np.array(iterations).reshape(-1, len(cls._fields)).T, strict=True))
+    stage: int = 0  # which objective it belongs to, if several are minimised one after the other
 
 
 class Solution(NamedTuple):
@@ -39,7 +33,10 @@ class Solution(NamedTuple):
     weights: np.ndarray  # (n_features,): the weights of the original, unscaled columns
     n_iter: int = 1  # number of Newton steps, iterations, sweeps or exchanges; 1 for a direct solver
     dual_gap: float | None = None  # the objective minus a lower bound of its minimum, if one is known
-    # The class moments of the training set, if the weights are a function of these alone.
-    moments: ClassMoments | None = None
-    # Arrays (n_iter,) with the fields of `Iteration`; None for the solvers of the square losses.
-    history: dict[str, np.ndarray] | None = None
+    # The iterations: named tuples of one kind, such as `Iteration`; none for a direct solver.
+    iterations: Sequence[NamedTuple] = ()
+
+    def history(self) -> dict[str, np.ndarray]:
+        """Return the iterations as one array for each field."""
+        names = self.iterations[0]._fields if self.iterations else ()
+        return {name: np.array([getattr(one, name) for one in self.iterations]) for name in names}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+
+from .candidate import Iteration
 
 Operator = Callable[[np.ndarray], np.ndarray]
 
@@ -14,7 +17,7 @@ class CGPath(NamedTuple):
     """The result of conjugate gradients for several shifts."""
 
     solutions: np.ndarray  # (n_shifts, n_features): the solution for each shift
-    n_iter: int  # number of iterations
+    iterations: list[Iteration]  # of the smallest shift
     residual: float  # the relative residual of the smallest shift if the iterations did not converge, else 0
 
 
@@ -23,7 +26,8 @@ def shifted_cg(matvec: Operator, b: np.ndarray, shifts: np.ndarray, tol: float, 
 
     M + shift I has the same Krylov spaces as M, and all residuals are multiples of the residual r of the smallest
     shift, r_shift = zeta r. So each further shift costs two vectors and no product with M (Jegerlehner, 1996,
-    arXiv:hep-lat/9612014). A shift is finished when |r_shift| <= tol |b|.
+    arXiv:hep-lat/9612014). A shift is finished when |r_shift| <= tol |b|. The iterations are those of the smallest
+    shift, on 1/2 x'(M + shift I) x - b.x from x = 0; the residual is minus its gradient.
     """
     shifts = np.asarray(shifts, dtype=np.float64)
     base = shifts.min()
@@ -34,9 +38,8 @@ def shifted_cg(matvec: Operator, b: np.ndarray, shifts: np.ndarray, tol: float, 
     zeta, zeta_old = np.ones(len(shifts)), np.ones(len(shifts))
     step_old, beta = 1.0, 0.0
     active = np.arange(len(shifts)) if target > 0 else np.arange(0)
-    n_iter = 0
-    while len(active) and n_iter < max_iter:
-        n_iter += 1
+    value, iterations = 0.0, list[Iteration]()
+    while len(active) and len(iterations) < max_iter:
         q = matvec(p) + base * p
         curvature = float(p @ q)
         if not curvature > 0:  # a direction without curvature or penalty, up to rounding
@@ -44,6 +47,8 @@ def shifted_cg(matvec: Operator, b: np.ndarray, shifts: np.ndarray, tol: float, 
         step = rr / curvature
         r -= step * q
         rr_new = float(r @ r)
+        value -= step * rr / 2
+        iterations.append(Iteration(value, math.sqrt(rr_new), step))
         z, z_old = zeta[active], zeta_old[active]
         z_new = z * z_old * step_old / (step * beta * (z_old - z) + z_old * step_old * (1 + sigma[active] * step))
         beta = rr_new / rr
@@ -56,7 +61,7 @@ def shifted_cg(matvec: Operator, b: np.ndarray, shifts: np.ndarray, tol: float, 
         step_old, rr = step, rr_new
         active = active[z_new**2 * rr > tol**2 * target]
     residual = float(np.sqrt(rr / target)) if len(active) else 0.0  # the smallest shift finishes last
-    return CGPath(solutions, n_iter, residual)
+    return CGPath(solutions, iterations, residual)
 
 
 def conjugate_gradients(

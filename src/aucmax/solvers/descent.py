@@ -10,15 +10,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cached_property
-from typing import NamedTuple, Protocol
+from functools import cache, cached_property
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-EPS = np.finfo(np.float64).eps
+from .square import EPS
+
 SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
+MAX_NEWTON = 100  # the largest number of Newton's steps with backtracking; about ten are enough
+SLACK = 1e-12  # relative to F: rounding must not decide whether a step of Newton's method is halved
 POWER_STEPS = 30  # the largest number of steps of the power method
+
+X = TypeVar("X", float, np.ndarray)
 
 
 class DescentObjective(Protocol):
@@ -44,22 +49,27 @@ class DescentPoint:
         """The gradient of F."""
         return self._gradient()
 
+    def step(self, direction: np.ndarray, slack: float = SLACK) -> DescentPoint | None:
+        """Return the point that backtracking finds along a direction; None if there is none."""
+        change = self.objective.scores(direction)
+        trial = cache(lambda t: DescentPoint(self.objective, self.v + t * direction, self.scores + t * change))
+        length = backtrack(lambda t: trial(t).value, 0.0, 1.0, self.value, float(self.gradient @ direction), slack)
+        return trial(length) if length else None
 
-def backtrack(at: DescentPoint, direction: np.ndarray, slack: float = 0.0) -> DescentPoint | None:
-    """Return the first of at + direction, at + direction / 2, at + direction / 4, ... that lowers F enough.
 
-    This is Armijo's condition: F falls by at least 1e-4 of what the slope along the direction promises. `slack` is a
-    tolerance for rounding: F may be higher than the condition allows by `slack` times F. Returns None if no step lowers
-    F enough, down to the rounding of the weights.
+def backtrack(F: Callable[[X], float], x: X, step: X, value: float, slope: float, slack: float = SLACK) -> X:
+    """Return the first of x + step, x + step / 2, x + step / 4, ... that lowers F enough; x itself if none does.
+
+    This is Armijo's condition: F falls from its `value` at x by at least 1e-4 of what its slope along the step
+    promises. `slack` is a tolerance for rounding: F may be higher than the condition allows by `slack` times F.
     """
-    change, slope = at.objective.scores(direction), float(at.gradient @ direction)
     length = 1.0
     while length >= EPS:
-        trial = DescentPoint(at.objective, at.v + length * direction, at.scores + length * change)
-        if trial.value <= at.value + SUFFICIENT * length * slope + slack * at.value:
-            return trial
+        new = x + length * step
+        if F(new) <= value + SUFFICIENT * length * slope + slack * abs(value):
+            return new
         length /= 2
-    return None
+    return x
 
 
 class Descent(NamedTuple):
@@ -80,7 +90,7 @@ def gradient_descent(
     at = DescentPoint(objective, v)
     first = square = float(at.gradient @ at.gradient)
     for n_iter in range(1, max_iter + 1):
-        new = backtrack(at, -at.gradient)
+        new = at.step(-at.gradient, slack=0.0)
         if new is None:
             return Descent(at.v, n_iter)
         at = new

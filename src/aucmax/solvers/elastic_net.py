@@ -21,6 +21,7 @@ For each alpha, starting from the weights for the alpha before:
 from __future__ import annotations
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -39,22 +40,21 @@ from .square import MomentProblem, RowProblem
 DECADES = 3.0
 DECADES_WIDE = 1.5
 # Added to the diagonal of a Newton system, relative to it, because columns may be linearly dependent.
-RIDGE = 1e-10
+NEWTON_RIDGE = 1e-10
 
 
 class ElasticNetProblem:
     """The square loss `base` with an L1 or elastic-net penalty; `l1_ratio` is above 0 and at most 1.
 
-    `max_iter` limits the sweeps for one alpha; `n_iter` is their largest number in the last path, at least 1.
+    `max_iter` limits the sweeps for one alpha. `iterations` are the working sets for the last alpha.
     """
-
-    n_iter = 1
 
     def __init__(self, base: MomentProblem | RowProblem, l1_ratio: float, max_iter: int) -> None:
         self.base, self.l1_ratio, self.max_iter = base, l1_ratio, max_iter
         self.quadratic: Quadratic = base.quadratic()
         self.moments: ClassMoments | None = base.moments
-        self.midpoint, self.candidates = base.midpoint, base.candidates
+        self.candidates = base.candidates
+        self.iterations: list[Minimisation] = []
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid of alphas for cross-validation; the largest is the smallest alpha whose weights are all 0."""
@@ -65,22 +65,21 @@ class ElasticNetProblem:
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the minimiser for one alpha."""
         (w,) = self.path(np.array([candidate.alpha]), tol)
-        return Solution(w, self.n_iter, moments=self.moments)
+        return Solution(w, sum(one.n_sweeps for one in self.iterations) or 1, iterations=self.iterations)
 
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for all alphas; warn if the error of one is above `tol` times l1."""
         solutions = np.zeros((len(alphas), len(self.base.scale)))
-        state = WorkingSet(self.quadratic)
-        self.n_iter, worst = 1, 0.0
+        state, worst = WorkingSet(self.quadratic, len(alphas) == 1), 0.0
         with one_blas_thread():
             for v, alpha in zip(solutions, alphas, strict=True):
                 if alpha > 0:
                     l1, l2 = alpha * self.l1_ratio, alpha * (1 - self.l1_ratio)
-                    n_sweeps, error = state.solve(l1, l2, tol * l1, self.max_iter)
+                    self.iterations = state.solve(l1, l2, tol * l1, self.max_iter)
                     v[state.columns] = state.v / self.base.scale[state.columns]
-                    self.n_iter, worst = max(self.n_iter, n_sweeps), max(worst, error / l1)
+                    worst = max(worst, self.iterations[-1].error)
                 else:  # no penalty: the solution of least norm
-                    v[:] = self.base.path(np.zeros(1), tol)[0]
+                    v[:], self.iterations = self.base.path(np.zeros(1), tol)[0], []
         if worst > tol:
             warnings.warn(
                 f"Coordinate descent stopped at max_iter={self.max_iter} sweeps with a gradient that is "
@@ -91,26 +90,44 @@ class ElasticNetProblem:
         return solutions
 
 
-class WorkingSet:
-    """Sorted columns, their weights v (k,) and their block of M (k, k). The weights of all other columns are zero."""
+class Minimisation(NamedTuple):
+    """A minimisation over one working set of columns."""
 
-    def __init__(self, quadratic: Quadratic) -> None:
-        self.quadratic = quadratic
+    value: float  # of the objective after it; NaN if it was not wanted
+    error: float  # of the weights, over all columns, relative to l1
+    n_columns: int  # in the working set
+    n_sweeps: int  # of coordinate descent
+
+
+class WorkingSet:
+    """Sorted columns, their weights v (k,) and their block of M (k, k). The weights of all other columns are zero.
+
+    The values of the objective are computed if `with_values`: a path of many alphas does not need them.
+    """
+
+    def __init__(self, quadratic: Quadratic, with_values: bool) -> None:
+        self.quadratic, self.with_values = quadratic, with_values
         self.columns, self.v = np.empty(0, dtype=np.intp), np.empty(0)
         self.block = np.empty((0, 0))
 
-    def solve(self, l1: float, l2: float, tol: float, max_iter: int) -> tuple[int, float]:
-        """Move the weights to the minimiser; return the number of sweeps and the error."""
-        delta, n_sweeps = self.quadratic.delta, 0
+    def solve(self, l1: float, l2: float, tol: float, max_iter: int) -> list[Minimisation]:
+        """Move the weights to the minimiser; return what led there, one minimisation for each working set."""
+        delta, iterations = self.quadratic.delta, list[Minimisation]()
         while True:
-            n, inside = descend(self.block, delta[self.columns], self.v, l1, l2, tol, max_iter - n_sweeps)
-            n_sweeps += n
+            n, inside = descend(self.block, delta[self.columns], self.v, l1, l2, tol, max_iter)
+            max_iter -= n
             used = self.v != 0
-            size = np.abs(self.quadratic.product(self.columns[used], self.v[used]) - delta)
+            columns, v = self.columns[used], self.v[used]
+            gradient = self.quadratic.product(columns, v) - delta
+            value = np.nan
+            if self.with_values:
+                value = float(1 + v @ (gradient - delta)[columns] + l2 * v @ v) / 2 + l1 * float(np.abs(v).sum())
+            size = np.abs(gradient)
             size[self.columns] = 0
             outside = float(size.max()) - l1
-            if outside <= tol or n_sweeps >= max_iter:
-                return n_sweeps, max(inside, outside)
+            iterations.append(Minimisation(value, max(inside, outside) / l1, len(self.columns), n))
+            if outside <= tol or max_iter <= 0:
+                return iterations
             self.grow(size, int(np.count_nonzero(size > l1)))
 
     def grow(self, size: np.ndarray, n_wanted: int) -> None:
@@ -165,7 +182,7 @@ def newton(M: np.ndarray, b: np.ndarray, v: np.ndarray, l1: float, l2: float) ->
     def value(x: np.ndarray) -> float:
         return float(0.5 * x @ A @ x - rhs @ x)
 
-    step = linalg.cho_solve(linalg.cho_factor(A + np.diag(RIDGE * np.diagonal(A))), rhs - A @ x)
+    step = linalg.cho_solve(linalg.cho_factor(A + np.diag(NEWTON_RIDGE * np.diagonal(A))), rhs - A @ x)
     to_zero = np.where(step * signs < 0, -x / np.where(step == 0, 1, step), np.inf)
     for length in (1.0, min(1.0, to_zero.min())):
         new = np.where(to_zero <= length, 0, x + length * step)

@@ -21,7 +21,8 @@ Each has six steps:
 4. Direction: conjugate gradients on the Hessian of F, until the residual is a tenth of the gradient.
 5. Line search: a step that lowers F and halves its slope. The scores of the direction are known from step 4, so it
    needs no further product with X if the rows are in memory.
-6. History: the value of F, the norm of its gradient and the length of the step are recorded.
+6. History: the value of F, the norm of its gradient and the length of the step are recorded. The hinge and the sigmoid
+   minimise several F one after the other; the stage of an iteration is the number of its F.
 """
 
 from __future__ import annotations
@@ -88,7 +89,6 @@ class NewtonProblem:
 
     def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
         self.rows, self.square, self.max_iter = near_zero(rows, square.shift), square, max_iter
-        self.midpoint = square.midpoint
         self.iterations: list[Iteration] = []
         self.loss = self.make_loss(loss)
         pair = MemorySpace(Targets(np.array([True, False]), None, np.ones(2)))
@@ -106,7 +106,7 @@ class NewtonProblem:
 
     def solution(self, w: np.ndarray) -> Solution:
         """Return the weights with the iterations that led to them."""
-        return Solution(w, len(self.iterations), self.gap, history=Iteration.columns(self.iterations))
+        return Solution(w, len(self.iterations), self.gap, self.iterations)
 
     # What subclasses may override
 
@@ -171,7 +171,7 @@ class NewtonProblem:
         `at` must hold the same loss. The norm is above `target` if `max_iter` steps are not enough, or if the line
         search fails because of rounding. The head of this file lists the six numbered steps.
         """
-        precondition, n_steps = None, 0
+        precondition, n_steps, stage = None, 0, self.next_stage()
         at, gradient, norm = self.gradient(at, alpha)  # 1
         for _ in range(self.max_iter):
             if norm <= target:  # 2
@@ -186,10 +186,14 @@ class NewtonProblem:
             if new is None:
                 break
             at, gradient, norm = self.gradient(new, alpha)  # 1
-            self.iterations.append(Iteration(at.value(alpha), norm, at.step))  # 6
+            self.iterations.append(Iteration(at.value(alpha), norm, at.step, stage))  # 6
         if not self.iterations:
             self.iterations.append(Iteration(at.value(alpha), norm, 0.0))
         return at, norm
+
+    def next_stage(self) -> int:
+        """Return the stage of the iterations that follow."""
+        return self.iterations[-1].stage + 1 if self.iterations else 0
 
     def gradient(self, at: Iterate, alpha: float) -> tuple[Iterate, np.ndarray, float]:
         """Return an iterate with its slopes, the gradient of F there, and its norm."""

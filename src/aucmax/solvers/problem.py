@@ -38,9 +38,6 @@ class Problem(Protocol):
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the minimiser for one candidate; losses other than the square one may start from given weights."""
 
-    def midpoint(self, W: np.ndarray) -> np.ndarray:
-        """Return the score, or scores, half-way between the class means."""
-
 
 class PathProblem(Problem, Protocol):
     """A square loss on one training set, whose minimisers for many candidates take little longer than for one."""

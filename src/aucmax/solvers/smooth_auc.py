@@ -45,7 +45,7 @@ class SmoothAUCProblem(NewtonProblem):
         loss, spread = UnitScores.of(self.rows.reduce(ScoreMoments.of, scores, merge=ScoreMoments.merge))
         if not spread > 0:
             return v
-        metric = self.square.preconditioner(KAPPA, alpha)
+        metric, stage = self.square.preconditioner(KAPPA, alpha), self.next_stage()
         scores = (1 / spread) * scores
         at, gradient, norm = self.gradient(Iterate(v / spread, scores, loss(self.rows, scores)), 0.0)
         length = None
@@ -65,7 +65,7 @@ class SmoothAUCProblem(NewtonProblem):
             length *= new.step
             gain = (at.point.value - new.point.value) / at.point.value
             at, gradient, norm = self.gradient(new, 0.0)
-            self.iterations.append(Iteration(at.point.value, norm, length))
+            self.iterations.append(Iteration(at.point.value, norm, length, stage))
             if gain < LEAST_GAIN:
                 break
         if not self.iterations:

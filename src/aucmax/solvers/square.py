@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ from ..rows.machine import one_blas_thread
 from ..rows.protocol import Rows, Vector
 from ..rows.summaries.moments import ClassMoments, covariance_shares, pooled_std
 from ..rows.summaries.scores import ScoreMoments
-from .candidate import Candidate, Solution
+from .candidate import Candidate, Iteration, Solution
 from .conjugate_gradients import Operator, shifted_cg
 from .quadratic import MomentQuadratic, RowQuadratic
 
@@ -87,8 +88,8 @@ class SquareProblem(ABC):
         Whether the solver iterates, so that small alphas take longer than large ones.
     factors : bool
         Whether M is a matrix in memory, which can be factored.
-    n_iter : int
-        Number of iterations of the last path; 1 for a direct solver.
+    iterations : sequence of Iteration
+        The iterations of the last path, for its smallest alpha; none for a direct solver.
     """
 
     moments: ClassMoments | None = None
@@ -98,7 +99,7 @@ class SquareProblem(ABC):
     delta: np.ndarray
     iterative = False
     factors = False
-    n_iter = 1
+    iterations: Sequence[Iteration] = ()
 
     @abstractmethod
     def solutions(self, alphas: np.ndarray, tol: float) -> np.ndarray:
@@ -115,11 +116,11 @@ class SquareProblem(ABC):
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the minimiser for one alpha; `start` is not used."""
         (w,) = self.path(np.array([candidate.alpha]), tol)
-        return Solution(w, self.n_iter, moments=self.moments)
+        return self.solution(w)
 
-    def midpoint(self, W: np.ndarray) -> np.ndarray:
-        """Return the score, or scores, half-way between the class means."""
-        return W @ self.center
+    def solution(self, w: np.ndarray) -> Solution:
+        """Return the weights with the iterations that led to them."""
+        return Solution(w, len(self.iterations) or 1, iterations=self.iterations)
 
 
 class MomentProblem(SquareProblem):
@@ -205,7 +206,8 @@ class RowProblem(SquareProblem):
         """Return the minimisers for X / scale; conjugate gradients warn if a relative residual stays above `tol`."""
         if self.solver == "dual":
             return dual_path(self.rows, alphas, self.scale, self.center - self.shift, self.shares)
-        solutions, self.n_iter, residual = shifted_cg(self.quadratic().matvec, self.delta, alphas, tol, self.max_iter)
+        solutions, iterations, residual = shifted_cg(self.quadratic().matvec, self.delta, alphas, tol, self.max_iter)
+        self.iterations = [one._replace(value=0.5 + one.value) for one in iterations]
         if residual > tol:
             warnings.warn(
                 f"Conjugate gradients stopped at max_iter={self.max_iter} with a relative residual of "
