@@ -21,6 +21,7 @@ N_STEPS = 8
 FIRST_STEP = 0.2  # the root mean square of the first change of the scores, in units of their spread
 LEAST_GAIN = 1e-5  # the descent ends where a step lowers the loss by a smaller share
 BASE = "balanced_logistic"
+START_TOL = 1e-2  # of the square loss, where Newton's method starts: on news20 a smaller one took most of the fit
 KAPPA = 0.1  # about the curvature of the balanced logistic loss
 
 
@@ -37,7 +38,8 @@ class SmoothAUCProblem(NewtonProblem):
         """
         self.iterations = []
         if start is None:
-            start = super().solve(candidate, tol).weights
+            (v,) = self.square.solutions(np.array([candidate.alpha]), max(tol, START_TOL))
+            start = super().solve(candidate, tol, v / self.square.scale).weights
         return self.solution(self.descend(self.scaled(start), candidate.alpha) / self.square.scale)
 
     def descend(self, v: np.ndarray, alpha: float) -> np.ndarray:
