@@ -277,8 +277,7 @@ def named_path(trainer: Trainer, objective: Objective, sample: InMemoryRows) -> 
     path = trainer.newton(base, POWERS[0])
     if loss == "smooth_auc":
         best, every = int(np.argmax(path.mean)), range(len(path.candidates))
-        if trainer.alphas is None:  # the best alpha, and its neighbours where columns are few
-            reach = 1 if trainer.n >= ENOUGH_ROWS * trainer.r else 0
-            every = every[max(best - reach, 0) : best + reach + 1]
+        if trainer.alphas is None:  # the best alpha and its neighbours
+            every = every[max(best - 1, 0) : best + 2]
         return trainer.smooth_auc(path, every)
     return trainer.sigmoid(path) if loss == "sigmoid" else path
