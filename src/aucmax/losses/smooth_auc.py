@@ -88,7 +88,7 @@ class UnitScores(NamedTuple):
         """Return loss and spread for these scores."""
         moments = every = space.reduce(ScoreMoments.of, scores, merge=ScoreMoments.merge)
         while moments.spread > NARROWEST * every.spread:
-            low, high = moments.mean + CUT * moments.spread * np.array([-1.0, 1.0])
+            low, high = (moments.mean + CUT * moments.spread * np.array([-1.0, 1.0])).tolist()
             cut = space.map(lambda targets, s, low=low, high=high: namespace(s).clip(s, low, high), scores)
             narrower = space.reduce(ScoreMoments.of, cut, merge=ScoreMoments.merge)
             if narrower.spread >= moments.spread / 2:
