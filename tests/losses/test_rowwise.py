@@ -8,6 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from aucmax import AUCClassifier, GaussianAUC, GaussianError, pairwise_loss, roc_auc
+from aucmax.losses.pair_grid import fill_fields, pair_sum
 from aucmax.losses.rowwise import logistic_terms
 from aucmax.losses.smooth_auc import SLOPE, SmoothAUC, UnitScores
 from aucmax.rows.memory import MemoryRows, MemorySpace
@@ -90,6 +91,16 @@ def test_the_smooth_auc_by_brute_force():
     assert (ahead - behind) / (2 * step) == pytest.approx(point.gradient @ v, rel=1e-3)
 
 
+def test_sums_over_pairs_of_points_by_brute_force():
+    rng = np.random.default_rng(0)
+    masses, kernel, n_points = rng.random((2, 7)), rng.standard_normal(13), 7
+    pairs = np.array([[kernel[a - b + n_points - 1] for b in range(n_points)] for a in range(n_points)])
+    fields = np.empty((2, n_points))
+    fill_fields(masses, kernel, fields)
+    assert_allclose(fields, [masses[1] @ pairs, pairs @ masses[0]])
+    assert pair_sum(masses, kernel) == pytest.approx(masses[1] @ pairs @ masses[0])
+
+
 def test_blocks_of_the_smooth_auc_add_up():
     rng = np.random.default_rng(0)
     y, scores = np.arange(50) % 2 == 0, rng.standard_normal(50)
@@ -107,10 +118,35 @@ def test_the_descent_lowers_the_smooth_auc():
     values = []
     for loss in ("balanced_logistic", "smooth_auc"):
         w = Objective(loss).problem(rows).solve(Candidate(0.01), 1e-8).weights
-        smooth, spread = UnitScores.of(ScoreMoments.of(rows.targets, X @ w))
+        smooth, spread = UnitScores.of(rows, X @ w)
         values.append(smooth(rows, X @ w / spread).value)
     assert values[1] < values[0]
     assert AUCClassifier("smooth_auc", alpha=0.01).fit(X * 1e3, y).score(X * 1e3, y) > 0.5
+
+
+def test_a_few_scores_do_not_move_the_spread_of_all_others():
+    rng = np.random.default_rng(0)
+    y = np.arange(2000) % 2 == 0
+    space, scores = space_of(y), rng.standard_normal(2000) + y
+    spread = ScoreMoments.of(space.targets, scores).spread
+    assert UnitScores.of(space, scores).spread == spread  # also of the shortest tails, and of scores mostly equal
+    assert UnitScores.of(space, np.sign(scores)).spread == ScoreMoments.of(space.targets, np.sign(scores)).spread
+    rare = np.where(np.arange(2000) < 40, scores, 0.0)
+    assert UnitScores.of(space, rare).spread == ScoreMoments.of(space.targets, rare).spread
+    scores[:4] *= 1e6
+    assert UnitScores.of(space, scores).spread == pytest.approx(spread, rel=0.2)
+    cauchy = rng.standard_cauchy(2000)
+    assert UnitScores.of(space, cauchy).spread < 10 < ScoreMoments.of(space.targets, cauchy).spread
+    assert UnitScores.of(space, np.zeros(2000)).spread == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_descent_on_long_tails_does_not_end_below_its_start(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_cauchy((600, 3))
+    y = (np.arctan(X) @ [1.0, 0.6, 0.2] + 0.7 * rng.logistic(size=600) > 0).astype(int)
+    start, end = (AUCClassifier(loss, alpha=1e-3).fit(X, y).score(X, y) for loss in ("balanced_logistic", "smooth_auc"))
+    assert end >= start
 
 
 def test_pooled_gaussians_are_discriminant_analysis():

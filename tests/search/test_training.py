@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from aucmax import AUCClassifier
 from aucmax.losses import find_loss
+from aucmax.losses.smooth_auc import UnitScores
 from aucmax.rows.memory import MemoryRows
 from aucmax.search.fold_losses import CURVATURES
 from aucmax.search.pool import scale_sample
@@ -56,6 +57,43 @@ def test_logistic_models_of_the_folds(standardize):
         problem = objective.problem(scaled.subset(rounds[0].parts, split.train))
         expected = np.array([problem.solve(Candidate(alpha), 1e-8).weights for alpha in alphas])
         assert (np.linalg.norm(found[k] - expected, axis=1) < 0.05 * np.linalg.norm(expected, axis=1)).all()
+
+
+def test_line_searches_of_the_folds_shorten_what_is_too_long():
+    X, y = skewed()
+    _, _, view = training_of(X, y)
+    training, alpha = view.training, 0.01
+    loss = training.loss("balanced_logistic")
+    at = training.iterate(loss, np.zeros((3, X.shape[1])))
+    directions = -at.gradients(alpha)
+    directions[1] *= 100
+    directions[2] *= -1
+    changes = training.scores(directions[:, :-1]) + directions[:, -1:].astype(np.float32)
+    end, lengths = training.line_search(loss, at, directions, changes, alpha, np.ones(3))
+    assert lengths[0] == 1
+    assert 0 < lengths[1] < 1
+    assert lengths[2] == 0  # uphill
+    slopes = np.einsum("sj,sj->s", at.gradients(alpha), directions)
+    assert (end.values(alpha) <= at.values(alpha) + 1e-4 * lengths * slopes + 1e-6).all()
+    assert_allclose(end.W, lengths[:, None] * directions)
+    assert_allclose(end.scores, training.scores(end.W[:, :-1]) + end.W[:, -1:], rtol=1e-4, atol=1e-5)
+
+
+def test_the_smooth_auc_of_the_folds_ends_about_where_the_descent_on_all_rows_does():
+    X, y = skewed()
+    _, rounds, view = training_of(X, y)
+    alpha = 0.01
+    start = next(view.training.newton_path("balanced_logistic", np.array([alpha])))
+    for split, first, model in zip(rounds[0].splits, start, view.training.smooth_auc(start, alpha), strict=True):
+        train = np.isin(rounds[0].parts, split.train)
+        rows = MemoryRows(X[train] / view.scale, y[train], CLASSES)
+        exact = Objective("smooth_auc", standardize=False).problem(rows).solve(Candidate(alpha), 1e-6).weights
+        values = []
+        for w in (first, model, exact):
+            loss, spread = UnitScores.of(rows, rows.scores(w))
+            values.append(loss(rows, rows.scores(w) / spread).value)
+        assert values[1] < values[0]
+        assert values[1] == pytest.approx(values[2], abs=2e-3)
 
 
 @pytest.mark.parametrize("data", [skewed(), wide()], ids=["tall", "wide"])

@@ -21,10 +21,13 @@ import numpy as np
 from scipy.special import expit
 
 from .._compat import FAST, jit
+from ..losses.pair_grid import add_to_points, fill_fields, grid_position, pair_sum
 from ..losses.rowwise import logistic as logistic_row
+from ..losses.smooth_auc import SLOPE
 
 N_POINTS = 128  # of the grid of scores
 NARROWEST_STEP = 1e-3  # of the grid; scores are compared with a margin of 1
+ENOUGH_SCORES = 150  # for the ends of the central 98%
 CORNER = 0.25  # the width of the rounded corner of the hinge, at least two steps of the grid
 LARGEST_EXPONENT = 50.0
 
@@ -55,7 +58,7 @@ class FoldLoss(Protocol):
 class RowLoss:
     """The logistic loss of single rows, log(1 + exp(-y s)) with y = +-1."""
 
-    rounding, has_offset = 0.0, True
+    rounding, has_offset = 1e-7, True
 
     def __init__(self, positive: np.ndarray, weights: np.ndarray) -> None:
         self.signs, self.weights = np.where(positive, 1.0, -1.0).astype(np.float32), weights.astype(np.float32)
@@ -80,10 +83,11 @@ class PairLoss:
         lows, highs = central_range(scores)
         steps = np.maximum((highs - lows) / (N_POINTS - 1.001), NARROWEST_STEP)
         margins = steps[:, None] * np.arange(1 - N_POINTS, N_POINTS)
-        kernels = np.stack(self.derivatives(margins, steps[:, None]), axis=1)
+        value, slope, curvature = self.derivatives(margins, steps[:, None])
+        kernels = np.stack([value, slope, curvature, curvature * margins**2], axis=1)
         slopes, curvatures = np.empty((2, *scores.shape), dtype=np.float32)
-        given = self.positive, self.weights, lows, 1 / steps, np.ascontiguousarray(kernels)
-        values, squares = evaluate_pairs(scores, *given, steps, slopes, curvatures)
+        given = self.positive, self.weights, lows, 1 / steps, kernels
+        values, squares = evaluate_pairs(scores, *given, slopes, curvatures)
 
         def product(V: np.ndarray) -> np.ndarray:
             out = curvatures * V
@@ -99,9 +103,10 @@ def central_range(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     It has all scores, unless some are far outside: it reaches as far beyond the central 98% of the scores as these are
     wide. Scores beyond it count as if they were at its ends, so that a few of them do not make its steps too wide.
     """
-    n = scores.shape[1]
+    some = scores[:, :: max(1, scores.shape[1] // ENOUGH_SCORES)]
+    n = some.shape[1]
     places = [n // 100, n - 1 - n // 100]
-    inner = np.partition(scores, places, axis=1)[:, places].astype(np.float64)
+    inner = np.partition(some, places, axis=1)[:, places].astype(np.float64)
     width = np.maximum(inner[:, 1] - inner[:, 0], NARROWEST_STEP)
     lows, highs = (end.astype(np.float64) for end in (scores.min(axis=1), scores.max(axis=1)))
     return np.maximum(lows, inner[:, 0] - width), np.minimum(highs, inner[:, 1] + width)
@@ -117,6 +122,12 @@ def sigmoid(t: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return 1 / (1 + exp(t)), its derivative, and the size of its second derivative: steps go downhill."""
     p = expit(-t)
     return p, -p * (1 - p), p * (1 - p) * np.abs(1 - 2 * p)
+
+
+def smooth_step(t: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return 1 / (1 + exp(SLOPE t)) for scores of unit spread, with derivatives like the sigmoid's."""
+    value, slope, curvature = sigmoid(SLOPE * t, step)
+    return value, SLOPE * slope, SLOPE**2 * curvature
 
 
 def exponential(t: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -142,6 +153,7 @@ def hinge(t: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, ...]:
 PAIR_LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]]] = {
     "logistic": logistic,
     "sigmoid": sigmoid,
+    "smooth_auc": smooth_step,
     "exponential": exponential,
     "squared_hinge": squared_hinge,
     "hinge": hinge,
@@ -174,37 +186,6 @@ def logistic_losses(scores, signs, weights, slopes, curvatures):
 
 
 @jit(**FAST)
-def point_of(score, low, scale):
-    """Return the position of a score on the grid, in steps; NaN is at the first point."""
-    x = (score - low) * scale
-    return min(x, N_POINTS - 1.001) if x > 0.0 else 0.0
-
-
-@jit(**FAST)
-def add_to_points(scores, positive, amounts, low, scale, masses):
-    """Add amounts, one for each row, to the two points next to its score."""
-    for i in range(scores.shape[0]):
-        x = point_of(scores[i], low, scale)
-        k, c = np.uint32(x), np.uint8(positive[i])
-        masses[c, k] += amounts[i] * (1.0 - (x - k))
-        masses[c, k + np.uint32(1)] += amounts[i] * (x - k)
-
-
-@jit(**FAST)
-def fill_field(masses, kernel, fields):
-    """Fill `fields` (2, N_POINTS) with the sums of a kernel over the points of the other class."""
-    fields[:] = 0.0
-    for a in range(N_POINTS):
-        negative, positive = masses[0, a], masses[1, a]
-        if negative != 0.0:
-            for b in range(N_POINTS):
-                fields[1, b] += negative * kernel[b - a + N_POINTS - 1]
-        if positive != 0.0:
-            for b in range(N_POINTS):
-                fields[0, b] += positive * kernel[a - b + N_POINTS - 1]
-
-
-@jit(**FAST)
 def interpolated(field, x):
     """Return a field between two points."""
     k = np.uint32(x)
@@ -212,27 +193,19 @@ def interpolated(field, x):
 
 
 @jit(**FAST)
-def evaluate_pairs(scores, positive, weights, lows, scales, kernels, steps, slopes, curvatures):
+def evaluate_pairs(scores, positive, weights, lows, scales, kernels, slopes, curvatures):
     """Return the mean of the loss over all pairs, and of curvature * t^2; fill both derivatives."""
     n_sets, n = scores.shape
-    values, squares = np.zeros(n_sets), np.zeros(n_sets)
+    values, squares = np.empty(n_sets), np.empty(n_sets)
     fields, bends = np.empty((2, N_POINTS)), np.empty((2, N_POINTS))
     for k in range(n_sets):
         masses = np.zeros((2, N_POINTS))
         add_to_points(scores[k], positive, weights[k], lows[k], scales[k], masses)
-        for a in range(N_POINTS):
-            if masses[1, a] != 0.0:
-                value = square = 0.0
-                for b in range(N_POINTS):
-                    t = (a - b) * steps[k]
-                    value += masses[0, b] * kernels[k, 0, a - b + N_POINTS - 1]
-                    square += masses[0, b] * kernels[k, 2, a - b + N_POINTS - 1] * t * t
-                values[k] += masses[1, a] * value
-                squares[k] += masses[1, a] * square
-        fill_field(masses, kernels[k, 1], fields)
-        fill_field(masses, kernels[k, 2], bends)
+        values[k], squares[k] = pair_sum(masses, kernels[k, 0]), pair_sum(masses, kernels[k, 3])
+        fill_fields(masses, kernels[k, 1], fields)
+        fill_fields(masses, kernels[k, 2], bends)
         for i in range(n):
-            x, c = point_of(scores[k, i], lows[k], scales[k]), np.uint8(positive[i])
+            x, c = grid_position(scores[k, i], lows[k], scales[k], N_POINTS), np.uint8(positive[i])
             slope = interpolated(fields[c], x)
             slopes[k, i] = weights[k, i] * (slope if positive[i] else -slope)
             curvatures[k, i] = weights[k, i] * max(interpolated(bends[c], x), 0.0)
@@ -249,7 +222,7 @@ def subtract_cross_products(scores, positive, weights, lows, scales, kernels, V,
         for i in range(n):
             amounts[i] = weights[k, i] * V[k, i]
         add_to_points(scores[k], positive, amounts, lows[k], scales[k], masses)
-        fill_field(masses, kernels[k, 2], fields)
+        fill_fields(masses, kernels[k, 2], fields)
         for i in range(n):
-            x = point_of(scores[k, i], lows[k], scales[k])
+            x = grid_position(scores[k, i], lows[k], scales[k], N_POINTS)
             out[k, i] -= weights[k, i] * interpolated(fields[np.uint8(positive[i])], x)

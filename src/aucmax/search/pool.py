@@ -35,7 +35,7 @@ HIGHEST_BESIDE_SQUARES, LOWEST_OF_OTHERS = 0, -4
 N_BEYOND, STRIDE = 9, 3
 RISING = 1e-3  # a rise of the AUC at the end of a grid that is worth going on
 # In the default, a path of iterations ends after so many alphas that are worse than the best one, the last by so much.
-PATIENCE, CLEARLY_WORSE = 2, 0.002
+ENOUGH_WORSE, CLEARLY_WORSE = 2, 0.002
 MANY_COLUMNS = 256  # with more sparse columns, no matrix of their covariances is made
 MAX_COLUMNS = 1024  # nor with more dense ones
 # With fewer rows for each column, alphas below 10^-2 are tried only if the AUC is still rising there.
@@ -44,7 +44,7 @@ FEW_ROWS, LOWEST_POWER = 4, -2
 HIGHEST_OF_MANY, LOWEST_OF_MANY = 1, -1
 # The default tries the smooth AUC with at least so many rows for each column: it has no penalty to hold it back.
 ENOUGH_ROWS = 10
-FAR = 10.0  # a mean of so many standard deviations is far from zero
+OFF_CENTER = 10.0  # a mean of so many standard deviations is far from zero
 MAX_ROTATED = 2048  # rows that are rotated, if there are more columns than rows
 # The squares of the slopes of the sigmoid are powers of ten too, so that alphas of one slope are alphas of another.
 N_SLOPES = 3
@@ -102,7 +102,7 @@ def scale_sample(
         return views
     check_columns(sample.n_features, SEARCH_VECTORS, "A search on", "give loss= and alpha=, or leave out columns")
     scale = penalty_scale(std, True)  # of Z, so that single precision is enough whatever the unit of X
-    near = bool((np.abs(center) <= FAR * std).all())  # columns far from zero must be centred, and so dense
+    near = bool((np.abs(center) <= OFF_CENTER * std).all())  # columns far from zero must be centred, and so dense
     many = sample.n_features > (MANY_COLUMNS if sample.is_sparse and near else MAX_COLUMNS)
     Z = (sample.as_operator if many else sample.matrix)(scale, None if many and sample.is_sparse else center)
     rows = FoldRows(Z, sample.targets, rounds, (std / scale) ** 2 if many else None)
@@ -260,7 +260,7 @@ def default_paths(trainers: dict[bool, Trainer], choose: Callable[..., bool], ta
     trainer = trainers[choose(squares)]
     with task("candidates"):
         if "balanced_logistic" in POOL:
-            path = trainer.newton("balanced_logistic", HIGHEST_BESIDE_SQUARES, PATIENCE)
+            path = trainer.newton("balanced_logistic", HIGHEST_BESIDE_SQUARES, ENOUGH_WORSE)
             yield path
             if trainer.n >= ENOUGH_ROWS * trainer.r and "smooth_auc" in POOL:
                 yield trainer.smooth_auc(path, [int(np.argmax(path.mean))])
@@ -277,8 +277,7 @@ def named_path(trainer: Trainer, objective: Objective, sample: InMemoryRows) -> 
     path = trainer.newton(base, POWERS[0])
     if loss == "smooth_auc":
         best, every = int(np.argmax(path.mean)), range(len(path.candidates))
-        if trainer.alphas is None:  # the best alpha, and its neighbours where columns are few
-            reach = 1 if trainer.n >= ENOUGH_ROWS * trainer.r else 0
-            every = every[max(best - reach, 0) : best + reach + 1]
+        if trainer.alphas is None:  # the best alpha and its neighbours
+            every = every[max(best - 1, 0) : best + 2]
         return trainer.smooth_auc(path, every)
     return trainer.sigmoid(path) if loss == "sigmoid" else path

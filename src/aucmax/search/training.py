@@ -11,9 +11,8 @@ by the ratio, which belong to the columns of Z * ratio. All solvers work in thes
 
 - Square losses: the class moments of all training sets, and one batch of eigendecompositions. With many coordinates,
   conjugate gradients on the rows, for all training sets and alphas together.
-- Other losses: Newton's method with conjugate gradients, for all training sets together. A step is
-  tried first, and the gradient there says whether it was the last.
-- Smooth AUC: a few steps from the balanced logistic loss.
+- Other losses: Newton's method with conjugate gradients, for all training sets together.
+- Smooth AUC: a few steps from the balanced logistic loss, with the same line search.
 - L1 penalties and best subsets: the solvers of `solvers/`, for one training set after the other.
 
 This is many times faster than one solver for each training set, which would spend its time on calls. Tolerances, and
@@ -29,18 +28,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ..losses.smooth_auc import SmoothAUC, fill_gradients, step_all
+from ..losses.smooth_auc import UnitScores
 from ..rows.machine import map_threads
+from ..rows.memory import MemorySpace
 from ..rows.protocol import InMemoryRows, Targets
 from ..rows.summaries.moments import ClassMoments
-from ..solvers.conjugate_gradients import conjugate_gradients, shifted_cg
+from ..solvers.conjugate_gradients import Operator, conjugate_gradients, inner, shifted_cg
+from ..solvers.descent import SUFFICIENT
 from ..solvers.problem import Objective
-from ..solvers.smooth_auc import FIRST_STEP, KAPPA, LEAST_GAIN, N_STEPS
+from ..solvers.smooth_auc import KAPPA, N_STEPS
 from ..solvers.square import MomentProblem
 from .fold_losses import FoldLoss, FoldPoint, PairLoss, RowLoss
 from .held_out import set_aucs
@@ -50,11 +51,16 @@ MAX_EIGEN = 128  # up to this many coordinates, one eigendecomposition is faster
 MAX_MOMENTS = 300  # with more coordinates, the square losses are solved on the rows, without class moments
 CG_TOL, CG_STEPS = 1e-3, 500
 ROW_TOL, ROW_STEPS = 0.03, 20  # of conjugate gradients on the rows
-TOL = 0.03  # the length of Newton's step, relative to the length of the weights
-MAX_STEPS, PATIENCE = 8, 4  # its steps; after so many the preconditioner is made again
-ROWS_PER_COLUMN = 30  # of which it is made
-INNER_STEPS, FORCING = 5, 0.2  # of conjugate gradients for Newton's step, and the residual at which they stop
-EPS = 1e-7  # the precision of the covariance
+# Newton's method for all training sets: its tolerance, its steps, and after how many of them the preconditioner is made
+# again, from so many rows for each column.
+NEWTON_TOL, NEWTON_STEPS, STEPS_TOGETHER, ROWS_PER_COLUMN = 0.01, 8, 4, 30
+INNER_TOL, INNER_STEPS = 0.2, 5  # of conjugate gradients for Newton's step
+# The steps that a line search tries. Shorter ones are hidden by the grid of a pairwise loss.
+SHARES = 1.0, 1 / 4, 1 / 16, 1 / 64, 0.0
+SINGLE = 1e-7  # single precision, in which covariances are computed
+# A descent on the smooth AUC first tries steps longer than Newton's, as these have the size of each curvature.
+LONGER = 1.5
+WORTHWHILE = 1e-3  # it ends where a step lowers the loss by a smaller share, which no comparison of AUCs sees
 PENALISED_TOL = 1e-3  # of coordinate descent
 
 
@@ -134,6 +140,27 @@ def membership(round: Round) -> np.ndarray:
     for k, split in enumerate(round.splits):
         members[k, list(split.train)] = 1.0
     return members
+
+
+class FoldIterate(NamedTuple):
+    """The weights of all training sets, with their loss and its derivatives."""
+
+    W: np.ndarray  # (S, r + 1): the weights of Z * ratio, the last one the offset, without a penalty
+    scores: np.ndarray  # (S, n): their scores
+    point: FoldPoint  # the loss of these scores
+    slopes: np.ndarray  # (S, r + 1): the derivative of the loss with respect to W
+
+    def values(self, alpha: float) -> np.ndarray:
+        """Return the losses plus alpha/2 times the squared norms of the weights."""
+        return self.point.values + alpha / 2 * inner(self.W[:, :-1], self.W[:, :-1])
+
+    def gradients(self, alpha: float) -> np.ndarray:
+        """Return the derivatives of the same."""
+        return self.slopes + alpha * np.column_stack([self.W[:, :-1], np.zeros(len(self.W))])
+
+    def squares(self, alpha: float) -> np.ndarray:
+        """Return the Hessians of the same between the weights and themselves."""
+        return self.point.squares + alpha * inner(self.W[:, :-1], self.W[:, :-1])
 
 
 class FoldTraining:
@@ -230,7 +257,7 @@ class FoldTraining:
     def solve(self, R: np.ndarray, kappa: np.ndarray, penalty: float | np.ndarray) -> np.ndarray:
         """Return the solutions of systems with kappa times the covariance of all rows plus a penalty; R is (B, r)."""
         values, Q = self.spectrum
-        shifted = kappa[:, None] * np.maximum(values, 0) + EPS * kappa.max() * values.max() + penalty
+        shifted = kappa[:, None] * np.maximum(values, 0) + SINGLE * kappa.max() * values.max() + penalty
         return R / shifted if Q is None else (R @ Q) / shifted @ Q.T
 
     def loss(self, name: str) -> FoldLoss:
@@ -244,38 +271,57 @@ class FoldTraining:
         A training set starts from its own minimiser for the alpha before; the first alpha starts from `start` or 0.
         """
         loss = self.loss(name)
-        W = np.zeros((len(self.weights), self.rows.Z.shape[1] + 1))  # the last weight is the offset, without a penalty
-        if start is not None:
-            W[:, :-1] = self.unmodelled(start)
+        at = self.iterate(loss, np.zeros((len(self.weights), self.rows.Z.shape[1])) if start is None else start)
         for alpha in alphas:
-            W = self.newton(loss, float(alpha) / self.unit**2, W)
-            yield self.models(W[:, :-1])
+            at = self.newton(loss, float(alpha) / self.unit**2, at)
+            yield self.models(at.W[:, :-1])
 
-    def newton(self, loss: FoldLoss, alpha: float, W: np.ndarray) -> np.ndarray:
-        """Minimise the losses of all training sets, until Newton's steps are short compared with the weights.
+    def newton(self, loss: FoldLoss, alpha: float, at: FoldIterate) -> FoldIterate:
+        """Minimise F, the loss plus alpha/2 |v|^2, for all training sets by the steps of `solvers/newton.py`.
 
-        Both lengths are in the norm of the Hessian. A step that does not lower the loss is made shorter.
+        1. Gradient: of each training set.
+        2. Stop test: all gradients are at most NEWTON_TOL times the lengths of the weights in the Hessian, measured in
+           the inverse of the last preconditioner, or their line searches have failed.
+        3. Preconditioner: made for the first step, and again after STEPS_TOGETHER steps.
+        4. Direction: conjugate gradients on the Hessian of F, until the residual is INNER_TOL of the gradient.
+        5. Line search: backtracking from the whole step, with the scores of the direction that are known from step 4.
         """
-        best, values = W, np.full(len(W), np.inf)
-        steps, length, done = np.zeros_like(W), np.ones(len(W)), np.zeros(len(W), dtype=bool)
-        inverses = None
-        for number in range(MAX_STEPS):
-            trial = best - length[:, None] * steps
-            point = loss(self.scores(trial[:, :-1]) + trial[:, -1:].astype(np.float32))
-            penalties = alpha * np.einsum("sj,sj->s", trial[:, :-1], trial[:, :-1])
-            lower = point.values + penalties / 2 <= (1 + loss.rounding) * values
-            length = np.where(lower, 1.0, length / 4)
-            best, values = np.where(lower[:, None], trial, best), np.where(lower, point.values + penalties / 2, values)
-            gradients = np.column_stack([self.rmatvec(point.slopes) + alpha * trial[:, :-1], point.slopes.sum(axis=1)])
-            gradients[:, -1] *= loss.has_offset  # rounding is all there is for a loss of pairs
-            if W.shape[1] <= MAX_EIGEN and number % PATIENCE == 0 and not sparse.issparse(self.rows.Z):
-                inverses = self.inverse_hessians(point.curvatures, alpha)
-            new, decrements = self.direction(point, alpha, gradients, inverses)
-            done = np.where(lower, decrements <= TOL**2 * (point.squares + penalties), done)
-            if done.all():
-                break
-            steps = np.where(lower[:, None], new, steps)
-        return best
+        lengths, precondition = np.ones(len(at.W)), None
+        for number in range(NEWTON_STEPS):
+            gradients = at.gradients(alpha)  # 1
+            if precondition is not None:  # 2
+                short = inner(gradients, precondition(gradients)) <= NEWTON_TOL**2 * at.squares(alpha)
+                if (short | (lengths == 0)).all():
+                    break
+            if precondition is None or number % STEPS_TOGETHER == 0:  # 3
+                precondition = self.preconditioner(at.point, alpha)
+            directions, changes = self.newton_directions(at.point, gradients, alpha, precondition)  # 4
+            at, lengths = self.line_search(loss, at, directions, changes, alpha, np.sign(lengths))  # 5
+        return at
+
+    def iterate(self, loss: FoldLoss, U: np.ndarray) -> FoldIterate:
+        """Return weights of Z, (S, r), as an iterate without offsets."""
+        W = np.column_stack([self.unmodelled(U), np.zeros(len(U))])
+        scores = self.scores(W[:, :-1])
+        return self.with_slopes(FoldIterate(W, scores, loss(scores), W))
+
+    def with_slopes(self, at: FoldIterate) -> FoldIterate:
+        """Return an iterate with the slopes of its weights."""
+        slopes = at.point.slopes
+        offsets = at.point.has_offset * slopes.sum(axis=1)  # rounding is all there is for a loss of pairs
+        return at._replace(slopes=np.column_stack([self.rmatvec(slopes), offsets]))
+
+    def preconditioner(self, point: FoldPoint, alpha: float) -> Operator:
+        """Return the function that solves a system for each training set, whose matrix is about its Hessian.
+
+        It is made of some rows of the training set, or is the covariance of all rows if there are many columns.
+        """
+        if self.rows.Z.shape[1] < MAX_EIGEN and not sparse.issparse(self.rows.Z):
+            inverses = self.inverse_hessians(point.curvatures, alpha)
+            return lambda R: np.matmul(inverses, R[:, :, None])[:, :, 0]
+        kappa = point.curvatures.sum(axis=1, dtype=self.precision)
+        kappa = np.maximum(kappa, 1e-6 * kappa.max() + 1e-12)
+        return lambda R: np.column_stack([self.solve(R[:, :-1], kappa, alpha), R[:, -1] / kappa])
 
     def inverse_hessians(self, curvatures: np.ndarray, alpha: float) -> np.ndarray:
         """Return the inverse Hessian of each training set, about, from some of its rows."""
@@ -287,29 +333,53 @@ class FoldTraining:
         H = np.array([(root.T @ root).astype(np.float64) for root in (column[:, None] * Z for column in roots)])
         places = np.arange(r)
         H[:, places, places] += alpha
-        H[:, np.arange(r + 1), np.arange(r + 1)] += 10 * EPS * np.trace(H, axis1=1, axis2=2)[:, None]
+        H[:, np.arange(r + 1), np.arange(r + 1)] += 10 * SINGLE * np.trace(H, axis1=1, axis2=2)[:, None]
         return np.linalg.inv(H)
 
-    def direction(
-        self, point: FoldPoint, alpha: float, gradients: np.ndarray, inverses: np.ndarray | None
+    def newton_directions(
+        self, point: FoldPoint, gradients: np.ndarray, alpha: float, precondition: Operator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return Newton's steps for all training sets, and their squared lengths, by conjugate gradients.
-
-        The preconditioners are `inverses`, or the covariance of all rows.
-        """
-        kappa = point.curvatures.sum(axis=1, dtype=self.precision)
-        kappa = np.maximum(kappa, 1e-6 * kappa.max() + 1e-12)
-
-        def precondition(R: np.ndarray) -> np.ndarray:
-            if inverses is not None:
-                return np.matmul(inverses, R[:, :, None])[:, :, 0]
-            return np.column_stack([self.solve(R[:, :-1], kappa, alpha), R[:, -1] / kappa])
+        """Return Newton's steps for all training sets, and their scores, by conjugate gradients."""
+        scores, last = np.zeros_like(point.slopes), np.zeros_like(point.slopes)
 
         def product(P: np.ndarray) -> np.ndarray:
-            G = point.product(self.scores(P[:, :-1]) + P[:, -1:].astype(np.float32))
+            nonlocal last
+            last = self.scores(P[:, :-1]) + P[:, -1:].astype(np.float32)
+            G = point.product(last)
             return np.column_stack([self.rmatvec(G) + alpha * P[:, :-1], point.has_offset * G.sum(axis=1)])
 
-        return conjugate_gradients(product, precondition, gradients.astype(self.precision), FORCING, INNER_STEPS)
+        def add(steps: np.ndarray) -> None:
+            nonlocal scores
+            scores += steps[:, None].astype(np.float32) * last
+
+        b = (-gradients).astype(self.precision)
+        return conjugate_gradients(product, precondition, b, INNER_TOL, INNER_STEPS, add)[0], scores
+
+    def line_search(
+        self,
+        loss: FoldLoss,
+        at: FoldIterate,
+        directions: np.ndarray,
+        changes: np.ndarray,
+        alpha: float,
+        longest: np.ndarray,
+    ) -> tuple[FoldIterate, np.ndarray]:
+        """Return the iterate after a step along directions, (S, r + 1), that change the scores by `changes`, (S, n).
+
+        Backtracking: the length of each step, (S,), is at first `longest` and then smaller, until F falls enough, by
+        Armijo's condition. The lengths are returned too, 0 where F does not.
+        """
+        values, slopes = (1 + loss.rounding) * at.values(alpha), SUFFICIENT * inner(at.gradients(alpha), directions)
+        lengths, lower = longest, np.zeros(len(longest), dtype=bool)
+        for share in SHARES:
+            lengths = np.where(lower, lengths, share * longest)
+            W = at.W + lengths[:, None] * directions
+            scores = at.scores + lengths[:, None].astype(np.float32) * changes
+            new = FoldIterate(W, scores, loss(scores), at.slopes)
+            lower = new.values(alpha) <= values + lengths * slopes
+            if lower.all():
+                break
+        return self.with_slopes(new), lengths
 
     # Penalties that leave weights 0
 
@@ -348,28 +418,28 @@ class FoldTraining:
 
     def smooth_auc(self, U: np.ndarray, alpha: float) -> np.ndarray:
         """Return the ends of the descents on the smooth AUC from U, shape (S, r); see `solvers/smooth_auc.py`."""
-        U = self.unmodelled(U)
-        kappa, scores = np.full(len(U), KAPPA), self.scores(U).astype(np.float64)
-        c = 2 * self.weights
-        means = np.stack([(c * side * scores).sum(axis=1) for side in (~self.positive, self.positive)], axis=1)
-        own = means[:, self.positive.astype(np.intp)]
-        spread = np.sqrt((c * (scores - own) ** 2).sum(axis=1) / 2)
-        spread[~(spread > 0)] = 1.0
-        U, scores = U / spread[:, None], scores / spread[:, None]
-        losses = [SmoothAUC(mean) for mean in means / spread[:, None]]
-        lows, steps = np.array([loss.low for loss in losses]), np.array([loss.step for loss in losses])
-        grids = lows, steps, np.array([loss.kernel for loss in losses])
-        lengths, active = np.full(len(U), -1.0), np.arange(len(U))
+        loss, kappa = self.loss("smooth_auc"), np.full(len(U), KAPPA)
+        at = start = self.iterate(loss, U / self.spreads(U)[:, None])
+        lengths = np.ones(len(U))
         for _ in range(N_STEPS):
-            ours, some = [part[active] for part in grids], scores[active]
-            gradients = np.empty_like(some)
-            values = fill_gradients(some, self.positive, c[active], *ours, gradients)
-            directions = -self.solve(self.rmatvec(gradients), kappa[active], alpha / self.unit**2)
-            changes, moved = self.scores(directions).astype(np.float64), lengths[active]
-            found = step_all(some, changes, self.positive, c[active], *ours, values, gradients, moved, FIRST_STEP)
-            U[active] += moved[:, None] * directions
-            scores[active], lengths[active] = some, moved
-            active = active[(moved > 0) & (values - found >= LEAST_GAIN * values)]
-            if not len(active):
+            steps = -self.solve(at.slopes[:, :-1], kappa, alpha / self.unit**2)
+            changes, directions = self.scores(steps), np.column_stack([steps, np.zeros(len(U))])
+            changes -= inner(self.weights, changes)[:, None]  # a shift of all scores does not count
+            slopes, bends = inner(at.slopes, directions), inner(at.point.curvatures * changes, changes)
+            lengths = np.sign(lengths) * np.divide(-LONGER * slopes, bends, out=np.zeros_like(slopes), where=bends > 0)
+            new, lengths = self.line_search(loss, at, directions, changes, 0.0, lengths)
+            gains = at.point.values - new.point.values
+            at, lengths = new, lengths * (gains >= WORTHWHILE * at.point.values)
+            if not lengths.any():
                 break
-        return self.models(U)
+        lower = self.rows.training_aucs(at.scores[:, None]) < self.rows.training_aucs(start.scores[:, None])
+        return self.models(np.where(lower, start.W, at.W)[:, :-1])
+
+    def spreads(self, U: np.ndarray) -> np.ndarray:
+        """Return the spreads of the scores of models (S, r) in their training sets; 1 if they do not vary."""
+        found, scores = [], self.rows.scores(U).astype(np.float64)
+        for own, ours in zip(self.weights > 0, scores, strict=True):
+            weight = self.rows.sample_weight[own] if self.rows.weighted else None
+            targets = Targets(self.positive[own], weight, np.ones(2))
+            found.append(UnitScores.of(MemorySpace(targets), ours[own]).spread or 1.0)
+        return np.array(found)
