@@ -104,9 +104,21 @@ def test_descent_halves_a_step_without_gain():
     assert at.step(-2 * one).v == 0  # and not -1, as high as it was at 1
     assert at.step(one, slack=0.0) is None
     assert at.step(one, slack=10.0).v == 2
-    twos = np.full(2, 2.0)
-    assert_allclose(descent.backtrack(lambda x: x @ x, twos, -2 * twos, 8.0, -32.0), 0)
-    assert descent.backtrack(lambda x: x @ x, twos, twos, 8.0, 16.0, slack=0.0) is twos
+
+
+def test_backtracking_of_several_functions_at_once():
+    """(1 - t)^2, (1 - 4 t)^2 and (1 + t)^2, from a length of 1 on: one is short enough, one too long, one rises."""
+    rates = np.array([1.0, 4.0, -1.0])
+    called = []
+
+    def F(t):
+        called.append(t)
+        return (1 - rates * t) ** 2
+
+    lengths = descent.backtrack(F, np.ones(3), -2 * rates, np.ones(3), (1, 1 / 4, 1 / 16, 0))
+    assert_allclose(lengths, [1, 1 / 4, 0])
+    assert_allclose(called[-1], lengths)
+    assert descent.backtrack(lambda t: (1 - 4 * t) ** 2, 1.0, -8.0) == 1 / 4
 
 
 def test_the_logistic_loss_to_its_minimum():

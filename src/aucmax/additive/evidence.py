@@ -29,7 +29,7 @@ import numpy as np
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
 from ..losses.rowwise import logistic_terms
-from ..solvers.descent import backtrack
+from ..solvers.descent import along, backtrack
 from .bins import Column
 from .kernels import gather, joint_sums, scatter
 from .terms import Term, edges_of, penalty
@@ -90,7 +90,7 @@ def find_strengths(
     for number in range(MAX_STEPS if fixed is None else FIXED_STEPS):
         value, slopes, curvatures, pull = objective(f)
         factor, step, slope = newton_step(codes, slopes, curvatures, pull, lam, shares, edges)
-        f = backtrack(lambda f: objective(f)[0], f, step, value, slope)
+        f = f + backtrack(along(lambda f: objective(f)[0], f, step), value, slope) * step
         if number < (FIRST_STEPS if fixed is None else FIXED_STEPS - 1):
             continue
         inverse, _ = dtrtri(factor, lower=True, overwrite_c=True)

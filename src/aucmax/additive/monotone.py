@@ -25,7 +25,7 @@ from scipy.linalg import cho_factor, cho_solve
 from ..losses.rowwise import row_terms
 from ..rows.protocol import Rows, Targets
 from ..rows.summaries.moments import ClassMoments
-from ..solvers.descent import MAX_NEWTON, backtrack
+from ..solvers.descent import MAX_NEWTON, along, backtrack
 from .bins import Column
 from .terms import Basis, Term, edges_of
 
@@ -118,7 +118,7 @@ def monotone_logistic(rows: Rows, basis: Basis, shape: Shape, alpha: float, tol:
         slope, before = float(gradient @ change), value(f)
         if -slope <= tol**2 * max(before, 1e-300):
             break
-        f = backtrack(value, f, change, before, slope)
+        f = f + backtrack(along(value, f, change), before, slope) * change
     return scale @ f[:K], n_iter
 
 

@@ -22,7 +22,7 @@ from scipy.special import logit
 
 from ..losses.rowwise import logistic_terms
 from ..rows.summaries.scores import N_BINS, ScoreHistogram
-from ..solvers.descent import MAX_NEWTON, backtrack
+from ..solvers.descent import MAX_NEWTON, along, backtrack
 
 _wanted = ContextVar("calibration is wanted", default=True)
 
@@ -104,7 +104,7 @@ def fit_line(x: np.ndarray, against: np.ndarray, towards: np.ndarray) -> tuple[f
         value, slopes, curvatures = loss(line)
         gradient, H = slopes @ Z, (Z.T * curvatures) @ Z
         step = -np.linalg.lstsq(H, gradient)[0]  # H is singular if there is one point
-        line = backtrack(lambda line: loss(line)[0], line, step, value, float(gradient @ step))
+        line = line + backtrack(along(lambda line: loss(line)[0], line, step), value, gradient @ step) * step
         if np.abs(step).max() <= 1e-12 * np.abs(line).max():
             break
     return float(line[0]), float(line[1] - line[0] * center)

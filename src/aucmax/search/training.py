@@ -39,7 +39,7 @@ from ..rows.memory import MemorySpace
 from ..rows.protocol import InMemoryRows, Targets
 from ..rows.summaries.moments import ClassMoments
 from ..solvers.conjugate_gradients import Operator, conjugate_gradients, inner, shifted_cg
-from ..solvers.descent import SUFFICIENT
+from ..solvers.descent import backtrack
 from ..solvers.problem import Objective
 from ..solvers.smooth_auc import KAPPA, N_STEPS
 from ..solvers.square import MomentProblem
@@ -366,19 +366,18 @@ class FoldTraining:
     ) -> tuple[FoldIterate, np.ndarray]:
         """Return the iterate after a step along directions, (S, r + 1), that change the scores by `changes`, (S, n).
 
-        Backtracking: the length of each step, (S,), is at first `longest` and then smaller, until F falls enough, by
-        Armijo's condition. The lengths are returned too, 0 where F does not.
+        The length of each step, (S,), is at most `longest`. The lengths are returned too, 0 where F does not fall.
         """
-        values, slopes = (1 + loss.rounding) * at.values(alpha), SUFFICIENT * inner(at.gradients(alpha), directions)
-        lengths, lower = longest, np.zeros(len(longest), dtype=bool)
-        for share in SHARES:
-            lengths = np.where(lower, lengths, share * longest)
-            W = at.W + lengths[:, None] * directions
+        new = at
+
+        def values(lengths: np.ndarray) -> np.ndarray:
+            nonlocal new
             scores = at.scores + lengths[:, None].astype(np.float32) * changes
-            new = FoldIterate(W, scores, loss(scores), at.slopes)
-            lower = new.values(alpha) <= values + lengths * slopes
-            if lower.all():
-                break
+            new = FoldIterate(at.W + lengths[:, None] * directions, scores, loss(scores), at.slopes)
+            return new.values(alpha)
+
+        slopes = inner(at.gradients(alpha), directions)
+        lengths = backtrack(values, at.values(alpha), slopes, longest, SHARES, loss.rounding)
         return self.with_slopes(new), lengths
 
     # Penalties that leave weights 0

@@ -9,21 +9,18 @@ the scores of all others, so a trial step needs no product with the rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from functools import cache, cached_property
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .square import EPS
-
 SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
 MAX_NEWTON = 100  # the largest number of Newton's steps with backtracking; about ten are enough
 SLACK = 1e-12  # relative to F: rounding must not decide whether a step of Newton's method is halved
+HALVES = (*0.5 ** np.arange(53), 0.0)  # of the longest step, down to the rounding of the weights
 POWER_STEPS = 30  # the largest number of steps of the power method
-
-X = TypeVar("X", float, np.ndarray)
 
 
 class DescentObjective(Protocol):
@@ -51,25 +48,43 @@ class DescentPoint:
 
     def step(self, direction: np.ndarray, slack: float = SLACK) -> DescentPoint | None:
         """Return the point that backtracking finds along a direction; None if there is none."""
-        change = self.objective.scores(direction)
-        trial = cache(lambda t: DescentPoint(self.objective, self.v + t * direction, self.scores + t * change))
-        length = backtrack(lambda t: trial(t).value, 0.0, 1.0, self.value, float(self.gradient @ direction), slack)
-        return trial(length) if length else None
+        change, new = self.objective.scores(direction), self
+
+        def value(length: float) -> float:
+            nonlocal new
+            new = DescentPoint(self.objective, self.v + length * direction, self.scores + length * change)
+            return new.value
+
+        return new if backtrack(value, self.value, float(self.gradient @ direction), slack=slack) else None
 
 
-def backtrack(F: Callable[[X], float], x: X, step: X, value: float, slope: float, slack: float = SLACK) -> X:
-    """Return the first of x + step, x + step / 2, x + step / 4, ... that lowers F enough; x itself if none does.
+def backtrack(
+    F: Callable[[Any], Any],
+    value: Any,
+    slope: Any,
+    longest: Any = 1.0,
+    shares: Sequence[float] = HALVES,
+    slack: float = SLACK,
+) -> Any:
+    """Return how far to go along a direction: the first of the lengths `shares` * `longest` that lowers F enough.
 
-    This is Armijo's condition: F falls from its `value` at x by at least 1e-4 of what its slope along the step
-    promises. `slack` is a tolerance for rounding: F may be higher than the condition allows by `slack` times F.
+    This is Armijo's condition: F falls from its `value` at length 0 by at least 1e-4 of what its `slope` promises.
+    `slack` is a tolerance for rounding: F may be higher than the condition allows by `slack` times F. The last share is
+    0, where nothing has to fall, and F is called last at the result. Value, slope and lengths are numbers, or arrays
+    with one entry for each of several functions.
     """
-    length = 1.0
-    while length >= EPS:
-        new = x + length * step
-        if F(new) <= value + SUFFICIENT * length * slope + slack * abs(value):
-            return new
-        length /= 2
-    return x
+    length, lower = longest, np.zeros(np.shape(value), dtype=bool)
+    for share in shares:
+        length = np.where(lower, length, share * longest)
+        lower = F(length) <= value + SUFFICIENT * length * slope + slack * np.abs(value)
+        if np.all(lower):
+            break
+    return length
+
+
+def along(F: Callable[[np.ndarray], float], x: np.ndarray, step: np.ndarray) -> Callable[[float], float]:
+    """Return F on the line from x through x + step, as a function of the length."""
+    return lambda length: F(x + length * step)
 
 
 class Descent(NamedTuple):
