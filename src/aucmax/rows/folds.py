@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .._compat import FAST, jit
+
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 SAMPLE = 1000  # the number of the permutation that draws samples; no round of folds uses it
 
@@ -55,28 +57,39 @@ def preimages(images: np.ndarray, count: int, number: int) -> np.ndarray:
 def _walk(ranks: np.ndarray, count: int, keys: range, inverse: bool) -> np.ndarray:
     """Apply a Feistel network with these keys until all results are below `count`."""
     half = max(1, -(-int(count - 1).bit_length() // 2))
-    low = np.uint64((1 << half) - 1)
-    images, outside = ranks.astype(np.uint64), np.ones(len(ranks), dtype=bool)
-    while outside.any():
-        left, right = images[outside] >> np.uint64(half), images[outside] & low
-        for key in keys:
-            if inverse:
-                left, right = right ^ (_scramble(left, key) & low), left
-            else:
-                left, right = right, left ^ (_scramble(right, key) & low)
-        images[outside] = (left << np.uint64(half)) | right
-        outside = images >= count
+    images = ranks.astype(np.uint64)
+    feistel(images, np.uint64(count), np.array(keys, dtype=np.uint64), np.uint64(half), inverse)
     return images.astype(np.int64)
-
-
-def _scramble(keys: np.ndarray, number: int) -> np.ndarray:
-    """Return 64 pseudo-random bits for each key: the finaliser of SplitMix64."""
-    z = keys + np.uint64(number << 48)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
-    return z ^ (z >> np.uint64(31))
 
 
 def in_parts(parts: Any, chosen: Sequence[int]) -> Any:
     """Return the mask of the rows of the chosen parts, in a fraction of the time of np.isin."""
     return functools.reduce(operator.or_, [parts == part for part in chosen])
+
+
+@jit(**FAST)
+def feistel(images, count, keys, half, inverse):
+    """Replace each image by its own image below `count`, in a network of two halves of `half` bits."""
+    low = (np.uint64(1) << half) - np.uint64(1)
+    for i in range(images.shape[0]):
+        image = images[i]
+        while True:
+            left, right = image >> half, image & low
+            for key in keys:
+                if inverse:
+                    left, right = right ^ (scramble(left, key) & low), left
+                else:
+                    left, right = right, left ^ (scramble(right, key) & low)
+            image = (left << half) | right
+            if image < count:
+                break
+        images[i] = image
+
+
+@jit(**FAST)
+def scramble(bits, key):
+    """Return 64 pseudo-random bits: the finaliser of SplitMix64."""
+    z = bits + (key << np.uint64(48))
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

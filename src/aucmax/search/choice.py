@@ -22,7 +22,7 @@ from .held_out import TestSets
 from .pool import LossPath, is_rising
 from .rounds import Round
 
-N_BEST, N_ADDED = 12, 6  # of the greedy search: the best candidates that it chooses from, and how often it adds one
+N_BEST, N_ADDED = 10, 4  # of the greedy search: the best candidates that it chooses from, and how often it adds one
 # Unscaled columns count only if they are better than standardised ones by this many standard errors.
 SCALING_MARGIN = 1.0
 # Mean AUCs that differ by less are a tie, which the first candidate wins: the fewest nonzero weights and the largest
@@ -45,7 +45,7 @@ class Choices:
     """All that choices are made of: the paths of a pool, and the held-out scores of their candidates.
 
     A blend is a multiset of candidates. `table` (S, n_known) has the AUC of each known blend on each test set, and
-    `known` its column; a block of test sets is filled when a choice first needs it.
+    `known` its column; a block of test sets is filled when a choice first needs it, and 0 until then.
     """
 
     def __init__(self, paths: Sequence[LossPath], tests: TestSets, rounds: Sequence[Round], by_default: bool) -> None:
@@ -66,7 +66,7 @@ class Choices:
         """
         n_sets = len(self.auc)
         judges = np.full((1, n_sets), 1 / n_sets) if judges is None else judges
-        shares, best = np.zeros((len(judges), len(self.candidates))), []
+        shares, best = np.zeros((len(judges), len(self.candidates))), list[list[int]]()
         standardized = np.array([bool(candidate.standardize) for candidate in self.candidates])
         for row, judge in zip(shares, judges, strict=True):
             mean = judge @ self.auc
@@ -75,50 +75,45 @@ class Choices:
             if not blended:
                 row[np.argmax(mean >= mean.max() - TIE)] = 1.0
             order = np.argsort(-mean, kind="stable")[:N_BEST]
-            best.append(order[np.isfinite(mean[order])].tolist())
+            best.append(np.where(np.isfinite(mean[order]), order, order[0]).tolist())
         if blended:
             for row, winner in zip(shares, self.greedy(best, judges), strict=True):
                 row += np.bincount(winner, minlength=len(row)) / len(winner)
         return shares
 
     def greedy(self, best: Sequence[list[int]], judges: np.ndarray) -> list[tuple[int, ...]]:
-        """Blend candidates greedily, for several choices in step, each with its best candidates, the best first.
+        """Blend candidates greedily, for several choices in step, each with as many best candidates, the best first.
 
         Each step adds the candidate, perhaps once more, that makes the AUC highest. The best of all blends on the way
         is returned, so its AUC is not below the first candidate's.
         """
         taken: list[tuple[int, ...]] = [(ours[0],) for ours in best]
-        winners = taken
-        tops = [float(found[0]) for found in self.means([[one] for one in taken], judges)]
+        winners, tops = taken, self.means([[one] for one in taken], judges)[:, 0]
         for _ in range(N_ADDED):
             trials = [[tuple(sorted((*one, k))) for k in ours] for one, ours in zip(taken, best, strict=True)]
             found = self.means(trials, judges)
-            taken = [ours[int(np.argmax(aucs))] for ours, aucs in zip(trials, found, strict=True)]
-            risen = [float(aucs.max()) > top for aucs, top in zip(found, tops, strict=True)]
-            winners = [one if up else last for one, last, up in zip(taken, winners, risen, strict=True)]
-            tops = [max(float(aucs.max()), top) for aucs, top in zip(found, tops, strict=True)]
+            taken = [ours[k] for ours, k in zip(trials, np.argmax(found, axis=1), strict=True)]
+            highest = found.max(axis=1)
+            winners = [one if up else last for one, last, up in zip(taken, winners, highest > tops, strict=True)]
+            tops = np.maximum(highest, tops)
         return winners
 
-    def means(self, trials: Sequence[list[tuple[int, ...]]], judges: np.ndarray) -> list[np.ndarray]:
-        """Return the weighted mean AUC of the trials of each choice."""
+    def means(self, trials: Sequence[list[tuple[int, ...]]], judges: np.ndarray) -> np.ndarray:
+        """Return the weighted mean AUC of as many trials of each choice, (n_choices, n_trials)."""
         for block, filled in zip(self.blocks, self.filled, strict=True):
             needed = [ours for ours, judge in zip(trials, judges, strict=True) if judge[block].any()]
             new = [one for one in dict.fromkeys(itertools.chain(*needed)) if one not in filled]
             if new:
                 self.fill(block, new)
                 filled.update(new)
-        found = []
-        for ours, judge in zip(trials, judges, strict=True):
-            sets = np.flatnonzero(judge)
-            columns = np.array([self.known[one] for one in ours])
-            found.append(judge[sets] @ self.table[np.ix_(sets, columns)])
-        return found
+        columns = np.array([[self.known[one] for one in ours] for ours in trials])
+        return np.einsum("cs,sct->ct", judges, self.table[:, columns])
 
     def fill(self, block: list[int], blends: list[tuple[int, ...]]) -> None:
         """Compute the AUC of blends on the test sets of a block."""
         for one in blends:
             self.known.setdefault(one, len(self.known))
-        more = np.full((len(self.table), max(len(self.known) - self.table.shape[1], 0)), np.nan)
+        more = np.zeros((len(self.table), max(len(self.known) - self.table.shape[1], 0)))
         self.table = np.hstack([self.table, more])
         counts = np.array([np.bincount(one, minlength=len(self.scores)) for one in blends])
         used = np.flatnonzero(counts.any(axis=0))

@@ -140,12 +140,13 @@ def areas_of(positives: np.ndarray, negatives: np.ndarray, weights: tuple[np.nda
     return weighted_areas(positives, negatives, *orders, *weights)
 
 
-def placement_values(scores: np.ndarray, others: np.ndarray, weights: np.ndarray) -> np.ndarray:
+@jit
+def placement_values(scores, others, weights):
     """Return the share of the weight of the others below each score; a tie counts one half."""
-    order = np.argsort(others, kind="stable")
-    sums = np.append(0.0, np.cumsum(weights[order]))
-    ends = [np.searchsorted(others[order], scores, side=side) for side in ("left", "right")]
-    return (sums[ends[0]] + sums[ends[1]]) / (2 * sums[-1])
+    order = np.argsort(others)
+    ordered, sums = others[order], np.append(np.zeros(1), np.cumsum(weights[order]))
+    below, up_to = np.searchsorted(ordered, scores, "left"), np.searchsorted(ordered, scores, "right")
+    return (sums[below] + sums[up_to]) / (2.0 * sums[-1])
 
 
 @jit(**FAST)

@@ -276,8 +276,8 @@ def named_path(trainer: Trainer, objective: Objective, sample: InMemoryRows) -> 
     base = {"smooth_auc": "balanced_logistic", "sigmoid": "logistic"}.get(loss, loss)
     path = trainer.newton(base, POWERS[0])
     if loss == "smooth_auc":
-        best, every = int(np.argmax(path.mean)), range(len(path.candidates))
-        if trainer.alphas is None:  # the best alpha and its neighbours
-            every = every[max(best - 1, 0) : best + 2]
+        every: Sequence[int] = range(len(path.candidates))
+        if trainer.alphas is None:  # the alpha above the best one: this loss has no penalty of its own to hold it back
+            every = [max(int(np.argmax(path.mean)) - 1, 0)]
         return trainer.smooth_auc(path, every)
     return trainer.sigmoid(path) if loss == "sigmoid" else path

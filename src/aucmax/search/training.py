@@ -60,7 +60,7 @@ SHARES = 1.0, 1 / 4, 1 / 16, 1 / 64, 0.0
 SINGLE = 1e-7  # single precision, in which covariances are computed
 # A descent on the smooth AUC first tries steps longer than Newton's, as these have the size of each curvature.
 LONGER = 1.5
-WORTHWHILE = 1e-3  # it ends where a step lowers the loss by a smaller share, which no comparison of AUCs sees
+WORTHWHILE = 5e-3  # it ends where a step lowers the loss by a smaller share, which no comparison of AUCs sees
 PENALISED_TOL = 1e-3  # of coordinate descent
 
 
@@ -72,7 +72,8 @@ class FoldRows:
     """
 
     def __init__(self, Z: Any, targets: Targets, rounds: Sequence[Round], variances: np.ndarray | None = None) -> None:
-        self.Z, self.positive, self.rounds, self.variances = Z, targets.positive, rounds, variances
+        self.Z, self.targets, self.rounds, self.variances = Z, targets, rounds, variances
+        self.positive = targets.positive
         self.weighted = targets.sample_weight is not None
         self.sample_weight = np.ones(Z.shape[0]) if targets.sample_weight is None else targets.sample_weight
         self.members = [membership(round) for round in rounds]
@@ -418,7 +419,8 @@ class FoldTraining:
     def smooth_auc(self, U: np.ndarray, alpha: float) -> np.ndarray:
         """Return the ends of the descents on the smooth AUC from U, shape (S, r); see `solvers/smooth_auc.py`."""
         loss, kappa = self.loss("smooth_auc"), np.full(len(U), KAPPA)
-        at = start = self.iterate(loss, U / self.spreads(U)[:, None])
+        scores = self.rows.scores(U).mean(axis=0, dtype=np.float64)
+        at = self.iterate(loss, U / (UnitScores.of(MemorySpace(self.rows.targets), scores).spread or 1.0))
         lengths = np.ones(len(U))
         for _ in range(N_STEPS):
             steps = -self.solve(at.slopes[:, :-1], kappa, alpha / self.unit**2)
@@ -431,14 +433,4 @@ class FoldTraining:
             at, lengths = new, lengths * (gains >= WORTHWHILE * at.point.values)
             if not lengths.any():
                 break
-        lower = self.rows.training_aucs(at.scores[:, None]) < self.rows.training_aucs(start.scores[:, None])
-        return self.models(np.where(lower, start.W, at.W)[:, :-1])
-
-    def spreads(self, U: np.ndarray) -> np.ndarray:
-        """Return the spreads of the scores of models (S, r) in their training sets; 1 if they do not vary."""
-        found, scores = [], self.rows.scores(U).astype(np.float64)
-        for own, ours in zip(self.weights > 0, scores, strict=True):
-            weight = self.rows.sample_weight[own] if self.rows.weighted else None
-            targets = Targets(self.positive[own], weight, np.ones(2))
-            found.append(UnitScores.of(MemorySpace(targets), ours[own]).spread or 1.0)
-        return np.array(found)
+        return self.models(at.W[:, :-1])
