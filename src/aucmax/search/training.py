@@ -41,7 +41,7 @@ from ..rows.summaries.moments import ClassMoments
 from ..solvers.conjugate_gradients import Operator, conjugate_gradients, inner, shifted_cg
 from ..solvers.descent import backtrack
 from ..solvers.problem import Objective
-from ..solvers.smooth_auc import KAPPA, N_STEPS
+from ..solvers.smooth_auc import KAPPA
 from ..solvers.square import MomentProblem
 from .fold_losses import FoldLoss, FoldPoint, PairLoss, RowLoss
 from .held_out import set_aucs
@@ -60,6 +60,7 @@ SHARES = 1.0, 1 / 4, 1 / 16, 1 / 64, 0.0
 SINGLE = 1e-7  # single precision, in which covariances are computed
 # A descent on the smooth AUC first tries steps longer than Newton's, as these have the size of each curvature.
 LONGER = 1.5
+DESCENT_STEPS = 6  # it takes at most so many; two more change the test AUC by less than 0.0001
 WORTHWHILE = 5e-3  # it ends where a step lowers the loss by a smaller share, which no comparison of AUCs sees
 PENALISED_TOL = 1e-3  # of coordinate descent
 
@@ -422,7 +423,7 @@ class FoldTraining:
         scores = self.rows.scores(U).mean(axis=0, dtype=np.float64)
         at = self.iterate(loss, U / (UnitScores.of(MemorySpace(self.rows.targets), scores).spread or 1.0))
         lengths = np.ones(len(U))
-        for _ in range(N_STEPS):
+        for _ in range(DESCENT_STEPS):
             steps = -self.solve(at.slopes[:, :-1], kappa, alpha / self.unit**2)
             changes, directions = self.scores(steps), np.column_stack([steps, np.zeros(len(U))])
             changes -= inner(self.weights, changes)[:, None]  # a shift of all scores does not count

@@ -49,7 +49,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[tuple[Any, str, Any]]]] = {
     "a search among 30 candidates": ({}, [(choice, "N_BEST", 30)]),
     "12 steps of the search": ({}, [(choice, "N_ADDED", 12)]),
     "2 steps of the search": ({}, [(choice, "N_ADDED", 2)]),
-    "24 steps of the smooth AUC": ({}, [(smooth_auc, "N_STEPS", 24), (training, "N_STEPS", 24)]),
+    "24 steps of the smooth AUC": ({}, [(smooth_auc, "N_STEPS", 24), (training, "DESCENT_STEPS", 24)]),
 }
 
 
