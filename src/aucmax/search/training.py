@@ -394,16 +394,15 @@ class FoldTraining:
         """
         if self.rows.Z.shape[1] <= MAX_MOMENTS and not sparse.issparse(self.rows.Z):
             ratio = np.ones(len(scale)) if self.ratio is None else self.unit * self.ratio
-            empty = ClassMoments(len(scale))
+            empty, pooled = ClassMoments(len(scale)), objective.loss == "pooled"
+            covariances = self.rows.covariances  # computed once, before the threads
 
             def train(k: int) -> np.ndarray:
                 totals = self.rows.totals[k]
-                scatter = self.rows.covariances[k] * totals[:, None, None] * np.outer(ratio, ratio)
+                scatter = covariances[k] * totals[:, None, None] * np.outer(ratio, ratio)
                 square = MomentProblem(empty._with(totals, self.rows.means[k] * ratio, scatter), False, pooled)
                 return objective.penalised(square).path(alphas, PENALISED_TOL) * ratio
 
-            pooled = objective.loss == "pooled"
-            _ = self.rows.covariances  # computed once, before the threads
             return np.array(list(map_threads(train, range(len(self.weights)))))
         splits = [(round, split) for round in self.rows.rounds for split in round.splits]
         finite = np.where(np.isfinite(scale), scale, 0.0)
