@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import CLASSES, skewed
 from scipy import sparse
-from sklearn.model_selection import ShuffleSplit
+from sklearn.model_selection import KFold, ShuffleSplit
 
 from aucmax import AUCClassifier, roc_auc
 from aucmax.rows.memory import MemoryRows
@@ -100,7 +100,8 @@ def test_honest_choices_are_judged_by_the_other_folds_of_a_round(signal):
 
 @pytest.mark.parametrize("blended", [True, False])
 def test_honest_choices_of_splits_do_not_see_their_test_set(blended):
-    cv = ShuffleSplit(4, test_size=0.3, random_state=0)  # each is alone in its round
+    sets = np.random.default_rng(0).permutation(80).reshape(4, 20)
+    cv = [(np.concatenate([other for other in sets if other is not own]), own) for own in sets]  # 10 rows are in none
     expected, expected_aucs = choices_of(cv).honest(blended, 0.0)
     changed = False
     for k in range(4):
@@ -113,6 +114,21 @@ def test_honest_choices_of_splits_do_not_see_their_test_set(blended):
         assert aucs[k] == pytest.approx(1 - expected_aucs[k])
         changed |= (shares != expected).any()
     assert changed
+
+
+def test_honest_choices_are_not_judged_by_splits_that_share_test_rows():
+    """A fold is judged by other folds, and a split whose test rows are in all others not at all."""
+    folds = list(KFold(3, shuffle=True, random_state=0).split(np.zeros(90)))
+    half = np.arange(45), np.arange(45, 90)
+    choices, changed = choices_of([*folds, half]), choices_of([*folds, half])
+    _, aucs = choices.honest(True, 0.0)
+    assert_array_equal(np.isfinite(aucs), [True, True, True, False])
+    changed.scores[:, changed.tests.columns([3])] *= -1
+    changed.auc[:] = changed.tests.auc(changed.scores)
+    assert_array_equal(changed.honest(True, 0.0)[1][:3], aucs[:3])
+    quarters = [(np.arange(60), np.arange(60, 75)), (np.arange(60), np.arange(75, 90))]
+    assert np.isfinite(choices_of(quarters).honest(True, 0.0)[1]).all()
+    assert np.isnan(choices_of(ShuffleSplit(2, test_size=0.6, random_state=0)).honest(True, 0.0)[1]).all()
 
 
 def test_honest_choice_of_one_candidate_or_one_split():

@@ -210,14 +210,14 @@ def shuffled_labels(n_draws, **parameters):
     y = np.arange(200) < 30
     found = []
     for _ in range(n_draws):
-        clf = AUCClassifier(**parameters).fit(rng.standard_normal((200, 10)), y)
+        clf = AUCClassifier(**parameters).fit(rng.standard_normal((200, 10)) * 2.0 ** np.arange(-5, 5), y)
         found.append((clf.cv_auc_, *clf.cv_auc_ci_, clf.cv_results_["mean_test_score"].max()))
     return np.array(found).T
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, *(pytest.param({"loss": loss}, marks=pytest.mark.slow) for loss in ("logistic", "squared"))],
+    [{}, *(pytest.param({"loss": loss}, marks=pytest.mark.slow) for loss in ("logistic", "squared", "smooth_auc"))],
     ids=str,
 )
 def test_cv_auc_of_shuffled_labels_is_one_half(parameters):
@@ -226,7 +226,7 @@ def test_cv_auc_of_shuffled_labels_is_one_half(parameters):
     assert np.mean((low < 0.5) & (high > 0.5)) >= 0.85
     gap = chosen_by - auc
     assert gap.mean() > 5 * gap.std() / np.sqrt(60)
-    assert chosen_by.mean() > 0.51
+    assert chosen_by.mean() > 0.505
 
 
 def test_cv_auc_is_that_of_new_rows():

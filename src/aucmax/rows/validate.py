@@ -180,6 +180,10 @@ def check_groups(groups: Any, X: Any) -> np.ndarray | None:
         return None
     groups = column_or_1d(groups)
     check_consistent_length(X, groups)
+    try:
+        np.unique(groups)
+    except TypeError:
+        raise ValueError("groups must be of one type, such as numbers or text, got several that do not sort.") from None
     return groups
 
 

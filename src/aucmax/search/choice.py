@@ -123,6 +123,7 @@ class Choices:
     def honest(self, blended: bool, signal: float) -> tuple[np.ndarray, np.ndarray]:
         """Repeat the choice without each test set; return its shares for each, (S, C), and its AUC there, (S,).
 
+        The AUC is NaN where no other test set can judge: none is apart from this one.
         A fold k is judged by the choice on the other folds of its round: the folds of another round hold its rows. The
         models of the other folds were trained on fold k, so their AUCs know something of its labels. Where models are
         noise, the AUC of a fold is to the first order a sum over the other folds of an amount that two folds share.
@@ -133,19 +134,19 @@ class Choices:
         judges = np.zeros((len(self.auc), len(self.auc)))
         for block, folds in zip(self.blocks, self.are_folds, strict=True):
             for k in block:
-                judges[k, block] = 1.0
+                apart = block if folds else [j for j in block if not self.tests.overlap(j, k)]
+                judges[k, apart] = 1.0
                 judges[k, k] = -own if folds and len(block) > 2 else 0.0
                 judges[k] /= max(judges[k].sum(), 1.0)
+        shares = np.zeros((len(judges), len(self.candidates)))
+        known = judges.any(axis=1) | (len(self.candidates) == 1)
         if len(self.candidates) == 1:
-            shares = np.ones((len(judges), 1))
-        elif not judges.any(axis=1).all():  # a single split
-            return np.zeros((len(judges), len(self.candidates))), np.full(len(judges), np.nan)
-        else:
-            shares = self.choose(blended, judges)
+            shares[:] = 1.0
+        elif known.any():
+            shares[known] = self.choose(blended, judges[known])
         scores = self.tests.blend(self.scores, shares)
-        return shares, np.array(
-            [self.tests.auc(scores[None, self.tests.columns([k])], [k])[0, 0] for k in range(len(shares))]
-        )
+        aucs = [self.tests.auc(scores[None, self.tests.columns([k])], [k])[0, 0] for k in range(len(shares))]
+        return shares, np.where(known, aucs, np.nan)
 
 
 def blocks_of(rounds: Sequence[Round]) -> tuple[list[list[int]], list[bool]]:

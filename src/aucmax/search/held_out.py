@@ -89,6 +89,10 @@ class TestSets:
         with np.errstate(invalid="ignore"):
             return totals / times
 
+    def overlap(self, j: int, k: int) -> bool:
+        """Return whether two test sets have a row in common."""
+        return bool(np.isin(self.rows[j], self.rows[k]).any())
+
     def columns(self, sets: Sequence[int]) -> slice:
         """Return the columns of the scores of consecutive test sets."""
         return slice(int(self.edges[sets[0], 0]), int(self.edges[sets[-1], 2]))
@@ -103,25 +107,30 @@ class TestSets:
             found.append(areas_of(ours[:, : middle - start], ours[:, middle - start :], weights))
         return np.array(found)
 
-    def influences(self, scores: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return by how much each group of rows moves the mean AUC of all test sets, given N scores.
+    def influences(
+        self, scores: np.ndarray, groups: np.ndarray, sets: Sequence[int] | None = None
+    ) -> tuple[np.ndarray, float]:
+        """Return by how much each group of rows moves the mean AUC of all test sets, or of some, given N scores.
 
         `groups` (n_rows,) are the numbers of the groups. A row moves the AUC by its placement value minus the AUC,
         times its share of the weight of its class in the test set (LeDell, Petersen and van der Laan, 2015). This is
         multiplied by a factor for the degree of freedom that the mean takes. The degrees that are left in the rarer
         class are returned too.
         """
-        moves, members = np.zeros(len(groups)), np.concatenate(self.rows)
-        positive = np.concatenate([np.arange(stop - start) < middle - start for start, middle, stop in self.edges])
+        chosen = range(len(self.rows)) if sets is None else sets
+        moves, members = np.zeros(len(groups)), np.concatenate([self.rows[k] for k in chosen])
+        edges = self.edges[chosen]
+        positive = np.concatenate([np.arange(stop - start) < middle - start for start, middle, stop in edges])
         sizes = [len(np.unique(groups[members[side]])) for side in (positive, ~positive)]
-        auc = float(self.auc(scores[None]).mean())
-        for rows, (start, middle, stop) in zip(self.rows, self.edges, strict=True):
+        auc = float(self.auc(scores[None])[chosen].mean())
+        for k, (start, middle, stop) in zip(chosen, edges, strict=True):
+            rows = self.rows[k]
             weights = np.ones(stop - start) if self.weights is None else self.weights[start:stop]
             upper, lower = slice(0, middle - start), slice(middle - start, stop - start)
             ours = scores[start:stop]
             for (own, other), sign, size in zip(((upper, lower), (lower, upper)), (1, -1), sizes, strict=True):
                 values = placement_values(sign * ours[own], sign * ours[other], weights[other])
-                factor = np.sqrt(size / max(size - 1, 1)) / len(self.rows)
+                factor = np.sqrt(size / max(size - 1, 1)) / len(chosen)
                 moves[rows[own]] += factor * weights[own] / weights[own].sum() * (values - auc)
         return np.bincount(groups, moves), max(min(sizes) - 1.0, 1.0)
 

@@ -31,6 +31,7 @@ POOL = (*SQUARES, "balanced_logistic", "smooth_auc")  # the losses of the defaul
 # already, so the other losses begin at 10^0 there.
 POWERS = tuple(range(2, -6, -1))
 HIGHEST_BESIDE_SQUARES, LOWEST_OF_OTHERS = 0, -4
+SMOOTH_POWERS = (1, -1, -3)  # of the smooth AUC by name: its minimiser depends little on alpha
 # Powers that are tried beyond the grid as long as the AUC is still rising; so many at once for the square losses.
 N_BEYOND, STRIDE = 9, 3
 RISING = 1e-3  # a rise of the AUC at the end of a grid that is worth going on
@@ -202,12 +203,9 @@ class Trainer:
                 break
         return functools.reduce(LossPath.joined, tried)
 
-    def smooth_auc(self, logistic: LossPath, chosen: Sequence[int]) -> LossPath:
-        """Return candidates of the smooth AUC, from some of the balanced logistic loss."""
-        alphas = [logistic.candidates[k].alpha for k in chosen]
-        models = [
-            self.training.smooth_auc(logistic.models[:, k], alpha) for k, alpha in zip(chosen, alphas, strict=True)
-        ]
+    def smooth_auc(self, alphas: np.ndarray, starts: np.ndarray) -> LossPath:
+        """Return the candidates of the smooth AUC, from the minimisers (S, A, r) of the balanced logistic loss."""
+        models = [self.training.smooth_auc(starts[:, k], alpha) for k, alpha in enumerate(alphas)]
         return self.path([self.candidate("smooth_auc", alpha) for alpha in alphas], np.stack(models, axis=1))
 
     def sigmoid(self, logistic: LossPath) -> LossPath:
@@ -263,7 +261,8 @@ def default_paths(trainers: dict[bool, Trainer], choose: Callable[..., bool], ta
             path = trainer.newton("balanced_logistic", HIGHEST_BESIDE_SQUARES, ENOUGH_WORSE)
             yield path
             if trainer.n >= ENOUGH_ROWS * trainer.r and "smooth_auc" in POOL:
-                yield trainer.smooth_auc(path, [int(np.argmax(path.mean))])
+                best = int(np.argmax(path.mean))
+                yield trainer.smooth_auc(np.array([path.candidates[best].alpha]), path.models[:, [best]])
 
 
 def named_path(trainer: Trainer, objective: Objective, sample: InMemoryRows) -> LossPath:
@@ -273,11 +272,9 @@ def named_path(trainer: Trainer, objective: Objective, sample: InMemoryRows) -> 
         return trainer.penalised(objective, sample)
     if loss in SQUARES:
         return trainer.square(loss, extend=True)
-    base = {"smooth_auc": "balanced_logistic", "sigmoid": "logistic"}.get(loss, loss)
-    path = trainer.newton(base, POWERS[0])
     if loss == "smooth_auc":
-        every: Sequence[int] = range(len(path.candidates))
-        if trainer.alphas is None:  # the alpha above the best one: this loss has no penalty of its own to hold it back
-            every = [max(int(np.argmax(path.mean)) - 1, 0)]
-        return trainer.smooth_auc(path, every)
+        alphas = trainer.grid(SMOOTH_POWERS, CURVATURES[loss] * trainer.view.level, False)[0]
+        starts = np.stack(list(trainer.training.newton_path("balanced_logistic", alphas)), axis=1)
+        return trainer.smooth_auc(alphas, starts)
+    path = trainer.newton("logistic" if loss == "sigmoid" else loss, POWERS[0])
     return trainer.sigmoid(path) if loss == "sigmoid" else path

@@ -167,16 +167,18 @@ def judge(
             models = np.einsum("a,sar->sr", ours, path.models)
             scores += views[bool(path.candidates[0].standardize)].training.rows.scores(models)
     trained = float(next(iter(views.values())).training.rows.training_aucs(scores[:, None]).mean())
-    chosen = float(tests.auc((shares @ choices.scores)[None]).mean())
-    every, aucs = choices.honest(blended, signal_share(chosen, trained))
-    if np.isnan(aucs).any():
+    # An AUC may be above one half by chance, so the signal counts from two standard errors below.
+    chosen = tests.auc((shares @ choices.scores)[None])[:, 0]
+    spread = chosen.std(ddof=1) * np.sqrt(len(choices.blocks) / len(chosen)) if len(chosen) > 1 else 0.0
+    every, aucs = choices.honest(blended, signal_share(float(chosen.mean()) - 2 * float(spread), trained))
+    known = np.flatnonzero(np.isfinite(aucs)).tolist()
+    if not known:
         return HeldOutAUC(np.nan, np.nan, np.nan)
     groups = np.arange(sample.n_rows)
     if sample.targets.groups is not None:
         groups = np.unique(sample.targets.groups, return_inverse=True)[1]
-    moves, freedom = tests.influences(tests.blend(choices.scores, every), groups)
-    # An AUC may be above one half by chance, so the signal counts from two standard errors below.
-    auc, error = float(aucs.mean()), float(np.sqrt(moves @ moves))
+    moves, freedom = tests.influences(tests.blend(choices.scores, every), groups, known)
+    auc, error = float(aucs[known].mean()), float(np.sqrt(moves @ moves))
     return interval_of(auc, moves, signal_share(auc - 2 * error, trained), freedom, 3 if objective.is_sparse else 2)
 
 
@@ -217,9 +219,14 @@ def draw_sample(rows: Rows, cv: Any) -> InMemoryRows:
 
 
 def warn_if_rising(paths: Sequence[LossPath], best: Candidate, alphas: np.ndarray | None) -> None:
-    """Warn if the best alpha is the last one of a path that still rises, unless the alphas were given."""
+    """Warn if the best alpha is the last one of a path that still rises, unless the alphas were given.
+
+    Those of the smooth AUC are too far apart to tell: smaller ones leave it as it is.
+    """
     for path in paths:
         last = path.candidates[-1]
+        if last.loss == "smooth_auc":
+            continue
         at_the_end = (last.alpha, last.standardize) == (best.alpha, best.standardize)
         if alphas is None and at_the_end and is_rising(path.mean):
             warnings.warn(

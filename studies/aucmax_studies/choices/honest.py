@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
+from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from threadpoolctl import threadpool_limits
 
@@ -47,6 +48,17 @@ def wide(rng: np.random.Generator) -> tuple[Any, ...]:
     return rng.standard_normal((100, 500)), shuffled(100, 30, rng)
 
 
+def of_many_scales(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return rows and labels: 50 positives in 150 rows of 8 columns, whose deviations are 10^-4 to 10^3."""
+    return rng.standard_normal((150, 8)) * 10.0 ** np.arange(-4, 4), shuffled(150, 50, rng)
+
+
+def real_columns(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return rows and labels: 50 positives in 200 rows of the breast cancer data, whose columns are correlated."""
+    X = load_breast_cancer().data
+    return X[rng.permutation(len(X))[:200]], shuffled(200, 50, rng)
+
+
 def grouped(rng: np.random.Generator) -> tuple[Any, ...]:
     """Return rows, labels and groups: 600 rows in 120 groups, which share a label and most of their columns."""
     groups = np.repeat(np.arange(120), 5)
@@ -66,6 +78,11 @@ def fit(X: Any, y: np.ndarray, groups: Any = None) -> AUCClassifier:
     return AUCClassifier().fit(X, y, groups=groups)
 
 
+def fit_smooth_auc(X: Any, y: np.ndarray) -> AUCClassifier:
+    """Return the smooth AUC by name, fitted to rows."""
+    return AUCClassifier("smooth_auc").fit(X, y)
+
+
 def fit_table(frame: Any, y: np.ndarray) -> AUCClassifier:
     """Return the default, fitted to a table as `aucmax fit` does."""
     clf = AUCClassifier()
@@ -79,6 +96,9 @@ def fit_table(frame: Any, y: np.ndarray) -> AUCClassifier:
 SETTINGS: dict[str, tuple[Callable[..., tuple[Any, ...]], Callable[..., AUCClassifier]]] = {
     "few positives: 30 in 1,000 rows, 8 columns": (few_positives, fit),
     "wide: 30 positives in 100 rows, 500 columns": (wide, fit),
+    "scales of 10^-4 to 10^3: 50 positives in 150 rows, 8 columns": (of_many_scales, fit),
+    "columns of breast cancer: 50 positives in 200 rows": (real_columns, fit),
+    "smooth_auc, columns of breast cancer: 50 positives in 200 rows": (real_columns, fit_smooth_auc),
     "text of 30 levels and 4 numbers: 30 positives in 1,000 rows": (lambda rng: table(30, rng), fit_table),
     "text of 100 levels, target-encoded, and 4 numbers: 30 positives in 1,000 rows": (
         lambda rng: table(100, rng),
