@@ -77,7 +77,8 @@ class UnitScores(NamedTuple):
 
     If scores have long tails, a few of them make almost all of the spread, and would leave all others in a few cells of
     the grid. So the spread is computed again with scores cut off CUT spreads beyond the class means, as often as this
-    makes it less than half as wide. All other scores, and those of which most are equal, keep the spread of all.
+    makes it less than half as wide. Scores without such tails keep their spread, and so do scores that are mostly
+    equal.
     """
 
     loss: SmoothAUC  # the loss of the scores divided by `spread`

@@ -221,7 +221,7 @@ def draw_sample(rows: Rows, cv: Any) -> InMemoryRows:
 def warn_if_rising(paths: Sequence[LossPath], best: Candidate, alphas: np.ndarray | None) -> None:
     """Warn if the best alpha is the last one of a path that still rises, unless the alphas were given.
 
-    Those of the smooth AUC are too far apart to tell: smaller ones leave it as it is.
+    The alphas of the smooth AUC are too far apart to tell, and smaller ones change little.
     """
     for path in paths:
         last = path.candidates[-1]

@@ -26,8 +26,8 @@ def shifted_cg(matvec: Operator, b: np.ndarray, shifts: np.ndarray, tol: float, 
 
     M + shift I has the same Krylov spaces as M, and all residuals are multiples of the residual r of the smallest
     shift, r_shift = zeta r. So each further shift costs two vectors and no product with M (Jegerlehner, 1996,
-    arXiv:hep-lat/9612014). A shift is finished when |r_shift| <= tol |b|. The iterations are those of the smallest
-    shift, on 1/2 x'(M + shift I) x - b.x from x = 0; the residual is minus its gradient.
+    arXiv:hep-lat/9612014). A shift is finished when |r_shift| <= tol |b|. What is recorded are the iterations of the
+    smallest shift, on 1/2 x'(M + shift I) x - b.x from x = 0; the residual is minus its gradient.
     """
     shifts = np.asarray(shifts, dtype=np.float64)
     base = shifts.min()
