@@ -87,20 +87,21 @@ class AUCClassifier(MomentClassifier):
         Regularisation strength, at least 0. None chooses it from `alphas` by cross-validated AUC.
 
     alphas : array-like of shape (n_alphas,), default=None
-        Candidates for alpha. None uses one per decade around the mean eigenvalue of the problem, so that they depend on
-        the scale of the data: eight for the square losses and seven for the others ("smooth_auc" has three in all),
-        fewer if there are fewer than four rows for each column, and more while the AUC still rises at the smallest.
+        Candidates for alpha. None uses a grid around the mean eigenvalue of the problem, so that it depends on the
+        scale of the data. It has one alpha per decade: eight for the square losses, seven for the others, and five for
+        the logistic loss of a blend; fewer if there are fewer than four rows for each column, and more while the AUC
+        still rises at the smallest. "smooth_auc" has three, two decades apart, and one in a blend.
         With `n_nonzero` there are five decades. For "l1" and "elasticnet" there are ten per decade over three decades
         (one and a half with the solver "cg"). The largest of these is the smallest alpha for which all weights are 0.
 
     cv : int, cross-validation generator or iterable, default=5
         How candidates are cross-validated. An integer is a number of stratified folds; there are fewer if the rarer
         class has fewer rows. If that class has so few rows that one round of folds would be too noisy, there are two
-        rounds, the second from another order of the rows, but not with groups or more than 256 columns. The folds are
-        not random. Candidates are compared on at most 2,500 rows of each class, or ten per column; the final fit is to
-        all rows. If there are more, it has a smaller alpha than the candidate that was chosen, since the best alpha
-        falls as one over the number of rows (for "l1" and "elasticnet" as one over its root). Not used if there is
-        nothing to choose.
+        rounds, the second from another order of the rows, but not with groups, or if rows and columns are more than
+        256. The folds are not random. Candidates are compared on at most 2,500 rows of each class, or ten per column;
+        the final fit is to all rows. If there are more, it has a smaller alpha than the candidate that was chosen,
+        since the best alpha falls as one over the number of rows (for "l1" and "elasticnet" as one over its root). Not
+        used if there is nothing to choose.
 
     standardize : bool or "auto", default="auto"
         Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied, sparse
@@ -143,8 +144,8 @@ class AUCClassifier(MomentClassifier):
     cv_auc_ : float
         The AUC on held-out rows, which can be quoted: the whole choice was repeated without each fold and judged on
         that fold. The AUCs that candidates were chosen by are in `cv_results_`; the highest of them is too high. Of
-        your own splits, those count whose test rows are not in all other test sets; NaN if there are none, as with a
-        single split. Only after cross-validation.
+        your own splits, those count whose test rows are all apart from those of another split; NaN if there are none,
+        as with a single split. Only after cross-validation.
 
     cv_auc_ci_ : ndarray of shape (2,)
         The ends of the 95% confidence interval of `cv_auc_`. Rows of a group count as one observation.
