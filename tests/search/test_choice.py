@@ -102,14 +102,14 @@ def test_honest_choices_are_judged_by_the_other_folds_of_a_round(signal):
 def test_honest_choices_of_splits_do_not_see_their_test_set(blended):
     sets = np.random.default_rng(0).permutation(80).reshape(4, 20)
     cv = [(np.concatenate([other for other in sets if other is not own]), own) for own in sets]  # 10 rows are in none
-    expected, expected_aucs = choices_of(cv).honest(blended, 0.0)
+    expected, expected_aucs = choices_of(cv).honest(blended, 1.0)  # all signal: nothing is subtracted
     changed = False
     for k in range(4):
         choices = choices_of(cv)
         columns = choices.tests.columns([k])
         choices.scores[:, columns] = -choices.scores[:, columns]
         choices.auc[:] = choices.tests.auc(choices.scores)
-        shares, aucs = choices.honest(blended, 0.0)
+        shares, aucs = choices.honest(blended, 1.0)
         assert_array_equal(shares[k], expected[k])
         assert aucs[k] == pytest.approx(1 - expected_aucs[k])
         changed |= (shares != expected).any()

@@ -123,10 +123,11 @@ class Choices:
     def honest(self, blended: bool, signal: float) -> tuple[np.ndarray, np.ndarray]:
         """Repeat the choice without each test set; return its shares for each, (S, C), and its AUC there, (S,).
 
-        The AUC is NaN where no other test set can judge: none is apart from this one.
-        A fold k is judged by the choice on the other folds of its round: the folds of another round hold its rows. The
-        models of the other folds were trained on fold k, so their AUCs know something of its labels. Where models are
-        noise, the AUC of a fold is to the first order a sum over the other folds of an amount that two folds share.
+        A fold k is judged by the choice on the other folds of its round: the folds of another round hold its rows. A
+        split of the user's own is judged by those that share no test row with it; the AUC is NaN if there are none.
+
+        The models of the other folds were trained on fold k, so their AUCs know something of its labels. Where models
+        are noise, the AUC of a fold is to the first order a sum over the other folds of an amount that two folds share.
         Then the sum of the AUCs of the others minus the AUC of fold k has nothing to do with fold k. Where they are
         not, the AUC of fold k differs by its own rows alone. So OWN_SHARE of the share of noise is subtracted.
         """
@@ -134,9 +135,10 @@ class Choices:
         judges = np.zeros((len(self.auc), len(self.auc)))
         for block, folds in zip(self.blocks, self.are_folds, strict=True):
             for k in block:
-                apart = block if folds else [j for j in block if not self.tests.overlap(j, k)]
-                judges[k, apart] = 1.0
-                judges[k, k] = -own if folds and len(block) > 2 else 0.0
+                others = [j for j in block if j != k and (folds or not self.tests.overlap(j, k))]
+                judges[k, others] = 1.0
+                if len(others) == max(len(block) - 1, 2):  # folds, or splits like them
+                    judges[k, k] = -own
                 judges[k] /= max(judges[k].sum(), 1.0)
         shares = np.zeros((len(judges), len(self.candidates)))
         known = judges.any(axis=1) | (len(self.candidates) == 1)
