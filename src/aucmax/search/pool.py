@@ -31,7 +31,7 @@ POOL = (*SQUARES, "balanced_logistic", "smooth_auc")  # the losses of the defaul
 # already, so the other losses begin at 10^0 there.
 POWERS = tuple(range(2, -6, -1))
 HIGHEST_BESIDE_SQUARES, LOWEST_OF_OTHERS = 0, -4
-SMOOTH_POWERS = (1, -1, -3)  # of the smooth AUC by name: its minimiser depends little on alpha
+SMOOTH_POWERS = (1, -1, -3)  # of the smooth AUC by name: with more, a fit would take longer than the default's
 # Powers that are tried beyond the grid as long as the AUC is still rising; so many at once for the square losses.
 N_BEYOND, STRIDE = 9, 3
 RISING = 1e-3  # a rise of the AUC at the end of a grid that is worth going on

@@ -169,8 +169,8 @@ def judge(
     trained = float(next(iter(views.values())).training.rows.training_aucs(scores[:, None]).mean())
     # An AUC may be above one half by chance, so the signal counts from two standard errors below.
     chosen = tests.auc((shares @ choices.scores)[None])[:, 0]
-    spread = chosen.std(ddof=1) * np.sqrt(len(choices.blocks) / len(chosen)) if len(chosen) > 1 else 0.0
-    every, aucs = choices.honest(blended, signal_share(float(chosen.mean()) - 2 * float(spread), trained))
+    error = float(chosen.std(ddof=1)) * np.sqrt(len(choices.blocks) / len(chosen)) if len(chosen) > 1 else 0.0
+    every, aucs = choices.honest(blended, signal_share(float(chosen.mean()) - 2 * error, trained))
     known = np.flatnonzero(np.isfinite(aucs)).tolist()
     if not known:
         return HeldOutAUC(np.nan, np.nan, np.nan)
@@ -221,7 +221,7 @@ def draw_sample(rows: Rows, cv: Any) -> InMemoryRows:
 def warn_if_rising(paths: Sequence[LossPath], best: Candidate, alphas: np.ndarray | None) -> None:
     """Warn if the best alpha is the last one of a path that still rises, unless the alphas were given.
 
-    The alphas of the smooth AUC are too far apart to tell, and smaller ones change little.
+    The alphas of the smooth AUC are too far apart to tell.
     """
     for path in paths:
         last = path.candidates[-1]
