@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AUCClassifier": "classifier",
-    "AdditiveAUCClassifier": "additive.classifier",
+    "AdditiveAUCClassifier": "tables.classifier",
     "BlendDisplay": "report.displays.blend",
     "CandidatesDisplay": "report.displays.blend",
     "ClassMoments": "rows.summaries.moments",
@@ -26,7 +26,7 @@ _HOME = {
     "WeightsDisplay": "report.displays.weights",
     "PathCV": "search.path_cv",
     "ProgressBar": "_compat",
-    "Scorecard": "additive.scorecard",
+    "Scorecard": "tables.scorecard",
     "cross_validate_path": "search.path_cv",
     "load_model": "models.model_file",
     "open_rows": "files.open_rows",
@@ -48,8 +48,6 @@ __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
     from ._compat import ProgressBar as ProgressBar
-    from .additive.classifier import AdditiveAUCClassifier as AdditiveAUCClassifier
-    from .additive.scorecard import Scorecard as Scorecard
     from .classifier import AUCClassifier as AUCClassifier
     from .files.open_rows import open_rows as open_rows
     from .losses.evaluation import pairwise_loss as pairwise_loss
@@ -74,7 +72,9 @@ if TYPE_CHECKING:
     from .rows.summaries.moments import ClassMoments as ClassMoments
     from .search.path_cv import PathCV as PathCV
     from .search.path_cv import cross_validate_path as cross_validate_path
+    from .tables.classifier import AdditiveAUCClassifier as AdditiveAUCClassifier
     from .tables.encoder import TableEncoder as TableEncoder
+    from .tables.scorecard import Scorecard as Scorecard
 
 
 def __getattr__(name: str) -> Any:

@@ -324,7 +324,7 @@ def test_levels_are_features_of_zeros_and_ones(colour_file):
 
 
 def test_many_levels_are_sparse(colour_file, monkeypatch):
-    monkeypatch.setattr("aucmax.tables.features.DENSE_UP_TO", 5)
+    monkeypatch.setattr("aucmax.tables.reading.features.DENSE_UP_TO", 5)
     X, _ = open_source(colour_file).read()[:2]
     assert sparse.issparse(X)
     assert_array_equal(X.toarray(), ONE_HOT)
@@ -336,7 +336,7 @@ def test_many_levels_are_sparse(colour_file, monkeypatch):
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_a_reading_finds_columns_by_name(colour_file, monkeypatch, tmp_path, is_sparse):
     if is_sparse:
-        monkeypatch.setattr("aucmax.tables.features.DENSE_UP_TO", 1)
+        monkeypatch.setattr("aucmax.tables.reading.features.DENSE_UP_TO", 1)
     reading = open_source(colour_file).reading
     new = write(tmp_path / "new.csv", "class,c,other,colour,b,a\nx,3,?,red,2,1\ny,30,,mauve,20,N/A\n")
     source = open_source(new, reading=reading)

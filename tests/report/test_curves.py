@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from aucmax import AdditiveAUCClassifier, Scorecard
-from aucmax.additive.curves import auc_lost_without
 from aucmax.report.curves import describe_additive
 from aucmax.report.html import Report, render_page
+from aucmax.tables.curves import auc_lost_without
 
 ATTACK = "<script>alert(1)</script>"
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aucmax.tables.cells import (
+from aucmax.tables.reading.cells import (
     check_thousands,
     find_missing,
     list_number_forms,

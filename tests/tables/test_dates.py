@@ -5,10 +5,10 @@ import datetime
 import numpy as np
 import pytest
 
-from aucmax.tables.cells import NUMBER_FORMS
-from aucmax.tables.dates import DATE_FORMS, DIGITS_FORM, has_days, read_dates, read_times
-from aucmax.tables.kinds import decide
-from aucmax.tables.summary import summarise
+from aucmax.tables.reading.cells import NUMBER_FORMS
+from aucmax.tables.reading.dates import DATE_FORMS, DIGITS_FORM, has_days, read_dates, read_times
+from aucmax.tables.reading.kinds import decide
+from aucmax.tables.reading.summary import summarise
 
 pa = pytest.importorskip("pyarrow")
 

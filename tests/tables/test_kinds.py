@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from credit import HEADER, draw_credits
 
-from aucmax.tables import Overrides
-from aucmax.tables.kinds import decide
-from aucmax.tables.reading import make_reading, merge_summaries, summarise_table
-from aucmax.tables.summary import summarise
+from aucmax.tables.reading import Overrides
+from aucmax.tables.reading.kinds import decide
+from aucmax.tables.reading.summary import summarise
+from aucmax.tables.reading.table import make_reading, merge_summaries, summarise_table
 
 pa = pytest.importorskip("pyarrow")
 

@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from aucmax.cli.table_model import UnseenValues
-from aucmax.tables import Overrides, features
-from aucmax.tables.features import FOLDS, PRIOR, deal_folds, rates_of, sum_levels
-from aucmax.tables.reading import make_reading, summarise_table
+from aucmax.tables.reading import Overrides, features
+from aucmax.tables.reading.features import FOLDS, PRIOR, deal_folds, rates_of, sum_levels
+from aucmax.tables.reading.table import make_reading, summarise_table
 
 pa = pytest.importorskip("pyarrow")
 

@@ -11,8 +11,6 @@ from rich.table import Table
 from sklearn.pipeline import Pipeline
 
 from .. import __version__
-from ..additive.curves import split_table, term_name
-from ..additive.terms import edges_of
 from ..compare.comparison import Comparison
 from ..models.model_file import ModelFile
 from ..report.curves import AdditiveParts, describe_additive
@@ -21,6 +19,8 @@ from ..report.displays.blend import SCALINGS
 from ..report.displays.path import chosen_index
 from ..report.evaluation import Evaluation
 from ..report.html import Report
+from ..tables.curves import split_table, term_name
+from ..tables.terms import edges_of
 from .console import make_table
 from .score import classes_of, without_names
 from .table_model import describe_columns, feature_names, find_reading, is_additive, split_model

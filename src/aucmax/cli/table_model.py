@@ -26,9 +26,9 @@ from ..metrics import roc_auc
 from ..papers.registry import Method
 from ..search.optimism import subtract_optimism
 from ..tables.encoder import TableEncoder
-from ..tables.features import FOLDS
-from ..tables.kinds import Column, Part
-from ..tables.reading import Reading, Tally
+from ..tables.reading.features import FOLDS
+from ..tables.reading.kinds import Column, Part
+from ..tables.reading.table import Reading, Tally
 
 LINEAR = {"loss": "squared", "alpha": 0.01}  # of a model that is compared with itself
 COARSE = {"loss": "balanced_logistic", "alpha": 1e-3, "max_bins": 32}  # the same of an additive model

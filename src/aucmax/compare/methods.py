@@ -46,7 +46,7 @@ METHODS = {
         ),
         Method(
             "AdditiveAUCClassifier",
-            "aucmax.additive.classifier:AdditiveAUCClassifier",
+            "aucmax.tables.classifier:AdditiveAUCClassifier",
             family="pairwise",
             takes_codes=True,
             note="A curve for each column, and surfaces of pairs, which tunes itself",

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._text import ArgumentError
-from ..tables import Overrides, Reading
-from ..tables.cells import read_numbers, trim
-from ..tables.features import deal_folds, is_sparse
-from ..tables.kinds import Column
-from ..tables.reading import Tally, make_reading, merge_summaries, summarise_column
-from ..tables.summary import UNITS, ColumnSummary, find_type, native_numbers
+from ..tables.reading import Overrides, Reading
+from ..tables.reading.cells import read_numbers, trim
+from ..tables.reading.features import deal_folds, is_sparse
+from ..tables.reading.kinds import Column
+from ..tables.reading.summary import UNITS, ColumnSummary, find_type, native_numbers
+from ..tables.reading.table import Tally, make_reading, merge_summaries, summarise_column
 from .labels import Labels
 from .source import BLOCK_BYTES, EMPTY, Block, ColumnProblem, Options, Source, refuse_files, refuse_problems
 

@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._text import ArgumentError
-from ..tables.cells import find_missing, read_numbers, spellings, trim
-from ..tables.reading import Reading, must_be_text
+from ..tables.reading.cells import find_missing, read_numbers, spellings, trim
+from ..tables.reading.table import Reading, must_be_text
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
 from .lines import BOM, Chunk, Lines
 from .source import NoRowsError, Options

@@ -14,8 +14,8 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from .._text import ArgumentError
-from ..tables import Overrides, Reading
-from ..tables.cells import check_thousands
+from ..tables.reading import Overrides, Reading
+from ..tables.reading.cells import check_thousands
 from .columns import learn_tables
 from .delimited import DelimitedSource
 from .libsvm import LibsvmSource

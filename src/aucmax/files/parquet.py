@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..tables.cells import trim
-from ..tables.summary import find_type
+from ..tables.reading.cells import trim
+from ..tables.reading.summary import find_type
 from .columns import TableBlock, TableSource, check_names, require_pyarrow
 from .source import File, NoRowsError, Options, is_of_the_disk
 

@@ -26,8 +26,8 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 import numpy as np
 from scipy import sparse
 
-from ..tables.kinds import NO_OVERRIDES, Overrides
-from ..tables.reading import Reading, Tally
+from ..tables.reading.kinds import NO_OVERRIDES, Overrides
+from ..tables.reading.table import Reading, Tally
 
 EMPTY = "the cell is empty: fill it or drop the row"
 # The system maps the memory of larger blocks anew each time: at 64 MiB, LIBSVM text is read at half the speed.

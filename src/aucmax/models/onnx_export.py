@@ -30,12 +30,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from .._base import LinearAUCClassifier
-from ..additive.terms import edges_of
 from ..files.atomic_write import write_atomically
 from ..files.labels import label_text
 from ..papers.nystroem import GaussianKernel
 from ..rows.validate import check_indices
-from ..tables.features import count_levels, rates_of
+from ..tables.reading.features import count_levels, rates_of
+from ..tables.terms import edges_of
 
 BLOCK = 2**22  # how many numbers a runtime is given at a time
 

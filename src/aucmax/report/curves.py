@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..additive.curves import WIDE, Curve, auc_lost_without, column_name, curve_of, most_varied
-from ..additive.scorecard import Entry, Scorecard
+from ..tables.curves import WIDE, Curve, auc_lost_without, column_name, curve_of, most_varied
+from ..tables.scorecard import Entry, Scorecard
 from .displays.base import Key, shorten
 from .displays.curves import paint_curve
 from .figures import COLOURS, Drawing, draw_svg

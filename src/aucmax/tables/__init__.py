@@ -1,11 +1,1 @@
-"""One reading of a table, for files, blocks, frames and model files: what each column is, and how it becomes numbers.
-
-A column is summarised (`summary`), its kind is decided from the summary (`kinds`), and its cells (`cells`) then become
-numbers and codes (`reading`), and features for linear models (`features`). Summaries merge, so a
-table may come in blocks.
-"""
-
-from .kinds import Overrides
-from .reading import Reading
-
-__all__ = ["Overrides", "Reading"]
+"""Tables: one model of lines, levels, curves and surfaces, its ladder, curves and scorecard."""

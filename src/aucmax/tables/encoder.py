@@ -15,11 +15,11 @@ from .._compat import StrOptions, _check_feature_names_in, _fit_context
 from ..models.checks import FEATURES, Check, Sizes, array
 from ..rows.dispatch import learn_remote_table, transform_remote_table
 from ..rows.validate import check_weights, find_classes
-from . import Overrides, Reading
-from .cells import check_thousands
-from .features import deal_folds
-from .frames import to_arrow
-from .reading import check_faults, check_reading, make_reading, summarise_table
+from .reading import Overrides, Reading
+from .reading.cells import check_thousands
+from .reading.features import deal_folds
+from .reading.frames import to_arrow
+from .reading.table import check_faults, check_reading, make_reading, summarise_table
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):

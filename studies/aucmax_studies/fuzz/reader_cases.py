@@ -20,8 +20,8 @@ import numpy as np
 from scipy import sparse
 
 from aucmax.files import Source, columns, open_source
-from aucmax.tables import Reading
-from aucmax.tables.kinds import Column
+from aucmax.tables.reading import Reading
+from aucmax.tables.reading.kinds import Column
 
 from .isolation import make_folder
 from .other_readers import READERS, Rows, read_csv_with_pandas, unpack

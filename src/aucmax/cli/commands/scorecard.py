@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ...additive.curves import split_table
-from ...additive.scorecard import Entry, Scorecard
 from ...files.atomic_write import write_atomically
+from ...tables.curves import split_table
+from ...tables.scorecard import Entry, Scorecard
 from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console, make_table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ...additive.curves import WIDE, Curve, column_name, curve_of, most_varied, split_table
+from ...tables.curves import WIDE, Curve, column_name, curve_of, most_varied, split_table
 from .base import AREA_ALPHA, PALETTE, shorten
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ...additive.curves import auc_lost_without, column_name, split_table
+from ...tables.curves import auc_lost_without, column_name, split_table
 from .base import Display, shorten
 
 if TYPE_CHECKING:

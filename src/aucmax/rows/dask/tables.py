@@ -10,11 +10,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
-from ...tables import Overrides, Reading
-from ...tables.features import deal_folds, is_sparse
-from ...tables.frames import to_arrow
-from ...tables.reading import Tally, check_faults, make_reading, merge_summaries, summarise_table
-from ...tables.summary import ColumnSummary
+from ...tables.reading import Overrides, Reading
+from ...tables.reading.features import deal_folds, is_sparse
+from ...tables.reading.frames import to_arrow
+from ...tables.reading.summary import ColumnSummary
+from ...tables.reading.table import Tally, check_faults, make_reading, merge_summaries, summarise_table
 from ..validate import find_classes
 from .partitions import align
 from .tasks import compute

@@ -8,10 +8,10 @@ from additive_data import CATEGORICAL, mixed_rows
 from numpy.testing import assert_allclose
 
 from aucmax import AdditiveAUCClassifier, TableEncoder, open_rows
-from aucmax.additive import bins as value_counts
-from aucmax.additive.rows import cell_mass, code_rows
 from aucmax.rows.blocks.rows import SlicedRows
 from aucmax.rows.memory import MemoryRows
+from aucmax.tables import bins as value_counts
+from aucmax.tables.rows import cell_mass, code_rows
 
 pandas = pytest.importorskip("pandas")
 X, Y = mixed_rows(300, seed=3)
@@ -88,7 +88,7 @@ def test_with_more_values_than_fit_the_curves_are_close(monkeypatch):
 
 def test_blocks_of_codes_answer_as_rows_in_memory():
     model = AdditiveAUCClassifier("squared", alpha=1.0, max_bins=8, categorical_features=[2]).fit(X, Y)
-    from aucmax.additive.terms import Basis
+    from aucmax.tables.terms import Basis
 
     basis = Basis(model.terms_, model.columns_, model.strengths_)
     known = MemoryRows(X, Y, np.array([0, 1]), WEIGHTS)

@@ -10,9 +10,9 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from aucmax import AdditiveAUCClassifier
-from aucmax.additive.kernels import gather, scatter
-from aucmax.additive.monotone import Shape, monotone_logistic, monotone_square, nonnegative_minimum
 from aucmax.classifier import AUCClassifier
+from aucmax.tables.kernels import gather, scatter
+from aucmax.tables.shapes import Shape, monotone_logistic, monotone_square, nonnegative_minimum
 
 X, Y = mixed_rows(300)
 DESIGN, ROWS = design_of(X, Y, 12, [(0, 2)])

@@ -5,8 +5,8 @@ import pytest
 from additive_data import CATEGORICAL, mixed_rows
 
 from aucmax import AdditiveAUCClassifier, AUCClassifier
-from aucmax.additive.optimism import find_optimism
 from aucmax.rows.memory import MemoryRows
+from aucmax.tables.optimism import find_optimism
 
 FAST = {"max_bins": 32, "categorical_features": [2]}
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..models.checks import Sizes, anything, array, fields, items, named_tuple, text
+from ...models.checks import Sizes, anything, array, fields, items, named_tuple, text
 from .cells import find_missing, read_numbers, read_truth, tidy_numbers, trim
 from .dates import DATE_FORMS, TIME_FORM, read_dates, read_times
 from .features import FOLDS, make_features, name_features, sum_levels
@@ -48,8 +48,8 @@ class Reading(NamedTuple):
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from aucmax.tables import Overrides
-    >>> from aucmax.tables.reading import make_reading, summarise_table
+    >>> from aucmax.tables.reading import Overrides
+    >>> from aucmax.tables.reading.table import make_reading, summarise_table
     >>> table = pa.table({"size": ["1", "N/A", "3"], "colour": ["red", "blue", "red"]})
     >>> reading = make_reading(summarise_table(table, Overrides()), Overrides())
     >>> reading.codes(table)[0]

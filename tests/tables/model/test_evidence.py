@@ -10,11 +10,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from slow import slow_except
 
-from aucmax.additive import evidence
-from aucmax.additive.bins import find_columns
-from aucmax.additive.design import encode
-from aucmax.additive.evidence import find_strengths
-from aucmax.additive.terms import cell_codes, centring, edges_of, penalty, single_term, standard_errors
+from aucmax.tables import evidence
+from aucmax.tables.bins import find_columns
+from aucmax.tables.evidence import find_strengths
+from aucmax.tables.pairs import encode
+from aucmax.tables.terms import cell_codes, centring, edges_of, penalty, single_term, standard_errors
 
 X, Y = mixed_rows(300)
 COLUMNS = find_columns([count_values(x, np.ones(len(x))) for x in X.T], CATEGORICAL, 8, 1000)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2, kstest
 
 from aucmax import AdditiveAUCClassifier
-from aucmax.additive.design import log_chances
+from aucmax.tables.pairs import log_chances
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (2000, 5))

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from aucmax.additive.bins import add_values, find_columns, finish_counts, no_values
-from aucmax.additive.design import make_design
-from aucmax.additive.rows import code_rows, summarise_values
 from aucmax.rows.memory import MemoryRows
+from aucmax.tables.bins import add_values, find_columns, finish_counts, no_values
+from aucmax.tables.pairs import make_design
+from aucmax.tables.rows import code_rows, summarise_values
 
 
 def mixed_rows(n=400, seed=0):

@@ -6,9 +6,9 @@ from additive_data import CATEGORICAL, design_of, mixed_rows
 from numpy.testing import assert_allclose
 
 from aucmax import AdditiveAUCClassifier
-from aucmax.additive.kernels import gather
-from aucmax.additive.rows import cell_mass
-from aucmax.additive.terms import centring, edges_of, main_effects, means_of, purification, standard_errors
+from aucmax.tables.kernels import gather
+from aucmax.tables.rows import cell_mass
+from aucmax.tables.terms import centring, edges_of, main_effects, means_of, purification, standard_errors
 
 X, Y = mixed_rows(300)
 PAIRS = [(0, 2), (0, 3), (1, 2)]

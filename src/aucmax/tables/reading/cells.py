@@ -106,7 +106,7 @@ def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from aucmax.tables.cells import read_numbers
+    >>> from aucmax.tables.reading.cells import read_numbers
     >>> read_numbers(pa.array(["$1,234.5", "-$7", "7", None]), "$1,234.5").tolist()
     [1234.5, -7.0, 7.0, nan]
     >>> read_numbers(pa.array(["1.234,5", "-7", "1e3"]), "1.234,5").tolist()
@@ -160,7 +160,7 @@ def read_truth(text: Any) -> np.ndarray:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from aucmax.tables.cells import read_truth
+    >>> from aucmax.tables.reading.cells import read_truth
     >>> read_truth(pa.array(["Yes", "FALSE", "1", "perhaps"])).tolist()
     [1.0, 0.0, 1.0, nan]
     """

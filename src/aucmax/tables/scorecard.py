@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..metrics import roc_auc
 from .curves import cell_labels, column_name, group_ranges, level_names, split_table, term_name
-from .design import encode
+from .pairs import encode
 from .terms import Term, edges_of
 
 
@@ -88,7 +88,7 @@ def list_values(model: Any, j: int, groups: np.ndarray) -> list[Values]:
     --------
     >>> import numpy as np
     >>> from aucmax import AdditiveAUCClassifier
-    >>> from aucmax.additive.scorecard import list_values
+    >>> from aucmax.tables.scorecard import list_values
     >>> X = np.array([[1.0], [2.0], [np.nan], [4.0]])
     >>> model = AdditiveAUCClassifier("squared", alpha=1.0).fit(X, [0, 1, 0, 1])
     >>> [values.sql("x") for values in list_values(model, 0, model.terms_[0].groups[0])]

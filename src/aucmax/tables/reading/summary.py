@@ -101,7 +101,7 @@ class ColumnSummary(NamedTuple):
         Examples
         --------
         >>> import pyarrow as pa
-        >>> from aucmax.tables.summary import summarise
+        >>> from aucmax.tables.reading.summary import summarise
         >>> both = summarise(pa.array(["1", "x"])).merge(summarise(pa.array(["2", "?"])))
         >>> both.n_missing, both.numbers["1234.5"].mean, both.levels
         (1, 1.5, {'1': 1, 'x': 1, '2': 1})

@@ -21,8 +21,8 @@ from ..rows.memory import MemoryRows
 from ..rows.protocol import InMemoryRows, Rows, Targets, is_in_memory
 from ..rows.summaries.moments import ClassMoments
 from .bins import Column, Values, add_values, finish_counts, limit_of, merge_counts, no_values
-from .design import as_dense, encode, weights_of
 from .kernels import gather, joint_sums, scatter
+from .pairs import as_dense, encode, weights_of
 from .terms import Basis, Term, cell_codes
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
 from aucmax import AdditiveAUCClassifier, CurvesDisplay, ImportanceDisplay
-from aucmax.additive.curves import auc_lost_without, curve_of
+from aucmax.tables.curves import auc_lost_without, curve_of
 
 X, Y = mixed_rows()
 MODEL = AdditiveAUCClassifier(

@@ -5,9 +5,9 @@ import pytest
 from additive_data import CATEGORICAL, count_values, mixed_rows
 from numpy.testing import assert_allclose, assert_array_equal
 
-from aucmax.additive.bins import find_columns
-from aucmax.additive.design import encode
-from aucmax.additive.terms import (
+from aucmax.tables.bins import find_columns
+from aucmax.tables.pairs import encode
+from aucmax.tables.terms import (
     PAIR_RIDGE,
     RIDGE,
     Basis,

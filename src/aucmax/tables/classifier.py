@@ -28,11 +28,11 @@ from ..rows.validate import TooManyColumnsError, check_groups, check_indices, ch
 from ..search.calibration import calibrate
 from ..search.optimism import subtract_optimism
 from .bins import check_column, find_columns
-from .design import MAX_CELLS, as_dense, draw_sample, encode, make_design
 from .kernels import gather
-from .monotone import Shape, monotone_logistic, monotone_square
 from .optimism import find_optimism
+from .pairs import MAX_CELLS, as_dense, draw_sample, encode, make_design
 from .rows import cell_mass, code_rows, summarise_values
+from .shapes import Shape, monotone_logistic, monotone_square
 from .terms import Basis, cell_codes, centring, check_term, means_of, purification, standard_errors
 
 

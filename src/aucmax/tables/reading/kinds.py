@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..models.checks import Sizes, absent, array, count, either, flag, items, named_tuple, number, text
+from ...models.checks import Sizes, absent, array, count, either, flag, items, named_tuple, number, text
 from .cells import BOOLEANS, CODES, rank_number_form
 from .dates import DATE_FORMS, DIGITS_FORM, TIME_FORM, has_days
 from .summary import MAX_DISTINCT, PARTS, SECONDS, ColumnSummary, DateSummary, NumberSummary
@@ -93,8 +93,8 @@ def decide(name: str, summary: ColumnSummary, overrides: Overrides = NO_OVERRIDE
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from aucmax.tables.kinds import decide
-    >>> from aucmax.tables.summary import summarise
+    >>> from aucmax.tables.reading.kinds import decide
+    >>> from aucmax.tables.reading.summary import summarise
     >>> column = decide("paid", summarise(pa.array(["yes", "no", "N/A"])))
     >>> column.kind, column.reason, column.parts[0].neutral
     ('boolean', 'yes, no', array([0.5]))
@@ -160,7 +160,7 @@ def are_codes(levels: Collection[str]) -> bool:
 
     Examples
     --------
-    >>> from aucmax.tables.kinds import are_codes
+    >>> from aucmax.tables.reading.kinds import are_codes
     >>> are_codes(["05914", "10115"]), are_codes(["5914", "10115"]), are_codes(["0.5", "1.5"])
     (True, False, False)
     """

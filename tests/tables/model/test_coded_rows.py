@@ -6,11 +6,11 @@ from additive_data import design_of, mixed_rows
 from numpy.testing import assert_allclose
 
 from aucmax import AUCClassifier
-from aucmax.additive import kernels
-from aucmax.additive.rows import CodedRows, cell_mass
 from aucmax.rows.memory import MemoryRows
 from aucmax.search import pool
 from aucmax.search import training as fold_training
+from aucmax.tables import kernels
+from aucmax.tables.rows import CodedRows, cell_mass
 
 X, Y = mixed_rows(200)
 

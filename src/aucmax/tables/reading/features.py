@@ -41,8 +41,8 @@ def name_features(part: Part) -> list[str]:
     Examples
     --------
     >>> import numpy as np
-    >>> from aucmax.tables.features import name_features
-    >>> from aucmax.tables.kinds import Part
+    >>> from aucmax.tables.reading.features import name_features
+    >>> from aucmax.tables.reading.kinds import Part
     >>> name_features(Part("colour", ["blue", "red", "(rare)"], np.array([0.5, 0.5, 0.0]), gaps=True))
     ['colour=blue', 'colour=red', 'colour=(missing)']
     """

@@ -21,7 +21,7 @@ def to_arrow(X: Any, names: Sequence[str] | None = None) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from aucmax.tables.frames import to_arrow
+    >>> from aucmax.tables.reading.frames import to_arrow
     >>> to_arrow(np.array([[1, "red"], [2, None]], dtype=object)).to_pydict()
     {'x0': [1, 2], 'x1': ['red', None]}
     """

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from aucmax.additive.bins import between, find_columns, last_of_bins, make_column, share_out
+from aucmax.tables.bins import between, find_columns, last_of_bins, make_column, share_out
 
 
 def column_of(x, categorical=False, n_bins=8, weights=None):

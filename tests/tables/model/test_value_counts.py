@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from aucmax.additive.bins import add_values, finish_counts, limit_of, merge_counts, no_values
+from aucmax.tables.bins import add_values, finish_counts, limit_of, merge_counts, no_values
 
 
 def summary_of(x, weights, limit, size):

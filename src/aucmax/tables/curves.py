@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..metrics import roc_auc
 from ..rows.validate import check_labels
-from ..tables.features import rates_of
 from .bins import Column
+from .reading.features import rates_of
 from .terms import Term, edges_of
 
 MISSING, POOLED = "missing", "(rare)"
@@ -77,7 +77,7 @@ def cell_labels(model: Any, term: Term) -> list[str]:
     --------
     >>> import numpy as np
     >>> from aucmax import AdditiveAUCClassifier
-    >>> from aucmax.additive.curves import cell_labels
+    >>> from aucmax.tables.curves import cell_labels
     >>> X = np.array([[1.0], [2.0], [np.nan], [4.0]])
     >>> model = AdditiveAUCClassifier("squared", alpha=1.0).fit(X, [0, 1, 0, 1])
     >>> cell_labels(model, model.terms_[0])
@@ -197,7 +197,7 @@ def auc_lost_without(model: Any, X: Any, y: Any, sample_weight: Any = None) -> n
     --------
     >>> import numpy as np
     >>> from aucmax import AdditiveAUCClassifier
-    >>> from aucmax.additive.curves import auc_lost_without
+    >>> from aucmax.tables.curves import auc_lost_without
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> y = X[:, 1] ** 2 > 1
     >>> model = AdditiveAUCClassifier("squared", alpha=0.01).fit(X, y)

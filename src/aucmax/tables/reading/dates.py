@@ -53,7 +53,7 @@ def read_dates(text: Any, form: str) -> np.ndarray:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from aucmax.tables.dates import read_dates
+    >>> from aucmax.tables.reading.dates import read_dates
     >>> read_dates(pa.array(["1970-01-02", "1970-01-01T01:00:30Z", "02/01/1970"]), "%Y-%m-%d").tolist()
     [86400.0, 3630.0, nan]
     >>> read_dates(pa.array(["Feb-1970", "february-1970"]), "%b-%Y").tolist()

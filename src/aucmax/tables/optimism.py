@@ -25,9 +25,9 @@ from ..metrics import roc_auc
 from ..rows.protocol import InMemoryRows
 from ..search.rounds import Round, Split, make_rounds
 from .bins import find_columns
-from .design import Design, encode, make_design, weights_of
 from .evidence import find_strengths
 from .kernels import gather
+from .pairs import Design, encode, make_design, weights_of
 from .rows import summarise_values
 from .terms import cell_codes
 
