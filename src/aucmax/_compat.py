@@ -24,6 +24,7 @@ from sklearn.utils._param_validation import Interval as Interval
 from sklearn.utils._param_validation import RealNotInt as RealNotInt
 from sklearn.utils._param_validation import StrOptions as StrOptions
 from sklearn.utils._param_validation import validate_params as validate_params
+from sklearn.utils._set_output import _get_output_config as _get_output_config
 from sklearn.utils.validation import _check_feature_names_in as _check_feature_names_in
 from sklearn.utils.validation import _check_n_features as _check_n_features
 from sklearn.utils.validation import _check_sample_weight

@@ -75,7 +75,8 @@ TABLES = {
     "levels of a number": (lambda e: replace_part(e, "amount", levels=["a"]), "parts of .*'number'"),
     "a category of numbers": (lambda e: replace_part(e, "colour", levels=None), "parts of .*'category'"),
     "a level without a share": (lambda e: replace_part(e, "colour", levels=["red"]), "parts of .*'category'"),
-    "rates of a number": (lambda e: replace_part(e, "amount", encoded=True), "parts of .*'number'"),
+    "a level twice": (lambda e: replace_part(e, "colour", levels=["red"] * 3), "parts of .*'category'"),
+    "counts of a number": (lambda e: replace_part(e, "amount", counts=np.ones(1)), "parts of .*'number'"),
     "parts of a column left out": (
         lambda e: replace_column(e, "empty", parts=e.reading_.columns[0].parts),
         "parts of .*'left out'",
@@ -86,12 +87,11 @@ TABLES = {
     ),
     "a column twice": (lambda e: replace_column(e, "amount", name="colour"), "have the same name twice"),
     "other names": (lambda e: replace_column(e, "amount", name="x"), "^feature_names_in_ of TableEncoder are not"),
-    "no sums": (lambda e: replace_reading(e, sums={}), "lacks firm"),
-    "sums of another": (lambda e: replace_reading(e, sums={**e.reading_.sums, "x": np.zeros(3)}), "has 'x'"),
-    "negative sums": (lambda e: np.negative(e.reading_.sums["firm"], e.reading_.sums["firm"]), "negative weights"),
-    "sums of other levels": (
-        lambda e: replace_reading(e, sums={"firm": e.reading_.sums["firm"][1:]}),
-        "an array of finite floats of shape",
+    "a number of rows below 0": (lambda e: replace_reading(e, n_rows=-1), "n_rows of .* is -1"),
+    "a share that is text": (lambda e: replace_reading(e, min_frequency="all"), "min_frequency of .* is 'all'"),
+    "a level of no row": (
+        lambda e: replace_part(e, "colour", counts=np.array([1.0, 0.0, 3.0])),
+        "parts of .*'category'",
     ),
     "spellings that are no text": (lambda e: replace_reading(e, na_values=[1]), "na_values of .* is 1"),
     "a column too few": (lambda e: e.reading_.columns.pop(), "a list of 7 items is expected"),

@@ -389,7 +389,7 @@ def seal(content):
 def forge(values, tensors=None, **changes):
     """Return a file with a description made by hand, and the digest it should have."""
     versions = {"aucmax": "9.9", "scikit-learn": "9.9", "numpy": "9.9"}
-    about = {"sha256": "0" * 64, "format": 2, "kind": "model", **versions, "values": values} | changes
+    about = {"sha256": "0" * 64, "format": 3, "kind": "model", **versions, "values": values} | changes
     text = json.dumps(about, separators=(",", ":"))
     return seal(safetensors.numpy.save(tensors or {}, metadata={"aucmax": text}))
 
@@ -470,7 +470,7 @@ UNREADABLE = {
             for content in DAMAGED.values()
         ),
         *((seal(content), f"cannot be read by aucmax .*: .*{reason}") for content, reason in UNREADABLE.values()),
-        (forge(3, format=1), "has format 1, this version reads 2: fit it again, or update aucmax"),
+        (forge(3, format=1), "has format 1, this version reads 3: fit it again, or update aucmax"),
         (forge(3, kind="checkpoint"), "is a 'checkpoint', not a 'model'"),
         (forge({"dict": {"model": 1}}), "holds no model"),
     ],

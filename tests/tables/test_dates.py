@@ -106,4 +106,4 @@ def test_a_column_of_times_is_a_number_of_hours(type):
     column = decide("at", summarise(cells))
     assert column.kind == "number"
     assert column.reason.startswith("0.5 to 23.5")
-    assert column.parts[0].neutral == np.mean([0.5 + k % 24 for k in range(60)])
+    assert column.parts[0].mean == np.mean([0.5 + k % 24 for k in range(60)])

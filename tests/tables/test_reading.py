@@ -5,10 +5,10 @@ import datetime
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.preprocessing import OneHotEncoder
 
 from aucmax.cli.table_model import UnseenValues
 from aucmax.tables.reading import Overrides, features
-from aucmax.tables.reading.features import FOLDS, PRIOR, deal_folds, rates_of, sum_levels
 from aucmax.tables.reading.table import make_reading, summarise_table
 
 pa = pytest.importorskip("pyarrow")
@@ -42,10 +42,45 @@ def test_rare_levels_are_pooled_and_unseen_ones_are_scored_as_rare():
     reading, table = learn(x=["a"] * 60 + ["b"] * 35 + ["c", "d"] * 2 + ["e"])
     assert reading.feature_names == ["x=a", "x=b", "x=(rare)"]
     codes, (tally,) = reading.codes(pa.table({"x": ["a", "c", "zebra"]}))
-    assert codes.ravel().tolist() == [0, 2, 2]
+    assert codes.ravel().tolist() == [0, 2, 5]
+    assert reading.pool(codes).ravel().tolist() == [0, 2, 2]
+    assert reading.parts[0].counts.tolist() == [60, 35, 2, 2, 1]
     assert tally.n_unseen == 1
     assert reading.features(codes).tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 1]]
     assert reading.features(reading.codes(table)[0]).sum(axis=0).tolist() == [60, 35, 5]
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ({"min_frequency": 1}, "abcde"),
+        ({"min_frequency": 13}, "abc"),
+        ({"min_frequency": 0.2}, "ab"),
+        ({"max_categories": 3}, "ab"),
+        ({"max_categories": 5, "min_frequency": 1}, "abcde"),
+        ({"max_categories": 1}, ""),
+    ],
+)
+def test_levels_are_pooled_as_by_the_encoder_of_scikit_learn(options, kept):
+    cells = np.array(list("a" * 40 + "b" * 30 + "c" * 15 + "d" * 12 + "e" * 3), dtype=object)[:, None]
+    table, overrides = pa.table({"x": cells[:, 0]}), Overrides(**options)
+    reading = make_reading(summarise_table(table, overrides), overrides)
+    (part,) = reading.feature_parts
+    assert "".join(part.levels) == kept
+    reference = OneHotEncoder(handle_unknown="infrequent_if_exist", sparse_output=False, **options).fit(cells)
+    found = reading.features(reading.codes(table)[0])
+    np.testing.assert_array_equal(found[:, : len(kept)], reference.transform(cells)[:, : len(kept)])
+
+
+def test_a_level_called_rare_is_not_the_pooled_one():
+    reading, _ = learn(x=["(rare)"] * 50 + ["b"] * 45 + ["c", "d", "e", "f", "g"])
+    assert reading.feature_names == ["x=(rare)", "x=b", "x=((rare))"]
+
+
+def test_a_row_without_a_level_has_zeros_if_there_are_many_levels():
+    reading, _ = learn(x=[f"level {k % 300}" for k in range(3000)])
+    found = reading.features(reading.codes(pa.table({"x": ["new", None, "level 0"]}))[0])
+    assert found.sum(axis=1).tolist() == [0, 0, 1]
 
 
 def test_a_row_or_two_decide_no_weight_of_gaps_and_rare_levels():
@@ -88,7 +123,7 @@ def test_dates_are_ages_and_the_parts_that_vary(native):
     cells = moments if native else [moment.strftime("%Y-%m-%d %H:%M") for moment in moments]
     reading, table = learn(x=cells)
     assert reading.part_names == ["x (age in days)", "x (month)", "x (weekday)", "x (hour)"]
-    assert [part.levels[:-1] for part in reading.parts[1:]] == [
+    assert [part.levels for part in reading.parts[1:]] == [
         ["02", "03"],
         ["Tuesday", "Friday"],
         ["06", "18"],
@@ -137,58 +172,3 @@ def test_csr_features_are_the_dense_ones(monkeypatch):
     assert csr.has_canonical_format
     assert (np.diff(csr.indices)[np.diff(np.repeat(np.arange(92), np.diff(csr.indptr))) == 0] > 0).all()
     np.testing.assert_array_equal(csr.toarray(), dense)
-
-
-# Target encoding
-
-
-def draw_levels(n_rows=400, seed=0):
-    rng = np.random.default_rng(seed)
-    codes = rng.integers(0, 7, n_rows).astype(float)
-    codes[rng.random(n_rows) < 0.1] = np.nan
-    return codes, rng.random(n_rows) < 0.1 + 0.1 * np.nan_to_num(codes), rng.integers(0, 4, n_rows)
-
-
-def test_rates_leave_out_the_fold_of_the_row():
-    codes, positive, weight = draw_levels()
-    folds = deal_folds(0, len(codes))
-    rates = rates_of(sum_levels(codes, 7, positive, folds, weight))
-    share = weight @ positive / weight.sum()
-    levels = np.where(np.isnan(codes), 7, codes)
-    for i in range(0, len(codes), 7):
-        others = (levels == levels[i]) & (folds != folds[i])
-        expected = (weight[others] @ positive[others] + PRIOR * share) / (weight[others].sum() + PRIOR)
-        assert rates[int(levels[i]), folds[i]] == pytest.approx(expected)
-    everyone = levels == 3
-    expected = (weight[everyone] @ positive[everyone] + PRIOR * share) / (weight[everyone].sum() + PRIOR)
-    assert rates[3, -1] == pytest.approx(expected)
-
-
-def test_sums_of_blocks_add_up_and_folds_do_not_depend_on_the_blocks():
-    codes, positive, weight = draw_levels()
-    whole = sum_levels(codes, 7, positive, deal_folds(0, 400), weight)
-    parts = [slice(0, 3), slice(3, 250), slice(250, 400)]
-    sums = [sum_levels(codes[p], 7, positive[p], deal_folds(p.start, p.stop - p.start), weight[p]) for p in parts]
-    np.testing.assert_allclose(np.sum(sums, axis=0), whole)
-    counts = np.bincount(deal_folds(0, 100_000), minlength=FOLDS)
-    assert np.abs(counts - 100_000 / FOLDS).max() < 5 * np.sqrt(100_000 / FOLDS)
-
-
-def test_rates_do_not_see_the_label_of_their_row():
-    """Turning the label of a row changes the features of other rows only."""
-    rng = np.random.default_rng(0)
-    cells = [f"level {k}" for k in rng.integers(0, 60, 900)]
-    reading, table = learn(x=cells)
-    assert reading.parts[0].encoded
-    codes, folds, positive = reading.codes(table)[0], deal_folds(0, 900), rng.random(900) < 0.5
-    share = positive.mean()
-    before = reading.add_labels(codes, positive, folds).features(codes, folds)
-    for i in (0, 5, 17):
-        j = int(np.flatnonzero((positive != positive[i]) & (codes[:, 0] != codes[i, 0]) & (folds == folds[i]))[0])
-        turned = positive.copy()
-        turned[[i, j]] = turned[[j, i]]  # so that the share of all rows stays
-        assert turned.mean() == share
-        after = reading.add_labels(codes, turned, folds).features(codes, folds)
-        assert after[i, 0] == pytest.approx(before[i, 0], abs=1e-15)
-        others = (codes[:, 0] == codes[i, 0]) & (folds != folds[i])
-        assert (np.abs(after[others, 0] - before[others, 0]) > 1e-3).all()

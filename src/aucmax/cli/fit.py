@@ -29,7 +29,7 @@ from .console import format_bytes
 from .display import is_linear
 from .options import FITTED
 from .score import OnBlock, find_classes, ignore, naming, read_rows
-from .table_model import correct_held_out, join_model
+from .table_model import join_model
 
 SECONDS = 10  # to wait for a scheduler
 FIT_SHARE = 1.5  # memory that reading and fitting take together, as a multiple of what reading takes
@@ -103,7 +103,6 @@ def fit_in_memory(
     last.set_callbacks(*callbacks)
     with naming(source):
         estimator.fit(rows.features, mask, **arguments)
-        correct_held_out(estimator, source, mask, rows.weight)
     last.set_callbacks()
     scores = estimator.decision_function(rows.features)
     describe(estimator, classes)

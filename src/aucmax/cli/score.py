@@ -99,7 +99,7 @@ def open_rows(
         n_features=inner.n_features_in_,
         reading=reading,
         target=target or file.notes.get("target"),
-        output="features" if encoder is None else encoder.output,
+        output="codes" if encoder is None else encoder.output,
         **options,
     )
     if context is not None:

@@ -1,13 +1,4 @@
-"""Models of tables: an encoder that reads the columns, then the model of the features.
-
-Held-out AUCs of a fit to a table flatter, because rates of target-encoded levels contain labels of other folds. The
-rate of a training row is computed without its fold, but with the labels of all others, and so with the rows that a
-cross-validation tests on. The optimism is measured as the mean, over the folds of the encoding, of
-
-    AUC(the rates of the fit) - AUC(rates without the labels of the test fold)
-
-where both models are trained on the other folds. It is subtracted from the held-out AUCs.
-"""
+"""Models of tables: an encoder that reads the columns, then the model of the features."""
 
 from __future__ import annotations
 
@@ -15,23 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
 from .._text import ArgumentError
 from ..compare.methods import find_method
 from ..files import Source
-from ..metrics import roc_auc
 from ..papers.registry import Method
-from ..search.optimism import subtract_optimism
 from ..tables.encoder import TableEncoder
-from ..tables.reading.features import FOLDS
 from ..tables.reading.kinds import Column, Part
 from ..tables.reading.table import Reading, Tally
-
-LINEAR = {"loss": "squared", "alpha": 0.01}  # of a model that is compared with itself
-COARSE = {"loss": "balanced_logistic", "alpha": 1e-3, "max_bins": 32}  # the same of an additive model
 
 
 def join_model(source: Source, inner: Any) -> Any:
@@ -73,12 +56,11 @@ def read_as_numbers(model: Any) -> Reading | None:
     if names is None:
         return None
     had_gaps = [column.missing for column in getattr(model, "columns_", [])] or [False] * len(names)  # additive models
-    parts = [Part(name, None, np.array([np.nan]), gaps=False) for name in names.tolist()]
     columns = [
-        Column(part.name, "number", "", int(gaps), "1234.5", parts=[part])
-        for part, gaps in zip(parts, had_gaps, strict=True)
+        Column(name, "number", "", int(gaps), "1234.5", parts=[Part(name)])
+        for name, gaps in zip(names.tolist(), had_gaps, strict=True)
     ]
-    return Reading(columns, [], {})
+    return Reading(columns, [], 0)
 
 
 def feature_names(model: Any) -> np.ndarray | None:
@@ -127,12 +109,6 @@ def describe_columns(reading: Reading) -> list[dict[str, Any]]:
     ]
 
 
-def list_encoded(reading: Reading | None) -> list[str]:
-    """Return the columns that are target-encoded."""
-    columns = [] if reading is None else reading.used
-    return [column.name for column in columns if any(part.encoded for part in column.parts)]
-
-
 def name_columns(estimator: Any, source: Source) -> None:
     """Give an additive model the categories of a file, and the positions of the columns that its parameters name.
 
@@ -174,40 +150,3 @@ def find_place(source: Source, column: Any, option: str) -> int:
         sentence = f"{{}} has no column {{}} for {{{option}=}}; the fitted columns are {{}}."
         raise ArgumentError(sentence, source.name, repr(column), shown)
     return names.index(column)
-
-
-def correct_held_out(estimator: Any, source: Source, positive: np.ndarray, weight: np.ndarray | None) -> None:
-    """Correct optimistic held-out AUCs of a fit to a table that has target-encoded columns.
-
-    An estimator without held-out AUCs stays unchanged.
-    """
-    if hasattr(estimator, "cv_results_") and list_encoded(source.reading):
-        subtract_optimism(estimator, encoding_optimism(estimator, source, positive, weight))
-
-
-def encoding_optimism(estimator: Any, source: Source, positive: np.ndarray, weight: np.ndarray | None) -> float:
-    """Return by how much held-out AUCs are too high, at least 0."""
-    reading = source.reading
-    assert reading is not None
-    codes, folds = source.codes()
-    convert = type(reading).features if source.categorical is None else type(reading).encode_levels
-    model = clone(estimator).set_params(**(LINEAR if source.categorical is None else COARSE))
-    usual, found = convert(reading, codes, folds), []
-    for fold in range(FOLDS):
-        train, test = folds != fold, folds == fold
-        if any(len(np.unique(positive[members])) < 2 for members in (train, test)):
-            continue
-        sums = {name: np.where(np.arange(FOLDS)[:, None] == fold, 0.0, sums) for name, sums in reading.sums.items()}
-        blind = convert(reading._replace(sums=sums), codes, folds)
-        weights = {} if weight is None or not has_fit_parameter(model, "sample_weight") else {"sample_weight": weight}
-        ours = {name: values[train] for name, values in weights.items()}
-        aucs = [
-            roc_auc(
-                positive[test],
-                clone(model).fit(X[train], positive[train], **ours).decision_function(X[test]),
-                None if weight is None else weight[test],
-            )
-            for X in (usual, blind)
-        ]
-        found.append(float(aucs[0]) - float(aucs[1]))
-    return max(float(np.mean(found)), 0.0) if found else 0.0

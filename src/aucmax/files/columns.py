@@ -1,7 +1,7 @@
 """Tables with named columns: how they are read, and the rows that they become.
 
 A table that a model was fitted to is read as then. Any other table is learnt first, in one pass or more: what each
-column holds (`aucmax.tables`), whether its cells can be used, and the labels of its levels where there are many.
+column holds (`aucmax.tables.reading`), and whether its cells can be used.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ import numpy as np
 from .._text import ArgumentError
 from ..tables.reading import Overrides, Reading
 from ..tables.reading.cells import read_numbers, trim
-from ..tables.reading.features import deal_folds, is_sparse
+from ..tables.reading.features import is_sparse
 from ..tables.reading.kinds import Column
 from ..tables.reading.summary import UNITS, ColumnSummary, find_type, native_numbers
 from ..tables.reading.table import Tally, make_reading, merge_summaries, summarise_column
-from .labels import Labels
 from .source import BLOCK_BYTES, EMPTY, Block, ColumnProblem, Options, Source, refuse_files, refuse_problems
 
 TARGETS = ("target", "label", "class", "y")
@@ -50,7 +49,6 @@ class TableSource(Source):
     """
 
     reading: Reading | None = None
-    training: bool = False  # whether the reading was learnt from these rows
     _label_kind: str | None = None
 
     @abstractmethod
@@ -88,7 +86,7 @@ class TableSource(Source):
         self._candidates = [name for name in names if name != target and name not in roles]
         if known is not None:
             self._check_columns(names, known)
-            self.use(known, training=False)
+            self.use(known)
         else:
             self._check_overrides(names, options.overrides)
 
@@ -121,14 +119,13 @@ class TableSource(Source):
                 )
         self._candidates = first._candidates
 
-    def use(self, reading: Reading, training: bool, label_kind: str | None = None) -> None:
+    def use(self, reading: Reading, label_kind: str | None = None) -> None:
         """Read the columns in this way from now on."""
-        self.reading, self.training, self._label_kind = reading, training, label_kind
+        self.reading, self._label_kind = reading, label_kind
         if self._options.output == "codes":
-            self.feature_names, self.sparse = reading.part_names, False
-            self.categorical = [part.levels is not None and not part.encoded for part in reading.parts]
+            self.feature_names, self.sparse, self.categorical = reading.part_names, False, reading.categorical
         else:
-            self.feature_names, self.sparse = reading.feature_names, is_sparse(reading.parts)
+            self.feature_names, self.sparse = reading.feature_names, is_sparse(reading.feature_parts)
         self.n_features = len(self.feature_names)
         check_width(self.name, self.n_features, self._options.n_features)
 
@@ -140,20 +137,14 @@ class TableSource(Source):
             codes, tallies, values, problems = self._convert(part, self.reading)
             if problems:
                 refuse_problems(self.name, problems)
-            folds = deal_folds(part.first_row, len(codes)) if self.training and self.reading.sums else None
-            as_codes = self._options.output == "codes"
-            features = self.reading.encode_levels(codes, folds) if as_codes else self.reading.features(codes, folds)
+            features = self.reading.pool(codes) if self.categorical is not None else self.reading.features(codes)
             kept = [read_texts(part.table.column(column))[0].tolist() for column in self.kept]
             yield Block(features, position=part.position, n_read=part.n_read, tallies=tallies, kept=kept, **values)
 
-    def codes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the codes of all rows, before levels become rates, and the folds of target encoding."""
+    def codes(self) -> np.ndarray:
+        """Return the codes of all rows."""
         assert self.reading is not None
-        codes, folds = [], []
-        for part in self._read(self._used(), BLOCK_BYTES, 0):
-            codes.append(self.reading.codes(part.table)[0])
-            folds.append(deal_folds(part.first_row, len(codes[-1])))
-        return np.concatenate(codes), np.concatenate(folds)
+        return np.concatenate([self.reading.codes(each.table)[0] for each in self._read(self._used(), BLOCK_BYTES, 0)])
 
     def _used(self) -> list[str]:
         assert self.reading is not None
@@ -234,10 +225,8 @@ def learn_tables(name: str, sources: Sequence[TableSource], options: Options) ->
         refuse_files(name, {file: problems for file, problems in found.items() if problems})
     if not reading.used:
         _refuse_all(name, reading)
-    if options.with_rates and any(part.encoded for part in reading.parts):
-        reading = _count_labels(name, sources, reading, options.positive)
     for source in sources:
-        source.use(reading, training=True, label_kind=learnt.label_kind)
+        source.use(reading, learnt.label_kind)
 
 
 def _learn(source: TableSource, overrides: Overrides) -> Learnt:
@@ -292,28 +281,6 @@ def _may_have_faults(column: Column, summary: ColumnSummary) -> bool:
     if column.kind not in ("number", "date"):
         return False
     return column.form not in found or found[column.form].n_cells < summary.n_present
-
-
-def _count_labels(name: str, sources: Sequence[TableSource], reading: Reading, positive: str | None) -> Reading:
-    """Return the reading with the labels of all rows counted for target encoding."""
-    encoded = reading._replace(columns=[c for c in reading.used if any(part.encoded for part in c.parts)])
-    labels = Labels(name, positive)
-    for source in sources:
-        if source.target is None:
-            column = encoded.columns[0]
-            raise ArgumentError(
-                "{}, column {}: {}, for which labels are needed: name the target with {target=}, or leave the column "
-                "out with {drop=}.",
-                *(source.name, repr(column.name), column.reason),
-            )
-        for part in source._read([*(column.name for column in encoded.columns), *source._roles], BLOCK_BYTES, 0):
-            codes, _, values, _ = source._convert(part, encoded)
-            other = labels.observe(values["y"])
-            folds = deal_folds(part.first_row, len(codes))
-            encoded = encoded.add_labels(codes, other, folds, values["weight"])
-    _, swapped = labels.classes()
-    sums = {part: counts[..., ::-1] if swapped else counts for part, counts in encoded.sums.items()}
-    return reading._replace(sums={part: np.ascontiguousarray(counts) for part, counts in sums.items()})
 
 
 def check_names(name: str, columns: Sequence[str]) -> None:

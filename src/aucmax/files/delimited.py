@@ -49,8 +49,8 @@ class DelimitedSource(TableSource):
             if options.overrides.thousands != ".":  # pyarrow reads it as the decimal point
                 self._native = {name for name in numbers if not must_be_text(name, options.overrides)}
 
-    def use(self, reading: Reading, training: bool, label_kind: str | None = None) -> None:  # noqa: D102
-        super().use(reading, training, label_kind)
+    def use(self, reading: Reading, label_kind: str | None = None) -> None:  # noqa: D102
+        super().use(reading, label_kind)
         self._native = {c.name for c in reading.used if c.kind == "number" and c.form == "1234.5"}
         self._na_values = reading.na_values
 

@@ -68,7 +68,7 @@ def open_rows(
     """
     given = {name: value for name, value in options.items() if value not in (DEFAULTS.get(name), None, (), [])}
     check_options(given, find_formats(path, options.get("format")))
-    source = open_source(path, positive=positive, **{"with_target": True, **options})
+    source = open_source(path, **{"with_target": True, **options})
     check_options(given, [source.format])  # the format of standard input is known only now
     kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every)
     command = {name: str(value) for name, value in options.items()}

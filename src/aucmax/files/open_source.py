@@ -65,7 +65,6 @@ def open_source(
     target: str | None = None,
     weight: str | None = None,
     group: str | None = None,
-    positive: str | None = None,
     drop: Sequence[str] = (),
     identifiers: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -82,7 +81,6 @@ def open_source(
     with_target: bool | None = None,
     keep: Sequence[str] = (),
     output: str = "features",
-    with_rates: bool = True,
 ) -> Source:
     r"""Open a file of rows.
 
@@ -101,8 +99,6 @@ def open_source(
     group : str, default=None
         The column (CSV, Parquet) or array (``.npz``) that holds the group of each row; by default, none are read.
         Groups are texts or numbers; CSV and Parquet give them as text.
-    positive : str, default=None
-        CSV and Parquet: the positive label, for columns that are target-encoded; by default, the larger of two.
     drop, identifiers : sequence of str, default=()
         CSV and Parquet: columns to leave out, because the user says so or because they identify rows.
     categorical, numeric, date : sequence of str, default=()
@@ -130,9 +126,6 @@ def open_source(
         CSV and Parquet: columns whose cells come with the rows as text, in addition to identifiers.
     output : {"features", "codes"}, default="features"
         CSV and Parquet: what rows become, as in :class:`aucmax.TableEncoder`.
-    with_rates : bool, default=True
-        CSV and Parquet: whether labels are counted for columns that are target-encoded. Without, the table can only be
-        described, not read.
 
     Returns
     -------
@@ -178,7 +171,6 @@ def open_source(
         target=target,
         weight=weight,
         group=group,
-        positive=positive,
         header=header,
         delimiter=delimiter,
         encoding=encoding,
@@ -189,7 +181,6 @@ def open_source(
         with_target=with_target,
         keep=tuple(keep),
         output=output,
-        with_rates=with_rates,
     )
     found = list_files(path)
     sources = _open_all(found, format, options)
@@ -370,9 +361,8 @@ class SeveralFiles(Source):
     def digest(self) -> str:  # noqa: D102
         return hashlib.sha256("".join(source.digest() for source in self.sources).encode()).hexdigest()
 
-    def codes(self) -> tuple[np.ndarray, np.ndarray]:  # noqa: D102
-        codes, folds = zip(*(source.codes() for source in self.sources), strict=True)
-        return np.concatenate(codes), np.concatenate(folds)
+    def codes(self) -> np.ndarray:  # noqa: D102
+        return np.concatenate([source.codes() for source in self.sources])
 
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102
         number, position = divmod(start, 1 << FILE_BITS)

@@ -55,7 +55,6 @@ class Options(NamedTuple):
     target: str | None = None
     weight: str | None = None
     group: str | None = None
-    positive: str | None = None
     header: bool = True
     delimiter: str | None = None
     encoding: str = "utf-8"
@@ -66,7 +65,6 @@ class Options(NamedTuple):
     with_target: bool | None = None
     keep: tuple[str, ...] = ()
     output: str = "features"
-    with_rates: bool = True
 
 
 class Source(ABC):
@@ -138,8 +136,8 @@ class Source(ABC):
         features = stack([block.features for block in blocks])
         return blocks[-1]._replace(features=features, y=y, weight=weight, group=group)
 
-    def codes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the codes of all rows of a table, and the folds of target encoding."""
+    def codes(self) -> np.ndarray:
+        """Return the codes of all rows of a table, with all levels."""
         raise NotImplementedError(f"{self.name} is not a table.")
 
     def memory(self) -> int:

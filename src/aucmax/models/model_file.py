@@ -42,7 +42,7 @@ from .encoding import decode, encode
 
 ALIGNMENT = 8  # bytes; the tensors begin at a multiple of it
 LETTERS = {"b": "BOOL", "i": "I", "u": "U", "f": "F"}  # by kind of type; numbers of bits follow, but for truth values
-FORMAT = 2
+FORMAT = 3
 BEGINNING = b'{"__metadata__":{"aucmax":"{\\"sha256\\":\\"'
 NO_DIGEST = b"0" * 64
 DIGEST = slice(8 + len(BEGINNING), 8 + len(BEGINNING) + len(NO_DIGEST))

@@ -34,7 +34,7 @@ from ..files.atomic_write import write_atomically
 from ..files.labels import label_text
 from ..papers.nystroem import GaussianKernel
 from ..rows.validate import check_indices
-from ..tables.reading.features import count_levels, rates_of
+from ..tables.reading.features import FeaturePart
 from ..tables.terms import edges_of
 
 BLOCK = 2**22  # how many numbers a runtime is given at a time
@@ -145,7 +145,7 @@ def _describe_features(first: Any, names: Any) -> dict[str, str]:
 
 def _describe_table(reading: Any) -> dict[str, str]:
     """Return the metadata with the names of the columns of codes, and their levels."""
-    levels = [part.levels for part in reading.parts]
+    levels = [part.labels for part in reading.feature_parts]
     return {"feature_names": json.dumps(reading.part_names), "levels": json.dumps(levels)}
 
 
@@ -182,30 +182,26 @@ class Graph:
 
 
 def read_codes(graph: Graph, step: Any, rows: str) -> str:
-    """Add what a ``TableEncoder`` makes of codes: features, or the same codes with rates where levels are many."""
-    reading, found = step.reading_, []
-    for j, part in enumerate(reading.parts):
-        codes = graph.add("Gather", rows, np.array([j]), axis=1)
-        as_it_is = step.output == "codes" and not part.encoded
-        found += [codes] if as_it_is else _read_part(graph, part, codes, reading.sums)
+    """Add what a ``TableEncoder`` makes of pooled codes: features, or the same codes."""
+    if step.output == "codes":
+        return rows
+    found = []
+    for j, part in enumerate(step.reading_.feature_parts):
+        found += _read_part(graph, part, graph.add("Gather", rows, np.array([j]), axis=1))
     return graph.add("Concat", *found, axis=1)
 
 
-def _read_part(graph: Graph, part: Any, codes: str, sums: Any) -> list[str]:
+def _read_part(graph: Graph, part: FeaturePart, codes: str) -> list[str]:
     """Add the features of one part, given its codes as a column."""
     from onnx import TensorProto
 
     missing = graph.add("IsNaN", codes)
-    if part.encoded:
-        places = graph.add("Where", missing, float(len(part.levels)), codes)
-        return [graph.add("Gather", rates_of(sums[part.name])[:, -1], graph.add("Cast", places, to=TensorProto.INT64))]
     if part.levels is None:
         features = graph.add("Where", missing, part.neutral, codes)
     else:
-        n_levels = count_levels(part)
+        n_levels = part.n_levels
         chosen = graph.add("Cast", graph.add("Equal", codes, np.arange(float(n_levels))), to=TensorProto.DOUBLE)
-        neutral = part.neutral[:n_levels]
-        features = graph.add("Where", graph.add("Less", codes, float(n_levels)), chosen, neutral)
+        features = graph.add("Where", graph.add("Less", codes, float(n_levels)), chosen, part.average)
         if part.gaps:
             features = graph.add("Where", missing, np.zeros(n_levels), features)
     return [features, graph.add("Cast", missing, to=TensorProto.DOUBLE)] if part.gaps else [features]
@@ -380,7 +376,7 @@ def as_onnx_takes(model: Any, X: Any) -> Any:
     """Return rows as the ONNX file of a model takes them: numbers, with codes of the levels of tables and frames."""
     first = model[0] if isinstance(model, Pipeline) else model
     if hasattr(first, "reading_"):  # of a TableEncoder
-        return first.reading_.codes(first._table(X, reset=False))[0]
+        return first.reading_.pool(first.reading_.codes(first._table(X, reset=False))[0])
     if hasattr(first, "columns_"):  # of an additive model
         return first._read(X)
     return check_indices(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)

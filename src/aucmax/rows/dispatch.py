@@ -113,22 +113,22 @@ def remote_scores(
 # Tables
 
 
-def learn_remote_table(X: Any, y: Any, sample_weight: Any, find_overrides: Callable[[list[str]], Any]) -> Any:
+def learn_remote_table(X: Any, find_overrides: Callable[[list[str]], Any]) -> Any:
     """Return how the table of a Dask dataframe is read, see :func:`aucmax.rows.dask.tables.learn_partitions`."""
     if not is_dask(X):
         return None
     from .dask.tables import learn_partitions
 
-    return learn_partitions(X, y, sample_weight, find_overrides(list(X.columns)))
+    return learn_partitions(X, find_overrides(list(X.columns)))
 
 
-def transform_remote_table(X: Any, reading: Any, finish: Any, first_rows: Any, n_columns: int) -> Any:
+def transform_remote_table(X: Any, reading: Any, finish: Any, n_columns: int, is_sparse: bool) -> Any:
     """Return a Dask dataframe as a lazy array of features or codes."""
     if not is_dask(X):
         return None
     from .dask.tables import transform_lazily
 
-    return transform_lazily(reading, X, finish, first_rows, n_columns)
+    return transform_lazily(reading, X, finish, n_columns, is_sparse)
 
 
 # Kernels

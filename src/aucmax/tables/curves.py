@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..metrics import roc_auc
 from ..rows.validate import check_labels
 from .bins import Column
-from .reading.features import rates_of
 from .terms import Term, edges_of
 
 MISSING, POOLED = "missing", "(rare)"
@@ -25,8 +24,7 @@ def split_table(model: Any) -> tuple[Any, Any]:
     """Return the encoder of a model of tables, None if it has none, and the additive model with the names of the table.
 
     The encoder gives the additive model codes without names. The copy that is returned knows the names of the columns,
-    and the levels of categories; None stands for the pooled level of rare and new texts. For columns of many
-    levels it knows the rates of these, of rare ones and of missing values.
+    and the levels of categories; None stands for the pooled level of rare and new texts.
     """
     if not hasattr(model, "steps"):
         return None, model
@@ -35,12 +33,6 @@ def split_table(model: Any) -> tuple[Any, Any]:
     inner.categories_ = [
         None if levels is None else np.fromiter([*levels[:-1], None], object, len(levels)) for levels in encoder.levels_
     ]
-    reading = encoder.reading_
-    inner.level_rates = {
-        j: (part.levels[:-1], rates_of(reading.sums[part.name])[:, -1])
-        for j, part in enumerate(reading.parts)
-        if part.encoded and part.levels is not None
-    }
     return encoder, inner
 
 
@@ -95,8 +87,7 @@ def side_labels(model: Any, j: int, groups: np.ndarray) -> list[str]:
         ours = groups[: column.n_values]
         labels = [", ".join(level_label(names[k]) for k in np.flatnonzero(ours == g)) for g in np.unique(ours)]
     else:
-        what = "rate " if j in getattr(model, "level_rates", {}) else ""
-        labels = [what + range_label(low, high) for low, high in group_ranges(column, groups)]
+        labels = [range_label(low, high) for low, high in group_ranges(column, groups)]
     return [*labels, MISSING] if column.missing else labels
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._compat import StrOptions, _check_feature_names_in, _fit_context
+from .._compat import Interval, RealNotInt, StrOptions, _check_feature_names_in, _fit_context, _get_output_config
 from ..models.checks import FEATURES, Check, Sizes, array
 from ..rows.dispatch import learn_remote_table, transform_remote_table
-from ..rows.validate import check_weights, find_classes
 from .reading import Overrides, Reading
 from .reading.cells import check_thousands
-from .reading.features import deal_folds
+from .reading.features import is_sparse
 from .reading.frames import to_arrow
+from .reading.kinds import RARE
 from .reading.table import check_faults, check_reading, make_reading, summarise_table
 
 
@@ -29,8 +30,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
       and an indicator.
     - Truth values in words (yes and no, true and false) become 1 and 0.
     - Texts become levels, each with a feature of zeros and ones. Rare levels are pooled, unseen ones count as rare.
-    - A column of more than 40 levels becomes the share of positive rows with its level (target encoding). In
-      `fit_transform`, and so in a pipeline, the share for a row is computed without the rows of its fold.
     - Dates and times become an age in days, and month, weekday and hour if they vary.
     - Identifiers, free text and columns without values are left out.
 
@@ -39,8 +38,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     output : {"features", "codes"}, default="features"
         "features" are for linear models. "codes" are for models that know categories and missing values, such as
         ``HistGradientBoostingClassifier(categorical_features=encoder.categorical_features_)``: NaN where a value is
-        missing, and one column of codes for the levels of a column, the last code for rare and unseen ones.
+        missing, and one column of codes for the levels of a column, the last code for rare and unseen ones. They are
+        columns of categories after ``set_output(transform="pandas")`` or ``"polars"``.
         :class:`AdditiveAUCClassifier` after it in a pipeline knows by itself which columns hold levels.
+    min_frequency : int or float, default=5
+        Levels that fewer training rows have are pooled, as in :class:`sklearn.preprocessing.OneHotEncoder`; a float is
+        a share of the training rows. In fewer than 100 rows, a twentieth of them counts as 5. Missing values that are
+        rarer have no indicator.
+    max_categories : int, default=None
+        The largest number of levels of a column, with the pooled one: the rarest are pooled. By default, there is no
+        limit. ``HistGradientBoostingClassifier`` takes up to 255.
     drop : list of str, default=None
         Columns to leave out.
     categorical, numeric, date : list of str, default=None
@@ -57,7 +64,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     categorical_features_ : ndarray of bool, shape (n_columns_out,)
         For ``output="codes"``, which columns hold codes of levels.
     levels_ : list
-        For ``output="codes"``, the levels of each column in the order of their codes; None for numbers.
+        For ``output="codes"``, the levels of each column in the order of their codes, "(rare)" last; None for numbers.
     feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
         The columns of the table; columns of an array are called x0, x1, ...
     n_features_in_ : int
@@ -65,7 +72,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    sklearn.preprocessing.TargetEncoder : Target encoding alone.
+    sklearn.preprocessing.OneHotEncoder : Features of zeros and ones for columns that are all categories.
 
     Examples
     --------
@@ -89,6 +96,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     _file_requires = ("reading_", "categorical_features_")
     _parameter_constraints = {  # noqa: RUF012
         "output": [StrOptions({"features", "codes"})],
+        "min_frequency": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="neither")],
+        "max_categories": [Interval(Integral, 1, None, closed="left"), None],
         "drop": [list, tuple, None],
         "categorical": [list, tuple, None],
         "numeric": [list, tuple, None],
@@ -101,6 +110,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self,
         output: str = "features",
         *,
+        min_frequency: float = RARE,
+        max_categories: int | None = None,
         drop: Any = None,
         categorical: Any = None,
         numeric: Any = None,
@@ -109,6 +120,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         thousands: str | None = None,
     ) -> None:
         self.output = output
+        self.min_frequency = min_frequency
+        self.max_categories = max_categories
         self.drop = drop
         self.categorical = categorical
         self.numeric = numeric
@@ -116,75 +129,58 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.na_values = na_values
         self.thousands = thousands
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Find what each column holds.
 
         Parameters
         ----------
         X : pandas, polars or Dask DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
             The table.
-        y : array-like of shape (n_samples,), default=None
-            Labels of two classes, for columns that are target-encoded.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows in target encoding.
+        y : None
+            Ignored.
 
         Returns
         -------
         self : TableEncoder
             The fitted encoder.
         """
-        self._learn(X, y, sample_weight)
+        self._learn(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Find what each column holds, and return the training rows.
-
-        The rates of target encoding are computed without the fold of the row, so this is not ``fit(X).transform(X)``.
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Find what each column holds, and return the training rows: the same as ``fit(X).transform(X)``.
 
         Parameters
         ----------
         X : pandas, polars or Dask DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
             The table.
-        y : array-like of shape (n_samples,), default=None
-            Labels of two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows in target encoding.
+        y : None
+            Ignored.
 
         Returns
         -------
         X_out : ndarray or CSR of shape (n_samples, n_columns_out)
             The features or codes; a lazy Dask array if X is a Dask dataframe.
         """
-        codes, first_rows = self._learn(X, y, sample_weight)
-        if codes is None:
-            return self._transform_remotely(X, first_rows)
-        return finish(self.output, self.reading_, codes, deal_folds(0, len(codes)))
+        codes = self._learn(X)
+        return self._transform_remotely(X) if codes is None else self._finish(X, codes)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-        """Set the fitted attributes; return the codes of the training rows, or the first rows of Dask partitions."""
-        learned = learn_remote_table(X, y, sample_weight, self._overrides)
-        if learned is not None:
-            reading, first_rows, tallies = learned
+    def _learn(self, X: Any) -> Any:
+        """Set the fitted attributes; return the codes of the training rows, or None for a Dask dataframe."""
+        learned = learn_remote_table(X, self._overrides)
+        if learned is None:
+            table = self._table(X, reset=True)
+            overrides = self._overrides(table.column_names)
+            reading = make_reading(summarise_table(table, overrides), overrides)
             check_used(reading)
-            check_faults(tallies)
-            check_encoded(reading, y)
-            self.set_reading(reading)
-            return None, first_rows
-        table = self._table(X, reset=True)
-        overrides = self._overrides(table.column_names)
-        reading = make_reading(summarise_table(table, overrides), overrides)
-        check_used(reading)
-        codes, tallies = reading.codes(table)
+            codes, tallies = reading.codes(table)
+        else:
+            (reading, tallies), codes = learned, None
+            check_used(reading)
         check_faults(tallies)
-        check_encoded(reading, y)
-        weight = None if sample_weight is None else check_weights(sample_weight, codes)
-        if y is not None and any(part.encoded for part in reading.parts):
-            check_consistent_length(codes, y)
-            y = column_or_1d(np.asarray(y))
-            reading = reading.add_labels(codes, y == find_classes(y)[1], deal_folds(0, len(codes)), weight)
-        self.set_reading(reading, named=is_frame(X))
-        return codes, None
+        self.set_reading(reading, named=learned is not None or is_frame(X))
+        return codes
 
     def _table(self, X: Any, reset: bool) -> Any:
         """Return X as an Arrow table; columns of an array have the names of the training rows, or x0, x1, ..."""
@@ -202,7 +198,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 if column not in names:
                     raise ValueError(f"X has no column {column!r}, which {option}= names; its columns are {names}.")
         check_thousands(self.thousands)
-        return Overrides(**said, na_values=tuple(self.na_values or ()), thousands=self.thousands)
+        frequency = self.min_frequency if isinstance(self.min_frequency, float) else int(self.min_frequency)
+        return Overrides(
+            **said,
+            na_values=tuple(self.na_values or ()),
+            thousands=self.thousands,
+            min_frequency=frequency,
+            max_categories=self.max_categories,
+        )
 
     def set_reading(self, reading: Reading, named: bool = True) -> Self:
         """Make this a fitted encoder, given how a table is read, for example from a file.
@@ -224,7 +227,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if named:
             self.feature_names_in_ = np.array([column.name for column in reading.columns], dtype=object)
         self.n_features_in_ = len(reading.columns)
-        self.categorical_features_ = find_categorical(reading)
+        self.categorical_features_ = np.array(reading.categorical)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -241,7 +244,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The features or codes; a lazy Dask array if X is a Dask dataframe.
         """
         check_is_fitted(self)
-        lazy = self._transform_remotely(X, None)
+        lazy = self._transform_remotely(X)
         if lazy is not None:
             return lazy
         table = self._table(X, reset=False)
@@ -250,21 +253,37 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 raise ValueError(f"X has no column {column.name!r}, which was there in fit.")
         codes, tallies = self.reading_.codes(table)
         check_faults(tallies)
-        return finish(self.output, self.reading_, codes, None)
+        return self._finish(X, codes)
 
-    def _transform_remotely(self, X: Any, first_rows: Any) -> Any:
+    def _finish(self, X: Any, codes: np.ndarray) -> Any:
+        """Return the features or codes of rows, given the codes of all levels."""
+        found, frames = finish(self.output, self.reading_, codes), _get_output_config("transform", self)["dense"]
+        if frames == "default":
+            return found
+        if self.output == "features":
+            return found.toarray() if sparse.issparse(found) else found
+        table = codes_table(self.reading_, found)
+        if frames == "polars":
+            import polars as pl
+
+            return pl.from_arrow(table)
+        frame = table.to_pandas()
+        return frame.set_axis(X.index) if hasattr(X, "iloc") else frame
+
+    def _transform_remotely(self, X: Any) -> Any:
         """Return a Dask dataframe as a lazy array; None if X is in memory."""
+        wide = self.output == "features" and is_sparse(self.reading_.feature_parts)
         finish_part, n_columns = functools.partial(finish, self.output), len(self.get_feature_names_out())
-        found = transform_remote_table(X, self.reading_, finish_part, first_rows, n_columns)
+        found = transform_remote_table(X, self.reading_, finish_part, n_columns, wide)
         if found is not None and self.output == "codes":
             found.categorical = self.categorical_features_
         return found
 
     @property
     def levels_(self) -> list[list[str] | None]:
-        """For ``output="codes"``, the levels of each column in the order of their codes; None for numbers."""
+        """For ``output="codes"``, the levels of each column in the order of their codes, "(rare)" last."""
         check_is_fitted(self)
-        return [None if part.encoded else part.levels for part in self.reading_.parts]
+        return [part.labels for part in self.reading_.feature_parts]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of the result.
@@ -314,13 +333,6 @@ def check_used(reading: Reading) -> None:
         raise ValueError(f"X has no column to learn from: all are left out, such as {found}.")
 
 
-def check_encoded(reading: Reading, y: Any) -> None:
-    """Raise a ValueError if there are no labels for columns that are target-encoded."""
-    encoded = [part.name for part in reading.parts if part.encoded]
-    if encoded and y is None:
-        raise ValueError(f"y is needed to encode the many levels of {encoded[0]!r}: give y, or drop the column.")
-
-
 def is_frame(X: Any) -> bool:
     """Return whether X is a frame of pandas or polars or an Arrow table, with columns of types of their own."""
     return hasattr(X, "iloc") or hasattr(X, "to_arrow") or hasattr(X, "column_names")
@@ -332,15 +344,25 @@ class Codes(np.ndarray):
     categorical: np.ndarray | None = None
 
 
-def finish(output: str, reading: Reading, codes: np.ndarray, folds: np.ndarray | None) -> Any:
-    """Return the features or codes of rows, given the codes of their columns."""
+def finish(output: str, reading: Reading, codes: np.ndarray) -> Any:
+    """Return the features or codes of rows, given the codes of all levels."""
     if output == "features":
-        return reading.features(codes, folds)
-    found = reading.encode_levels(codes, folds).view(Codes)
-    found.categorical = find_categorical(reading)
+        return reading.features(codes)
+    found = reading.pool(codes).view(Codes)
+    found.categorical = np.array(reading.categorical)
     return found
 
 
-def find_categorical(reading: Reading) -> np.ndarray:
-    """Return which columns of the codes hold levels, shape (n_parts,)."""
-    return np.array([part.levels is not None and not part.encoded for part in reading.parts])
+def codes_table(reading: Reading, codes: np.ndarray) -> Any:
+    """Return pooled codes as an Arrow table, in which columns of levels are dictionaries."""
+    import pyarrow as pa
+
+    columns = []
+    for part, values in zip(reading.feature_parts, np.asarray(codes).T, strict=True):
+        missing = np.isnan(values)
+        if part.labels is None:
+            columns.append(pa.array(values))
+        else:
+            places = pa.array(np.where(missing, 0, values).astype(np.int32), mask=missing)
+            columns.append(pa.DictionaryArray.from_arrays(places, pa.array(part.labels, pa.string())))
+    return pa.table(columns, names=reading.part_names)

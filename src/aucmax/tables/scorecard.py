@@ -17,7 +17,6 @@ import csv
 import io
 import itertools
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..metrics import roc_auc
 from .curves import cell_labels, column_name, group_ranges, level_names, split_table, term_name
-from .pairs import encode
 from .terms import Term, edges_of
 
 
@@ -39,11 +37,6 @@ class Values(NamedTuple):
     # All levels that are known, if those that are not belong to the group: rare and new texts.
     known: list[Any] | None = None
     missing: bool = False  # whether missing values belong to the group
-
-    def names(self) -> str:
-        """Return the levels as a list for people."""
-        others = ["(rare or new)"] * (self.known is not None) + ["(missing)"] * self.missing
-        return "; ".join([*map(str, self.levels), *others])
 
     def sql(self, name: str) -> str:
         """Return the condition of SQL that a column has one of the values; nothing if there are none."""
@@ -94,9 +87,7 @@ def list_values(model: Any, j: int, groups: np.ndarray) -> list[Values]:
     >>> [values.sql("x") for values in list_values(model, 0, model.terms_[0].groups[0])]
     ['"x" <= 1.5', '"x" > 1.5 AND "x" <= 3.0', '"x" > 3.0', '"x" IS NULL']
     """
-    column, rates = model.columns_[j], getattr(model, "level_rates", {}).get(j)
-    if rates is not None:
-        return _list_encoded(column, rates, groups)
+    column = model.columns_[j]
     if column.categorical:
         found = _list_levels(model, j, groups[: column.n_values])
     else:
@@ -113,19 +104,6 @@ def _list_levels(model: Any, j: int, groups: np.ndarray) -> list[Values]:
         members = [levels[k] for k in np.flatnonzero(groups == g)]
         named = [level for level in members if level is not None]
         found.append(Values(levels=named, known=known if len(named) < len(members) else None))
-    return found
-
-
-def _list_encoded(column: Any, rates: tuple[list[str], np.ndarray], groups: np.ndarray) -> list[Values]:
-    """Return the levels of each group of rates; the last two rates are of rare and of missing values."""
-    known, values = rates
-    places = groups[encode([column], values[:, None])[:, 0]]
-    found = []
-    for g in range(int(groups.max(initial=-1)) + 1):
-        members = np.flatnonzero(places == g).tolist()
-        named = [known[k] for k in members if k < len(known)]
-        pooled, missing = len(known) in members, len(known) + 1 in members
-        found.append(Values(levels=named, known=known if pooled else None, missing=missing))
     return found
 
 
@@ -219,14 +197,10 @@ class Scorecard:
         lines : list of Entry
             Column, values, points and share of the training rows of each line.
         """
-        return self._entries(cell_labels)
-
-    def _entries(self, labels_of: Callable[[Any, Term], list[str]]) -> list[Entry]:
-        """Return all lines of the scorecard, with labels of their values."""
         entries = []
         for term, points, mass in self._lines():
             name, total = term_name(self.model, term), max(float(mass.sum()), 1e-300)
-            for label, whole, weight in zip(labels_of(self.model, term), points, mass, strict=True):
+            for label, whole, weight in zip(cell_labels(self.model, term), points, mass, strict=True):
                 entries.append(Entry(name, label, int(whole), float(weight) / total))
         return entries
 
@@ -337,8 +311,6 @@ class Scorecard:
     def to_csv(self) -> str:
         """Return the table as CSV, with the base points in the first line.
 
-        Where a column has so many levels that it is read by their rates, each line lists the levels that it is for.
-
         Returns
         -------
         text : str
@@ -348,20 +320,14 @@ class Scorecard:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(Entry._fields)
         writer.writerow(("", "base points", self.base_points, 1.0))
-        writer.writerows(self._entries(self._labels_with_levels))
+        writer.writerows(self.table())
         return text.getvalue()
-
-    def _labels_with_levels(self, model: Any, term: Term) -> list[str]:
-        labels = cell_labels(model, term)
-        if len(term.columns) > 1 or term.columns[0] not in getattr(model, "level_rates", {}):
-            return labels
-        return [f"{label}: {values.names()}" for label, values in zip(labels, *self._sides(term), strict=True)]
 
     def to_sql(self) -> str:
         """Return the score as an expression of SQL, over columns with the names of the training data.
 
         Columns of a table are taken as the encoder reads them: numbers without signs, 1 and 0 for truth values, an age
-        in days and the other parts of a date. Levels are texts, also where there are many.
+        in days and the other parts of a date. Levels are texts.
 
         Returns
         -------

@@ -100,10 +100,7 @@ SETTINGS: dict[str, tuple[Callable[..., tuple[Any, ...]], Callable[..., AUCClass
     "columns of breast cancer: 50 positives in 200 rows": (real_columns, fit),
     "smooth_auc, columns of breast cancer: 50 positives in 200 rows": (real_columns, fit_smooth_auc),
     "text of 30 levels and 4 numbers: 30 positives in 1,000 rows": (lambda rng: table(30, rng), fit_table),
-    "text of 100 levels, target-encoded, and 4 numbers: 30 positives in 1,000 rows": (
-        lambda rng: table(100, rng),
-        fit_table,
-    ),
+    "text of 100 levels and 4 numbers: 30 positives in 1,000 rows": (lambda rng: table(100, rng), fit_table),
     "groups: 600 rows in 120 groups, 36 of them positive, 8 columns": (grouped, fit),
 }
 

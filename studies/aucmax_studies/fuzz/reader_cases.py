@@ -91,14 +91,11 @@ def compare_learning(source: Source | str, path: str, options: dict[str, Any], n
 def is_alike(a: Reading, b: Reading) -> bool:
     """Return whether two readings are one, but for the rounding of means, which fill gaps."""
     plain = [[column._replace(parts=[]) for column in each.columns] for each in (a, b)]
-    parts = [[part._replace(neutral=None) for part in each.parts] for each in (a, b)]
-    if plain[0] != plain[1] or parts[0] != parts[1] or a.sums.keys() != b.sums.keys():
+    parts = [[part._replace(mean=0.0, counts=part.counts.tolist()) for part in each.parts] for each in (a, b)]
+    if plain[0] != plain[1] or parts[0] != parts[1] or a.n_rows != b.n_rows:
         return False
     pairs = zip(a.parts, b.parts, [column for column in a.columns for _ in column.parts], strict=True)
-    rounded = [
-        np.allclose(x.neutral, y.neutral, rtol=1e-9, atol=1e-12 * find_largest(column)) for x, y, column in pairs
-    ]
-    return all(rounded) and all(np.allclose(a.sums[name], b.sums[name]) for name in a.sums)
+    return all(np.isclose(x.mean, y.mean, rtol=1e-9, atol=1e-12 * find_largest(column)) for x, y, column in pairs)
 
 
 def find_largest(column: Column) -> float:

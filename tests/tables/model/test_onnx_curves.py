@@ -45,16 +45,13 @@ def test_export_onnx_of_columns_without_values_or_with_one(tmp_path):
     assert_allclose(found["score"], model.decision_function(rows), rtol=0, atol=1e-12)
 
 
-def test_a_model_of_a_table_takes_codes_and_looks_rates_up(tmp_path):
+def test_a_model_of_a_table_takes_pooled_codes(tmp_path):
     rng = np.random.default_rng(0)
     firm = [f"firm {k}" for k in (60 * rng.random(900)).astype(int)]
     frame = pd.DataFrame({"size": rng.normal(size=900), "firm": firm, "home": rng.choice(["own", "rent"], 900)})
     model = make_pipeline(TableEncoder("codes"), AdditiveAUCClassifier(**QUICK)).fit(frame, rng.random(900) < 0.4)
     new = pd.concat([frame, pd.DataFrame({"size": [0.0, None], "firm": ["new", None], "home": ["boat", None]})])
-    reading = model[0].reading_
-    assert [part.encoded for part in reading.parts] == [False, True, False]
-    codes, _ = reading.codes(model[0]._table(new, reset=False))
-    found = run_graph(model, codes, tmp_path / "model.onnx")
+    found = run_graph(model, model[0].transform(new), tmp_path / "model.onnx")
     assert_allclose(found["score"], model.decision_function(new), rtol=0, atol=1e-12)
     about = {each.key: each.value for each in onnx.load(tmp_path / "model.onnx").metadata_props}
     assert json.loads(about["levels"])[2] == ["own", "rent", "(rare)"]

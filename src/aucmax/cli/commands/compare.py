@@ -15,7 +15,7 @@ from ..checks import check_inputs, check_outputs, check_used
 from ..console import Console, make_table, on_block, on_fit
 from ..display import comparison_report, show_comparison, wrote
 from ..score import find_classes, naming, read_rows
-from ..table_model import for_table, list_encoded
+from ..table_model import for_table
 
 DEFAULT_METHODS = "AUCClassifier, LogisticRegression, LinearSVC, RidgeClassifier, GaussianAUC"
 
@@ -76,18 +76,10 @@ def compare(
     }
     overrides = options.column_overrides(context)
     check_used(context, [each for path in data for each in find_formats(path, format)])  # before a pass over tables
-    sources = [
-        open_source(path, target=target, positive=positive, with_target=True, **overrides, **layout) for path in data
-    ]
+    sources = [open_source(path, target=target, with_target=True, **overrides, **layout) for path in data]
     check_used(context, [source.format for source in sources])  # again: the format of standard input is known only now
     check_outputs({"--report": report}, force, data)
     for path, source in zip(data, sources, strict=True):
-        if encoded := list_encoded(source.reading):
-            console.note(
-                f"{source.name}: {', '.join(encoded)} left out, since rates of levels would reveal labels of test rows"
-            )
-            fewer = {**overrides, "drop": [*overrides["drop"], *encoded]}
-            source = open_source(path, target=target, with_target=True, **fewer, **layout)
         coded, fitted = None, chosen
         if source.reading is not None and any(method.takes_codes for method in chosen):
             known: dict[str, Any] = {"reading": source.reading, "target": source.target, "output": "codes"}

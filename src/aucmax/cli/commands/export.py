@@ -46,8 +46,9 @@ def describe_difference(file: ModelFile, onnx: Path, source: Source) -> str:
     """Return a sentence about the largest difference between ONNX scores and ours on the rows of a file."""
     encoder, inner = split_model(file.model)
     with without_names(), naming(source):
-        rows = source.read().features if encoder is None else source.codes()[0]
-        features = rows if encoder is None else finish(encoder.output, encoder.reading_, rows, None)
+        features = rows = source.read().features if encoder is None else source.codes()
+        if encoder is not None:
+            rows, features = encoder.reading_.pool(rows), finish(encoder.output, encoder.reading_, rows)
         found = measure_difference(onnx, rows, inner.decision_function(features))
     return (
         f"on {found.n_rows:,} rows of {source.name}, scores of ONNX differ from ours by at most {found.largest:.2g}; "

@@ -171,7 +171,7 @@ def fit(
         memory is not None,
     )
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
-    columns: dict[str, Any] = {"target": target, "weight": weight, "group": group, "positive": positive}
+    columns: dict[str, Any] = {"target": target, "weight": weight, "group": group}
     overrides = options.column_overrides(context)
     make = partial(
         make_estimator,

@@ -80,7 +80,7 @@ def inspect_table(context: typer.Context, paths: list[str], as_json: bool, **cho
     if set(formats) & {"csv", "parquet"}:
         check_used(context, formats)  # before a pass over the table
     required = True if chosen["target"] is not None else None  # a mistyped target is an error
-    source = open_source(paths, with_target=required, with_rates=False, **chosen)
+    source = open_source(paths, with_target=required, **chosen)
     if source.reading is None:
         raise ValueError(f"{name} is {source.format}, which has no columns to show: inspect takes a model or a table.")
     check_used(context, [source.format])  # again: the format of standard input is known only now

@@ -1,84 +1,142 @@
-"""The features of linear models, made from codes.
+"""The features of linear models, and the codes of other models, made from the codes of all levels.
 
-A number that was missing in training rows has an indicator, and its mean where it is missing. A level is a feature of
-zeros and ones, and so are pooled levels and missing ones if enough training rows have them (`kinds.least_rows`).
-Otherwise each level has its share of the training rows: to a linear model, that is an average row. A column with too
-many levels is the rate of its level.
-
-The rate of a level is the share of positive rows among those that have it. A row never sees its own label.
-
-Conventions
------------
-Rows are dealt to K folds by their numbers. The sums have the shape (L + 1, K, 2): for each of L levels, and last for
-missing values, the weight of the negative and of the positive rows in each fold. Sums of blocks, files and partitions
-add up. With n and n+ the weights of all rows and of the positive ones that have a level, and p the share of positives
-among all rows, the rate of the level is
-
-    (n+ + M p) / (n + M),
-
-where M is `PRIOR`. A training row gets the rate that is computed without the rows of its fold, and any other row the
-rate of all training rows. This is scikit-learn's ``TargetEncoder``, computed by blocks.
+Levels that fewer than `least_rows` training rows have are pooled, as by the ``OneHotEncoder`` of scikit-learn. Each
+level that is kept is a feature of zeros and ones, and so are pooled and missing levels if enough training rows have
+them. Otherwise such a row has the share of each level in the training rows: to a linear model, it is an average row.
+It has zeros where that would be more than `MOST_SHARES`. A number has its mean where it is missing, and an
+indicator if enough training rows lack it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from .kinds import MISSING, Part
+from .kinds import FEW_ROWS, RARE, Part
 
+POOLED, MISSING = "(rare)", "(missing)"
 # X is CSR where there are levels and more features than this: most of them are zeros.
 DENSE_UP_TO = 256
+MOST_SHARES = 256
 ALL = slice(None)
 
 
-def name_features(part: Part) -> list[str]:
-    """Return the names of the features of a part.
+def least_rows(n_rows: int, min_frequency: int | float) -> float:
+    """Return the number of training rows that a level must have not to be pooled.
+
+    A float is a share of all rows. In small tables, a twentieth of all rows counts as `RARE` rows.
+    """
+    if isinstance(min_frequency, float):
+        return min_frequency * n_rows
+    return min_frequency if min_frequency > RARE else min(min_frequency, max(1, n_rows // FEW_ROWS))
+
+
+class FeaturePart(NamedTuple):
+    """A part with pooled levels.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    levels : list of str or None
+        The levels that are not pooled; None for numbers.
+    codes : ndarray of shape (n_levels + 1,)
+        For each level of the training rows, and last for any other, its place in `levels`: the first after them if it
+        is pooled.
+    neutral : ndarray
+        What stands for a value that is not known: the mean of numbers, or the share of each level and of the pooled
+        ones, which is 0 if too few training rows have them.
+    gaps : bool
+        Whether missing values have an indicator.
+    """
+
+    name: str
+    levels: list[str] | None
+    codes: np.ndarray
+    neutral: np.ndarray
+    gaps: bool
+
+    @property
+    def n_levels(self) -> int:
+        """The number of levels that have a feature: pooled ones have none if too few rows have them."""
+        return len(self.neutral) - int(self.neutral[-1] == 0)
+
+    @property
+    def labels(self) -> list[str] | None:
+        """The levels with the pooled one, which no text of the column is; None for numbers."""
+        if self.levels is None:
+            return None
+        pooled = POOLED
+        while pooled in self.levels:
+            pooled = f"({pooled})"
+        return [*self.levels, pooled]
+
+    @property
+    def average(self) -> np.ndarray:
+        """The features of a level that has none of its own."""
+        n_levels = self.n_levels
+        return self.neutral[:n_levels] if n_levels <= MOST_SHARES else np.zeros(n_levels)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the features."""
+        gap = [f"{self.name}={MISSING}"] if self.gaps else []
+        if self.labels is None:
+            return [self.name, *gap]
+        return [f"{self.name}={level}" for level in self.labels[: self.n_levels]] + gap
+
+
+def pool(part: Part, least: float, max_categories: int | None, gaps: bool) -> FeaturePart:
+    """Return a part with those levels pooled that fewer than `least` rows have, and with at most so many categories.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from aucmax.tables.reading.features import name_features
+    >>> from aucmax.tables.reading.features import pool
     >>> from aucmax.tables.reading.kinds import Part
-    >>> name_features(Part("colour", ["blue", "red", "(rare)"], np.array([0.5, 0.5, 0.0]), gaps=True))
-    ['colour=blue', 'colour=red', 'colour=(missing)']
+    >>> pooled = pool(Part("x", 0.0, ["a", "b", "c", "d"], np.array([3.0, 9.0, 1.0, 7.0])), 5, None, gaps=True)
+    >>> pooled.names, pooled.codes, pooled.neutral
+    (['x=b', 'x=d', 'x=(missing)'], array([2, 0, 2, 1, 2]), array([0.5625, 0.4375, 0.    ]))
     """
-    if part.encoded:
-        return [f"{part.name} (rate)"]
-    gap = [f"{part.name}={MISSING}"] if part.gaps else []
     if part.levels is None:
-        return [part.name, *gap]
-    return [f"{part.name}={level}" for level in part.levels[: count_levels(part)]] + gap
+        return FeaturePart(part.name, None, np.empty(0, dtype=np.intp), np.array([part.mean]), gaps)
+    kept = part.counts >= least
+    if max_categories is not None and kept.sum() + (not kept.all()) > max_categories:
+        most = np.argsort(-part.counts, kind="stable")[: max_categories - 1]
+        kept &= np.isin(np.arange(len(kept)), most)
+    places, pooled = np.flatnonzero(kept), part.counts[~kept].sum()
+    codes = np.full(len(kept) + 1, len(places))
+    codes[places] = np.arange(len(places))
+    shares = np.append(part.counts[places], pooled if pooled >= least or not len(places) else 0.0)
+    return FeaturePart(part.name, [part.levels[k] for k in places], codes, shares / shares.sum(), gaps)
 
 
-def count_levels(part: Part) -> int:
-    """Return the number of levels that have a feature: all, or all but the pooled one if too few rows have it."""
-    return len(part.neutral) if part.neutral[-1] > 0 else len(part.neutral) - 1
-
-
-def is_sparse(parts: Sequence[Part]) -> bool:
+def is_sparse(parts: Sequence[FeaturePart]) -> bool:
     """Return whether the features are CSR."""
-    has_levels = any(part.levels is not None and not part.encoded for part in parts)
-    return has_levels and sum(len(name_features(part)) for part in parts) > DENSE_UP_TO
+    return any(part.levels is not None for part in parts) and sum(len(part.names) for part in parts) > DENSE_UP_TO
 
 
-def make_features(
-    parts: Sequence[Part], codes: np.ndarray, sums: Mapping[str, np.ndarray], folds: np.ndarray | None = None
-) -> Any:
-    """Return the features of rows, an array or CSR of shape (n, n_features).
+def pool_codes(parts: Sequence[FeaturePart], codes: np.ndarray) -> np.ndarray:
+    """Return codes in which pooled and unseen levels have the last code of their column."""
+    codes = codes.copy()
+    for j, part in enumerate(parts):
+        if part.levels is not None:
+            known = ~np.isnan(codes[:, j])
+            codes[known, j] = part.codes[codes[known, j].astype(np.intp)]
+    return codes
 
-    `codes`, of shape (n, n_parts), has numbers and codes of levels, NaN where missing. `sums` are for the parts that
-    are target-encoded, and `folds` are the folds of training rows.
-    """
-    first = np.concatenate([[0], np.cumsum([len(name_features(part)) for part in parts])]).astype(int)
+
+def make_features(parts: Sequence[FeaturePart], codes: np.ndarray) -> Any:
+    """Return the features of rows, an array or CSR of shape (n, n_features), given their pooled codes."""
+    first = np.concatenate([[0], np.cumsum([len(part.names) for part in parts])]).astype(int)
     shape = codes.shape[0], int(first[-1])
     entries = (
         (rows, first[j] + offsets, values)
         for j, part in enumerate(parts)
-        for rows, offsets, values in _entries(part, codes[:, j], sums, folds)
+        for rows, offsets, values in _entries(part, codes[:, j])
     )
     if is_sparse(parts):
         return _csr(entries, shape)
@@ -88,24 +146,18 @@ def make_features(
     return X
 
 
-def _entries(
-    part: Part, codes: np.ndarray, sums: Mapping[str, np.ndarray], folds: np.ndarray | None
-) -> Iterator[tuple[Any, Any, Any]]:
+def _entries(part: FeaturePart, codes: np.ndarray) -> Iterator[tuple[Any, Any, Any]]:
     """Yield rows, features counted from the first of this part, and the values there."""
     missing = np.isnan(codes)
-    if part.encoded and part.levels is not None:
-        rates = rates_of(sums[part.name])
-        yield ALL, 0, rates[level_rows(codes, len(part.levels)), -1 if folds is None else folds]
-        return
     if part.levels is None:
         yield ALL, 0, np.where(missing, part.neutral[0], codes)
         n_values = 1
     else:
-        n_values = count_levels(part)
+        n_values = part.n_levels
         known = np.flatnonzero(codes < n_values)
         yield known, codes[known].astype(int), 1.0
         unknown = np.flatnonzero(~(codes < n_values) & ~(missing & part.gaps))
-        for k in range(n_values if len(unknown) else 0):
+        for k in np.flatnonzero(part.average) if len(unknown) else ():
             yield unknown, k, part.neutral[k]
     if part.gaps:
         yield np.flatnonzero(missing), n_values, 1.0
@@ -124,37 +176,3 @@ def _csr(entries: Iterator[tuple[Any, Any, Any]], shape: tuple[int, int]) -> spa
     X = sparse.csr_array((values[order], columns[order], indptr), shape=shape)
     X.has_canonical_format = True
     return X
-
-
-FOLDS = 5
-PRIOR = 10.0  # rows that the share of positives in all rows counts for
-
-
-def deal_folds(first: int, n_rows: int) -> np.ndarray:
-    """Return the folds of consecutive rows, given the number of the first; files that are sorted are mixed."""
-    numbers = np.arange(first, first + n_rows, dtype=np.uint64) + np.uint64(1)
-    numbers *= np.uint64(0x9E3779B97F4A7C15)
-    numbers ^= numbers >> np.uint64(29)
-    numbers *= np.uint64(0xBF58476D1CE4E5B9)
-    return ((numbers >> np.uint64(32)) % np.uint64(FOLDS)).astype(np.intp)
-
-
-def sum_levels(
-    codes: np.ndarray, n_levels: int, positive: np.ndarray, folds: np.ndarray, weight: np.ndarray | None = None
-) -> np.ndarray:
-    """Return the sums of some rows, of shape (n_levels + 1, FOLDS, 2); codes are NaN where a level is missing."""
-    cells = (level_rows(codes, n_levels) * FOLDS + folds) * 2 + positive
-    return np.bincount(cells, weight, (n_levels + 1) * FOLDS * 2).reshape(n_levels + 1, FOLDS, 2).astype(np.float64)
-
-
-def level_rows(codes: np.ndarray, n_levels: int) -> np.ndarray:
-    """Return the row of the sums for each code: the last one for missing values."""
-    return np.where(np.isnan(codes), n_levels, codes).astype(np.intp)
-
-
-def rates_of(sums: np.ndarray) -> np.ndarray:
-    """Return the rates for rows of each fold, and last for new rows, shape (L + 1, FOLDS + 1)."""
-    total = sums.sum(axis=1, keepdims=True)
-    seen = np.concatenate([total - sums, total], axis=1)
-    share = sums[..., 1].sum() / max(sums.sum(), np.finfo(float).tiny)  # the same for all folds, so it tells none apart
-    return (seen[..., 1] + PRIOR * share) / (seen.sum(axis=2) + PRIOR)

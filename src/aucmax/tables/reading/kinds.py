@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...models.checks import Sizes, absent, array, count, either, flag, items, named_tuple, number, text
+from ...models.checks import Sizes, absent, array, count, either, items, named_tuple, number, text
 from .cells import BOOLEANS, CODES, rank_number_form
 from .dates import DATE_FORMS, DIGITS_FORM, TIME_FORM, has_days
 from .summary import MAX_DISTINCT, PARTS, SECONDS, ColumnSummary, DateSummary, NumberSummary
 
-RARE = 5  # rows that a level must have not to be pooled, or a twentieth of all rows if that is less
-MAX_LEVELS = 40  # a column of more levels than this is target-encoded, not one feature for each
-POOLED, MISSING = "(rare)", "(missing)"
+RARE = 5  # rows that a level must have not to be pooled in features, if the user says nothing
 MOSTLY = 0.9  # share of numbers or dates from which other texts are faults
 FEW_ROWS = 20  # in so few rows, no text is an identifier
 IDENTIFIER = re.compile(r"(?:^|[\W_])(?:id|ID|Id|uuid|UUID|guid)$|[a-z](?:Id|ID)$")
@@ -42,6 +40,8 @@ class Overrides(NamedTuple):
     date: tuple[str, ...] = ()
     na_values: tuple[str, ...] = ()
     thousands: str | None = None
+    min_frequency: int | float = RARE
+    max_categories: int | None = None
 
 
 NO_OVERRIDES = Overrides()
@@ -51,10 +51,9 @@ class Part(NamedTuple):
     """A column of numbers or codes that a column of the table becomes."""
 
     name: str  # the name of the column, with what it is of a date
-    levels: list[str] | None  # the levels in the order of their codes, the pooled one last; None for numbers
-    neutral: np.ndarray  # what stands for a value that is not known: the mean of numbers, or the share of each level
-    gaps: bool  # whether enough training rows have missing values (`least_rows`), which then have an indicator
-    encoded: bool = False  # whether there are too many levels for one feature each
+    mean: float = 0.0  # of the numbers in the training rows; 0 for levels
+    levels: list[str] | None = None  # all levels of the training rows, in the order of their codes; None for numbers
+    counts: np.ndarray = np.empty(0)  # the number of training rows with each level
     of_date: str = ""  # {"", "month", "weekday", "hour"}: the part of a date that the levels are
 
 
@@ -67,8 +66,6 @@ class Column(NamedTuple):
     n_missing: int  # number of missing values in the training rows
     form: str = ""  # how numbers or dates are written
     latest: float = 0.0  # the latest date of the training rows, in seconds since 1970
-    # The levels that were pooled.
-    rare: list[str] = []  # noqa: RUF012
     # The columns of numbers or codes that it becomes.
     parts: list[Part] = []  # noqa: RUF012
 
@@ -96,8 +93,8 @@ def decide(name: str, summary: ColumnSummary, overrides: Overrides = NO_OVERRIDE
     >>> from aucmax.tables.reading.kinds import decide
     >>> from aucmax.tables.reading.summary import summarise
     >>> column = decide("paid", summarise(pa.array(["yes", "no", "N/A"])))
-    >>> column.kind, column.reason, column.parts[0].neutral
-    ('boolean', 'yes, no', array([0.5]))
+    >>> column.kind, column.reason, column.parts[0].mean
+    ('boolean', 'yes, no', 0.5)
     """
     if name in overrides.identifiers:
         return Column(name, "identifier", "as asked", summary.n_missing)
@@ -195,67 +192,41 @@ def _rank(form: str) -> int:
 def _number(name: str, summary: ColumnSummary, form: str | None) -> Column:
     numbers = NumberSummary(0, 0.0, 0.0, 0.0) if form is None else summary.numbers[form]
     reason = f"{numbers.low:g} to {numbers.high:g}" + ("" if form in (None, "1234.5") else f", written as {form}")
-    part = Part(name, None, np.array([numbers.mean]), has_gaps(summary))
+    part = Part(name, numbers.mean)
     return Column(name, "number", reason, summary.n_missing, form or "1234.5", parts=[part])
 
 
 def _boolean(name: str, summary: ColumnSummary, pair: tuple[str, str]) -> Column:
     positive = sum(count for level, count in (summary.levels or {}).items() if level.lower() == pair[0])
-    part = Part(name, None, np.array([positive / summary.n_present]), has_gaps(summary))
+    part = Part(name, positive / summary.n_present)
     return Column(name, "boolean", ", ".join(pair), summary.n_missing, parts=[part])
 
 
 def _category(name: str, summary: ColumnSummary) -> Column:
-    counts, least = summary.levels, least_rows(summary.n_rows)
-    if counts is None:
+    if summary.levels is None:
         return _left_out(
             name, f"more than {MAX_DISTINCT:,} different texts, as identifiers and free text have", summary
         )
-    kept, rare = find_levels(counts, least)
-    part = _levels_part(name, [counts[level] for level in kept], kept, sum(counts[level] for level in rare), summary)
-    reason = f"{len(counts):,} level{'s' if len(counts) != 1 else ''}"
-    if rare:
-        reason += f", {len(rare):,} of fewer than {least} rows pooled"
-    if part.encoded:
-        reason += ", target-encoded"
-    return Column(name, "category", reason, summary.n_missing, rare=rare, parts=[part])
+    part = _levels(name, dict(sorted(summary.levels.items())))
+    reason = f"{len(part.counts):,} level{'s' if len(part.counts) != 1 else ''}"
+    return Column(name, "category", reason, summary.n_missing, parts=[part])
 
 
-def least_rows(n_rows: int) -> int:
-    """Return the number of rows that a level must have not to be pooled."""
-    return min(RARE, max(1, n_rows // FEW_ROWS))
-
-
-def has_gaps(summary: ColumnSummary) -> bool:
-    """Return whether missing values have an indicator; an indicator of one or two rows would fit noise."""
-    return summary.n_missing >= max(1, least_rows(summary.n_rows))
-
-
-def find_levels(counts: dict[str, int], least: int) -> tuple[list[str], list[str]]:
-    """Return the levels of at least so many rows, and the rarer ones, both sorted."""
-    kept = sorted(level for level, count in counts.items() if count >= least)
-    return kept, sorted(counts.keys() - set(kept))
-
-
-def _levels_part(name: str, counts: list[int], levels: list[str], n_pooled: int, summary: ColumnSummary) -> Part:
-    pooled = n_pooled if n_pooled >= least_rows(summary.n_rows) or not counts else 0
-    shares = np.array([*counts, pooled], dtype=np.float64)
-    shares /= shares.sum()
-    return Part(name, [*levels, POOLED], shares, has_gaps(summary), len(levels) > MAX_LEVELS)
+def _levels(name: str, counts: Mapping[str, float]) -> Part:
+    return Part(name, levels=list(counts), counts=np.array([*counts.values()], dtype=np.float64))
 
 
 def _date(name: str, summary: ColumnSummary, form: str | None) -> Column:
     dates = DateSummary(0, 0.0, 0.0, {}) if form is None else summary.dates[form]
-    age = Part(f"{name} (age in days)", None, np.array([(dates.latest - dates.mean) / SECONDS]), has_gaps(summary))
+    age = Part(f"{name} (age in days)", (dates.latest - dates.mean) / SECONDS)
     if form is None:  # all cells are faults
         return Column(name, "date", "no date was found", summary.n_missing, DATE_FORMS[0], parts=[age])
     parts, varying = [age], [part for part in PARTS if np.count_nonzero(dates.parts[part]) > 1]
     if not has_days(form):
         varying = [part for part in varying if part != "weekday"]
     for part in varying:
-        counts = {label: int(n) for label, n in zip(LABELS[part], dates.parts[part], strict=True) if n}
-        levels = _levels_part(f"{name} ({part})", list(counts.values()), list(counts), 0, summary)
-        parts.append(levels._replace(gaps=False, of_date=part))  # the age has the indicator
+        counts = {label: n for label, n in zip(LABELS[part], dates.parts[part], strict=True) if n}
+        parts.append(_levels(f"{name} ({part})", counts)._replace(of_date=part))
     latest = np.datetime64(int(dates.latest), "s").astype("datetime64[D]")
     reason = f"up to {latest}, as " + ", ".join(["age", *varying]) + (f"; written as {form}" if form else "")
     if form.startswith("%m") and _is_ambiguous(summary, form):
@@ -283,15 +254,15 @@ def check_column(value: Any, where: str, sizes: Sizes) -> None:
 
 
 def has_size(part: Any) -> bool:
-    """Return whether a part has one neutral value, or one for each level."""
-    return len(part.neutral) == (1 if part.levels is None else len(part.levels)) > 0
+    """Return whether a part of levels has one or more of them, each with a number of rows."""
+    if part.levels is None:
+        return len(part.counts) == 0
+    return len(part.counts) == len(set(part.levels)) == len(part.levels) > 0 and bool((part.counts > 0).all())
 
 
 def has_parts(column: Any) -> bool:
     """Return whether a column has the parts of its kind."""
     of_levels = [part.levels is not None for part in column.parts]
-    if any(part.encoded for part in column.parts) and column.kind != "category":
-        return False
     if column.kind == "date":
         known = all(part.of_date in LABELS for part in column.parts[1:])
         return known and of_levels == [False, *[True] * (len(of_levels) - 1)][: len(of_levels)]
@@ -301,7 +272,12 @@ def has_parts(column: Any) -> bool:
 KINDS = ("number", "boolean", "category", "date", "identifier", "left out")
 NUMBER_FORM = re.compile(rf"{TIME_FORM}|(?:.|{CODES})?1.?234[.,]5%?", re.DOTALL)
 CHECK_PART = named_tuple(
-    Part, name=text, levels=either(absent, items(text)), neutral=array("f", None), gaps=flag, encoded=flag, of_date=text
+    Part,
+    name=text,
+    mean=number(int, float),
+    levels=either(absent, items(text)),
+    counts=array("f", None),
+    of_date=text,
 )
 CHECK_FIELDS = named_tuple(
     Column,
@@ -311,6 +287,5 @@ CHECK_FIELDS = named_tuple(
     n_missing=count,
     form=text,
     latest=number(int, float),
-    rare=items(text),
     parts=items(CHECK_PART),
 )

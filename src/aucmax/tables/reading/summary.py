@@ -14,7 +14,7 @@ import numpy as np
 from .cells import find_missing, list_number_forms, read_numbers, trim
 from .dates import DATE_FORMS, DIGITS_FORM, TIME_FORM, read_days, read_times, split_times
 
-MAX_DISTINCT = 10_000  # different texts whose rows are counted
+MAX_DISTINCT = 65_536  # different texts whose rows are counted
 SECONDS = 86_400  # of a day
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of a second
 CALENDAR = (-62_135_596_800, 253_402_300_799)  # the years 1 to 9999, in seconds since 1970

@@ -1,9 +1,8 @@
 """A table read: what was decided for each column, and the numbers, codes and features that rows become.
 
 The columns of a table become a matrix of *codes*, float64 with NaN for missing values. A column of numbers, truth
-values or ages holds numbers, and one of levels holds 0 to L - 1, of which the last is the pooled level of rare and
-unseen texts. For linear models the codes become *features*: a number has an indicator of its gaps, a level a feature
-of zeros and ones, and a column with too many levels the rate of its level (`features`).
+values or ages holds numbers. A column of levels holds 0 to L - 1 for the levels of the training rows, and L for any
+other. For linear models the codes become *features* (`features`).
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...models.checks import Sizes, anything, array, fields, items, named_tuple, text
+from ...models.checks import Sizes, absent, count, either, items, named_tuple, number, text
 from .cells import find_missing, read_numbers, read_truth, tidy_numbers, trim
 from .dates import DATE_FORMS, TIME_FORM, read_dates, read_times
-from .features import FOLDS, make_features, name_features, sum_levels
-from .kinds import LABELS, Column, Overrides, Part, check_column, decide, is_named_identifier
+from .features import FeaturePart, least_rows, make_features, pool, pool_codes
+from .kinds import LABELS, RARE, Column, Overrides, Part, check_column, decide, is_named_identifier
 from .summary import SECONDS, ColumnSummary, as_text, find_type, native_dates, native_numbers, split_dates, summarise
 
 
@@ -42,8 +41,12 @@ class Reading(NamedTuple):
         All columns that were seen, in their order; those that are left out have no parts.
     na_values : list of str
         Further spellings of missing values.
-    sums : dict of str to ndarray
-        For each part that is target-encoded, the sums of its levels.
+    n_rows : int
+        The number of training rows.
+    min_frequency : int or float, default=5
+        The number or share of training rows that a level must have not to be pooled in features.
+    max_categories : int, default=None
+        The largest number of levels of a column in features, with the pooled one; by default, there is no limit.
 
     Examples
     --------
@@ -62,7 +65,9 @@ class Reading(NamedTuple):
 
     columns: list[Column]
     na_values: list[str]
-    sums: dict[str, np.ndarray]
+    n_rows: int
+    min_frequency: int | float = RARE
+    max_categories: int | None = None
 
     @property
     def used(self) -> list[Column]:
@@ -93,42 +98,38 @@ class Reading(NamedTuple):
             tallies.append(tally)
         return np.stack(columns, axis=1) if columns else np.empty((table.num_rows, 0)), tallies
 
+    # Rare levels are pooled for linear models and for models that take few codes.
+
+    @property
+    def feature_parts(self) -> list[FeaturePart]:
+        """The columns of the codes with pooled levels; the age of a date has the indicator of its missing values."""
+        least = least_rows(self.n_rows, self.min_frequency)
+        return [
+            pool(part, least, self.max_categories, not part.of_date and column.n_missing >= max(1, least))
+            for column in self.columns
+            for part in column.parts
+        ]
+
     @property
     def feature_names(self) -> list[str]:
         """The names of the features."""
-        return [name for part in self.parts for name in name_features(part)]
+        return [name for part in self.feature_parts for name in part.names]
 
-    def features(self, codes: np.ndarray, folds: np.ndarray | None = None) -> Any:
-        """Return the features of rows, given their codes: an array, or CSR if they are many.
+    def pool(self, codes: np.ndarray) -> np.ndarray:
+        """Return codes in which rare and unseen levels of a column have one code, the last."""
+        return pool_codes(self.feature_parts, codes)
 
-        `folds` are the folds of training rows, which target encoding leaves out; None for other rows.
-        """
-        return make_features(self.parts, codes, self.sums, folds)
-
-    def encode_levels(self, codes: np.ndarray, folds: np.ndarray | None = None) -> np.ndarray:
-        """Return codes in which columns with too many levels hold the rates of the levels; `folds` as in `features`."""
-        codes = codes.copy()
-        for j, part in enumerate(self.parts):
-            if part.encoded:
-                codes[:, j] = make_features([part], codes[:, [j]], self.sums, folds)[:, 0]
-        return codes
-
-    def add_labels(
-        self, codes: np.ndarray, positive: np.ndarray, folds: np.ndarray, weight: np.ndarray | None = None
-    ) -> Reading:
-        """Return the reading with the labels of these training rows added to the sums of target encoding."""
-        sums = dict(self.sums)
-        for j, part in enumerate(self.parts):
-            if part.encoded and part.levels is not None:
-                found = sum_levels(codes[:, j], len(part.levels), positive, folds, weight)
-                sums[part.name] = found + sums.get(part.name, 0.0)
-        return self._replace(sums=sums)
+    def features(self, codes: np.ndarray) -> Any:
+        """Return the features of rows, given their codes: an array, or CSR if they are many."""
+        parts = self.feature_parts
+        return make_features(parts, pool_codes(parts, codes))
 
 
 def make_reading(summaries: Mapping[str, ColumnSummary], overrides: Overrides) -> Reading:
-    """Return how a table is read, given the summaries of its columns; no labels are counted yet."""
+    """Return how a table is read, given the summaries of its columns."""
     columns = [decide(name, summary, overrides) for name, summary in summaries.items()]
-    return Reading(columns, list(overrides.na_values), {})
+    n_rows = max((summary.n_rows for summary in summaries.values()), default=0)
+    return Reading(columns, list(overrides.na_values), n_rows, overrides.min_frequency, overrides.max_categories)
 
 
 def summarise_table(table: Any, overrides: Overrides) -> dict[str, ColumnSummary]:
@@ -208,9 +209,9 @@ def _code_levels(column: Column, texts: Any) -> tuple[np.ndarray, np.ndarray]:
 
     (part,) = column.parts
     levels = part.levels or []
-    known = pa.array([*levels[:-1], *column.rare], pa.string())
+    known = pa.array(levels, pa.string())
     codes = pc.fill_null(pc.index_in(texts, value_set=known), len(known)).to_numpy(zero_copy_only=False)
-    return np.minimum(codes, len(levels) - 1).astype(np.float64), codes == len(known)
+    return codes.astype(np.float64), codes == len(known)
 
 
 def _code_dates(column: Column, seconds: np.ndarray) -> list[np.ndarray]:
@@ -221,7 +222,7 @@ def _code_dates(column: Column, seconds: np.ndarray) -> list[np.ndarray]:
     for part in column.parts[1:]:
         levels = part.levels or []
         order = {level: code for code, level in enumerate(levels)}
-        codes = np.array([order.get(label, len(levels) - 1) for label in LABELS[part.of_date]], dtype=np.float64)
+        codes = np.array([order.get(label, len(levels)) for label in LABELS[part.of_date]], dtype=np.float64)
         found.append(np.where(missing, np.nan, codes[split[part.of_date]]))
     return found
 
@@ -250,14 +251,19 @@ def check_faults(tallies: list[Tally]) -> None:
 
 
 def check_reading(value: Any, where: str, sizes: Sizes) -> None:
-    """Check how a table is read: its columns, and the sums of target encoding."""
-    named_tuple(Reading, columns=items(check_column, "d"), na_values=items(text), sums=anything)(value, where, sizes)
+    """Check how a table is read."""
+    CHECK_READING(value, where, sizes)
     names = [column.name for column in value.columns]
     if len(set(names)) < len(names):
         raise ValueError(f"columns of {where} have the same name twice")
-    encoded = {part.name: len(part.levels) + 1 for part in value.parts if part.encoded}
-    sums = {name: array("f", n_levels, FOLDS, 2) for name, n_levels in encoded.items()}
-    fields(sums, required=tuple(sums))(value.sums, f"sums of {where}", sizes)
-    if any((counted < 0).any() for counted in value.sums.values()):
-        raise ValueError(f"sums of {where} holds negative weights")
     sizes["p"] = len(value.parts)
+
+
+CHECK_READING = named_tuple(
+    Reading,
+    columns=items(check_column, "d"),
+    na_values=items(text),
+    n_rows=count,
+    min_frequency=number(int, float, low=0),
+    max_categories=either(absent, number(int, low=2)),
+)
