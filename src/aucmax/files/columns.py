@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..tables.reading.cells import read_numbers, trim
 from ..tables.reading.features import is_sparse
 from ..tables.reading.kinds import Column
 from ..tables.reading.summary import UNITS, ColumnSummary, find_type, native_numbers
-from ..tables.reading.table import Tally, make_reading, merge_summaries, summarise_column
+from ..tables.reading.table import Tally, make_reading, merge_summaries, mixed_columns, summarise_table
 from .source import BLOCK_BYTES, EMPTY, Block, ColumnProblem, Options, Source, refuse_files, refuse_problems
 
 TARGETS = ("target", "label", "class", "y")
@@ -57,6 +56,9 @@ class TableSource(Source):
 
         A column that was read as numbers and turns out to be text is added to `_doubted`, and is read as text later.
         """
+
+    def read_as_text(self, columns: Sequence[str]) -> None:
+        """Read columns as text, whatever their cells look like, until the table is learnt."""
 
     @property
     def _roles(self) -> list[str]:
@@ -154,7 +156,7 @@ class TableSource(Source):
         self, part: TableBlock, reading: Reading
     ) -> tuple[np.ndarray, list[Tally], dict[str, Any], dict[str, ColumnProblem]]:
         """Return the codes of some rows, what was met in them, their labels, weights and groups, and all problems."""
-        codes, tallies = self._code(part.table, reading)
+        codes, tallies = reading.codes(part.table, self.name)
         faults = {tally.column.name: self._fault(tally) for tally in tallies if tally.n_faults}
         values = dict.fromkeys(("y", "weight", "group"))
         for role, column, read in (
@@ -169,16 +171,6 @@ class TableSource(Source):
             column: ColumnProblem(part.place(row), what, count) for column, (row, what, count) in faults.items()
         }
         return codes, tallies, values, problems
-
-    def _code(self, table: Any, reading: Reading) -> tuple[np.ndarray, list[Tally]]:
-        """Return the codes of some rows, and what was met in them; an error names the column."""
-        try:
-            return reading.codes(table)
-        except ValueError:
-            for column in reading.used:
-                with naming_column(self.name, column.name):
-                    reading._replace(columns=[column]).codes(table)
-            raise
 
     def _read_labels(self, column: Any) -> tuple[np.ndarray, Fault | None]:
         if self._label_kind is None:  # of a table that was not learnt: the first rows decide
@@ -215,7 +207,7 @@ def learn_tables(name: str, sources: Sequence[TableSource], options: Options) ->
     """Learn how tables with the same columns are read, and read them so; `name` is what messages call them together."""
     for source in sources[1:]:
         source.follow(sources[0])
-    learnt = functools.reduce(Learnt.merge, [_learn(source, options.overrides) for source in sources])
+    learnt = _learn_all(sources, options.overrides)
     reading = make_reading(learnt.summaries, options.overrides)
     doubtful = [column for column in reading.used if _may_have_faults(column, learnt.summaries[column.name])]
     for source in sources:
@@ -229,6 +221,17 @@ def learn_tables(name: str, sources: Sequence[TableSource], options: Options) ->
         source.use(reading, learnt.label_kind)
 
 
+def _learn_all(sources: Sequence[TableSource], overrides: Overrides) -> Learnt:
+    learnt = functools.reduce(Learnt.merge, [_learn(source, overrides) for source in sources])
+    mixed = mixed_columns(learnt.summaries)
+    if mixed:
+        for source in sources:
+            source.read_as_text(mixed)
+        again = [_pass(source, mixed, overrides, mixed).summaries for source in sources]
+        learnt = learnt._replace(summaries={**learnt.summaries, **merge_summaries(again)})
+    return learnt
+
+
 def _learn(source: TableSource, overrides: Overrides) -> Learnt:
     learnt = _pass(source, source._candidates, overrides)
     while source._doubted:
@@ -237,7 +240,7 @@ def _learn(source: TableSource, overrides: Overrides) -> Learnt:
     return learnt
 
 
-def _pass(source: TableSource, columns: Sequence[str], overrides: Overrides) -> Learnt:
+def _pass(source: TableSource, columns: Sequence[str], overrides: Overrides, texts: Sequence[str] = ()) -> Learnt:
     found = []
     for part in source._read([*columns, *source._roles], BLOCK_BYTES, 0):
         faults, kind = [], None
@@ -249,10 +252,7 @@ def _pass(source: TableSource, columns: Sequence[str], overrides: Overrides) -> 
             faults.append(read_weights(part.table.column(source.weight))[1])
         if source.group is not None:
             faults.append(read_texts(part.table.column(source.group))[1])
-        summaries = {}
-        for name in columns:
-            with naming_column(source.name, name):
-                summaries[name] = summarise_column(name, part.table.column(name), overrides)
+        summaries = summarise_table(part.table.select(columns), overrides, texts, source.name)
         found.append(Learnt(summaries, kind, any(fault is not None for fault in faults)))
     if not found:
         raise ValueError(f"{source.name} has no rows.")
@@ -290,16 +290,6 @@ def check_names(name: str, columns: Sequence[str]) -> None:
         if column in seen:
             raise ValueError(f"{name} has two columns called {column!r}: rename one of them.")
         seen.add(column)
-
-
-@contextmanager
-def naming_column(name: str, column: str) -> Iterator[None]:
-    """Put the file and the column before errors about cells; errors of pyarrow are ValueErrors, too."""
-    try:
-        yield
-    except ValueError as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise ValueError(f"{name}, column {column!r}: {reason}.") from None
 
 
 def require_pyarrow(what: str) -> None:

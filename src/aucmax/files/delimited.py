@@ -54,6 +54,9 @@ class DelimitedSource(TableSource):
         self._native = {c.name for c in reading.used if c.kind == "number" and c.form == "1234.5"}
         self._na_values = reading.na_values
 
+    def read_as_text(self, columns: Sequence[str]) -> None:  # noqa: D102
+        self._native -= set(columns)
+
     # Opening
 
     def _read_header(self, options: Options) -> None:

@@ -18,7 +18,7 @@ from ..rows.dispatch import learn_remote_table, transform_remote_table
 from .reading import Overrides, Reading
 from .reading.cells import check_thousands
 from .reading.features import is_sparse
-from .reading.frames import to_arrow
+from .reading.frames import is_frame, to_arrow
 from .reading.kinds import RARE
 from .reading.table import check_faults, check_reading, make_reading, summarise_table
 
@@ -331,11 +331,6 @@ def check_used(reading: Reading) -> None:
     if not reading.used:
         found = ", ".join(f"{column.name!r} ({column.reason})" for column in reading.columns[:3])
         raise ValueError(f"X has no column to learn from: all are left out, such as {found}.")
-
-
-def is_frame(X: Any) -> bool:
-    """Return whether X is a frame of pandas or polars or an Arrow table, with columns of types of their own."""
-    return hasattr(X, "iloc") or hasattr(X, "to_arrow") or hasattr(X, "column_names")
 
 
 class Codes(np.ndarray):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy import sparse
 from ...tables.reading import Overrides, Reading
 from ...tables.reading.frames import to_arrow
 from ...tables.reading.summary import ColumnSummary
-from ...tables.reading.table import Tally, check_faults, make_reading, merge_summaries, summarise_table
+from ...tables.reading.table import Tally, check_faults, make_reading, merge_summaries, mixed_columns, summarise_table
 from .tasks import compute
 
 Finish = Callable[[Reading, np.ndarray], Any]
@@ -28,16 +28,24 @@ def learn_partitions(X: Any, overrides: Overrides) -> tuple[Reading, list[Tally]
 
     partitions, together = X.to_delayed(), dask.delayed(list, pure=False)
     summary, look = dask.delayed(summarise_partition, pure=False), dask.delayed(look_at_partition, pure=False)
-    summaries = compute(together([summary(frame, overrides) for frame in partitions]))
-    reading = make_reading(merge_summaries([each for each in summaries if each]), overrides)
+
+    def summarise(frames: Any, texts: Collection[str] = ()) -> dict[str, ColumnSummary]:
+        found = compute(together([summary(frame, overrides, texts) for frame in frames]))
+        return merge_summaries([each for each in found if each])
+
+    summaries = summarise(partitions)
+    mixed = mixed_columns(summaries)
+    if mixed:
+        summaries |= summarise(X[mixed].to_delayed(), mixed)
+    reading = make_reading(summaries, overrides)
     tallies = compute(together([look(reading, frame) for frame in partitions]))
     return reading, [tally for each in tallies for tally in each]
 
 
-def summarise_partition(frame: Any, overrides: Overrides) -> dict[str, ColumnSummary]:
+def summarise_partition(frame: Any, overrides: Overrides, texts: Collection[str]) -> dict[str, ColumnSummary]:
     """Return the summaries of the columns of a partition; none if it is empty."""
     table = to_arrow(frame)
-    return summarise_table(table, overrides) if table.num_rows else {}
+    return summarise_table(table, overrides, texts) if table.num_rows else {}
 
 
 def look_at_partition(reading: Reading, frame: Any) -> list[Tally]:

@@ -15,7 +15,7 @@ import numpy as np
 from ...models.checks import Sizes, absent, array, count, either, items, named_tuple, number, text
 from .cells import BOOLEANS, CODES, rank_number_form
 from .dates import DATE_FORMS, DIGITS_FORM, TIME_FORM, has_days
-from .summary import MAX_DISTINCT, PARTS, SECONDS, ColumnSummary, DateSummary, NumberSummary
+from .summary import MAX_DISTINCT, PARTS, READ, SECONDS, ColumnSummary, DateSummary, NumberSummary
 
 RARE = 5  # rows that a level must have not to be pooled in features, if the user says nothing
 MOSTLY = 0.9  # share of numbers or dates from which other texts are faults
@@ -118,11 +118,9 @@ def _find_reason_against(name: str, summary: ColumnSummary, overrides: Overrides
     """Return why a column is left out whatever it holds; None if it is not."""
     if name in overrides.drop:
         return "as asked"
-    if summary.n_present == 0:
+    if summary.n_present == 0 and summary.declared in READ:
         return "every cell is missing"
-    if summary.declared not in ("", "number", "date", "category"):
-        return f"the type {summary.declared} is not read"
-    return None
+    return None if summary.declared in READ else summary.declared
 
 
 def _decide_alone(name: str, summary: ColumnSummary) -> Column:

@@ -18,6 +18,8 @@ MAX_DISTINCT = 65_536  # different texts whose rows are counted
 SECONDS = 86_400  # of a day
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of a second
 CALENDAR = (-62_135_596_800, 253_402_300_799)  # the years 1 to 9999, in seconds since 1970
+MIXED = "mixed"  # a column that must be summarised as text, because only some blocks have the type of numbers or dates
+READ = {"", "number", "date", "category", MIXED}
 PARTS = {"month": 12, "weekday": 7, "hour": 24}  # the parts of a date, and how many values each has
 
 
@@ -86,8 +88,8 @@ class ColumnSummary(NamedTuple):
     dates: dict[str, DateSummary]  # for each form of dates, those cells that have it
     # How often each text occurs; None if there are more than `MAX_DISTINCT`, or if the column is not text.
     levels: dict[str, int] | None
-    # "number", "date" or "category" if the type of the column says so, the name of a type that is not read, or nothing
-    # for text.
+    # "number", "date" or "category" if the type of the column says so, MIXED if the blocks have different types, why a
+    # column cannot be read, or nothing for text.
     declared: str = ""
 
     @property
@@ -106,14 +108,26 @@ class ColumnSummary(NamedTuple):
         >>> both.n_missing, both.numbers["1234.5"].mean, both.levels
         (1, 1.5, {'1': 1, 'x': 1, '2': 1})
         """
+        n_rows, n_missing = self.n_rows + other.n_rows, self.n_missing + other.n_missing
+        for some, others in ((self, other), (other, self)):
+            if others.n_present == 0 and others.declared in READ:
+                return some._replace(n_rows=n_rows, n_missing=n_missing)
         return ColumnSummary(
-            self.n_rows + other.n_rows,
-            self.n_missing + other.n_missing,
+            n_rows,
+            n_missing,
             _merge(self.numbers, other.numbers),
             _merge(self.dates, other.dates),
             _add(self.levels, other.levels),
-            self.declared or other.declared,
+            _declared({self.declared, other.declared}),
         )
+
+
+def _declared(types: set[str]) -> str:
+    """Return what the types of two blocks say about a column."""
+    unread = sorted(types - READ)
+    if unread or len(types) == 1:
+        return min(unread or types)
+    return "category" if types == {"", "category"} else MIXED
 
 
 def _merge(ours: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
@@ -127,49 +141,101 @@ def _add(ours: dict[str, int] | None, others: dict[str, int] | None) -> dict[str
     return total if len(total) <= MAX_DISTINCT else None
 
 
-def summarise(column: Any, na_values: Sequence[str] = (), thousands: str | None = None) -> ColumnSummary:
-    """Return the summary of an Arrow column of any type; `thousands` is the separator, if the user names it."""
+def summarise(
+    column: Any, na_values: Sequence[str] = (), thousands: str | None = None, must_be_text: bool = False
+) -> ColumnSummary:
+    """Return the summary of an Arrow column of any type.
+
+    `thousands` is the separator, if the user names it. A column that `must_be_text` is summarised as if it were text.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from aucmax.tables.reading.summary import summarise
+    >>> summarise(pa.array([1, 2, 2])).declared, summarise(pa.array([1, 2, 2]), must_be_text=True).levels
+    ('number', {'1': 1, '2': 2})
+    """
     import pyarrow.types as types
 
-    kind = find_type(column.type)
-    if kind == "number":
-        return _summarise_numbers(native_numbers(column, na_values))
-    if kind == "date":
-        return _summarise_dates(native_dates(column))
-    if kind != "text":
-        return ColumnSummary(len(column), column.null_count, {}, {}, None, kind)
-    declared = "category" if types.is_dictionary(column.type) else ""
-    return _summarise_text(trim(column), na_values, thousands)._replace(declared=declared)
+    cells = decode(column)
+    kind = find_type(cells.type)
+    if kind == "":
+        return ColumnSummary(len(cells), cells.null_count, {}, {}, None, describe_unread(cells.type))
+    as_levels = types.is_dictionary(column.type) and kind != "date" and not types.is_boolean(cells.type)
+    if kind == "number" and not must_be_text and not as_levels:
+        return _summarise_numbers(native_numbers(cells, na_values))
+    if kind == "date" and not must_be_text:
+        return _summarise_dates(native_dates(cells))
+    text = trim(cells if kind == "text" else as_text(cells))
+    return _summarise_text(text, na_values, thousands)._replace(declared="category" if as_levels else "")
 
 
-def as_text(column: Any) -> Any:
-    """Return a column as text; whole numbers without a decimal point."""
+def decode(column: Any) -> Any:
+    """Return an Arrow column as one of a type that is read, if its values can be read so.
+
+    Dictionaries become their values, durations numbers of days, periods of pandas the dates of their beginning, and
+    bytes text.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
+    import pyarrow.types as types
 
-    if pa.types.is_floating(column.type) and pc.all(pc.equal(pc.round(column), column)).as_py() is not False:
-        column = column.cast(pa.int64(), safe=False)
-    return column.cast(pa.string())
+    dtype = column.type
+    if isinstance(dtype, pa.BaseExtensionType):
+        if dtype.extension_name == "pandas.period":
+            return pa.array(column.to_pandas().dt.to_timestamp(), from_pandas=True)
+        return decode(column.cast(dtype.storage_type))
+    if types.is_dictionary(dtype):
+        return decode(column.cast(dtype.value_type))
+    if types.is_run_end_encoded(dtype):
+        return decode(pc.run_end_decode(column))
+    if types.is_float16(dtype):
+        return column.cast(pa.float32())
+    if types.is_duration(dtype):
+        return pa.array(native_numbers(column.cast(pa.int64())) / (UNITS[dtype.unit] * SECONDS), from_pandas=True)
+    if types.is_fixed_size_binary(dtype):
+        column = column.cast(pa.binary())
+    if is_bytes(dtype):
+        try:
+            return column.cast(pa.string())
+        except pa.ArrowInvalid:
+            return column
+    return column
+
+
+def is_bytes(dtype: Any) -> bool:
+    """Return whether values of an Arrow type are bytes."""
+    import pyarrow.types as types
+
+    return bool(types.is_binary(dtype) or types.is_large_binary(dtype) or types.is_binary_view(dtype)) or bool(
+        types.is_fixed_size_binary(dtype)
+    )
 
 
 def find_type(dtype: Any) -> str:
-    """Return how an Arrow type is read: as "number", "date" or "text" (truth values too), or its own name."""
+    """Return how a type of decoded columns is read: as "number", "date", "text" (truth values too), or nothing."""
     import pyarrow.types as types
 
     if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype) or types.is_time(dtype):
         return "number"
     if types.is_date(dtype) or types.is_timestamp(dtype):
         return "date"
-    values = dtype.value_type if types.is_dictionary(dtype) else dtype
-    text = types.is_string(values) or types.is_large_string(values) or types.is_string_view(values)
-    if (
-        text
-        or types.is_boolean(dtype)
-        or types.is_null(dtype)
-        or (types.is_dictionary(dtype) and find_type(values) == "number")
-    ):
-        return "text"
-    return str(dtype)
+    text = types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype)
+    return "text" if text or types.is_boolean(dtype) or types.is_null(dtype) else ""
+
+
+def describe_unread(dtype: Any) -> str:
+    """Return why a column of a type is not read."""
+    return "bytes that are not text in UTF-8" if is_bytes(dtype) else f"the type {str(dtype)[:60]} is not read"
+
+
+def as_text(column: Any) -> Any:
+    """Return a decoded column as text; whole numbers without a decimal point."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = column.cast(pa.string())
+    return pc.replace_substring_regex(text, r"\.0+$", "") if pa.types.is_floating(column.type) else text
 
 
 def native_numbers(column: Any, na_values: Sequence[str] = ()) -> np.ndarray:

@@ -7,7 +7,8 @@ other. For linear models the codes become *features* (`features`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,19 @@ from .cells import find_missing, read_numbers, read_truth, tidy_numbers, trim
 from .dates import DATE_FORMS, TIME_FORM, read_dates, read_times
 from .features import FeaturePart, least_rows, make_features, pool, pool_codes
 from .kinds import LABELS, RARE, Column, Overrides, Part, check_column, decide, is_named_identifier
-from .summary import SECONDS, ColumnSummary, as_text, find_type, native_dates, native_numbers, split_dates, summarise
+from .summary import (
+    MIXED,
+    SECONDS,
+    ColumnSummary,
+    as_text,
+    decode,
+    describe_unread,
+    find_type,
+    native_dates,
+    native_numbers,
+    split_dates,
+    summarise,
+)
 
 
 class Tally(NamedTuple):
@@ -89,11 +102,15 @@ class Reading(NamedTuple):
         """Which columns of the codes hold levels."""
         return [part.levels is not None for part in self.parts]
 
-    def codes(self, table: Any) -> tuple[np.ndarray, list[Tally]]:
-        """Return the codes of an Arrow table that has the columns by name, in any order, and what was met in it."""
+    def codes(self, table: Any, name: str = "X") -> tuple[np.ndarray, list[Tally]]:
+        """Return the codes of an Arrow table that has the columns by name, in any order, and what was met in it.
+
+        Errors call the table `name`.
+        """
         columns, tallies = [], []
         for column in self.used:
-            found, tally = code_column(column, table.column(column.name), self.na_values)
+            with naming_column(name, column.name):
+                found, tally = code_column(column, table.column(column.name), self.na_values)
             columns += found
             tallies.append(tally)
         return np.stack(columns, axis=1) if columns else np.empty((table.num_rows, 0)), tallies
@@ -132,16 +149,31 @@ def make_reading(summaries: Mapping[str, ColumnSummary], overrides: Overrides) -
     return Reading(columns, list(overrides.na_values), n_rows, overrides.min_frequency, overrides.max_categories)
 
 
-def summarise_table(table: Any, overrides: Overrides) -> dict[str, ColumnSummary]:
-    """Return the summary of each column of an Arrow table."""
-    return {name: summarise_column(name, table.column(name), overrides) for name in table.column_names}
+def summarise_table(
+    table: Any, overrides: Overrides, texts: Collection[str] = (), name: str = "X"
+) -> dict[str, ColumnSummary]:
+    """Return the summary of each column of an Arrow table, which errors call `name`; `texts` are summarised as text."""
+    found = {}
+    for column in table.column_names:
+        as_text = column in texts or must_be_text(column, overrides)
+        with naming_column(name, column):
+            found[column] = summarise(table.column(column), overrides.na_values, overrides.thousands, as_text)
+    return found
 
 
-def summarise_column(name: str, column: Any, overrides: Overrides) -> ColumnSummary:
-    """Return the summary of a column; those whose numbers may be levels or dates are summarised as text."""
-    if must_be_text(name, overrides) and find_type(column.type) == "number":
-        column = as_text(column)
-    return summarise(column, overrides.na_values, overrides.thousands)
+def mixed_columns(summaries: Mapping[str, ColumnSummary]) -> list[str]:
+    """Return the columns that must be summarised again, as text."""
+    return [name for name, summary in summaries.items() if summary.declared == MIXED]
+
+
+@contextmanager
+def naming_column(name: str, column: str) -> Iterator[None]:
+    """Put the table and the column before errors about cells; errors of pyarrow are ValueErrors, too."""
+    try:
+        yield
+    except ValueError as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise ValueError(f"{name}, column {column!r}: {reason}.") from None
 
 
 def must_be_text(name: str, overrides: Overrides) -> bool:
@@ -165,9 +197,12 @@ def code_column(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[l
     """Return the columns of codes of an Arrow column, and what was met in it."""
     import pyarrow as pa
 
+    cells = decode(cells)
     if column.kind == "number" and pa.types.is_boolean(cells.type):
         cells = cells.cast(pa.uint8())
     native = find_type(cells.type)
+    if native == "":
+        raise ValueError(describe_unread(cells.type))
     if column.kind == "number" and native == "number":
         values = native_numbers(cells, na_values)
         return [values], _tally_values(column, cells, values, np.isnan(values))
