@@ -7,7 +7,7 @@ ALGORITHMS = ("OPAUC", "SOLAM", "SPAM", "SPDAM", "FSAUC", "SHTAUC", "PSAM", "OAM
 MODELS = (
     *ALGORITHMS,
     "AUCClassifier",
-    "AdditiveAUCClassifier",
+    "TableClassifier",
     "TableEncoder",
     "GaussianAUC",
     "BAM",

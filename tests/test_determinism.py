@@ -11,7 +11,7 @@ import pytest
 from joblib import Parallel, delayed
 from scipy import sparse
 
-from aucmax import ALGORITHMS, AdditiveAUCClassifier, AUCClassifier
+from aucmax import ALGORITHMS, AUCClassifier, TableClassifier
 
 RNG = np.random.default_rng(0)
 
@@ -33,7 +33,7 @@ MODELS = {
     "logistic loss of tall rows": (lambda: AUCClassifier("logistic", alpha=0.1), TALL),
     "logistic loss of sparse rows": (lambda: AUCClassifier("logistic", alpha=0.1), SPARSE),
     "conjugate gradients": (lambda: AUCClassifier("squared", alpha=0.1, solver="cg"), WIDE),
-    "additive": (lambda: AdditiveAUCClassifier("squared", alpha=1), TALL),
+    "table": (lambda: TableClassifier("pairs", pairs=2, cv=2), TALL),
     "OPAUC": (lambda: ALGORITHMS["OPAUC"](max_iter=1, random_state=0), SMALL),
     "NPSAM": (lambda: ALGORITHMS["NPSAM"](n_components=20, random_state=0), SMALL),
 }

@@ -11,7 +11,7 @@ import aucmax
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = [PROJECT["optional-dependencies"][extra] for extra in ("cli", "data", "report", "onnx", "gpu", "dask", "dev")]
+EXTRAS = [PROJECT["optional-dependencies"][extra] for extra in ("cli", "report", "onnx", "gpu", "dask", "dev")]
 LOWEST = {
     match.group(1): match.group(2)
     for entry in sum(EXTRAS, PROJECT["dependencies"])

@@ -23,9 +23,19 @@ PAGES = [
 BLOCKS = re.findall(r"```python\n(.*?)```", README + GUIDE, re.DOTALL)
 
 
+def write_files():
+    """Write the files that pages name into the current folder: the rows of breast cancer."""
+    frame = load_breast_cancer(as_frame=True)
+    rows = frame.data.assign(diagnosis=frame.target.map({0: "malignant", 1: "benign"}))
+    rows[:400].to_csv("train.csv", index=False)
+    rows[400:].to_csv("test.csv", index=False)
+    frame.data[400:].to_csv("new.csv", index=False)
+
+
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_readme_python_block_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    write_files()
     exec(compile(block, "README.md", "exec"), {})
 
 
@@ -59,11 +69,7 @@ def test_readme_shell_commands_run(page, tmp_path, monkeypatch):
     """All commands of a page, one after the other, on the rows of breast cancer."""
     page = (ROOT / page).read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    frame = load_breast_cancer(as_frame=True)
-    rows = frame.data.assign(diagnosis=frame.target.map({0: "malignant", 1: "benign"}))
-    rows[:400].to_csv("train.csv", index=False)
-    rows[400:].to_csv("test.csv", index=False)
-    frame.data[400:].to_csv("new.csv", index=False)
+    write_files()
     blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     commands = [line for block in blocks for line in block.splitlines() if re.search(r"\baucmax [a-z]", line)]
     assert commands

@@ -38,6 +38,46 @@ class Choice(NamedTuple):
 
 CHOICES = (
     Choice(
+        "a scorecard to defend",
+        'Scorecard(TableClassifier("curves").fit(X, y))',
+        "guide/tables",
+        (
+            ("monotonic_cst", "shapes that must hold"),
+            ("max_bins", "few for a short card"),
+            ("points_to_double", "of the scorecard"),
+        ),
+    ),
+    Choice(
+        "a table with text, dates or gaps, in memory or on a cluster",
+        "TableClassifier()",
+        "guide/tables",
+        (
+            ("terms", "by default, the ladder chooses"),
+            ("monotonic_cst", "rising or falling"),
+            ("categorical", "columns to read as levels"),
+        ),
+    ),
+    Choice(
+        "such a table in CSV or Parquet files",
+        "TableClassifier().fit_rows(open_rows(file, target=...))",
+        "guide/tables",
+        (
+            ("memory", "of open_rows"),
+            ("checkpoint", "of open_rows, to resume"),
+            ("pairs", "the number of surfaces"),
+        ),
+    ),
+    Choice(
+        "up to 256 columns of numbers, and curves to read",
+        "TableClassifier()",
+        "guide/tables",
+        (
+            ("terms", "by default, the ladder chooses"),
+            ("pairs", "surfaces of two columns"),
+            ("max_bins", "how fine curves are"),
+        ),
+    ),
+    Choice(
         "a stream: rows are gone once seen",
         "AUCClassifier().partial_fit",
         "guide/places",
@@ -48,7 +88,7 @@ CHOICES = (
         ),
     ),
     Choice(
-        "a file larger than memory",
+        "a file of numbers larger than memory",
         "AUCClassifier().fit_rows(open_rows(file, target=...))",
         "guide/places",
         (
@@ -58,43 +98,13 @@ CHOICES = (
         ),
     ),
     Choice(
-        "a cluster, or rows on a GPU",
+        "numbers on a cluster or on a GPU",
         "AUCClassifier().fit(dask or cuda X, y)",
         "where",
         (
             ("loss", '"squared" takes the fewest passes'),
             ("alpha", "given, it saves cross-validation"),
             ("cv", "the number of folds"),
-        ),
-    ),
-    Choice(
-        "a scorecard to defend",
-        "Scorecard(AdditiveAUCClassifier().fit(X, y))",
-        "guide/tables",
-        (
-            ("monotonic_cst", "shapes that must hold"),
-            ("max_bins", "few for a short card"),
-            ("points_to_double", "of the scorecard"),
-        ),
-    ),
-    Choice(
-        "curves to read, or linear is not enough",
-        "AdditiveAUCClassifier()",
-        "guide/tables",
-        (
-            ("pairs", '"auto" for surfaces of two columns'),
-            ("monotonic_cst", "rising or falling"),
-            ("categorical_features", "which columns are levels"),
-        ),
-    ),
-    Choice(
-        "a table with text, dates and gaps",
-        "make_pipeline(TableEncoder(), AUCClassifier())",
-        "guide/tables",
-        (
-            ("categorical", "columns to read as levels"),
-            ("na_values", "further spellings of gaps"),
-            ("drop", "columns to leave out"),
         ),
     ),
     Choice(

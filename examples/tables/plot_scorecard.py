@@ -2,8 +2,8 @@
 A scorecard
 ===========
 
-A :class:`~aucmax.Scorecard` is an additive model in whole points. Anybody can add them up, and each score has its
-reasons. It can be written as a table, as SQL and as Python source.
+A :class:`~aucmax.Scorecard` is a :class:`~aucmax.TableClassifier` in whole points. Anybody can add them up, and each
+score has its reasons. It can be written as a table, as SQL and as Python source.
 """
 
 # %%
@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from aucmax import AdditiveAUCClassifier, Scorecard
+from aucmax import Scorecard, TableClassifier
 
 rng = np.random.default_rng(1)
 n = 3000
@@ -25,7 +25,7 @@ X = pd.DataFrame(
         "income": rng.lognormal(3.5, 0.5, n).round(),
         "years employed": rng.integers(0, 30, n).astype(float),
         "debts": rng.poisson(1.5, n).astype(float),
-        "home": pd.Categorical(rng.choice(["own", "rent", "other"], n, p=[0.5, 0.4, 0.1])),
+        "home": rng.choice(["own", "rent", "family"], n, p=[0.5, 0.4, 0.1]),
     }
 )
 logit = (
@@ -38,7 +38,7 @@ y = (rng.random(n) < 1 / (1 + np.exp(-logit))).to_numpy()
 # gain any. Few bins make a short card.
 
 shapes = {"income": -1, "years employed": -1, "debts": 1}
-model = AdditiveAUCClassifier(max_bins=6, monotonic_cst=shapes).fit(X[:2000], y[:2000])
+model = TableClassifier("curves", max_bins=6, monotonic_cst=shapes).fit(X[:2000], y[:2000])
 card = Scorecard(model, points_to_double=-20)
 lost = card.auc_lost(X[2000:], y[2000:])
 print(f"test AUC {model.score(X[2000:], y[2000:]):.3f}; whole points cost {lost:.4f}")

@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AUCClassifier": "classifier",
-    "AdditiveAUCClassifier": "tables.classifier",
+    "TableClassifier": "tables.classifier",
     "BlendDisplay": "report.displays.blend",
     "CandidatesDisplay": "report.displays.blend",
     "ClassMoments": "rows.summaries.moments",
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from .rows.summaries.moments import ClassMoments as ClassMoments
     from .search.path_cv import PathCV as PathCV
     from .search.path_cv import cross_validate_path as cross_validate_path
-    from .tables.classifier import AdditiveAUCClassifier as AdditiveAUCClassifier
+    from .tables.classifier import TableClassifier as TableClassifier
     from .tables.encoder import TableEncoder as TableEncoder
     from .tables.scorecard import Scorecard as Scorecard
 

@@ -46,7 +46,7 @@ from .search.calibration import Calibration, calibrate
 # The attributes that predictions need.
 PREDICTS = (
     "coef_", "intercept_", "classes_", "calibration_", "n_features_in_", "feature_names_in_",
-    "columns_", "terms_", "categories_",  # of additive models
+    "reading_", "columns_", "terms_",  # of tables
 )  # fmt: skip
 
 NUMBERS = "biuf"  # kinds of labels that arrays on a device can hold
@@ -218,6 +218,10 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
         check_columns(X.shape[1])
         return canonical(X), y, check_weights(sample_weight, X, allow_zero=not reset)
+
+    def _one_row(self, X: Any) -> Any:
+        """Return a row of a Dask collection, or of a part of one, of which lazy predictions take their type."""
+        return X.reindex([0], fill_value=1.0) if hasattr(X, "reindex") else np.ones((1, X.shape[1]))
 
     def _set_calibration(self, calibration: Calibration) -> None:
         self.intercept_ = np.array([-calibration.threshold])

@@ -21,6 +21,7 @@ from sklearn.utils import _safe_indexing as _safe_indexing
 from sklearn.utils._array_api import _convert_to_numpy as _convert_to_numpy
 from sklearn.utils._array_api import get_config as get_config
 from sklearn.utils._param_validation import Interval as Interval
+from sklearn.utils._param_validation import Options as Options
 from sklearn.utils._param_validation import RealNotInt as RealNotInt
 from sklearn.utils._param_validation import StrOptions as StrOptions
 from sklearn.utils._param_validation import validate_params as validate_params

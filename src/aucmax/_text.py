@@ -1,8 +1,10 @@
-"""Texts for a terminal: errors that name arguments or flags, and words from outside."""
+"""Texts for users: errors that name arguments or flags, warnings, and words from outside."""
 
 from __future__ import annotations
 
 import string
+import sys
+import warnings
 from collections.abc import Callable
 
 
@@ -53,3 +55,11 @@ def printable(text: str) -> str:
     column \x1b[2J
     """
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def warn_user(message: str) -> None:
+    """Warn of the line that called aucmax, however deep the call is in it and in scikit-learn."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("aucmax", "sklearn")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level - 1)

@@ -11,7 +11,6 @@ from aucmax_studies.fuzz import isolation
 from aucmax_studies.fuzz.fuzz import fuzz
 from aucmax_studies.fuzz.isolation import Outcome, run_cases
 
-pytest.importorskip("pyarrow")
 pytest.importorskip("pandas")
 
 

@@ -260,7 +260,7 @@ def test_a_kernel_pipeline_is_fitted_kept_and_used(run, folder, tmp_path):
 @pytest.mark.parametrize(
     ("algorithm", "clf"),
     [
-        ([], AUCClassifier()),
+        (["--loss", "auto"], AUCClassifier()),
         (["--loss", "auto", "--cv", "3"], AUCClassifier(cv=3)),
         (["--alpha", "0.1"], AUCClassifier(alpha=0.1)),
         (["--loss", "logistic", "--alpha", "0.1"], AUCClassifier("logistic", alpha=0.1)),
@@ -499,15 +499,16 @@ def test_evaluate_prints_auc_and_interval_of_the_model(run, folder, tmp_path):
 def test_inspect_shows_what_the_file_holds(run, folder):
     status, out, _ = run("inspect", folder / "csv.safetensors", "--top", 3)
     assert status == 0
-    assert "AUCClassifier" in out
+    assert "TableClassifier" in out
     assert sorted(sum(line.startswith(name + " ") for line in out.splitlines()) for name in NAMES) == [1] * 27 + [2] * 3
     values = json.loads(run("inspect", folder / "csv.safetensors", "--json")[1])
     assert values["classes"] == {"negative": "benign", "positive": "malignant"}
     assert values["training"]["n_samples"] == 400
     assert values["n_features"] == 30
-    model = load_model(folder / "csv.safetensors")
-    largest = NAMES[int(np.argmax(np.abs(model[-1].coef_[0] * X[TRAIN].std(axis=0))))]
-    assert next(iter(values["weights"])) == largest
+    assert values["weights"] is None
+    weights = json.loads(run("inspect", folder / "libsvm.safetensors", "--json")[1])["weights"]
+    model = load_model(folder / "libsvm.safetensors")
+    assert next(iter(weights)) == f"column {1 + np.argmax(np.abs(model.coef_[0] * X[TRAIN].std(axis=0)))}"
 
 
 def test_export_writes_what_onnxruntime_reads(run, folder, tmp_path):
@@ -585,7 +586,7 @@ def test_commands_read_input_before_they_check_outputs(refused, run, folder, tmp
     taken, additive = tmp_path / "taken.csv", folder / "additive.safetensors"
     taken.write_text("precious", encoding="utf-8")
     if "additive.safetensors" in command and not additive.exists():
-        options = ["--algorithm", "AdditiveAUCClassifier(loss='squared', alpha=1)", "--target", "diagnosis", "-q"]
+        options = ["--algorithm", "TableClassifier(terms='lines')", "--target", "diagnosis", "-q"]
         assert run("fit", folder / "train.csv", "-o", additive, *options)[0] == 0
     write_csv(folder / "other.csv", TEST, columns=[f"c{j}" for j in range(len(NAMES))])
     told = refused(*(folder / word if "." in word else word for word in command), taken)

@@ -97,7 +97,7 @@ def test_warning_of_fit_is_printed_once(tmp_path):
     rng = np.random.default_rng(0)
     rows = "".join(f"{a:.17g},{b:.17g},{int(a > 0)}\n" for a, b in rng.standard_normal((60, 2)) * 1e-300)
     (tmp_path / "rows.csv").write_text("a,b,y\n" + rows, encoding="utf-8")
-    arguments = ["fit", tmp_path / "rows.csv", "-o", tmp_path / "m", "-q"]
+    arguments = ["fit", tmp_path / "rows.csv", "-o", tmp_path / "m", "-q", "--loss", "auto"]
     done = subprocess.run([sys.executable, "-m", "aucmax", *arguments], capture_output=True, text=True)
     assert done.returncode == 0
     assert re.fullmatch(r"aucmax: warning: The squares of the values of X underflow in 2 columns, .*\n", done.stderr)

@@ -15,9 +15,7 @@ from aucmax.cli.fit import can_read_blocks, make_estimator
 SHAPES = {"narrow": (40, 3), "wide": (30, 70)}  # wider than the default rank, and with fewer rows than columns
 # Of the table: the size and its gaps, two colours, the age and seven months and weekdays.
 N_FEATURES = {"narrow.libsvm": 3, "wide.libsvm": 70, "table.csv": 19}
-N_CODES = N_FEATURES | {"table.csv": 5}  # size, colour, age, month, weekday
-ADDITIVE = "AdditiveAUCClassifier"
-NAMES = ["AUCClassifier", ADDITIVE, *ALGORITHMS]
+NAMES = ["AUCClassifier", "TableClassifier", *ALGORITHMS]
 QUICK = {  # by default these read a file a thousand times
     "PairwiseDescent": "PairwiseDescent(max_iter=20)",
     "PairwiseDescentLog": "PairwiseDescentLog(max_iter=20)",
@@ -31,6 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Gradient descent stopped")
 def each_with_a_file(names):
     """Return AUCClassifier with every file, and each of the others with one, which are slow but for the first two."""
     files = itertools.cycle(reversed(N_FEATURES))
+    assert names[1] == "TableClassifier"  # the first of the others has the table
     others = [(name, next(files)) for name in names if name != "AUCClassifier"]
     return [
         *(("AUCClassifier", file) for file in N_FEATURES),
@@ -65,11 +64,11 @@ def draw_table(rng):
 @pytest.fixture
 def fit(run, folder, tmp_path):
     def fit(name, file, *options):
-        options = [*options, *(() if name == "AUCClassifier" else ("--algorithm", name))]
+        options = [*options, "--algorithm", name]
         status, out, err = run("fit", folder / file, "-o", tmp_path / "m", "--force", "--json", *options)
         assert status == 0, err
         assert [line for line in err.splitlines() if "read by blocks" not in line] == []
-        assert json.loads(out)["n_features"] == (N_CODES if name == ADDITIVE else N_FEATURES)[file]
+        assert json.loads(out)["n_features"] == (3 if name == "TableClassifier" else N_FEATURES[file])
         return tmp_path / "m"
 
     return fit
@@ -111,13 +110,13 @@ def test_every_command_takes_its_model(name, file, run, fit, folder, tmp_path):
     model = fit(name, file)
     told = use_everywhere(run, model, folder / file, tmp_path)
     first, *others = steps if isinstance(steps := load_model(model), Pipeline) else [steps]
-    assert isinstance(first, TableEncoder) == (file == "table.csv")
+    assert isinstance(first, TableEncoder) == (file == "table.csv" and name != "TableClassifier")
     shown = others if isinstance(first, TableEncoder) else [first, *others]
     assert " + ".join(type(step).__name__ for step in shown) in told["inspect"]
     assert ("up to 2021-07" in told["inspect"]) == (file == "table.csv")
 
 
-BY_BLOCKS = [name for name in NAMES if can_read_blocks(make_estimator(name, 0, by_blocks=False))]
+BY_BLOCKS = [name for name in NAMES if can_read_blocks(make_estimator(name, 0, is_table=False, by_blocks=False))]
 
 
 @pytest.mark.parametrize(("name", "file"), each_with_a_file(BY_BLOCKS))

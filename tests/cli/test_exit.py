@@ -21,7 +21,6 @@ def run_command(before, *arguments):
 
 @pytest.fixture(scope="module")
 def wrong_at_its_end(tmp_path_factory):
-    pytest.importorskip("pyarrow")
     path = tmp_path_factory.mktemp("rows") / "rows.csv"
     lines = "".join(f"{k},{k % 7},0.5,{k % 2}\n" for k in range(20_000))
     path.write_text(f"a,b,c,y\n{lines}1,2,3\n", encoding="utf-8")

@@ -55,8 +55,8 @@ def commands(folder):
     of_target = ("--target", "y", "--positive", "1")
     methods = ("--methods", "GaussianAUC, GaussianError", "--folds", "2", "--repeats", "1")
     return [
-        ("fit", table, *of_target, "--test", table, "-o", linear, "--report", folder / "fit.html"),
-        ("fit", table, *of_target, "--algorithm", "AdditiveAUCClassifier", "-o", additive),
+        ("fit", table, *of_target, "--loss", "auto", "--test", table, "-o", linear, "--report", folder / "fit.html"),
+        ("fit", table, *of_target, "-o", additive),
         ("fit", table, *of_target, "--algorithm", "OPAUCrp", "-o", folder / "pipeline"),
         ("evaluate", linear, table),
         ("inspect", linear),

@@ -56,7 +56,6 @@ CELLS = ['"two\nlines"', 'a 5" pipe', '"he said ""no"""', '"a"b', 'x"', '""', '"
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_any_blocks_have_the_cells_of_the_csv_module(tmp_path, delimiter):
-    pytest.importorskip("pyarrow")
     rng, path = random.Random(0), tmp_path / "rows.csv"
     lines = [delimiter.join([rng.choice(CELLS), str(k), rng.choice(CELLS), str(k % 2)]) for k in range(30)]
     path.write_bytes(delimiter.join(["a", '"b\nc"', "d", "y"]).encode() + "\r\n".join(["", *lines]).encode())
@@ -69,7 +68,6 @@ def test_any_blocks_have_the_cells_of_the_csv_module(tmp_path, delimiter):
 
 
 def test_a_cell_that_is_not_closed_is_refused_with_the_line_where_it_begins(tmp_path):
-    pytest.importorskip("pyarrow")
     path = tmp_path / "rows.csv"
     path.write_text('a,y\n"1 ""x""",0\n"2\n3,1\n4,0\n', encoding="utf-8")
     told = f"{path}, line 3: a quote opens a cell that is not closed before the end of the file."
@@ -79,7 +77,6 @@ def test_a_cell_that_is_not_closed_is_refused_with_the_line_where_it_begins(tmp_
 
 
 def test_a_byte_order_mark_inside_of_a_file_is_part_of_its_cell(tmp_path):
-    pytest.importorskip("pyarrow")
     path = tmp_path / "rows.csv"
     path.write_text("\ufeffa,y\n1,0\n\ufeff2,1\n3,0\n", encoding="utf-8")  # two files with marks, one after the other
     for n_bytes in (1, 12, 1 << 20):

@@ -2,15 +2,17 @@
 
 import decimal
 import random
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from aucmax.files import open_source
 
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 DIGITS = {"decimal32": 9, "decimal64": 18, "decimal128": 38, "decimal256": 76}  # the first two from pyarrow 19 on
 WIDTHS = {getattr(pa, name): digits for name, digits in DIGITS.items() if hasattr(pa, name)}
 N = 12
@@ -133,3 +135,12 @@ def test_any_byte_of_a_schema_may_be_wrong(tmp_path):
             counts["refused" if str(path) in str(error) and "\n" not in str(error) else "in other words"] += 1
     assert set(counts) == {"read", "refused"}
     assert min(counts.values()) > 10
+
+
+def test_periods_of_pandas_are_dates(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": pd.period_range("2024-01", periods=N, freq="M"), "y": np.arange(N) % 2})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    script = f"from aucmax.files import open_source; print(open_source({str(tmp_path / 'rows.parquet')!r}).reading)"
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "x       date  up to 2024-12-01, as age, month, weekday" in shown

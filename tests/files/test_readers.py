@@ -6,12 +6,15 @@ import io
 import itertools
 import lzma
 import os
+import re
 import subprocess
 import sys
 import zipfile
 from functools import partialmethod
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,9 +22,6 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from aucmax.files import FORMATS, lines, open_source
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 
 rng = np.random.default_rng(0)
 N_ROWS = 40
@@ -281,13 +281,6 @@ def test_open_source_of_long_lines(tmp_path, monkeypatch):
     assert [block.features.nnz for block in open_source(path).blocks(10)] == [1999, 1999]
     monkeypatch.setattr(lines, "LONGEST_LINE", 5000)
     assert "line 1: longer than 1 GiB" in refusal(path)
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_open_source_without_pyarrow_names_the_extra(tmp_path, monkeypatch, suffix):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"are read with pyarrow: pip install 'aucmax\[data\]'\."):
-        open_source(write(tmp_path / f"rows.{suffix}", "a,y\n1,2\n"))
 
 
 # Columns: targets, categories, encodings
@@ -860,3 +853,43 @@ def test_csv_digits_with_leading_zeros_are_categories(tmp_path):
         found = np.concatenate([block.features for block in source.blocks(size)])
         assert [column.kind for column in source.reading.columns] == ["category", "number", "number"]
         assert_array_equal(np.unique(found, axis=0)[:, -2:], [[0.5, 1999], [1.5, 2024]])
+
+
+HALF = 3000  # in each half of a file: the first megabyte, by which columns of numbers are found, is in the first one
+HALVES = {
+    "codes": (lambda k: f"{10000 + k % 50}", lambda k: f"0{1000 + k % 50}"),
+    "codes in quotes": (lambda k: f"{10000 + k % 50}", lambda k: f'"0{1000 + k % 50}"'),
+    "zeros of numbers": (lambda k: f"{k % 50}", lambda k: f"00{k % 50}"),
+    "zeros of decimals": (lambda k: f"{k % 50}.5", lambda k: f"0{k % 50}"),
+    "infinities": (lambda k: f"{k % 50}.5", lambda k: "inf"),
+    "truth": (lambda k: f"{k % 2}", lambda k: ("true", "false")[k % 2]),
+    "text": (lambda k: f"{k % 50}", lambda k: f"level {k % 50}"),
+    "dates": (lambda k: f"2024010{k % 9 + 1}", lambda k: f"2024-01-0{k % 9 + 1}"),
+    "times": (lambda k: f"{k % 50}", lambda k: f"05:{k % 50 + 10}"),
+    "thousands": (lambda k: f"{k % 50}", lambda k: f'"1,{k % 50 + 100}"'),
+    "nothing": (lambda k: "", lambda k: f"0{k % 50 + 10}"),
+    "plain": (lambda k: f"{k % 50}", lambda k: f"{k % 70}"),
+}
+
+
+def read_halves(path, halves):
+    """Return how a file is read whose columns have these cells in the first and in the second half of its rows."""
+    cells = [[half(k) for half in one] for one in zip(*halves, strict=True) for k in range(HALF)]
+    rows = "".join(f"{','.join(row)},{'x' * 400},{k % 2}\n" for k, row in enumerate(cells))
+    try:
+        reading = open_source(write(path, ",".join([*map(str, range(len(halves))), "wide", "y"]) + "\n" + rows)).reading
+    except ValueError as error:
+        return re.sub(r"line \d+", "line", str(error))
+    return repr(reading), [(part.levels, part.counts.tolist()) for part in reading.parts]
+
+
+@pytest.mark.parametrize("n_bytes", [1 << 19, 8 << 20])
+def test_what_a_column_is_does_not_depend_on_the_order_of_the_rows(tmp_path, n_bytes, monkeypatch):
+    monkeypatch.setattr("aucmax.files.columns.BLOCK_BYTES", n_bytes)
+    turned = [halves[::-1] for halves in HALVES.values()]
+    found = [read_halves(tmp_path / "rows.csv", halves) for halves in (list(HALVES.values()), turned)]
+    assert found[0] == found[1]
+    for name, halves in HALVES.items():  # alone, no other column makes the reader doubt a chunk
+        found = [read_halves(tmp_path / "rows.csv", [each]) for each in (halves, halves[::-1])]
+        assert found[0] == found[1], name
+    assert "category  100 levels; digits with leading zeros" in read_halves(tmp_path / "r.csv", [HALVES["codes"]])[0]

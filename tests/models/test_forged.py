@@ -13,8 +13,8 @@ from aucmax.models.names import NAMES, find
 from aucmax.models.schemas import schema_of
 
 # Their values need not be finite: they are told, and nothing is computed from them.
-MAY_BE_INFINITE = ("convergence_", "cv_results_", "cv_auc_", "cv_auc_ci_", "dual_gap_")
-BOUNDS = ("cuts", "low", "high")  # of bins of an additive model: infinite where training rows are
+MAY_BE_INFINITE = ("convergence_", "cv_results_", "ladder_", "cv_auc_", "cv_auc_ci_", "dual_gap_")
+BOUNDS = ("cuts", "low", "high", "center")  # of bins of a table model: infinite where training rows are
 
 
 def test_every_estimator_that_a_file_may_hold_has_a_schema():
@@ -55,7 +55,10 @@ def test_load_model_refuses_tensors_of_another_shape(saved):
     for name, keys in tensors_of(about["values"]):
         if set(keys) & {"convergence_", "alphas_", "beta"}:
             continue  # of any length
-        for changed in (tensors[name][None], np.concatenate([tensors[name]] * 2) if tensors[name].ndim else None):
+        for changed in (
+            tensors[name][None],
+            np.concatenate([tensors[name]] * 2) if tensors[name].shape not in ((), (0,)) else None,
+        ):
             if changed is not None:
                 refused(path, about, tensors | {name: changed})
 

@@ -1,4 +1,4 @@
-"""Encoders of tables and additive models made by hand: what their columns and terms say must belong together."""
+"""Encoders and models of tables made by hand: what their columns and terms say must belong together."""
 
 import copy
 
@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from aucmax import AdditiveAUCClassifier, AUCClassifier, TableEncoder, load_model, save_model
+from aucmax import AUCClassifier, TableClassifier, TableEncoder, load_model, save_model
 from aucmax.papers.engine.sample import Scaling
 
 pandas = pytest.importorskip("pandas")
+pytestmark = pytest.mark.filterwarnings("ignore:X has columns that are left out")
 RNG = np.random.default_rng(0)
 N = 400
 Y = RNG.integers(0, 2, N)
@@ -114,26 +115,34 @@ def test_no_encoder_reads_a_table_in_a_way_that_no_fit_finds(what, encoder, tmp_
 
 
 @pytest.fixture(scope="module")
-def additive():
-    frame = FRAME[["amount", "colour"]].assign(colour=FRAME["colour"].astype("category"), year=RNG.integers(0, 20, N))
-    return AdditiveAUCClassifier("squared", alpha=1, pairs=[["amount", "year"]], monotonic_cst={}).fit(frame, Y), frame
+def of_table():
+    frame = FRAME[["amount", "colour", "empty"]].assign(year=RNG.integers(0, 20, N))
+    pairs = [["amount", "year"], ["year", "colour"]]
+    return TableClassifier("pairs", pairs=pairs, cv=2, monotonic_cst={}).fit(frame, Y), frame
 
 
-def test_an_additive_model_of_a_frame_comes_back(additive, tmp_path):
-    model, frame = additive
+def test_a_table_model_comes_back_with_its_ladder(of_table, tmp_path):
+    model, frame = of_table
     save_model(model, tmp_path / "model")
-    np.testing.assert_array_equal(
-        load_model(tmp_path / "model").decision_function(frame), model.decision_function(frame)
-    )
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.decision_function(frame), model.decision_function(frame))
+    assert loaded.ladder_.keys() == model.ladder_.keys()
+    assert np.isnan(loaded.ladder_.pop("seconds")).all()  # equal fits have equal files
+    for name, column in loaded.ladder_.items():
+        np.testing.assert_array_equal(column, model.ladder_[name])
+    assert (loaded.cv_auc_, loaded.cv_auc_ci_.tolist()) == (model.cv_auc_, model.cv_auc_ci_.tolist())
+    assert repr(loaded.reading_) == repr(model.reading_)
 
 
-def test_shapes_by_name_come_back(additive, tmp_path):
-    _, frame = additive
-    model = AdditiveAUCClassifier("squared", alpha=1, monotonic_cst={"amount": 1}).fit(frame, Y)
+def test_shapes_by_name_come_back(of_table, tmp_path):
+    _, frame = of_table
+    model = TableClassifier("lines", cv=0, monotonic_cst={"amount": 1}).fit(frame, Y)
     save_model(model, tmp_path / "model")
-    assert load_model(tmp_path / "model").monotonic_cst == {"amount": 1}
+    loaded = load_model(tmp_path / "model")
+    assert loaded.monotonic_cst == {"amount": 1}
+    assert not hasattr(loaded, "ladder_")
     model.monotonic_cst = {"amount": "up"}
-    with pytest.raises(ValueError, match=r"^amount of monotonic_cst of AdditiveAUCClassifier is 'up'"):
+    with pytest.raises(ValueError, match=r"^amount of monotonic_cst of TableClassifier is 'up'"):
         save_model(model, tmp_path / "model")
 
 
@@ -149,37 +158,45 @@ def out_of_range(model, t, value):
     model.terms_[t].groups[0][0] = value
 
 
-ADDITIVE = {
+def replace_rung(model, **changes):
+    model.ladder_ |= changes
+
+
+OTHER_TABLE, OTHER_COLUMNS = "columns_ of .* do not belong to the table", "terms_ of .* do not belong to its columns"
+MODELS = {
     "a group above": (lambda m: out_of_range(m, 0, 10**6), "groups of .* are out of range"),
-    "a group below": (lambda m: out_of_range(m, 3, -1), "groups of .* are out of range"),
-    "more groups than cells": (lambda m: replace_term(m, 3, shape=(2**32, 2**32)), "coef_ of .* numbers of cells"),
-    "a column that is not there": (
-        lambda m: replace_term(m, 0, columns=(3,)),
-        "terms_ of .* do not belong to its columns",
-    ),
-    "codes of another column": (
-        lambda m: replace_term(m, 0, columns=(1,)),
-        "terms_ of .* do not belong to its columns",
-    ),
+    "a group below": (lambda m: out_of_range(m, 3, -2), "groups of .* are out of range"),
+    "a bin without a group": (lambda m: out_of_range(m, 3, -1), OTHER_COLUMNS),
+    "more groups than cells": (lambda m: replace_term(m, 3, shape=(2**32, 2**32)), OTHER_COLUMNS),
+    "a column that is not there": (lambda m: replace_term(m, 3, columns=(0, 3)), OTHER_COLUMNS),
+    "codes of another column": (lambda m: replace_term(m, 3, columns=(2, 0)), OTHER_COLUMNS),
+    "a term of another column": (lambda m: replace_term(m, 0, columns=(1,)), "do not begin with one for each column"),
+    "a surface too early": (lambda m: m.terms_.reverse(), "do not begin with one for each column"),
     "three columns": (lambda m: replace_term(m, 0, columns=(0, 1, 2)), "numbers of columns, of groups"),
     "no bins for a value": (lambda m: replace_bins(m, 0, mass=np.ones(2)), "numbers of cuts, of bins"),
     "cuts that fall": (lambda m: replace_bins(m, 0, cuts=m.columns_[0].cuts[::-1]), "cuts of .* do not increase"),
     "a cut that is NaN": (lambda m: replace_bins(m, 0, cuts=m.columns_[0].cuts * np.nan), "holds NaN"),
-    "a value too many": (
-        lambda m: vars(m).update({n: np.append(vars(m)[n], 0.0) for n in ("mass_", "errors_")}),
-        r"of shape \(K\) with",
+    "a level that no row has": (lambda m: replace_bins(m, 1, cuts=m.columns_[1].cuts + 1), OTHER_TABLE),
+    "half a level": (lambda m: replace_bins(m, 1, cuts=m.columns_[1].cuts / 2), OTHER_TABLE),
+    "numbers that are levels": (lambda m: m.columns_.__setitem__(0, m.columns_[1]), OTHER_TABLE),
+    "a value too many": (lambda m: setattr(m, "mass_", np.append(m.mass_, 0.0)), r"of shape \(K\) with"),
+    "an error too few": (lambda m: setattr(m, "errors_", m.errors_[1:]), "^errors_ of TableClassifier are not those"),
+    "other names": (
+        lambda m: setattr(m, "feature_names_in_", m.feature_names_in_[::-1]),
+        "^feature_names_in_ of TableClassifier are not",
     ),
-    "a level that is a list": (
-        lambda m: m.categories_[1].__setitem__(0, ["red"]),
-        "an item of categories_ of",
-    ),
-    "no terms": (lambda m: delattr(m, "terms_"), "^AdditiveAUCClassifier lacks terms_"),
+    "a rung too many": (lambda m: replace_rung(m, terms=np.array(["lines"] * 2)), r"of shape \(r\) with"),
+    "a rung without an AUC": (lambda m: m.ladder_.pop("auc"), "^ladder_ of TableClassifier lacks auc"),
+    "a rung of something else": (lambda m: replace_rung(m, seeds=np.ones(1)), "ladder_ of .* has 'seeds'"),
+    "no interval": (lambda m: delattr(m, "cv_auc_ci_"), "^TableClassifier lacks cv_auc_ci_"),
+    "no reading": (lambda m: delattr(m, "reading_"), "^TableClassifier lacks reading_"),
+    "no terms": (lambda m: delattr(m, "terms_"), "^TableClassifier lacks terms_"),
 }
 
 
-@pytest.mark.parametrize("what", ADDITIVE)
-def test_no_cell_of_an_additive_model_is_out_of_range(what, additive, tmp_path):
-    model, (change, told) = copy.deepcopy(additive[0]), ADDITIVE[what]
+@pytest.mark.parametrize("what", MODELS)
+def test_no_table_model_has_parts_that_do_not_belong_together(what, of_table, tmp_path):
+    model, (change, told) = copy.deepcopy(of_table[0]), MODELS[what]
     change(model)
     with pytest.raises(ValueError, match=told):
         save_model(model, tmp_path / "model")

@@ -1,11 +1,11 @@
-"""The parts of a report that only additive models have."""
+"""The parts of a report that only table models have."""
 
 import re
 
 import numpy as np
 import pytest
 
-from aucmax import AdditiveAUCClassifier, Scorecard
+from aucmax import Scorecard, TableClassifier
 from aucmax.report.curves import describe_additive
 from aucmax.report.html import Report, render_page
 from aucmax.tables.curves import auc_lost_without
@@ -19,9 +19,9 @@ def fitted():
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame(rng.standard_normal((300, 2)), columns=["age", ATTACK])
     frame.loc[:20, "age"] = np.nan
-    frame["level"] = pandas.Categorical(rng.choice(["a", ATTACK, "c"], 300))
+    frame["level"] = rng.choice(["a", ATTACK, "c"], 300)
     y = (frame[ATTACK] + rng.standard_normal(300) > 0).to_numpy().astype(int)
-    return AdditiveAUCClassifier("squared", alpha=0.01, max_bins=6).fit(frame, y), frame, y
+    return TableClassifier(cv=2, max_bins=6).fit(frame, y), frame, y
 
 
 def test_describe_additive_has_the_parts_of_the_model(fitted):
@@ -31,17 +31,46 @@ def test_describe_additive_has_the_parts_of_the_model(fitted):
     assert parts.importance[0][0] == ATTACK
     assert sorted(lost for _, lost in parts.importance) == sorted(auc_lost_without(model, X, y))
     assert parts.curves[0].name == ATTACK
+    assert [rung.terms for rung in parts.ladder] == model.ladder_["terms"].tolist()
+    assert [rung.low < rung.auc < rung.high for rung in parts.ladder] == [True] * len(parts.ladder)
+    assert [rung.freedom for rung in parts.ladder] == model.ladder_["freedom"].tolist()
 
 
 def test_the_page_shows_curves_importance_and_scorecard_and_escapes_names(fitted):
     parts = describe_additive(*fitted)
-    page = render_page(Report("An additive model", additive=parts))
+    page = render_page(Report("A table model", additive=parts))
     assert len(re.findall("<figure>", page)) == len(parts.curves) + 1, "and that of the importance"
     assert "What each column is worth" in page
     assert len(re.findall("%</td></tr>", page)) == len(parts.scorecard)
     assert f"Every row has {parts.base_points} points" in page
     assert "Missing values: " in page
     assert "<script" not in page
+
+
+def test_the_ladder_is_the_first_section_of_the_page(fitted):
+    parts = describe_additive(*fitted)
+    page = render_page(Report("A table model", summary=[("data", "train.csv")], additive=parts))
+    first = page.split("<section>")[1]
+    assert "<h2>The ladder</h2>" in first
+    rows = re.findall(r'<tr( class="chosen")?><th scope="row">(.*?)</th><td>(.*?)</td><td>(.*?)</td>', first)
+    expected = [
+        (
+            ' class="chosen"' * rung.chosen,
+            rung.terms + " (chosen)" * rung.chosen,
+            f"{rung.auc:.4f}",
+            f"{rung.low:.4f} to {rung.high:.4f}",
+        )
+        for rung in parts.ladder
+    ]
+    assert rows == expected
+    assert sum(rung.chosen for rung in parts.ladder) == 1 < len(parts.ladder)
+
+
+def test_a_fit_without_folds_has_no_ladder(fitted):
+    _, X, y = fitted
+    parts = describe_additive(TableClassifier("lines", cv=0).fit(X, y))
+    assert not parts.ladder
+    assert "ladder</h2>" not in render_page(Report("One rung", additive=parts))
 
 
 def test_without_rows_the_page_has_curves_and_scorecard_alone(fitted):
@@ -59,5 +88,7 @@ def test_the_most_important_columns_are_shown(monkeypatch, fitted):
     assert [value for _, value in describe_additive(*fitted).importance] == lost[:2]
 
 
-def test_a_page_without_an_additive_model_has_no_trace_of_it():
-    assert "Scorecard" not in render_page(Report("Nothing"))
+def test_a_page_without_a_table_model_has_no_trace_of_it():
+    page = render_page(Report("Nothing"))
+    assert "Scorecard" not in page
+    assert "ladder</h2>" not in page

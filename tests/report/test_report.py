@@ -153,7 +153,7 @@ def test_report_page_shows_the_numbers_of_the_evaluation(report, page):
     assert f"average precision {found.average_precision:.4f}" in text
     assert f"best balanced accuracy {found.best.balanced_accuracy:.4f}" in text
     for counts in (found.best, found.at_zero):
-        assert f"called first called second first {counts.tn} {counts.fp} second {counts.fn} {counts.tp}" in text
+        assert f"predicted first predicted second first {counts.tn} {counts.fp} second {counts.fn} {counts.tp}" in text
         assert f"specificity {counts.specificity:.4f}, precision {counts.precision:.4f}" in text
     assert "data second first" in text
     assert "To the right they speak for second, to the left for first. Of standardised columns." in text

@@ -172,7 +172,7 @@ class OddRows(ChunkSpace):
     """
 
     in_memory = False
-    categorical = None
+    reading = None
     more_memory = "cut smaller chunks"
 
     def __init__(self, matrices, classes, positive, weights=None, groups=None, feature_names=None):
@@ -207,8 +207,14 @@ class OddRows(ChunkSpace):
     def row_length(self):
         return sum(X.nnz for X in self.matrices) / self.n_rows if self.is_sparse else float(self.n_features)
 
-    def prefetch(self, fit, moments=False, columns=False):
+    def prefetch(self, fit, moments=False, columns=False, values=None):
         pass
+
+    def put_away(self, array):
+        return array
+
+    def as_table(self):
+        return self
 
     def labels(self):
         """Return the label of each row, chunk by chunk."""

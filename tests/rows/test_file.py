@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, ShuffleSplit
 from slow import slow_except
 
-from aucmax import BAM, SOLAM, AdditiveAUCClassifier, AUCClassifier, ClassMoments, open_rows
+from aucmax import BAM, SOLAM, AUCClassifier, ClassMoments, TableClassifier, open_rows
 from aucmax.cli.fit import can_read_blocks
 from aucmax.losses import LOSSES
 from aucmax.papers import ALGORITHMS
@@ -346,7 +346,7 @@ RESUMED = {
     "squared_hinge": lambda: AUCClassifier("squared_hinge", alphas=[0.1, 0.01], cv=2),
     "folds by cg": lambda: AUCClassifier("squared", solver="cg", alphas=[1.0, 0.1], cv=2),
     "folds by Newton": lambda: AUCClassifier("squared_hinge", alphas=[1.0], cv=GroupKFold(2)),
-    "additive": lambda: AdditiveAUCClassifier("squared", alpha=1),
+    "table": lambda: TableClassifier("curves", cv=2),
     **{name: ALGORITHMS[name] for name in OF_BLOCKS},
     "SVMPerf": lambda: ALGORITHMS["SVMPerf"](C=1e-3, tol=0.1),
     "SVMOR": lambda: ALGORITHMS["SVMOR"](C=1e-2, tol=0.1),

@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 from aucmax import (
     BAM,
     SVMOR,
-    AdditiveAUCClassifier,
     AUCClassifier,
     GaussianAUC,
     GaussianError,
@@ -196,14 +195,6 @@ def test_fit_rows_of_odd_rows_with_the_dual_solver(loss, data):
     clf = AUCClassifier(loss, alphas=ALPHAS, cv=3, tol=1e-9)  # more columns than rows: the dual solver
     found, expected = assert_fits_alike(clf, wide, y)
     assert_chooses_alike(found, expected)
-
-
-def test_fit_rows_of_odd_rows_with_an_additive_model(data):
-    X, y, *_ = data
-    expected = AdditiveAUCClassifier("squared", alpha=0.1).fit(X, y)
-    found = AdditiveAUCClassifier("squared", alpha=0.1).fit_rows(OddRows.of(X, y))
-    assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
-    assert_allclose(found.mass_, expected.mass_)
 
 
 def test_kernel_features_of_odd_rows(data):

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from slow import slow_except
 
-from aucmax import ALGORITHMS, AdditiveAUCClassifier, AUCClassifier, KMeansNystroem
+from aucmax import ALGORITHMS, AUCClassifier, KMeansNystroem
 from aucmax.rows.validate import check_csr
 
 RNG = np.random.default_rng(0)
@@ -32,7 +32,6 @@ BROKEN = {
 FAST = ("AUCClassifier", "SOLAM", "KMeansNystroem", "NSOLAM", "OPAUCpca")
 ESTIMATORS = {
     "AUCClassifier": lambda: AUCClassifier("squared"),
-    "AdditiveAUCClassifier": AdditiveAUCClassifier,
     "KMeansNystroem": lambda: KMeansNystroem(3, random_state=0),
     **ALGORITHMS,
 }

@@ -1,6 +1,7 @@
 """Cells of text: missing values and numbers in their spellings."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from aucmax.tables.reading.cells import (
@@ -11,8 +12,6 @@ from aucmax.tables.reading.cells import (
     tidy_numbers,
     trim,
 )
-
-pa = pytest.importorskip("pyarrow")
 
 
 def test_missing_values_in_their_spellings():

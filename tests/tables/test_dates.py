@@ -3,14 +3,13 @@
 import datetime
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from aucmax.tables.reading.cells import NUMBER_FORMS
 from aucmax.tables.reading.dates import DATE_FORMS, DIGITS_FORM, has_days, read_dates, read_times
 from aucmax.tables.reading.kinds import decide
 from aucmax.tables.reading.summary import summarise
-
-pa = pytest.importorskip("pyarrow")
 
 
 @pytest.mark.parametrize("form", DATE_FORMS)

@@ -1,17 +1,18 @@
 """TableEncoder in pipelines, with frames of every kind."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from credit import HEADER, draw_credits
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 
-from aucmax import AdditiveAUCClassifier, AUCClassifier, TableEncoder, load_model, roc_auc, save_model
+from aucmax import AUCClassifier, TableClassifier, TableEncoder, load_model, roc_auc, save_model
 
-pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
+pytestmark = pytest.mark.filterwarnings("ignore:X has columns that are left out")
 
 
 def credit_frame(n_rows=2000, seed=0):
@@ -115,8 +116,9 @@ def test_output_in_frames(library):
     found_codes = [encoder.levels_[j].index(level) if isinstance(level, str) else np.nan for level in home]
     np.testing.assert_array_equal(found_codes, expected[:, j])
     np.testing.assert_array_equal(found["rate"].to_numpy(), expected[:, list(found.columns).index("rate")])
-    model = AdditiveAUCClassifier("squared", alpha=0.1).fit(found, X["own car"] == "yes")
-    assert model.is_categorical_.tolist() == encoder.categorical_features_.tolist()
+    model = TableClassifier("lines", cv=0, drop=["own car"]).fit(found, X["own car"] == "yes")
+    kinds = {column.name: column.kind for column in model.reading_.columns}
+    assert [kinds[name] == "category" for name in found.columns] == encoder.categorical_features_.tolist()
     wide = TableEncoder().set_output(transform=library).fit_transform(X)
     assert list(wide.columns) == TableEncoder().fit(X).get_feature_names_out().tolist()
 
@@ -183,3 +185,61 @@ def test_dask_dataframes_are_as_frames_in_memory():
     bad = dd.from_pandas(X.assign(age="old"), npartitions=3)
     with pytest.raises(ValueError, match=r"^X, row 0, column 'age': found 'old' where a number is expected"):
         lazy[0].transform(bad).compute()
+
+
+def test_columns_that_are_left_out_are_named_in_one_warning():
+    X, _ = credit_frame(300)
+    X["nothing"], X["lists"] = None, [[1]] * 300
+    with pytest.warns(UserWarning, match="^X has columns that are left out: ") as caught:
+        TableEncoder(drop=["employer"]).fit(X)
+    (message,) = [str(each.message) for each in caught]
+    assert "'loan_id' (identifier or free text: 300 different texts in 300 rows), 'nothing' (every cell" in message
+    assert "'lists' (the type list<item: int64> is not read)" in message
+    assert "employer" not in message
+
+
+def test_values_far_outside_are_named_in_one_warning():
+    day = pd.Timestamp("2024-01-01")
+    X = pd.DataFrame({"size": [1.0, 3.0] * 10, "day": [day, day + pd.Timedelta(days=2)] * 10, "x": ["1", "2"] * 10})
+    encoder = TableEncoder("codes").fit(X)
+    new = pd.DataFrame(
+        {"size": [-1.1, -1.0, 5.0, 5.1], "day": [day - pd.Timedelta(days=3)] * 4, "x": ["0", "3", "", "4"]}
+    )
+    text = r"^X has values further outside of the range of the training rows than it is wide: 'size' \(2 cells\), "
+    with pytest.warns(UserWarning, match=text) as caught:
+        encoder.transform(new)
+    assert str(caught[0].message).endswith("'day' (4 cells), 'x' (1 cell).")
+
+
+def test_a_reading_is_shown_as_a_table():
+    X = pd.DataFrame({"size": ["$1", "$2", None] * 10, "home": ["own", "rent", "own"] * 10})
+    reading = TableEncoder().fit(X).reading_
+    assert repr(reading).splitlines()[1:] == [
+        "size    number    1 to 2, written as $1234.5         10  a number",
+        "home    category  2 levels                            0  levels",
+    ]
+    assert reading.to_frame().to_dict("records") == reading.describe()
+
+
+def test_a_cell_without_the_percent_sign_is_a_fault():
+    X = pd.DataFrame({"rate": ["34.5%", "12%"] * 10})
+    encoder = TableEncoder("codes").fit(X)
+    assert encoder.transform(pd.DataFrame({"rate": ["7 %", None]})).tolist() == [
+        [7],
+        [pytest.approx(np.nan, nan_ok=True)],
+    ]
+    text = r"^X, row 1, column 'rate': found '0.345' where a number with % is expected"
+    for cells in (["5%", "0.345"], [np.nan, 0.345]):
+        with pytest.raises(ValueError, match=text):
+            encoder.transform(pd.DataFrame({"rate": cells}))
+    with pytest.raises(ValueError, match=r"row 20, column 'rate': found '0.345' where a number with % is expected"):
+        encoder.fit(pd.DataFrame({"rate": [*X["rate"], "0.345"]}))
+    with pytest.raises(ValueError, match=r"row 20, column 'rate': found '34.5%' where a number is expected"):
+        encoder.fit(pd.DataFrame({"rate": [*(str(k / 20) for k in range(20)), "34.5%"]}))
+
+
+def test_a_cell_without_the_sign_of_a_currency_is_an_amount_in_it():
+    encoder = TableEncoder("codes").fit(pd.DataFrame({"price": ["$1,000", "$7", "12"] * 10}))
+    assert encoder.transform(pd.DataFrame({"price": ["1,900", "$5", "6"]})).ravel().tolist() == [1900, 5, 6]
+    with pytest.raises(ValueError, match=r"found '€5' where a number is expected"):
+        encoder.transform(pd.DataFrame({"price": ["€5"]}))

@@ -4,6 +4,7 @@ import datetime
 import decimal
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from aucmax import TableEncoder
@@ -12,9 +13,9 @@ from aucmax.tables.reading.frames import column_names, to_arrow
 from aucmax.tables.reading.summary import decode
 from aucmax.tables.reading.table import make_reading, summarise_table
 
-pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
+pytestmark = pytest.mark.filterwarnings("ignore:X has columns that are left out")
 
 TABLE = pa.table({"size": [1.0, 2.0, None, 4.0] * 10, "colour": ["red", "blue", None, "red"] * 10})
 

@@ -4,6 +4,7 @@ import datetime
 import itertools
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from credit import HEADER, draw_credits
 
@@ -11,8 +12,6 @@ from aucmax.tables.reading import Overrides
 from aucmax.tables.reading.kinds import decide
 from aucmax.tables.reading.summary import summarise
 from aucmax.tables.reading.table import make_reading, merge_summaries, summarise_table
-
-pa = pytest.importorskip("pyarrow")
 
 MANY = [f"text {k}" for k in range(60)]
 
@@ -30,7 +29,10 @@ def kind_of(cells, name="x", type=None, **overrides):
         (["1,234", "999"] * 9, "number", "999 to 1234, written as 1,234.5"),
         (["$5", "$7,000"] * 9, "number", "5 to 7000, written as $1,234.5"),
         (["1,5", "0,25"] * 9, "number", "0.25 to 1.5, written as 1234,5"),
-        (["$5", "7"] * 9, "category", "2 levels"),
+        (["$5", "7"] * 9, "number", "5 to 7, written as $1234.5"),
+        (["$5", "7", "€8"] * 9, "category", "3 levels; amounts in $ and €"),
+        (["5%", "7%"] * 9, "number", "5 to 7, written as 1234.5%"),
+        (["5%", "0.07"] * 9, "category", "2 levels"),
         (["05914", "10115", "?"] * 9, "category", "2 levels; digits with leading zeros"),
         (["007", "10"] * 9, "number", "7 to 10"),
         (["0", "1", "2"] * 9, "number", "0 to 2"),

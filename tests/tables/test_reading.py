@@ -3,6 +3,7 @@
 import datetime
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.preprocessing import OneHotEncoder
@@ -10,8 +11,6 @@ from sklearn.preprocessing import OneHotEncoder
 from aucmax.cli.table_model import UnseenValues
 from aucmax.tables.reading import Overrides, features
 from aucmax.tables.reading.table import make_reading, summarise_table
-
-pa = pytest.importorskip("pyarrow")
 
 
 def learn(**columns):
@@ -105,9 +104,26 @@ def test_later_dates_are_counted():
         np.testing.assert_array_equal(codes[:, 0], [0, -1, np.nan, -302])
     unseen = UnseenValues()
     unseen.add([tally])
-    assert unseen.notes("new.csv")[-1] == (
+    assert unseen.notes("new.csv", "rare")[-1] == (
         "new.csv, column 'day': 2 cells with a date after the last one of the training rows, scored by its negative age"
     )
+
+
+def test_numbers_far_outside_are_counted():
+    new = ["-8.1", "-8", "28", "29", None]
+    for kind in (pa.string(), pa.float64()):
+        reading, _ = learn(size=pa.array(["4", "10", "16"] * 10).cast(kind))
+        (tally,) = reading.codes(pa.table({"size": pa.array(new).cast(kind)}))[1]
+        assert (tally.column.low, tally.column.high, tally.n_outside) == (4, 16, 2)
+    unseen = UnseenValues()
+    unseen.add([tally])
+    assert unseen.notes("new.csv", "rare")[-1] == (
+        "new.csv, column 'size': 2 cells further outside of the range of the training rows than it is wide"
+    )
+    reading, _ = learn(day=["2024-01-01", "2024-01-11"] * 10)
+    assert (reading.columns[0].low, reading.columns[0].high) == (0, 10)
+    (tally,) = reading.codes(pa.table({"day": ["2023-12-22", "2023-12-21", "2025-01-01"]}))[1]
+    assert (tally.n_outside, tally.n_later) == (1, 1)
 
 
 def test_missing_levels_are_a_level():

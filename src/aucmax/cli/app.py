@@ -67,7 +67,7 @@ COMMANDS = {
     "export": CommandInfo("aucmax.cli.commands.export:export", "Write a model in another format."),
     "scorecard": CommandInfo(
         "aucmax.cli.commands.scorecard:scorecard",
-        "Show an additive model as a scorecard, and write it as a table, as SQL or as Python.",
+        "Show a model of a table as a scorecard, and write it as a table, as SQL or as Python.",
         "aucmax scorecard model.st --base-odds 50 -o card.sql",
     ),
     "demo": CommandInfo(

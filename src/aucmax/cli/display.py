@@ -12,6 +12,8 @@ from sklearn.pipeline import Pipeline
 
 from .. import __version__
 from ..compare.comparison import Comparison
+from ..files import Source
+from ..files.labels import Labels, is_label
 from ..models.model_file import ModelFile
 from ..report.curves import AdditiveParts, describe_additive
 from ..report.displays import weights as weights_display
@@ -19,12 +21,13 @@ from ..report.displays.blend import SCALINGS
 from ..report.displays.path import chosen_index
 from ..report.evaluation import Evaluation
 from ..report.html import Report
-from ..tables.curves import split_table, term_name
+from ..tables.curves import term_name
 from ..tables.terms import edges_of
 from .console import make_table
-from .score import classes_of, without_names
-from .table_model import describe_columns, feature_names, find_reading, is_additive, split_model
+from .score import classes_of
+from .table_model import feature_names, find_reading, is_table_model, split_model
 
+MOST_COLUMNS = 50  # of a table that are listed before a fit
 TOP, SHOWN = 20, 5  # weights that a report shows; columns that are left out, of a fit
 HELD_OUT, INTERVAL = "cross_validated_auc", "cross_validated_auc_interval"
 HEADLINE = ("n_samples", "n_positive", "auc", "auc_low", "auc_high", "auc_standard_error")
@@ -47,9 +50,10 @@ def describe_model(file: ModelFile) -> dict[str, Any]:
         "parameters": json_parameters(model),
         "fitted": describe_fitted(model),
         "blend": describe_members(model),
+        "ladder": describe_ladder(model),
         "classes": {"negative": classes.names[0], "positive": classes.names[1]},
         "n_features": int(model.n_features_in_),
-        "table": [] if reading is None else describe_columns(reading),
+        "table": [] if reading is None else reading.describe(),
         "training": file.notes.get("training") or None,
         "test": file.notes.get("test") or None,
         "versions": file.versions,
@@ -85,6 +89,34 @@ def describe_members(model: Any) -> list[dict[str, Any]]:
     return [dict(zip(names.values(), member, strict=True)) for member in zip(*columns, strict=True)]
 
 
+def describe_ladder(model: Any) -> list[dict[str, Any]]:
+    """Return the rungs that a fit has compared, as JSON has them; an empty list if there are none."""
+    ladder = getattr(model, "ladder_", None) or {}
+    names = {"terms": "terms", "auc": HELD_OUT, "low": "auc_low", "high": "auc_high", "surfaces": "surfaces"}
+    names |= {"freedom": "degrees_of_freedom", "seconds": "seconds", "chosen": "chosen"}
+    columns = [ladder[name].tolist() for name in names] if ladder else []
+    rungs = [dict(zip(names.values(), rung, strict=True)) for rung in zip(*columns, strict=True)]
+    return [{key: None if value != value else value for key, value in rung.items()} for rung in rungs]
+
+
+def show_ladder(about: dict[str, Any]) -> list[Table]:
+    """Return the table of the rungs that a fit has compared; an empty list if there are not several."""
+    rows = [
+        (
+            rung["terms"],
+            f"{rung[HELD_OUT]:.4f}",
+            f"{rung['auc_low']:.4f} to {rung['auc_high']:.4f}",
+            f"{rung['surfaces']:.0f}",
+            f"{rung['degrees_of_freedom']:.0f}",
+            "" if rung["seconds"] is None else f"{rung['seconds']:.2f}",
+            "chosen" if rung["chosen"] else "",
+        )
+        for rung in about["ladder"]
+    ]
+    header = ("terms", "held-out AUC", "95% interval", "surfaces", "degrees of freedom", "seconds", "")
+    return [make_table("", header, rows, right=range(1, 6))] if len(rows) > 1 else []
+
+
 def json_parameters(model: Any) -> dict[str, Any]:
     """Return the parameters of an estimator, or of the steps of a pipeline; what JSON cannot hold is text."""
     if isinstance(model, Pipeline):
@@ -115,9 +147,22 @@ def list_entries(file: ModelFile) -> list[tuple[str, str]]:
 
 
 def show_table(columns: list[dict[str, Any]]) -> list[Table]:
-    """Return the table of how columns are read, as `describe_columns` lists them; nothing if there are none."""
+    """Return the table of how columns are read, as `Reading.describe` lists them; nothing if there are none."""
     rows = [(each["column"], each["kind"], f"{each['n_missing']:,}", each["found"]) for each in columns]
     return [make_table("", ("column", "read as", "missing", "found"), rows, right=(2,))] if rows else []
+
+
+def show_reading(source: Source, positive: str | None) -> list[Any]:
+    """Return what is known of the table of a file before a fit: its rows, labels, and how its columns are read."""
+    assert source.reading is not None
+    labels, columns = Labels(source.name, positive), source.reading.describe()
+    labels.observe(np.array(list(source.labels), dtype=None if len(set(map(type, source.labels))) == 1 else object))
+    classes, _ = labels.classes()
+    n_positive = sum(n for label, n in source.labels.items() if is_label(np.array([label]), classes.positive)[0])
+    n_rows, left = source.reading.n_rows, len(columns) - MOST_COLUMNS
+    line = f"{source.name}: {n_rows:,} rows, {n_positive / n_rows:.2%} of class {classes.names[1]}"
+    more = [f"and {left:,} more columns, which aucmax inspect lists"] if left > 0 else []
+    return [line, *show_table(columns[:MOST_COLUMNS]), *more]
 
 
 def list_fitted(about: dict[str, Any]) -> list[tuple[str, str]]:
@@ -189,7 +234,7 @@ def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None
         lines.append(f"left out: {', '.join(left_out[:SHOWN])}{more} (aucmax inspect says why)")
     if test:
         lines.append(f"test {headline_text(test)} on {test['n_samples']:,} rows")
-    return [*lines, *show_blend(about), *wrote(output, report)]
+    return [*lines, *show_ladder(about), *show_blend(about), *wrote(output, report)]
 
 
 def wrote(*paths: Path | None) -> list[str]:
@@ -285,24 +330,24 @@ def fit_report(
         best_index=best,
         blend=blend,
         blend_auc=None if blend is None else model.cv_auc_,
-        table=[tuple(each.values()) for each in describe_model(file)["table"]],
+        table=[
+            (each["column"], each["kind"], each["n_missing"], each["found"]) for each in describe_model(file)["table"]
+        ],
         weights=largest_weights(file),
         weights_note=""
         if file.notes.get("spreads") is None
         else "Each is the weight times the standard deviation of its column.",
         convergence=np.asarray(model.convergence_) if len(getattr(model, "convergence_", ())) else None,
-        additive=describe_curves(file.model, rows) if is_additive(file.model) else None,
+        additive=describe_curves(file.model, rows) if is_table_model(file.model) else None,
     )
 
 
 def describe_curves(model: Any, rows: Any) -> AdditiveParts:
     """Return the parts of a report that only additive models have, measured on rows if there are any."""
-    _, named = split_table(model)
     if rows is None:
-        return describe_additive(named)
+        return describe_additive(model)
     features, positive = rows
-    with without_names():
-        return describe_additive(named, features, named.classes_[positive.astype(int)])
+    return describe_additive(model, features, model.classes_[positive.astype(int)])
 
 
 def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | None:
@@ -318,15 +363,14 @@ def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | 
 
 def list_curves(model: Any) -> list[dict[str, Any]] | None:
     """Return the curves and surfaces of an additive model, the most varied first; None for other models."""
-    if not is_additive(model):
+    if not is_table_model(model):
         return None
-    _, named = split_table(model)
     found = []
-    for term, (a, b), freedom in zip(named.terms_, pairwise(edges_of(named.terms_)), named.freedom_, strict=True):
-        values, mass = named.calibration_[0] * named.coef_[0, a:b], named.mass_[a:b]
+    for term, (a, b), freedom in zip(model.terms_, pairwise(edges_of(model.terms_)), model.freedom_, strict=True):
+        values, mass = model.calibration_[0] * model.coef_[0, a:b], model.mass_[a:b]
         spread = float(np.sqrt(mass @ values**2 / max(mass.sum(), 1e-300)))
         low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))
-        entry = {"curve": term_name(named, term), "degrees_of_freedom": float(freedom), "spread": spread}
+        entry = {"curve": term_name(model, term), "degrees_of_freedom": float(freedom), "spread": spread}
         found.append(entry | {"lowest": low, "highest": high})
     return sorted(found, key=lambda entry: -entry["spread"])
 

@@ -95,7 +95,6 @@ def fit_in_memory(
     The estimator is fitted in place. `positive` is the positive label, None if the user did not name it. `on_block` is
     called with "reading" and each block; `callbacks` are scikit-learn callbacks of the fit.
     """
-    check_columns(estimator, source)
     rows = read_rows(source, on_block)
     classes, mask = find_classes(source, rows, positive)
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
@@ -140,7 +139,6 @@ def open_blocks(
     `on_block` is called with the name of a pass and each block. `command` is what else the checkpoint must have been
     made with.
     """
-    check_columns(estimator, source)
     about = {name: str(value) for name, value in command.items()}
     checkpoint = None if how.checkpoint is None else Checkpoint(how.checkpoint, how.every)
     return rows_of(
@@ -195,19 +193,26 @@ def describe_training(
     }
 
 
-def make_estimator(algorithm: str | None, seed: int, by_blocks: bool, **parameters: Any) -> Any:
+def check_table(estimator: Any, source: Source) -> None:
+    """Raise a ValueError if a classifier of tables is given rows without columns."""
+    if source.reading is None:
+        raise ValueError(f"{source.name}: {type(estimator).__name__} is fitted to CSV and Parquet files only.")
+
+
+def make_estimator(algorithm: str | None, seed: int, is_table: bool, by_blocks: bool, **parameters: Any) -> Any:
     """Return the estimator that the options of `aucmax fit` describe.
 
-    `algorithm` is a text that `find_method` takes; None is AUCClassifier. `seed` is for estimators that draw random
-    numbers. `by_blocks` is whether the estimator will read a file by blocks, in the order of the file. A parameter that
-    the user did not give is None.
+    `algorithm` is a text that `find_method` takes; None is TableClassifier if `is_table`, else AUCClassifier. `seed` is
+    for estimators that draw random numbers. `by_blocks` is whether the estimator will read a file by blocks, in the
+    order of the file. A parameter that the user did not give is None.
     """
-    estimator = find_method("AUCClassifier" if algorithm is None else algorithm).seeded(seed)
+    default = "TableClassifier" if is_table else "AUCClassifier"
+    estimator = find_method(default if algorithm is None else algorithm).seeded(seed)
     inner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(inner, LinearAUCClassifier):
         fitted = ", ".join(FITTED)
         raise ValueError(f"{algorithm} can be compared with, not fitted here: --algorithm takes one of {fitted}.")
-    called = "AUCClassifier" if algorithm is None else algorithm.partition("(")[0].strip()
+    called = default if algorithm is None else algorithm.partition("(")[0].strip()
     wanted = {name: value for name, value in parameters.items() if value is not None}
     for name in wanted:
         if name not in inner.get_params():
@@ -244,7 +249,6 @@ def connect(address: str) -> Iterator[int]:
 
 def fit_on_cluster(estimator: Any, source: Source, positive: str | None, memory: float) -> TrainedModel:
     """Fit an estimator to files that the workers of the active cluster read."""
-    check_columns(estimator, source)
     with naming(source):
         try:
             rows = cluster_rows(source, positive, memory)

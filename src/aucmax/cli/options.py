@@ -20,6 +20,7 @@ def panel(title: str) -> Callable[..., Any]:
 
 data, column = panel("Data"), panel("Columns of tables")
 model, output = panel("Model"), panel("Output")
+table, linear = panel("Model of a table"), panel("Linear model")
 
 Columns = list[str] | None
 Data = Annotated[
@@ -62,7 +63,9 @@ Seed = Annotated[int, model("Seed of the random numbers.", "NUMBER", "--seed", m
 Jobs = Annotated[int, model("Number of processes; times are comparable with 1 only.", "NUMBER", "--jobs", min=1)]
 # The options about columns of tables, by the names of their arguments in `open_source`.
 OF_COLUMNS = ("drop", "identifiers", "categorical", "numeric", "date", "na_values", "thousands")
-FITTED = ("AUCClassifier", "AdditiveAUCClassifier", *ALGORITHMS)  # what `aucmax fit` takes
+# Those of the linear model: with one of them, a table is fitted by AUCClassifier.
+OF_LINEAR = ("loss", "selection", "penalty", "l1_ratio", "alpha", "n_nonzero", "standardize")
+FITTED = ("AUCClassifier", "TableClassifier", *ALGORITHMS)  # what `aucmax fit` takes
 SHAPES = {"increasing": 1, "decreasing": -1}
 
 
@@ -70,6 +73,12 @@ def column_overrides(context: typer.Context) -> dict[str, Any]:
     """Return the options about columns of tables that a running command was given, as arguments of `open_source`."""
     given = {name: context.params[name] for name in OF_COLUMNS}
     return {name: value if name == "thousands" else value or () for name, value in given.items()}
+
+
+def as_parameters(overrides: dict[str, Any]) -> dict[str, Any]:
+    """Return the options about columns as parameters of an estimator."""
+    named = {"id" if name == "identifiers" else name: value for name, value in overrides.items()}
+    return {name: value if name == "thousands" else list(value) or None for name, value in named.items()}
 
 
 def algorithm_names() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import typer
@@ -19,9 +19,10 @@ from ..files.source import stack
 from ..models.model_file import ModelFile
 from ..report.evaluation import Evaluation, evaluate
 from ..rows.validate import TooManyColumnsError
+from ..tables.reading import Reading
 from .checks import check_used
 from .console import Console, on_block
-from .table_model import UnseenValues, find_reading, is_additive, read_as_numbers, split_model
+from .table_model import UnseenValues, find_reading, is_table_model, read_as_numbers, scored_as, split_model
 
 DENSE_FROM = 0.6  # share of nonzeros from which a dense array is smaller and faster than CSR
 
@@ -86,20 +87,26 @@ def open_rows(
     *,
     context: typer.Context | None = None,
     target: str | None = None,
+    as_levels: bool = False,
     **options: Any,
 ) -> Source:
     """Open files of rows for a model: its columns, in its order. A note says where names cannot be compared.
 
-    If the command is given as `context`, its options that the files do not use are refused.
+    If the command is given as `context`, its options that the files do not use are refused. With `as_levels`, tables
+    are not yet encoded.
     """
     reading = find_reading(file.model) or read_as_numbers(file.model)
     encoder, inner = split_model(file.model)
+    if is_table_model(inner) or (as_levels and encoder is not None):
+        n_features, output = len(cast(Reading, reading).parts), "levels"
+    else:
+        n_features, output = inner.n_features_in_, "codes" if encoder is None else encoder.output
     source = open_source(
         path,
-        n_features=inner.n_features_in_,
+        n_features=n_features,
         reading=reading,
         target=target or file.notes.get("target"),
-        output="codes" if encoder is None else encoder.output,
+        output=output,
         **options,
     )
     if context is not None:
@@ -157,13 +164,13 @@ def evaluate_file(
     """Return the evaluation of a model on a file that is open, and the scores of its negatives and positives.
 
     The rows and the mask of the positives come last. They are kept only if they are asked for and the
-    model is additive, since its report shows more.
+    model is a sum of terms, whose report shows more.
     """
-    keep = with_rows and is_additive(file.model)
+    keep = with_rows and is_table_model(file.model)
     with console.progress() as bar, naming(source):
         unseen = UnseenValues()
         scores, positive, rows = score_rows(file, source, unseen, on_block(bar, source), keep)
-    for note in unseen.notes(source.name):
+    for note in unseen.notes(source.name, scored_as(file.model)):
         console.note(note)
     return *evaluate_scores(scores, positive, max_fpr), (rows, positive) if keep else None
 

@@ -1,4 +1,4 @@
-"""Models of tables: an encoder that reads the columns, then the model of the features."""
+"""Models of tables: one that reads a table by itself, or an encoder that reads the columns and the model after it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,19 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from .._text import ArgumentError
-from ..compare.methods import find_method
 from ..files import Source
-from ..papers.registry import Method
+from ..tables.classifier import TableClassifier
 from ..tables.encoder import TableEncoder
-from ..tables.reading.kinds import Column, Part
-from ..tables.reading.table import Reading, Tally
+from ..tables.reading.table import Reading, Tally, count_cells, numbers_as_table
 
 
 def join_model(source: Source, inner: Any) -> Any:
     """Return a model of the rows of a file: `inner` itself, or after the encoder of a table."""
-    if source.reading is None:
+    if source.reading is None or is_table_model(inner):
         return inner
     steps = inner.steps if isinstance(inner, Pipeline) else [("model", inner)]
     steps[0][1].__dict__.pop("feature_names_in_", None)  # the encoder gives it an array without names
-    output = "features" if source.categorical is None else "codes"
-    return Pipeline([("table", TableEncoder(output).set_reading(source.reading)), *steps])
-
-
-def output_of(algorithm: str | None) -> str:
-    """Return what the rows of a table become for an algorithm: "features", or "codes" if it knows categories."""
-    return "codes" if algorithm is not None and find_method(algorithm).takes_codes else "features"
+    return Pipeline([("table", TableEncoder().set_reading(source.reading)), *steps])
 
 
 def split_model(model: Any) -> tuple[Any, Any]:
@@ -39,28 +30,26 @@ def split_model(model: Any) -> tuple[Any, Any]:
     return model[0], model[-1] if len(model) == 2 else model[1:]
 
 
-def is_additive(model: Any) -> bool:
-    """Return whether a model, or the last step of one, is a sum of curves."""
-    return hasattr(split_model(model)[1], "terms_")
+def is_table_model(model: Any) -> bool:
+    """Return whether a model is a sum of terms of the columns of a table."""
+    return isinstance(model, TableClassifier)
+
+
+def scored_as(model: Any) -> str:
+    """Return what a model scores levels as that no training row has."""
+    return "other" if is_table_model(model) else "rare"
 
 
 def find_reading(model: Any) -> Reading | None:
     """Return how a model reads the columns of a table; None if it is not a model of tables."""
-    encoder, _ = split_model(model)
-    return None if encoder is None else encoder.reading_
+    encoder, inner = split_model(model)
+    return getattr(inner if encoder is None else encoder, "reading_", None)
 
 
 def read_as_numbers(model: Any) -> Reading | None:
     """Return the reading of columns that are numbers, with NaN where they are missing; None if they have no names."""
     names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return None
-    had_gaps = [column.missing for column in getattr(model, "columns_", [])] or [False] * len(names)  # additive models
-    columns = [
-        Column(name, "number", "", int(gaps), "1234.5", parts=[Part(name)])
-        for name, gaps in zip(names.tolist(), had_gaps, strict=True)
-    ]
-    return Reading(columns, [], 0)
+    return None if names is None else numbers_as_table(names.tolist())
 
 
 def feature_names(model: Any) -> np.ndarray | None:
@@ -76,6 +65,7 @@ class UnseenValues:
         self.unseen: dict[str, int] = {}
         self.gaps: dict[str, int] = {}
         self.later: dict[str, int] = {}
+        self.outside: dict[str, int] = {}
 
     def add(self, tallies: Iterable[Tally]) -> None:
         """Add what was met in some rows."""
@@ -83,70 +73,21 @@ class UnseenValues:
             name = tally.column.name
             self.unseen[name] = self.unseen.get(name, 0) + tally.n_unseen
             self.later[name] = self.later.get(name, 0) + tally.n_later
+            self.outside[name] = self.outside.get(name, 0) + tally.n_outside
             if tally.column.n_missing == 0:
                 self.gaps[name] = self.gaps.get(name, 0) + tally.n_missing
 
-    def notes(self, file: str) -> list[str]:
-        """Return a note for each column."""
+    def notes(self, file: str, unseen: str) -> list[str]:
+        """Return a note for each column; `unseen` is what unseen levels are scored as."""
         texts = {
-            "with levels that no training row has, scored as rare": self.unseen,
+            f"with levels that no training row has, scored as {unseen}": self.unseen,
             "without a value, as no training row is, scored as average": self.gaps,
             "with a date after the last one of the training rows, scored by its negative age": self.later,
+            "further outside of the range of the training rows than it is wide": self.outside,
         }
         return [
-            f"{file}, column {name!r}: {count:,} cell{'s' if count > 1 else ''} {text}"
+            f"{file}, column {name!r}: {count_cells(count)} {text}"
             for text, counts in texts.items()
             for name, count in counts.items()
             if count
         ]
-
-
-def describe_columns(reading: Reading) -> list[dict[str, Any]]:
-    """Return how each column is read, as JSON has it."""
-    return [
-        {"column": column.name, "kind": column.kind, "n_missing": column.n_missing, "found": column.reason}
-        for column in reading.columns
-    ]
-
-
-def name_columns(estimator: Any, source: Source) -> None:
-    """Give an additive model the categories of a file, and the positions of the columns that its parameters name.
-
-    It is fitted to an array, which has no names. Other estimators stay unchanged.
-    """
-    model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if "categorical_features" not in model.get_params():
-        return
-    shapes, pairs = model.monotonic_cst, model.pairs
-    if isinstance(shapes, dict):
-        places = {find_place(source, column, "monotonic_cst"): sign for column, sign in shapes.items()}
-        n_columns = source.n_features or max(places, default=-1) + 1
-        model.set_params(monotonic_cst=[places.get(j, 0) for j in range(n_columns)])
-    if isinstance(pairs, list):
-        model.set_params(pairs=[[find_place(source, column, "pairs") for column in pair] for pair in pairs])
-    if source.categorical is not None:
-        model.set_params(categorical_features=source.categorical)
-
-
-def for_table(method: Method, source: Source) -> Method:
-    """Return a method for the codes of a table; one that does not take codes stays unchanged."""
-    if not method.takes_codes:
-        return method
-    estimator = method()
-    name_columns(estimator, source)
-    known = {name: getattr(estimator, name) for name in ("categorical_features", "monotonic_cst", "pairs")}
-    return method._replace(parameters={**method.parameters, **known})
-
-
-def find_place(source: Source, column: Any, option: str) -> int:
-    """Return the position of a column of a file."""
-    if not isinstance(column, str):
-        return int(column)
-    names = source.feature_names
-    if names is None:
-        raise ArgumentError(f"{{}} has no column names, so {{{option}=}} cannot name {{}}.", source.name, repr(column))
-    if column not in names:
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        sentence = f"{{}} has no column {{}} for {{{option}=}}; the fitted columns are {{}}."
-        raise ArgumentError(sentence, source.name, repr(column), shown)
-    return names.index(column)

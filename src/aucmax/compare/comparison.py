@@ -27,6 +27,7 @@ from sklearn.utils import assert_all_finite
 
 from ..papers.registry import Method
 from ..rows.validate import check_rows, find_classes
+from ..tables.reading.table import Levels
 from .methods import find_method
 from .tuning import (
     FAILURES,
@@ -135,7 +136,7 @@ def compare(
     y: Any,
     methods: Sequence[str | Method],
     *,
-    codes: np.ndarray | None = None,
+    levels: Levels | None = None,
     data: str = "",
     n_splits: int = 5,
     n_repeats: int = 5,
@@ -158,8 +159,8 @@ def compare(
         Labels of two classes; the larger is the positive one.
     methods : sequence of str or Method
         What to compare, by names that `find_method` takes or as entries. The first is tested against the others.
-    codes : ndarray of shape (n_samples, n_columns), default=None
-        The same rows as codes of a table, for methods that take these: their `takes_codes` is True.
+    levels : Levels of shape (n_samples, n_columns), default=None
+        The same rows with the levels of their table, for methods whose `takes_tables` is True.
     data : str, default=""
         The name of the data, for tables.
     n_splits : int, default=5
@@ -215,7 +216,7 @@ def compare(
     splits = list(folds.split(np.zeros(len(y)), y))
 
     def rows_for(method: Method) -> Any:
-        return codes if codes is not None and method.takes_codes else X
+        return levels if levels is not None and method.takes_tables else X
 
     tasks = (
         delayed(_fit_split)(method, grid, rows_for(method), y, number, split, inner_folds, random_state)

@@ -4,7 +4,17 @@ Files are read by blocks, so that memory does not grow with the file. An error a
 its name and the line or row.
 """
 
-from .open_source import FORMATS, Path, describe_paths, find_formats, list_files, open_source
+from .open_source import FORMATS, TABLES, Path, describe_paths, find_formats, list_files, open_source
 from .source import Block, Source
 
-__all__ = ["FORMATS", "Block", "Path", "Source", "describe_paths", "find_formats", "list_files", "open_source"]
+__all__ = [
+    "FORMATS",
+    "TABLES",
+    "Block",
+    "Path",
+    "Source",
+    "describe_paths",
+    "find_formats",
+    "list_files",
+    "open_source",
+]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,13 +18,15 @@ from .._text import ArgumentError
 from ..tables.reading import Overrides, Reading
 from ..tables.reading.cells import read_numbers, trim
 from ..tables.reading.features import is_sparse
-from ..tables.reading.kinds import Column
+from ..tables.reading.kinds import Column, number_forms
 from ..tables.reading.summary import UNITS, ColumnSummary, find_type, native_numbers
 from ..tables.reading.table import Tally, make_reading, merge_summaries, mixed_columns, summarise_table
+from .labels import label_value
 from .source import BLOCK_BYTES, EMPTY, Block, ColumnProblem, Options, Source, refuse_files, refuse_problems
 
 TARGETS = ("target", "label", "class", "y")
 TRUTH = ("true", "false")
+MANY_LABELS = 100  # that are counted, of labels that nobody can use
 ROUNDED = 2.0**53  # from here on, doubles are not all integers, and two labels may become one
 # Fewer than in columns of features: "-" and "none" may be labels.
 GAPS = ("", "na", "n/a", "#n/a", "<na>", "nan", "null")
@@ -124,12 +127,18 @@ class TableSource(Source):
     def use(self, reading: Reading, label_kind: str | None = None) -> None:
         """Read the columns in this way from now on."""
         self.reading, self._label_kind = reading, label_kind
-        if self._options.output == "codes":
-            self.feature_names, self.sparse, self.categorical = reading.part_names, False, reading.categorical
+        if self._options.output != "features":
+            self.feature_names, self.sparse = reading.part_names, False
         else:
             self.feature_names, self.sparse = reading.feature_names, is_sparse(reading.feature_parts)
         self.n_features = len(self.feature_names)
         check_width(self.name, self.n_features, self._options.n_features)
+
+    def change_output(self, output: str) -> bool:  # noqa: D102
+        assert self.reading is not None
+        before, self._options = self._options.output, self._options._replace(output=output)
+        self.use(self.reading, self._label_kind)
+        return before != output
 
     # Rows
 
@@ -139,14 +148,9 @@ class TableSource(Source):
             codes, tallies, values, problems = self._convert(part, self.reading)
             if problems:
                 refuse_problems(self.name, problems)
-            features = self.reading.pool(codes) if self.categorical is not None else self.reading.features(codes)
+            features = self.reading.convert(codes, self._options.output)
             kept = [read_texts(part.table.column(column))[0].tolist() for column in self.kept]
             yield Block(features, position=part.position, n_read=part.n_read, tallies=tallies, kept=kept, **values)
-
-    def codes(self) -> np.ndarray:
-        """Return the codes of all rows."""
-        assert self.reading is not None
-        return np.concatenate([self.reading.codes(each.table)[0] for each in self._read(self._used(), BLOCK_BYTES, 0)])
 
     def _used(self) -> list[str]:
         assert self.reading is not None
@@ -178,13 +182,13 @@ class TableSource(Source):
         return read_labels(column, self._label_kind)
 
     def _fault(self, tally: Tally) -> Fault:
-        kind = {"boolean": f"one of {tally.column.reason}"}.get(tally.column.kind, f"a {tally.column.kind}")
         advice = "correct it"
         if self.reading is None:  # it is being learnt
             advice += ", call it a missing value, or read the column as categories or drop it"
         if tally.shown.lower().lstrip("+-") in ("inf", "infinity"):
             return tally.first, f"{tally.shown} is not a finite number: {advice}", tally.n_faults
-        return tally.first, f"found the text {tally.shown!r} where {kind} is expected: {advice}", tally.n_faults
+        found = f"found the text {tally.shown!r} where {tally.column.expected} is expected"
+        return tally.first, f"{found}: {advice}", tally.n_faults
 
 
 # Learning
@@ -195,12 +199,17 @@ class Learnt(NamedTuple):
 
     summaries: dict[str, ColumnSummary]  # of the columns of features
     label_kind: str | None  # what the labels are; None if there are none
+    labels: Counter[Any]  # the number of rows with each label, of a few
     faulty: bool  # whether a label, weight or group cannot be used
 
     def merge(self, other: Learnt) -> Learnt:
         """Return what both find together."""
-        kind = self.label_kind if self.label_kind == other.label_kind else "text"
-        return Learnt(merge_summaries([self.summaries, other.summaries]), kind, self.faulty or other.faulty)
+        kind, labels = self.label_kind, self.labels + other.labels
+        if kind != other.label_kind:
+            kind, labels = "text", Counter({str(label_value(label)): n for label, n in labels.items()})
+        labels = Counter(dict(labels.most_common(MANY_LABELS)))
+        summaries = merge_summaries([self.summaries, other.summaries])
+        return Learnt(summaries, kind, labels, self.faulty or other.faulty)
 
 
 def learn_tables(name: str, sources: Sequence[TableSource], options: Options) -> None:
@@ -211,7 +220,7 @@ def learn_tables(name: str, sources: Sequence[TableSource], options: Options) ->
     reading = make_reading(learnt.summaries, options.overrides)
     doubtful = [column for column in reading.used if _may_have_faults(column, learnt.summaries[column.name])]
     for source in sources:
-        source._label_kind = learnt.label_kind
+        source._label_kind, source.labels = learnt.label_kind, dict(learnt.labels)
     if doubtful or learnt.faulty:
         found = {source.name: _find_problems(source, reading._replace(columns=doubtful)) for source in sources}
         refuse_files(name, {file: problems for file, problems in found.items() if problems})
@@ -243,17 +252,18 @@ def _learn(source: TableSource, overrides: Overrides) -> Learnt:
 def _pass(source: TableSource, columns: Sequence[str], overrides: Overrides, texts: Sequence[str] = ()) -> Learnt:
     found = []
     for part in source._read([*columns, *source._roles], BLOCK_BYTES, 0):
-        faults, kind = [], None
+        faults, kind, labels = [], None, Counter[Any]()
         if source.target is not None:
-            labels = part.table.column(source.target)
-            kind = find_label_kind(labels)
-            faults.append(read_labels(labels, kind)[1])
+            kind = find_label_kind(part.table.column(source.target))
+            values, fault = read_labels(part.table.column(source.target), kind)
+            faults.append(fault)
+            labels.update(values.tolist())
         if source.weight is not None:
             faults.append(read_weights(part.table.column(source.weight))[1])
         if source.group is not None:
             faults.append(read_texts(part.table.column(source.group))[1])
         summaries = summarise_table(part.table.select(columns), overrides, texts, source.name)
-        found.append(Learnt(summaries, kind, any(fault is not None for fault in faults)))
+        found.append(Learnt(summaries, kind, labels, any(fault is not None for fault in faults)))
     if not found:
         raise ValueError(f"{source.name} has no rows.")
     return functools.reduce(Learnt.merge, found)
@@ -277,7 +287,7 @@ def _find_problems(source: TableSource, reading: Reading) -> dict[str, ColumnPro
 
 def _may_have_faults(column: Column, summary: ColumnSummary) -> bool:
     """Return whether some cells of a column are not what it holds."""
-    found: Mapping[str, Any] = summary.numbers if column.kind == "number" else summary.dates
+    found: Mapping[str, Any] = number_forms(summary) if column.kind == "number" else summary.dates
     if column.kind not in ("number", "date"):
         return False
     return column.form not in found or found[column.form].n_cells < summary.n_present
@@ -290,14 +300,6 @@ def check_names(name: str, columns: Sequence[str]) -> None:
         if column in seen:
             raise ValueError(f"{name} has two columns called {column!r}: rename one of them.")
         seen.add(column)
-
-
-def require_pyarrow(what: str) -> None:
-    """Raise an ImportError that says how to install pyarrow, where it is missing."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise ImportError(f"{what} files are read with pyarrow: pip install 'aucmax[data]'.") from None
 
 
 # The columns of a table that are not features: labels, weights and groups.

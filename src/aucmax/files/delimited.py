@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from .._text import ArgumentError
 from ..tables.reading.cells import find_missing, read_numbers, spellings, trim
 from ..tables.reading.table import Reading, must_be_text
-from .columns import TableBlock, TableSource, check_names, require_pyarrow
+from .columns import TableBlock, TableSource, check_names
 from .lines import BOM, Chunk, Lines
 from .source import NoRowsError, Options
 
@@ -36,12 +36,12 @@ class DelimitedSource(TableSource):
     format = "csv"
 
     def __init__(self, lines: Lines, options: Options) -> None:
-        require_pyarrow("CSV")
         self.file, self.name, self.size = lines.file, lines.file.name, lines.file.size
         check_delimiter(options.delimiter)
         self._lines, self._encoding = lines, find_encoding(options.encoding)
         self._read_header(options)
         self._native: set[str] = set()
+        self._whole: set[str] = set()
         self._na_values = list(options.overrides.na_values)
         self._choose(self._names, options)
         if options.reading is None:
@@ -95,7 +95,6 @@ class DelimitedSource(TableSource):
     def _guess_numbers(self) -> list[str]:
         """Return the columns that hold numbers in the first rows; digits with a leading zero may be codes."""
         import pyarrow as pa
-        import pyarrow.compute as pc
         from pyarrow import types
 
         chunk = next(self._lines.chunks(GUESS_BYTES, self._first_line, self._delimiter.encode()), None)
@@ -104,12 +103,8 @@ class DelimitedSource(TableSource):
         schema = self._read_csv(chunk, self._names, None).schema
         whole = [each.name for each in schema if types.is_integer(each.type)]
         texts: Any = self._read_csv(chunk, whole, dict.fromkeys(whole, pa.string())) if whole else None
-        codes = {name for name in whole if pc.any(pc.match_substring_regex(texts.column(name), r"^\s*0\d")).as_py()}
-        return [
-            each.name
-            for each in schema
-            if (types.is_integer(each.type) and each.name not in codes) or types.is_floating(each.type)
-        ]
+        self._whole = {name for name in whole if not has_codes(texts.column(name))}
+        return [each.name for each in schema if each.name in self._whole or types.is_floating(each.type)]
 
     # Reading
 
@@ -126,25 +121,44 @@ class DelimitedSource(TableSource):
     def _read_columns(self, chunk: Chunk, columns: Sequence[str]) -> Any:
         import pyarrow as pa
 
-        native = self._native.difference(self._roles, self.kept)
-        types = {name: pa.float64() if name in native else pa.string() for name in columns}
-        table = self._read_csv(chunk, columns, types)
+        native = self._native.intersection(columns).difference(self._roles, self.kept)
+        texts = dict.fromkeys(columns, pa.string())
+        table = self._read_csv(chunk, columns, texts | dict.fromkeys(native, pa.float64()))
         if table is not None:
+            if self.reading is None:
+                self._doubt(self._find_codes(chunk, native))
             return table
-        table = self._read_csv(chunk, columns, dict.fromkeys(columns, pa.string()))
+        table = self._read_csv(chunk, columns, texts)
         if table is None:
             self._refuse(chunk)
-        for name in native.intersection(columns):
+        for name in native:
             text = trim(table.column(name))
             missing = find_missing(text, self._na_values)
             values = np.where(missing, np.nan, read_numbers(text, "1234.5"))
-            if (np.isfinite(values) | missing).all():
+            if (np.isfinite(values) | missing).all() and not (name in self._whole and has_codes(text)):
                 place = table.column_names.index(name)
                 table = table.set_column(place, name, pa.array(values))
             elif self.reading is None:
-                self._native.discard(name)
-                self._doubted.add(name)
+                self._doubt([name])
         return table
+
+    def _doubt(self, columns: Sequence[str]) -> None:
+        """Read columns again, as text."""
+        self._native -= set(columns)
+        self._doubted.update(columns)
+
+    def _find_codes(self, chunk: Chunk, native: Collection[str]) -> list[str]:
+        """Return the columns of whole numbers that have leading zeros in a chunk: they may be codes.
+
+        What a column is must not depend on whether its first rows have such cells.
+        """
+        import pyarrow as pa
+
+        whole = [name for name in self._names if name in self._whole.intersection(native)]
+        if not whole or not may_have_codes(chunk.text, self._delimiter):
+            return []
+        texts: Any = self._read_csv(chunk, whole, dict.fromkeys(whole, pa.string()))
+        return [name for name in whole if has_codes(texts.column(name))]
 
     def _read_csv(self, chunk: Chunk, columns: Sequence[str], types: Any) -> Any:
         """Return these columns as these types, or as pyarrow's if there are none; None if they have others."""
@@ -230,6 +244,31 @@ def find_encoding(encoding: str) -> str:
         accepted = "it must be one in which ASCII stays as it is, such as utf-8 or latin-1"
         raise ValueError(f"encoding={encoding!r} is not accepted: {accepted}.")
     return name
+
+
+def has_codes(text: Any) -> bool:
+    """Return whether cells of whole numbers have a leading zero, as codes do."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(text, r"^\s*0\d")).as_py())
+
+
+def may_have_codes(text: bytes, delimiter: str) -> bool:
+    """Return whether some cell of a text begins with a zero and then has digits alone, as far as its first three bytes.
+
+    Examples
+    --------
+    >>> from aucmax.files.delimited import may_have_codes
+    >>> [may_have_codes(text, ",") for text in (b"1,05914", b"1,0.5,10059", b"01/05/2024,1", b'1,"05"')]
+    [True, False, False, True]
+    """
+    edge = np.zeros(256, dtype=bool)
+    edge[list(b'\r\n" \t' + delimiter.encode())] = True
+    cells = np.frombuffer(b"\n" + text + b"\n\n", dtype=np.uint8)
+    digit = cells - 48 < 10  # bytes below 48 wrap around
+    places = np.flatnonzero((cells == 48)[:-2] & digit[1:-1])
+    third = cells[places + 2]
+    return bool((edge[cells[places - 1]] & (digit[places + 2] | edge[third])).any())
 
 
 def _is_number(cell: str) -> bool:

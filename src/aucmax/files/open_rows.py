@@ -27,8 +27,9 @@ def open_rows(
     """Open a file of any size as rows for `fit_rows`.
 
     Every loss, penalty, path and cross-validation gives the weights that it gives in memory. A fit reads the file
-    several times. Its memory does not grow with the number of rows, with one exception: the hinges keep about 120 bytes
-    for each row of the rarer class, and a fit that has not enough memory for them is refused.
+    several times. Its memory does not grow with the number of rows, with two exceptions. The hinges keep about 120
+    bytes for each row of the rarer class, and a fit that has not enough memory for them is refused. `TableClassifier`
+    keeps about 20 bytes for each row, and the codes of its columns in a temporary file.
 
     Parameters
     ----------

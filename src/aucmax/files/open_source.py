@@ -11,8 +11,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, NoReturn, cast
 
-import numpy as np
-
 from .._text import ArgumentError
 from ..tables.reading import Overrides, Reading
 from ..tables.reading.cells import check_thousands
@@ -124,8 +122,8 @@ def open_source(
         Whether labels are required (True) or not read (False); None reads them where their column is clear.
     keep : sequence of str, default=()
         CSV and Parquet: columns whose cells come with the rows as text, in addition to identifiers.
-    output : {"features", "codes"}, default="features"
-        CSV and Parquet: what rows become, as in :class:`aucmax.TableEncoder`.
+    output : {"features", "codes", "levels"}, default="features"
+        CSV and Parquet: what rows become, see `Reading.convert`.
 
     Returns
     -------
@@ -136,8 +134,6 @@ def open_source(
     ------
     OSError
         If the file cannot be opened.
-    ImportError
-        If it is CSV or Parquet and pyarrow is not installed.
     ValueError
         If the file has none of the formats, or does not suit the arguments. Faults in later rows are found when they
         are read.
@@ -355,14 +351,17 @@ class SeveralFiles(Source):
         self.name, self.paths, self.size = name, paths, sum(source.size for source in sources)
         self.format, self.sparse, self.n_features = first.format, first.sparse, first.n_features
         self.feature_names, self.reading, self.kept = first.feature_names, first.reading, first.kept
-        self.categorical = first.categorical
         self.target, self.weight, self.group = first.target, first.weight, first.group
+        self.labels = first.labels
+
+    def change_output(self, output: str) -> bool:  # noqa: D102
+        changed = [source.change_output(output) for source in self.sources]
+        first = self.sources[0]
+        self.sparse, self.n_features, self.feature_names = first.sparse, first.n_features, first.feature_names
+        return any(changed)
 
     def digest(self) -> str:  # noqa: D102
         return hashlib.sha256("".join(source.digest() for source in self.sources).encode()).hexdigest()
-
-    def codes(self) -> np.ndarray:  # noqa: D102
-        return np.concatenate([source.codes() for source in self.sources])
 
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102
         number, position = divmod(start, 1 << FILE_BITS)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..tables.reading.cells import trim
 from ..tables.reading.summary import find_type
-from .columns import TableBlock, TableSource, check_names, require_pyarrow
+from .columns import TableBlock, TableSource, check_names
 from .source import File, NoRowsError, Options, is_of_the_disk
 
 SMALL = 1 << 16  # bytes of a file that one thread reads as soon as several
@@ -20,10 +20,10 @@ class ParquetSource(TableSource):
     format = "parquet"
 
     def __init__(self, file: File, options: Options) -> None:
-        require_pyarrow("Parquet")
         self.file, self.name, self.size = file, file.name, file.size
         with self._open() as parquet:
             schema, self._n_rows = parquet.schema_arrow, parquet.metadata.num_rows
+        register_periods(schema)
         check_names(self.name, schema.names)
         if self._n_rows == 0:
             raise NoRowsError(f"{self.name} has no rows.", self.name, list(schema.names))
@@ -98,6 +98,15 @@ class ParquetSource(TableSource):
                 except (pa.ArrowException, OSError, LookupError, UnicodeDecodeError):
                     return name
         return None
+
+
+def register_periods(schema: Any) -> None:
+    """Make pyarrow read columns of periods as such: it takes them for integers as long as pandas has made none."""
+    if any((field.metadata or {}).get(b"ARROW:extension:name") == b"pandas.period" for field in schema):
+        import pandas as pd
+        import pyarrow as pa
+
+        pa.array(pd.period_range("2000-01-01", periods=1))
 
 
 def _reason(error: Exception) -> str:

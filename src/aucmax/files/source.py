@@ -27,7 +27,7 @@ import numpy as np
 from scipy import sparse
 
 from ..tables.reading.kinds import NO_OVERRIDES, Overrides
-from ..tables.reading.table import Reading, Tally
+from ..tables.reading.table import Levels, Reading, Tally
 
 EMPTY = "the cell is empty: fill it or drop the row"
 # The system maps the memory of larger blocks anew each time: at 64 MiB, LIBSVM text is read at half the speed.
@@ -94,8 +94,8 @@ class Source(ABC):
     target: str | None = None  # the column that holds the labels, in formats that name columns
     weight: str | None = None  # the column or array that holds the sample weights, if they are read
     group: str | None = None  # the one that holds the groups
+    labels: Mapping[Any, int] = {}
     reading: Reading | None = None  # how columns become features, in formats that name columns
-    categorical: list[bool] | None = None  # which columns hold codes of levels, if rows are read as codes
     kept: Sequence[str] = ()  # the columns of a table whose cells come with the rows as text
     file: File  # its bytes
     paths: list[str] | None = None  # the files, if there are several
@@ -136,9 +136,9 @@ class Source(ABC):
         features = stack([block.features for block in blocks])
         return blocks[-1]._replace(features=features, y=y, weight=weight, group=group)
 
-    def codes(self) -> np.ndarray:
-        """Return the codes of all rows of a table, with all levels."""
-        raise NotImplementedError(f"{self.name} is not a table.")
+    def change_output(self, output: str) -> bool:
+        """Change what the rows of a table become, and return whether it was something else; others have numbers."""
+        return False
 
     def memory(self) -> int:
         """Return an upper estimate of the bytes that `read` takes at its peak, from the first rows and the size."""
@@ -159,6 +159,8 @@ def n_bytes_of(X: Any) -> int:
 
 def stack(parts: list[Any]) -> Any:
     """Return the rows of all parts, as wide as the widest of them."""
+    if isinstance(parts[0], Levels):
+        return Levels.of(np.concatenate(parts), parts[0].reading)
     if not sparse.issparse(parts[0]):
         return np.concatenate(parts)
     width = max(part.shape[1] for part in parts)

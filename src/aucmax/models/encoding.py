@@ -167,6 +167,7 @@ class _Encoder:
         if name := name_of(kind, "estimator"):
             parameters = value.get_params(deep=False)
             attributes = {key: item for key, item in vars(value).items() if key not in {*parameters, *TRANSIENT}}
+            attributes = getattr(value, "_stored", dict)(attributes)
             described = {
                 "parameters": self._each(parameters, "parameter", owner),
                 "attributes": self._each(attributes, "attribute", owner),

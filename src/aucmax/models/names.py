@@ -46,7 +46,7 @@ NAMES = {
     },
 }
 
-for _name in ("AUCClassifier", "AdditiveAUCClassifier", "KMeansNystroem", "TableEncoder"):
+for _name in ("AUCClassifier", "TableClassifier", "KMeansNystroem", "TableEncoder"):
     NAMES["estimator"][_name] = f"aucmax.{_HOME[_name]}:{_name}"
 for _method in ALGORITHMS.values():  # a class, or a function that makes a pipeline of these steps
     NAMES["estimator"] |= {name: f"{_method.module}:{name}" for name in _method.steps or (_method.maker,)}

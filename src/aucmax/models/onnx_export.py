@@ -10,11 +10,11 @@ scores with it. The graph computes in double precision and has three outputs:
 
 The graph of a pipeline is made step by step; each kind of step has a function below.
 
-A model that begins with a `TableEncoder` takes the codes of its table, not its cells: ONNX reads no dates and no
-numbers in text. A column of "X" is then a number, 0 or 1 for a truth value, an age in days, or the place of a level in
-the list of levels, from 0. NaN is a missing value. An additive model that was fitted to a frame takes the places of its
-categories in the same way. The metadata has the names of these columns ("feature_names") and
-their levels ("levels", null for numbers; the last level stands for all that are not listed).
+A `TableClassifier`, and a model that begins with a `TableEncoder`, takes the codes of its table, not its cells: ONNX
+reads no dates and no numbers in text. A column of "X" is then a number, 0 or 1 for a truth value, an age in days, or
+the place of a level in the list of levels, from 0. NaN is a missing value. The metadata has the names of these columns
+("feature_names") and their levels ("levels", null for numbers). After a `TableEncoder`, the last level stands for all
+that are not listed; for a `TableClassifier`, any number that is no place in the list does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ from ..files.atomic_write import write_atomically
 from ..files.labels import label_text
 from ..papers.nystroem import GaussianKernel
 from ..rows.validate import check_indices
+from ..tables.encoder import TableEncoder
 from ..tables.reading.features import FeaturePart
+from ..tables.reading.table import Levels
 from ..tables.terms import edges_of
 
 BLOCK = 2**22  # how many numbers a runtime is given at a time
@@ -78,7 +80,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
     table = getattr(steps[0], "reading_", None)
     n_features = steps[0].n_features_in_ if table is None else len(table.parts)
     about = {"aucmax": __version__, "algorithm": " + ".join(map(_kind, steps))}
-    about |= _describe_features(steps[0], feature_names) if table is None else _describe_table(table)
+    about |= _describe_features(steps[0], feature_names) if table is None else _describe_table(steps[0])
 
     graph = Graph()
     rows = "X"
@@ -122,6 +124,8 @@ def _steps(model: Any) -> list[Any]:
     if not isinstance(steps[-1], LinearAUCClassifier):
         raise ValueError(f"{type(steps[-1]).__name__} cannot be exported to ONNX, only the classifiers of aucmax can.")
     check_is_fitted(steps[-1], "coef_")
+    if len(steps) > 1 and hasattr(steps[-1], "terms_"):
+        raise ValueError(f"{type(steps[-1]).__name__} cannot be exported to ONNX after other steps: it reads tables.")
     return steps
 
 
@@ -132,21 +136,19 @@ def _kind(step: Any) -> str:
 
 
 def _describe_features(first: Any, names: Any) -> dict[str, str]:
-    """Return the metadata with the names of the columns, if they have some, and the levels of categories of a frame."""
+    """Return the metadata with the names of the columns, if they have some."""
     names = getattr(first, "feature_names_in_", None) if names is None else names
-    levels = [None if each is None else [str(level) for level in each] for each in getattr(first, "categories_", [])]
-    about = {"levels": json.dumps(levels)} if any(each is not None for each in levels) else {}
     if names is None:
-        return about
+        return {}
     if len(names) != first.n_features_in_:
         raise ValueError(f"feature_names holds {len(names)} names, but the model has {first.n_features_in_} features.")
-    return about | {"feature_names": json.dumps([str(name) for name in names])}
+    return {"feature_names": json.dumps([str(name) for name in names])}
 
 
-def _describe_table(reading: Any) -> dict[str, str]:
+def _describe_table(first: Any) -> dict[str, str]:
     """Return the metadata with the names of the columns of codes, and their levels."""
-    levels = [part.labels for part in reading.feature_parts]
-    return {"feature_names": json.dumps(reading.part_names), "levels": json.dumps(levels)}
+    levels = [part.levels for part in first.reading_.parts] if hasattr(first, "terms_") else first.levels_
+    return {"feature_names": json.dumps(first.reading_.part_names), "levels": json.dumps(levels)}
 
 
 class Graph:
@@ -250,8 +252,8 @@ def classify(graph: Graph, classifier: Any, rows: str) -> int:
     from onnx import TensorProto
 
     slope, base_logit = classifier.calibration_
-    is_additive = hasattr(classifier, "terms_")
-    sums = add_curves(graph, classifier, rows) if is_additive else graph.add("MatMul", rows, classifier.coef_.T)
+    of_table = hasattr(classifier, "terms_")
+    sums = add_terms(graph, classifier, rows) if of_table else graph.add("MatMul", rows, classifier.coef_.T)
     score = graph.add("Add", graph.add("Squeeze", sums, [1]), classifier.intercept_, output="score")
     logits = graph.add("Add", graph.add("Mul", score, slope), base_logit)
     logits = graph.add("Unsqueeze", logits, [1])
@@ -263,44 +265,39 @@ def classify(graph: Graph, classifier: Any, rows: str) -> int:
     return {"i": TensorProto.INT64, "f": TensorProto.DOUBLE, "O": TensorProto.STRING}[labels.dtype.kind]
 
 
-def add_curves(graph: Graph, model: Any, rows: str) -> str:
-    """Add the sum of the curves and surfaces of an ``AdditiveAUCClassifier``, shape (n, 1): each is one lookup."""
-    from onnx import TensorProto
-
+def add_terms(graph: Graph, model: Any, rows: str) -> str:
+    """Add the sum of the terms of a ``TableClassifier``, shape (n, 1): each is a lookup by the groups of the codes."""
     codes = [
         _code(graph, column, graph.add("Gather", rows, np.array([j]), axis=1))
         for j, column in enumerate(model.columns_)
     ]
     found = []
     for term, values in zip(model.terms_, np.split(model.coef_[0], edges_of(model.terms_)[1:-1]), strict=True):
-        # The values of all codes, or of all pairs of codes; the last code of a column is for unknown values.
-        sizes = [model.columns_[j].n_codes + 1 for j in term.columns]
-        every = np.indices(sizes).reshape(len(sizes), -1)
-        of_columns = np.zeros((every.shape[1], len(codes)), dtype=np.intp)
-        of_columns[:, list(term.columns)] = every.T
-        table = np.append(values, 0.0)[term.cells(of_columns)]
-        place = codes[term.columns[0]]
-        for j, size in zip(term.columns[1:], sizes[1:], strict=True):
-            place = graph.add("Add", graph.add("Mul", place, float(size)), codes[j])
-        found.append(graph.add("Gather", table, graph.add("Cast", place, to=TensorProto.INT64)))
+        table, place = np.pad(values.reshape(term.shape), (0, 1)), ""  # 0 for what the term says nothing of
+        for j, group, size in zip(term.columns, term.groups, table.shape, strict=True):
+            ours = graph.add("Gather", np.append(group, -1) % size, codes[j])
+            place = graph.add("Add", graph.add("Mul", place, size), ours) if place else ours
+        found.append(graph.add("Gather", table.ravel(), place))
     return graph.add("Sum", *found)
 
 
 def _code(graph: Graph, column: Any, x: str) -> str:
-    """Add the codes of a column of an additive model, given its values, as doubles of shape (n, 1)."""
+    """Add the codes of a column of a ``TableClassifier``, given its values, as integers of shape (n, 1)."""
     from onnx import TensorProto
 
-    unknown = float(column.n_codes)
+    unknown = column.n_codes - column.categorical
     if column.categorical:
-        levels = np.append(column.cuts, np.nan)  # never empty
-        chosen = graph.add("Cast", graph.add("Equal", x, levels), to=TensorProto.DOUBLE)
-        # A level that is not known has no place, and so the code of unknown values.
-        known = graph.add("Add", graph.add("MatMul", chosen, np.arange(len(levels))[:, None] - unknown), unknown)
+        levels = column.cuts.astype(np.int64)
+        codes = np.full(levels.max(initial=-1) + 2, unknown)  # of all places of levels, and of anything else
+        codes[levels] = np.arange(len(levels))
+        other = len(codes) - 1
+        is_place = graph.add("Equal", x, graph.add("Clip", graph.add("Floor", x), 0.0, other - 1.0))
+        place = graph.add("Cast", graph.add("Where", is_place, x, float(other)), to=TensorProto.INT64)
+        known = graph.add("Gather", codes, place)
     else:
         above = graph.add("Greater", x, np.append(column.cuts, np.inf))
-        known = graph.add("ReduceSum", graph.add("Cast", above, to=TensorProto.DOUBLE), [1])
-    absent = unknown - 1 if column.missing else unknown
-    return graph.add("Where", graph.add("IsNaN", x), absent, known)
+        known = graph.add("ReduceSum", graph.add("Cast", above, to=TensorProto.INT64), [1])
+    return graph.add("Where", graph.add("IsNaN", x), column.n_values if column.missing else unknown, known)
 
 
 def _labels(classes: np.ndarray) -> np.ndarray:
@@ -375,10 +372,10 @@ def compare_scores(model: Any, path: str | os.PathLike[str], X: Any) -> ScoreDif
 def as_onnx_takes(model: Any, X: Any) -> Any:
     """Return rows as the ONNX file of a model takes them: numbers, with codes of the levels of tables and frames."""
     first = model[0] if isinstance(model, Pipeline) else model
-    if hasattr(first, "reading_"):  # of a TableEncoder
-        return first.reading_.pool(first.reading_.codes(first._table(X, reset=False))[0])
-    if hasattr(first, "columns_"):  # of an additive model
-        return first._read(X)
+    if hasattr(first, "reading_"):
+        encoder = TableEncoder().set_reading(first.reading_, hasattr(first, "feature_names_in_"))
+        codes = np.asarray(X) if isinstance(X, Levels) else encoder._read(X)
+        return codes if hasattr(first, "terms_") else first.reading_.pool(codes)
     return check_indices(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
 
 

@@ -46,7 +46,7 @@ COMPLETED_BY = {
     "state_": ("_stream", "n_iter_"),
     "blend_": ("cv_results_", "cv_auc_"),
     "cv_results_": ("alphas_", "loss_"),
-    "cv_auc_": ("cv_auc_ci_", "cv_results_"),
+    "cv_auc_": ("cv_auc_ci_",),
 }
 
 

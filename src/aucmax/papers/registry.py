@@ -37,9 +37,8 @@ class Method(NamedTuple):
         Whether a `StandardScaler` is put before it: for estimators that do not scale columns themselves.
     takes_sparse : bool
         Whether it takes sparse rows.
-    takes_codes : bool
-        Whether it knows categories and missing values: it is fitted to the codes of a table, not to its features, and
-        has the parameter `categorical_features`.
+    takes_tables : bool
+        Whether it is fitted to the levels of a table (`Levels`), not to its features.
     requires : tuple of str
         The packages it needs that aucmax does not depend on, as pip names them.
     note : str
@@ -66,7 +65,7 @@ class Method(NamedTuple):
     online: bool = False
     standardize: bool = False
     takes_sparse: bool = True
-    takes_codes: bool = False
+    takes_tables: bool = False
     requires: tuple[str, ...] = ()
     note: str = ""
     states: tuple[str, ...] = ()

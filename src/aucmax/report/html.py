@@ -76,7 +76,7 @@ class Report(NamedTuple):
     comparison : Comparison, sequence of Comparison, or None
         Methods compared, on one data set or several.
     additive : AdditiveParts or None
-        Curves, importance and scorecard of an additive model.
+        Ladder, curves, importance and scorecard of a table model.
     """
 
     title: str

@@ -72,7 +72,7 @@ def predict_where_stored(method: Callable[..., Any], model: Any, X: Any, attribu
     check_is_fitted(model, "coef_")
     small = copy.copy(model)
     small.__dict__ = {name: value for name, value in vars(model).items() if name in attributes}
-    return predict_lazily(functools.partial(method, small), X, model.classes_)
+    return predict_lazily(functools.partial(method, small), X, model.classes_, small._one_row)
 
 
 def device_product(estimator: Any, X: Any, w: np.ndarray) -> Any:
@@ -122,13 +122,13 @@ def learn_remote_table(X: Any, find_overrides: Callable[[list[str]], Any]) -> An
     return learn_partitions(X, find_overrides(list(X.columns)))
 
 
-def transform_remote_table(X: Any, reading: Any, finish: Any, n_columns: int, is_sparse: bool) -> Any:
-    """Return a Dask dataframe as a lazy array of features or codes."""
+def transform_remote_table(X: Any, reading: Any, output: str, n_columns: int, is_sparse: bool) -> Any:
+    """Return a Dask dataframe as a lazy array of what `output` says, see `Reading.convert`."""
     if not is_dask(X):
         return None
     from .dask.tables import transform_lazily
 
-    return transform_lazily(reading, X, finish, n_columns, is_sparse)
+    return transform_lazily(reading, X, output, n_columns, is_sparse)
 
 
 # Kernels

@@ -7,9 +7,11 @@ the number of rows.
 
 from __future__ import annotations
 
+import tempfile
+import weakref
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -45,6 +47,7 @@ class Expected(NamedTuple):
 
     moments: bool = False  # whether it gathers the class moments
     columns: bool = False  # whether it gathers the statistics of the columns
+    values: Any = None  # the summary of the values that it gathers
 
 
 class FileRows(BlockedRows):
@@ -57,8 +60,8 @@ class FileRows(BlockedRows):
     def __init__(self, passes: Passes, positive: str | None = None, memory: float = MEMORY) -> None:
         self.passes, self.positive, self.memory = passes, positive, memory
         self.is_sparse, self.feature_names = passes.source.sparse, passes.source.feature_names
-        self.categorical = passes.source.categorical
-        self._expected = Expected()
+        self.reading = passes.source.reading
+        self._expected, self._file = Expected(), cast(Any, None)
 
     def __enter__(self) -> FileRows:
         return self
@@ -72,10 +75,32 @@ class FileRows(BlockedRows):
         if self.passes.checkpoint is not None:
             self.passes.checkpoint.remove()
 
-    def prefetch(self, fit: Mapping[str, str], moments: bool = False, columns: bool = False) -> None:
+    def as_table(self) -> FileRows:
+        """Return the rows of a table with its numbers and codes of levels, before the first pass."""
+        changed = self.passes.source.change_output("levels")
+        return FileRows(self.passes, self.positive, self.memory) if changed else self
+
+    def prefetch(
+        self, fit: Mapping[str, str], moments: bool = False, columns: bool = False, values: Any = None
+    ) -> None:
         """Tell what is fitted, and what will be asked first; the first pass answers it."""
         self.passes.command |= fit
-        self._expected = Expected(moments, columns)
+        self._expected = Expected(moments, columns, values)
+
+    def gather(self, name: str, *how: Any) -> State:
+        """Return a summary of the values of all rows; the first pass may have it."""
+        known = self._first["values"]
+        return super().gather(name, *how) if name != "values" or known is None else known
+
+    def put_away(self, array: np.ndarray) -> np.ndarray:
+        """Return an array that is kept in a temporary file."""
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115
+            weakref.finalize(self, self._file.close)
+        start = self._file.seek(0, 2)
+        array.tofile(self._file)
+        self._file.flush()
+        return np.memmap(self._file, array.dtype, "r", start, array.shape) if array.size else array
 
     # The first pass
 
@@ -100,6 +125,7 @@ class FileRows(BlockedRows):
             "sizes": list(Sizes.none()),
             "moments": ClassMoments(0, CODES) if expected.moments else None,
             "columns": empty_statistics(0) if expected.columns else None,
+            "values": expected.values.empty() if expected.values is not None else None,
         }
         with np.errstate(over="ignore", invalid="ignore"):  # the results are checked when they are used
             state = self.passes.run("first pass", start, step)
@@ -120,6 +146,8 @@ class FileRows(BlockedRows):
             add_moments(state["moments"], block)
         if state["columns"] is not None:
             add_statistics(state["columns"], block)
+        if state["values"] is not None:
+            self._expected.values.add(state["values"], block.X, block.targets)
 
     # Sizes
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -118,7 +118,7 @@ class MatrixRows:
     n_features: int
     groups: np.ndarray | None
     feature_names: list[str] | None = None  # `fit` takes them from X itself
-    categorical: Sequence[bool] | np.ndarray | None = None
+    reading: Any = None
     more_memory: str | None = None
 
     @property
@@ -131,8 +131,18 @@ class MatrixRows:
         """Mean number of stored values in a row."""
         return self.X.nnz / max(self.n_rows, 1) if self.is_sparse else float(self.n_features)
 
-    def prefetch(self, fit: Mapping[str, str], moments: bool = False, columns: bool = False) -> None:
+    def prefetch(
+        self, fit: Mapping[str, str], moments: bool = False, columns: bool = False, values: Any = None
+    ) -> None:
         """Do nothing: no answer takes a reading here."""
+
+    def put_away(self, array: np.ndarray) -> np.ndarray:
+        """Return the array itself."""
+        return array
+
+    def as_table(self) -> Self:
+        """Return the rows themselves: their columns are numbers."""
+        return self
 
 
 class MemoryRows(MatrixRows, MemorySpace):

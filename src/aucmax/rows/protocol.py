@@ -191,8 +191,8 @@ class Rows(ScoreSpace, Protocol):
         Mean number of stored values in a row.
     feature_names : list of str or None
         The names of the columns, if they are known.
-    categorical : sequence of bool or None
-        Which columns hold codes of categories, if that is known.
+    reading : Reading or None
+        How the columns of a table are read; None for numbers.
     more_memory : str or None
         How to give these rows more memory, as advice in errors: "raise memory=". None if nobody can.
     """
@@ -206,7 +206,7 @@ class Rows(ScoreSpace, Protocol):
     @property
     def feature_names(self) -> list[str] | None: ...  # noqa: D102
     @property
-    def categorical(self) -> Sequence[bool] | np.ndarray | None: ...  # noqa: D102
+    def reading(self) -> Any: ...  # noqa: D102
     @property
     def more_memory(self) -> str | None: ...  # noqa: D102
     @property
@@ -214,7 +214,9 @@ class Rows(ScoreSpace, Protocol):
     @property
     def row_length(self) -> float: ...  # noqa: D102
 
-    def prefetch(self, fit: Mapping[str, str], moments: bool = False, columns: bool = False) -> None:
+    def prefetch(
+        self, fit: Mapping[str, str], moments: bool = False, columns: bool = False, values: Any = None
+    ) -> None:
         """Announce the fit, and what it will ask first: a file computes that in the pass that determines its shape.
 
         Parameters
@@ -225,7 +227,15 @@ class Rows(ScoreSpace, Protocol):
             Whether the class moments will be asked for.
         columns : bool, default=False
             Whether the statistics of the columns will be asked for.
+        values : ValuesSummary, default=None
+            The summary of values that will be asked for.
         """
+
+    def put_away(self, array: np.ndarray) -> np.ndarray:
+        """Return an array that is kept in a temporary file if rows are read here, or the array itself."""
+
+    def as_table(self) -> Rows:
+        """Return the rows of a table with its numbers and codes of levels; rows of numbers stay unchanged."""
 
     # From columns to scores and back
 

@@ -121,25 +121,8 @@ class Choices:
         self.table[np.ix_(block, [self.known[one] for one in blends])] = self.tests.auc(sums, block)
 
     def honest(self, blended: bool, signal: float) -> tuple[np.ndarray, np.ndarray]:
-        """Repeat the choice without each test set; return its shares for each, (S, C), and its AUC there, (S,).
-
-        A fold k is judged by the choice on the other folds of its round: the folds of another round hold its rows. A
-        split of the user's own is judged by those that share no test row with it; the AUC is NaN if there are none.
-
-        The models of the other folds were trained on fold k, so their AUCs know something of its labels. Where models
-        are noise, the AUC of a fold is to the first order a sum over the other folds of an amount that two folds share.
-        Then the sum of the AUCs of the others minus the AUC of fold k has nothing to do with fold k. Where they are
-        not, the AUC of fold k differs by its own rows alone. So OWN_SHARE of the share of noise is subtracted.
-        """
-        own = OWN_SHARE * (1 - signal)
-        judges = np.zeros((len(self.auc), len(self.auc)))
-        for block, folds in zip(self.blocks, self.are_folds, strict=True):
-            for k in block:
-                others = [j for j in block if j != k and (folds or not self.tests.overlap(j, k))]
-                judges[k, others] = 1.0
-                if len(others) == max(len(block) - 1, 2):  # folds, or splits like them
-                    judges[k, k] = -own
-                judges[k] /= max(judges[k].sum(), 1.0)
+        """Repeat the choice without each test set; return its shares for each, (S, C), and its AUC there, (S,)."""
+        judges = judges_without(self.tests, self.blocks, self.are_folds, signal)
         shares = np.zeros((len(judges), len(self.candidates)))
         known = judges.any(axis=1) | (len(self.candidates) == 1)
         if len(self.candidates) == 1:
@@ -149,6 +132,31 @@ class Choices:
         scores = self.tests.blend(self.scores, shares)
         aucs = [self.tests.auc(scores[None, self.tests.columns([k])], [k])[0, 0] for k in range(len(shares))]
         return shares, np.where(known, aucs, np.nan)
+
+
+def judges_without(
+    tests: TestSets, blocks: Sequence[list[int]], are_folds: Sequence[bool], signal: float
+) -> np.ndarray:
+    """Return the weights (S, S) of the AUCs on all test sets by which a choice is made again without each of them.
+
+    A fold k is judged by the choice on the other folds of its round: the folds of another round hold its rows. A split
+    of the user's own is judged by those that share no test row with it; its weights are 0 if there are none.
+
+    The models of the other folds were trained on fold k, so their AUCs know something of its labels. Where models are
+    noise, the AUC of a fold is to the first order a sum over the other folds of an amount that two folds share. Then
+    the sum of the AUCs of the others minus the AUC of fold k has nothing to do with fold k. Where they are not, the AUC
+    of fold k differs by its own rows alone. So OWN_SHARE of the share of noise is subtracted.
+    """
+    own = OWN_SHARE * (1 - signal)
+    judges = np.zeros((len(tests.rows), len(tests.rows)))
+    for block, folds in zip(blocks, are_folds, strict=True):
+        for k in block:
+            others = [j for j in block if j != k and (folds or not tests.overlap(j, k))]
+            judges[k, others] = 1.0
+            if len(others) == max(len(block) - 1, 2):  # folds, or splits like them
+                judges[k, k] = -own
+            judges[k] /= max(judges[k].sum(), 1.0)
+    return judges
 
 
 def blocks_of(rounds: Sequence[Round]) -> tuple[list[list[int]], list[bool]]:

@@ -205,15 +205,20 @@ def sample_in_memory(rows: Rows, n_each: int) -> InMemoryRows:
     return sample
 
 
-def draw_sample(rows: Rows, cv: Any) -> InMemoryRows:
-    """Return the rows that candidates are compared on, in memory: all of them if `cv` has splits of the user's own."""
+def draw_sample(rows: Rows, cv: Any, n_each: int | None = None) -> InMemoryRows:
+    """Return the rows that candidates are compared on, in memory: all of them if `cv` has splits of the user's own.
+
+    By default there are enough rows of each class to compare linear models.
+    """
     if not isinstance(cv, Integral | None):
         sample = rows if rows.in_memory else rows.sample(rows.n_rows)
         if not is_in_memory(sample):
             ways = one_of("use a number of folds as cv", rows.more_memory)
             raise ArgumentError(f"A search with splits of your own needs all rows in memory: {ways}.")
         return sample
-    sample = sample_in_memory(rows, max(ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN * min(rows.n_features, MAX_COLUMNS)))
+    if n_each is None:
+        n_each = max(ENOUGH_OF_A_CLASS, ENOUGH_FOR_A_COLUMN * min(rows.n_features, MAX_COLUMNS))
+    sample = sample_in_memory(rows, n_each)
     usable = sample.targets.usable
     return sample if usable.all() else sample.take(np.flatnonzero(usable))
 

@@ -21,16 +21,23 @@ values, and each of "runs" a level, the bound of its error, its values and their
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils import assert_all_finite
 
 from ..models.checks import Sizes, array, flag, named_tuple
+from ..rows.memory import MemoryRows
+from ..rows.protocol import Rows, Targets
+from .kernels import fill_bins
 
 Counts = dict[str, Any]
 ALL_VALUES = 1 << 22  # of all columns together
 LEAST, MOST = 1 << 12, 1 << 16  # of one column
+LARGE = 1 << 27  # bytes of codes that are kept in a file
 
 
 class Values(NamedTuple):
@@ -126,7 +133,11 @@ def thin(run: list[Any], n_groups: int) -> list[Any]:
 
 
 class Column(NamedTuple):
-    """How the values of a column become codes."""
+    """How the values of a column become codes.
+
+    The codes are those of the bins or levels in their order, then one of missing values if training rows had any, and
+    for a category a last one, "other", of levels that no training row had.
+    """
 
     categorical: bool  # whether the values are categories
     # The levels of categories, increasing; for numbers the borders between the bins, increasing. A value on a border
@@ -134,65 +145,54 @@ class Column(NamedTuple):
     cuts: np.ndarray
     low: np.ndarray  # with high: the smallest and the largest value of each bin or level in the training data
     high: np.ndarray
+    center: np.ndarray  # shape (n_values,): the mean of the values of each bin or level
     mass: np.ndarray  # shape (n_codes,): the weight of the training rows with each code
-    # Whether there were missing values: they have the last code. Without, and for a category that is new or rare, the
-    # code is `n_codes`, which stands for nothing known.
-    missing: bool
+    missing: bool  # whether training rows had missing values
 
     @property
     def n_codes(self) -> int:
-        """Number of codes, with the code of missing values."""
+        """Number of codes."""
         return len(self.mass)
 
     @property
     def n_values(self) -> int:
         """Number of bins or levels."""
-        return len(self.mass) - self.missing
+        return len(self.low)
 
     def encode(self, x: np.ndarray) -> np.ndarray:
-        """Return the code of each value; `n_codes` where nothing is known of it."""
+        """Return the code of each value; `n_codes` for a missing number if no training row missed one."""
         codes = np.searchsorted(self.cuts, x)
         absent = np.isnan(x)
         if self.categorical:
             known = codes < len(self.cuts)
             known[known] = self.cuts[codes[known]] == x[known]
-            codes = np.where(known, codes, self.n_codes)
-        return np.where(absent, self.n_codes - 1 if self.missing else self.n_codes, codes)
+            codes = np.where(known, codes, self.n_codes - 1)
+        unknown = self.n_codes - self.categorical
+        return np.where(absent, self.n_values if self.missing else unknown, codes)
 
 
-def find_columns(counted: Sequence[Values], categorical: np.ndarray, max_bins: int, budget: int) -> list[Column]:
-    """Return how each column becomes codes.
-
-    A column has at most `max_bins` bins. All columns together have at most `budget`, if at least two for each: columns
-    with many values have fewer than `max_bins`, and all of these the same number.
-    """
-    n_bins = share_out([len(each.values) for each in counted], max_bins, budget)
+def find_columns(counted: Sequence[Values], categorical: np.ndarray, max_bins: int) -> list[Column]:
+    """Return how each column becomes codes: a number has at most `max_bins` bins, a category all of its levels."""
     return [
-        make_column(each.values, each.mass, each.absent, bool(is_category), n_bins)
+        make_column(each.values, each.mass, each.absent, bool(is_category), max_bins)
         for each, is_category in zip(counted, categorical, strict=True)
     ]
 
 
-def share_out(n_values: Sequence[int], max_bins: int, budget: int) -> int:
-    """Return the largest number of bins, from 2 to `max_bins`, with which all columns together keep to the budget."""
-    for n_bins in range(max_bins, 2, -1):
-        if sum(min(n, n_bins) for n in n_values) <= budget:
-            return n_bins
-    return 2
-
-
-def make_column(values: np.ndarray, mass: np.ndarray, absent: float, categorical: bool, n_bins: int) -> Column:
-    """Return the column of these distinct values; the rarest of too many categories are left out."""
+def make_column(values: np.ndarray, mass: np.ndarray, absent: float, categorical: bool, max_bins: int) -> Column:
+    """Return the column of these distinct values."""
     if categorical:
-        kept = np.sort(np.argsort(-mass, kind="stable")[:n_bins])
-        cuts, first, last, mass = values[kept], kept, kept, mass[kept]
+        first = last = np.arange(len(values))
+        cuts = center = values
     else:
-        last = np.flatnonzero(last_of_bins(mass, n_bins)) if len(values) else np.zeros(0, dtype=np.intp)
+        last = np.flatnonzero(last_of_bins(mass, max_bins)) if len(values) else np.zeros(0, dtype=np.intp)
         first = np.append(0, last[:-1] + 1)[: len(last)]
         cuts = between(values[last[:-1]], values[last[:-1] + 1])
+        shares = mass / np.repeat(np.add.reduceat(mass, first), last - first + 1) if len(first) else mass
+        center = np.add.reduceat(values * shares, first) if len(first) else values
         mass = np.add.reduceat(mass, first) if len(first) else mass
-    mass = np.append(mass, absent) if absent > 0 else mass
-    return Column(categorical, cuts, values[first], values[last], mass, absent > 0)
+    others = [absent] * (absent > 0) + [0.0] * categorical
+    return Column(categorical, cuts, values[first], values[last], center, np.append(mass, others), absent > 0)
 
 
 def last_of_bins(mass: np.ndarray, n_bins: int) -> np.ndarray:
@@ -200,17 +200,9 @@ def last_of_bins(mass: np.ndarray, n_bins: int) -> np.ndarray:
     if len(mass) <= n_bins:
         return np.ones(len(mass), dtype=bool)
     large = mass * n_bins >= mass.sum()
-    last = np.append(large[1:], True) | large
     n_left = n_bins - np.count_nonzero(large)
-    size = mass[~large].sum() / max(n_left, 1)
-    filled = 0.0
-    for k in np.flatnonzero(~large):
-        filled += mass[k]
-        if filled >= size * (1 - 1e-9):
-            last[k] = True
-        if last[k]:
-            filled = 0.0
-    return last
+    size = float(mass[~large].sum()) / max(int(n_left), 1)
+    return fill_bins(mass, large, size * (1 - 1e-9))
 
 
 def between(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -220,14 +212,89 @@ def between(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(middle) & (middle < upper), middle, lower)
 
 
+State = dict[str, Any]
+
+
+def summarise_values(rows: Rows) -> list[Values]:
+    """Return the distinct values of each column: all of them in memory, and a summary if rows come block by block."""
+    summary = ValuesSummary(rows.n_features, rows.n_rows if rows.in_memory else limit_of(rows.n_features))
+    found = rows.gather("values", summary.empty, summary.add, summary.merge)
+    return [finish_counts(counts) for counts in found["columns"]]
+
+
+class ValuesSummary(NamedTuple):
+    """The summary of the values of all columns, for :meth:`aucmax.rows.protocol.Rows.gather`."""
+
+    n_features: int
+    limit: int  # how many values of a column are kept exactly
+
+    def empty(self) -> State:
+        """Return the summary of no rows."""
+        return {"columns": [no_values() for _ in range(self.n_features)]}
+
+    def add(self, state: State, X: Any, targets: Targets) -> None:
+        """Add a block, in place."""
+        X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+        assert_all_finite(X, allow_nan=True, input_name="X")
+        weights = np.ones(len(X)) if targets.sample_weight is None else targets.sample_weight
+        for counts, x in zip(state["columns"], X.T, strict=True):
+            add_values(counts, x, weights, self.limit)
+
+    def merge(self, a: State, b: State) -> State:
+        """Return the summary of the rows of both."""
+        pairs = zip(a["columns"], b["columns"], strict=True)
+        return {"columns": [merge_counts(first, second, self.limit) for first, second in pairs]}
+
+
+def encode(columns: Sequence[Column], X: np.ndarray) -> np.ndarray:
+    """Return the code of each value, shape (n, p), in as few bytes as they need."""
+    largest = max((column.n_codes for column in columns), default=0)
+    codes = np.empty((len(X), len(columns)), dtype=np.min_scalar_type(largest))
+    for j, column in enumerate(columns):
+        codes[:, j] = column.encode(X[:, j])
+    return codes
+
+
+def code_rows(rows: Rows, columns: Sequence[Column]) -> MemoryRows:
+    """Return rows in memory whose values are the codes of the columns; a file is read once for it."""
+
+    def add(state: State, X: Any, targets: Targets) -> None:
+        X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+        codes = np.asarray(rows.put_away(encode(columns, X)))  # also of a memmap: a checkpoint holds arrays
+        state["blocks"].append([codes, targets.positive, targets.sample_weight, targets.groups])
+
+    def merge(a: State, b: State) -> State:
+        return {"blocks": a["blocks"] + b["blocks"]}
+
+    found = [block for block in rows.gather("codes", lambda: {"blocks": []}, add, merge)["blocks"] if len(block[1])]
+    parts, positive, weights, groups = zip(*found, strict=True)
+    codes = parts[0] if len(parts) == 1 else joined(parts)
+    weight, group = (None if each[0] is None else np.concatenate(each) for each in (weights, groups))
+    return MemoryRows(codes, np.concatenate(positive), np.array([False, True]), weight, group)
+
+
+def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the rows of all parts, in a temporary file if they are many."""
+    shape = sum(len(part) for part in parts), parts[0].shape[1]
+    if shape[0] * shape[1] * parts[0].itemsize < LARGE:
+        return np.concatenate(parts)
+    with tempfile.TemporaryFile() as file:
+        out, start = np.memmap(file, parts[0].dtype, "w+", shape=shape), 0
+    for part in parts:
+        out[start : start + len(part)] = part
+        start += len(part)
+    return out
+
+
 def check_column(value: Any, where: str, sizes: Sizes) -> None:
     """Check how the values of a column become codes."""
     CHECK_FIELDS(value, where, sizes)
-    n_values = len(value.mass) - int(value.missing)
+    n_values = len(value.mass) - int(value.missing) - int(value.categorical)
     n_cuts = n_values if value.categorical else max(n_values - 1, 0)
-    if n_values < 0 or (len(value.cuts), len(value.low), len(value.high)) != (n_cuts, n_values, n_values):
+    bounds = (value.low, value.high, value.center)
+    if n_values < 0 or len(value.cuts) != n_cuts or any(len(each) != n_values for each in bounds):
         raise ValueError(f"{where} has other numbers of cuts, of bins and of their weights than belong together")
-    if any(np.isnan(bounds).any() for bounds in (value.cuts, value.low, value.high)) or (value.mass < 0).any():
+    if any(np.isnan(each).any() for each in (value.cuts, *bounds)) or (value.mass < 0).any():
         raise ValueError(f"{where} holds NaN or negative weights")
     if not (value.cuts[1:] > value.cuts[:-1]).all():
         raise ValueError(f"cuts of {where} do not increase")
@@ -239,6 +306,7 @@ CHECK_FIELDS = named_tuple(
     cuts=array("f", None, finite=False),
     low=array("f", None, finite=False),
     high=array("f", None, finite=False),
+    center=array("f", None, finite=False),
     mass=array("f", None),
     missing=flag,
 )

@@ -1,502 +1,529 @@
-"""AdditiveAUCClassifier: a curve for each column, levels for categories, pairs of columns.
+"""TableClassifier: from a raw table to a model that can be read.
 
-Frames and arrays become one matrix of numbers: categories become codes, and missing values NaN. What is accepted, and
-how categories are named, is as in scikit-learn's `HistGradientBoostingClassifier`. The parameters that name columns,
-shapes and pairs, are read first.
+1. The table is read (`reading/`): each column becomes numbers or codes of levels.
+2. The values become codes of bins and levels (`bins.py`). From here on a file, a cluster and memory are the same.
+3. The ladder is climbed on folds, and a rung is chosen (`ladder.py`).
+4. The terms of this rung are fitted to all rows (`evidence.py`), and shown without main effects (`terms.py`).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Mapping
-from numbers import Integral, Real
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
+from scipy.special import logit
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._base import LinearAUCClassifier, all_or_nothing, check_finite, lazy_on_dask
-from .._compat import Interval, StrOptions, _fit_context
-from ..classifier import AUCClassifier
-from ..losses import FITTED
-from ..models.checks import TOGETHER, Sizes, absent, array, blended, either, instance, items, number
-from ..rows.dispatch import remote_rows, require_memory
+from .._compat import Interval, Options, StrOptions, _fit_context
+from .._text import warn_user
+from ..metrics import roc_auc
+from ..models.checks import TOGETHER, Sizes, array, fields, items, measured
+from ..rows.dispatch import remote_rows, require_memory, transform_remote_table
 from ..rows.memory import MemoryRows
-from ..rows.protocol import Rows, is_in_memory
-from ..rows.validate import TooManyColumnsError, check_groups, check_indices, check_weights, find_classes, naming_text
-from ..search.calibration import calibrate
-from ..search.optimism import subtract_optimism
-from .bins import check_column, find_columns
-from .kernels import gather
-from .optimism import find_optimism
-from .pairs import MAX_CELLS, as_dense, draw_sample, encode, make_design
-from .rows import cell_mass, code_rows, summarise_values
-from .shapes import Shape, monotone_logistic, monotone_square
-from .terms import Basis, cell_codes, centring, check_term, means_of, purification, standard_errors
+from ..rows.protocol import Rows
+from ..rows.summaries.scores import ScoreHistogram
+from ..rows.validate import TooManyColumnsError, check_groups, check_weights, find_classes, is_dask
+from ..search.calibration import Calibration, calibrate
+from ..search.search import draw_sample
+from .bins import (
+    Column,
+    Values,
+    ValuesSummary,
+    check_column,
+    code_rows,
+    encode,
+    find_columns,
+    limit_of,
+    summarise_values,
+)
+from .encoder import TableEncoder, check_used
+from .ladder import (
+    ENOUGH_ROWS,
+    MANY_COLUMNS,
+    MOST_COLUMNS,
+    RUNGS,
+    Climb,
+    Design,
+    Found,
+    climb,
+    find_mode_in_shape,
+    make_system,
+)
+from .reading import Reading
+from .reading.frames import is_frame
+from .reading.table import Levels, check_columns, check_reading, numbers_as_table
+from .terms import check_term, edges_of, groups_in, show
+
+OVERRIDES = ("drop", "id", "categorical", "numeric", "date", "na_values", "thousands")
+KINDS = {"drop": "left out", "id": "identifier", "categorical": "category", "numeric": "number", "date": "date"}
+NUMBERS_OF_RUNGS = ("surfaces", "freedom", "seconds")
+NO_DEVICE = "TableClassifier needs X in memory or in a Dask dataframe."
+TOL = 1e-8  # of the objective of the last fit, relative
+LEAK = 0.99  # the AUC of a column that probably knows the label
+FEW = 20  # rows of the rarer class, or of a level in the mean, from which the AUC of a column says something
+WHOLE = 2.0**53  # from here on, all numbers are whole
+REPETITIONS = 100  # times a row that a weight may well stand for in the mean, and that a row may stand for
 
 
-def read_signs(given: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
-    """Return the shape of each column from the parameter `monotonic_cst`."""
-    signs = np.zeros(n_features, dtype=np.int8)
-    if isinstance(given, Mapping):
-        for name, sign in given.items():
-            signs[position_of(name, "monotonic_cst", n_features, names)] = check_sign(sign)
-    elif given is not None:
-        if len(given) != n_features:
-            raise ValueError(f"monotonic_cst has {len(given)} entries, but X has {n_features} columns: one for each.")
-        signs[:] = [check_sign(sign) for sign in given]
-    return signs
+class TableClassifier(LinearAUCClassifier):
+    """Readable classifier for tables: a sum of lines, curves, levels and surfaces.
 
+    The table may have text, dates, gaps and numbers; what each column holds is found from its cells, as in
+    :class:`TableEncoder`. The score of a row is a sum of terms. A number has a *line* or a *curve*, a step function
+    over bins of its values. Each level of a category has its own value, shrunken the more the fewer rows it has. Two
+    columns may have a *surface*. How strongly each term is smoothed is found from the marginal likelihood of a
+    logistic model.
 
-def check_sign(sign: Any) -> int:
-    """Return a shape: -1, 0 or 1."""
-    if sign not in (-1, 0, 1):
-        raise ValueError(f"monotonic_cst holds {sign!r}: shapes are 1 to rise, -1 to fall and 0 for any.")
-    return int(sign)
+    With ``terms="auto"`` the fit climbs a ladder: lines, curves, few surfaces and many. Every rung is judged on
+    held-out rows, and the lowest rung is taken that is within half a standard error of the best one: of their paired
+    difference.
 
-
-def read_pairs(given: Any, n_features: int, names: np.ndarray | None) -> Any:
-    """Return the parameter `pairs` with positions for names, each pair once."""
-    if not isinstance(given, list):
-        return given if isinstance(given, str) else int(given)
-    found = []
-    for pair in given:
-        both = {position_of(column, "pairs", n_features, names) for column in pair}
-        if len(pair) != 2 or len(both) != 2:
-            raise ValueError(f"pairs holds {pair!r}: a pair is two different columns.")
-        found.append((min(both), max(both)))
-    return sorted(set(found))
-
-
-LevelNames = list[np.ndarray | None]
-ADVICE = 'make_pipeline(TableEncoder("codes"), AdditiveAUCClassifier())'
-
-
-def is_frame(X: Any) -> bool:
-    """Return whether X is a dataframe of pandas, polars or their like."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes")
-
-
-def find_categorical(X: Any, given: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
-    """Return which columns are categories, as a mask; `given` is the parameter `categorical_features`."""
-    mask = np.zeros(n_features, dtype=bool)
-    if isinstance(given, str) and given == "from_dtype":
-        if getattr(X, "categorical", None) is not None:  # codes of a table
-            mask[:] = X.categorical
-        elif is_frame(X):
-            mask[:] = [str(X[name].dtype).lower().startswith(("category", "categorical", "enum")) for name in X.columns]
-        return mask
-    chosen = np.asarray([] if given is None else given)
-    if chosen.dtype == bool:
-        if chosen.shape != (n_features,):
-            raise ValueError(
-                f"categorical_features is a mask of shape {chosen.shape}, but X has {n_features} columns: "
-                "a mask has one entry for each."
-            )
-        return chosen.copy()
-    for each in chosen.tolist():
-        mask[position_of(each, "categorical_features", n_features, names)] = True
-    return mask
-
-
-def position_of(column: Any, parameter: str, n_features: int, names: np.ndarray | None) -> int:
-    """Return the position of a column that a parameter gives by position or name."""
-    if isinstance(column, str):
-        if names is None:
-            raise ValueError(f"{parameter} names the column {column!r}, but X has no column names: give positions.")
-        found = np.flatnonzero(names == column)
-        if not len(found):
-            raise ValueError(f"{parameter} names the column {column!r}, which X does not have.")
-        return int(found[0])
-    if not isinstance(column, int) or not 0 <= column < n_features:
-        raise ValueError(
-            f"{parameter} holds {column!r}: columns are given by name or by a position from 0 to {n_features - 1}."
-        )
-    return column
-
-
-def find_levels(X: Any, categorical: np.ndarray) -> LevelNames:
-    """Return the levels of each category column of a frame, sorted; None for the other columns."""
-    levels: LevelNames = [None] * len(categorical)
-    for j in np.flatnonzero(categorical).tolist():
-        found = {value for value in entries(X, j) if not is_missing(value)}
-        ordered = sorted(found, key=lambda value: (type(value).__name__, value))
-        levels[j] = np.fromiter(ordered, object, len(ordered))
-    return levels
-
-
-def read_frame(X: Any, levels: LevelNames) -> np.ndarray:
-    """Return a frame as float64 numbers: for a category its place among the levels, NaN if it is missing or new."""
-    matrix = np.empty((len(X), len(levels)))
-    numbers = [j for j, names in enumerate(levels) if names is None]
-    if numbers:
-        part = X[[X.columns[j] for j in numbers]]
-        with naming_text(part, ADVICE):
-            matrix[:, numbers] = check_array(part, dtype=np.float64, ensure_all_finite=False, input_name="X")
-    for j, names in enumerate(levels):
-        if names is not None:
-            places = {value: k for k, value in enumerate(names.tolist())}
-            matrix[:, j] = [np.nan if is_missing(value) else places.get(value, np.nan) for value in entries(X, j)]
-    return matrix
-
-
-def entries(X: Any, j: int) -> Iterable[Any]:
-    """Return the entries of a column of a frame as Python objects."""
-    return np.asarray(X[X.columns[j]].to_numpy(), dtype=object).tolist()
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether an entry is None, NaN or the missing value of pandas."""
-    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
-
-
-MAX_COLUMNS = 1024
-NEEDS_MEMORY = "AdditiveAUCClassifier needs X in memory, as an array or a dataframe."
-OF_SHAPES = ("auto", "squared", "pooled", "balanced_logistic")  # the losses that can be fitted under a shape
-# What AUCClassifier sets that is passed on, if it is there.
-PASSED_ON = ("loss_", "alpha_", "alphas_", "cv_results_", "blend_", "cv_auc_", "cv_auc_ci_", "dual_gap_", "n_iter_")
-
-
-def check_categories(value: Any, where: str, sizes: Sizes) -> None:
-    """Check the levels of a category column of a dataframe."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "O" or value.ndim != 1:
-        raise ValueError(f"{where} is {value!r:.60}, where an array of levels is expected")
-    for level in value:
-        instance(str, int, float, bool)(level, where, sizes)
-
-
-class AdditiveAUCClassifier(LinearAUCClassifier):
-    """Additive classifier that maximises the AUC: a curve for each column.
-
-    The score of a row is a sum of curves, each a function of one column, and perhaps of surfaces, each a function of
-    two. A curve is a step function over bins of the column, with a bin for missing values; the curve of a category has
-    a value for each level. Curves are smoothed by a penalty on the differences of neighbours. How strongly each curve
-    is smoothed is found from the marginal likelihood of a logistic model; all strengths together are then scaled by
-    cross-validation. In the coordinates in which the penalty is the squared norm, the model is a linear one: it has
-    the losses, the paths and the blend of :class:`AUCClassifier`.
-
-    Read more in ``docs/measured/tables.md``.
+    Read more in ``docs/guide/tables.md``.
 
     Parameters
     ----------
-    loss : str, default="auto"
-        "auto" is the blend of :class:`AUCClassifier`; the other losses are those listed there.
+    terms : {"auto", "lines", "curves", "pairs"}, default="auto"
+        The rung of the ladder; "auto" chooses it. "pairs" has curves and surfaces.
 
-    alpha : float, default=None
-        Scale of all penalties: the objective is loss + alpha / 2 * sum_t strength_t * penalty_t. None to cross-validate
-        it.
+    pairs : {"auto"}, int or list of pairs, default="auto"
+        The surfaces: a number of pairs of columns to find, or the pairs, by name or position. "auto" tries half as many
+        as there are columns, and twice as many as columns if these help.
 
-    alphas : array-like of float, default=None
-        The alphas to choose from; None for a default grid.
+    monotonic_cst : dict or array-like of int, default=None
+        The shape of lines and curves: 1 to rise, -1 to fall, 0 for any; by name of the column, or one for each. Columns
+        with a shape are in no surface.
 
     cv : int, cross-validation generator or iterable, default=5
-        The folds for that choice, as in :class:`AUCClassifier`.
+        The folds that judge rungs, as in :class:`AUCClassifier`. 0 fits `terms` other than "auto" without them: there
+        is no held-out AUC, and probabilities are those of the penalised likelihood.
 
     max_bins : int, default=128
-        The largest number of bins of a column, about. Columns have fewer if all together would have more than 1,024.
-        A category with more levels than a column may have bins keeps the most frequent ones.
+        The largest number of bins of a number, about. Categories have all of their levels.
 
-    pairs : {"auto"}, int or list of pairs, default=0
-        The pairs of columns that have a surface. A number finds at most so many pairs that clearly act together,
-        "auto" all of these. A list has pairs of names or positions.
+    drop : list of str, default=None
+        Columns to leave out.
 
-    categorical_features : {"from_dtype"}, array-like of bool, int or str, or None, default="from_dtype"
-        The columns that are categories: a mask, positions or names, as in
-        :class:`sklearn.ensemble.HistGradientBoostingClassifier`. With "from_dtype" they are the columns of a dataframe
-        whose type is category, or columns of levels after ``TableEncoder("codes")``.
+    id : list of str, default=None
+        Columns that name rows: they are left out, too.
 
-    monotonic_cst : array-like of int or dict, default=None
-        The shape of curves: 1 to rise, -1 to fall, 0 for any; one for each column, or by name. Curves of a given shape
-        are in no pair that is found. The loss must be "auto", which is then "balanced_logistic", or "squared",
-        "pooled" or "balanced_logistic". Alpha is taken from the model without shapes.
+    categorical : list of str, default=None
+        Columns to read as levels, whatever their cells look like.
 
-    tol : float, default=1e-6
-        Tolerance of the solver, as in :class:`AUCClassifier`.
+    numeric : list of str, default=None
+        Columns to read as numbers.
 
-    max_iter : int, default=1000
-        The largest number of its iterations.
+    date : list of str, default=None
+        Columns to read as dates.
+
+    na_values : list of str, default=None
+        Further spellings of missing values, in addition to the usual ones such as NA, ?, null and none.
+
+    thousands : str, default=None
+        The separator of thousands; by default, one that a whole column has.
 
     Attributes
     ----------
+    reading_ : Reading
+        How each column is read, and why.
+
+    ladder_ : dict of arrays
+        The rungs: "terms", held-out "auc" with the ends "low" and "high" of its 95% interval, the number of "surfaces",
+        the degrees of "freedom", "seconds" of a fit, and which was "chosen". ``pandas.DataFrame(clf.ladder_)`` shows it
+        as a table. Only after cross-validation.
+
+    cv_auc_ : float
+        The AUC on held-out rows. The choice of the rung is made again without each fold and judged on it.
+
+    cv_auc_ci_ : ndarray of shape (2,)
+        The ends of its 95% confidence interval.
+
     columns_ : list of Column
         How the values of each column become codes.
 
     terms_ : list of Term
-        The curves of the columns in their order, then the surfaces of pairs.
+        The lines, curves and levels of the columns in their order, then the surfaces.
 
     coef_ : ndarray of shape (1, n_cells)
-        The values of all curves and surfaces, one after the other. The mean of each over the training rows is 0, and so
-        is the value of a category that is new. Surfaces have no main effects: these are in the curves.
+        The values of all terms, one after the other. The mean of each over the training rows is 0. Surfaces have no
+        main effects: these are in the curves.
 
-    errors_ : ndarray of shape (n_cells,)
-        Standard errors of the values as log-odds: of ``calibration_[0] * coef_``.
+    errors_ : ndarray of shape (n_cells_of_columns,)
+        Standard errors of the values of the terms of single columns as log-odds: of ``calibration_[0] * coef_``.
 
     mass_ : ndarray of shape (n_cells,)
         The weight of the training rows in each cell.
 
     strengths_, freedom_ : ndarray of shape (n_terms,)
-        The strength of the penalty, and the degrees of freedom of each curve: 0 if it is flat.
-
-    optimism_ : float
-        What was subtracted from all held-out AUCs, if anything was cross-validated; see the notes.
-
-    is_categorical_ : ndarray of bool, shape (`n_features_in_`,)
-        Which columns are categories.
-
-    categories_ : list
-        The levels of each category column of a dataframe; None for other columns.
+        The strength of the penalty, and the degrees of freedom of each term: 0 if it is flat.
 
     intercept_ : ndarray of shape (1,)
         The intercept. A score of zero has the base rate of the training data as its probability.
-
-    blend_ : dict of arrays
-        The members of the blend, the largest share first: "loss", "standardize", "alpha", "share", held-out "auc",
-        "spread" and "coef", the last in the coordinates of the penalty. Only with loss="auto".
-
-    cv_auc_ : float
-        The AUC on held-out rows, minus `optimism_`; see :class:`aucmax.AUCClassifier`.
-
-    cv_auc_ci_ : ndarray of shape (2,)
-        The ends of its 95% confidence interval.
-
-    loss_ : str
-        The loss that was fitted; "blend" if there are several.
-
-    alpha_ : float
-        The alpha that was fitted. Not for a blend of several candidates.
-
-    alphas_ : ndarray of shape (n_alphas,)
-        The candidates for alpha, decreasing. Only after cross-validation.
-
-    cv_results_ : dict of arrays
-        AUC of each candidate on each held-out fold, with the names of :class:`sklearn.model_selection.GridSearchCV`.
-        Only after cross-validation.
 
     calibration_ : ndarray of shape (2,)
         Slope and offset of the log-odds of `predict_proba` as a function of `decision_function`.
 
     n_iter_ : int
-        Number of iterations of the solver; 1 for a direct one.
+        Number of steps of Newton's method.
+
+    n_features_in_ : int
+        Number of columns of the table.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, if X had them.
 
     See Also
     --------
-    AUCClassifier : The linear classifier.
+    AUCClassifier : The linear classifier of numbers at any scale.
+    Scorecard : The terms as points.
 
     Notes
     -----
     `score` is the ROC AUC and not the accuracy. Sample weights count as repetitions.
 
-    Rows of a file need not fit into memory: ``fit_rows(open_rows("train.csv", output="codes"))``. The values of each
-    column are then summarised in one pass. Up to 65,536 distinct values (fewer with more than 64 columns) the curves
-    are as for rows in memory; with more, borders of bins are moved by less than about a thousandth of the rows.
-
-    Strengths and pairs are found on all rows, before the cross-validation, whose models so know something of the labels
-    of their test rows. How much this flatters is found by searching strengths and pairs again inside of each fold, with
-    coarse bins. All held-out AUCs in `cv_results_`, `blend_` and `cv_auc_` are lower by it: by `optimism_`.
+    Rows of a file need not fit into memory: ``fit_rows(open_rows("train.csv", target="churn"))`` gives the same model.
+    Strengths, pairs and the rung are found on at most 25,000 rows of each class, and the terms are fitted to all rows.
+    With more than 256 columns the ladder has lines alone, and there are at most 8,192.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from aucmax import AdditiveAUCClassifier, AUCClassifier
+    >>> import pandas as pd
+    >>> from aucmax import TableClassifier
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-2, 2, (1000, 3))
-    >>> y = X[:, 0] ** 2 + np.sin(3 * X[:, 1]) + rng.normal(size=1000) > 1.5
-    >>> clf = AdditiveAUCClassifier().fit(X[:500], y[:500])
-    >>> linear = AUCClassifier().fit(X[:500], y[:500])
-    >>> bool(clf.score(X[500:], y[500:]) > linear.score(X[500:], y[500:]) + 0.2)
-    True
+    >>> age, plan = rng.uniform(18, 80, 1000), rng.choice(["basic", "plus", None], 1000)
+    >>> leaves = rng.random(1000) < np.where(abs(age - 45) < 15, 0.1, 0.5) + 0.2 * (plan == "plus")
+    >>> X, y = pd.DataFrame({"age": age, "plan": plan}), np.where(leaves, "yes", "no")
+    >>> clf = TableClassifier().fit(X, y)
+    >>> print(pd.DataFrame(clf.ladder_)[["terms", "auc", "surfaces", "chosen"]].round(2))
+           terms   auc  surfaces  chosen
+    0      lines  0.63       0.0   False
+    1     curves  0.73       0.0    True
+    2  few pairs  0.73       1.0   False
+    >>> round(clf.cv_auc_, 2)
+    0.73
     """
 
     _file_requires = (
-        *TOGETHER, "columns_", "terms_", "strengths_", "freedom_", "errors_", "mass_", "is_categorical_", "categories_",
+        *TOGETHER, "reading_", "columns_", "terms_", "strengths_", "freedom_", "errors_", "mass_",
     )  # fmt: skip
-    _file_schema = (
-        LinearAUCClassifier._file_schema
-        | {
-            "columns_": items(check_column, "d"),
-            "terms_": items(check_term, "t"),
-            "strengths_": array("f", "t"),
-            "freedom_": array("f", "t"),
-            "coef_": array("f", 1, "K"),
-            "errors_": array("f", "K"),
-            "mass_": array("f", "K"),
-            "is_categorical_": array("b", "d"),
-            "categories_": items(either(absent, check_categories), "d"),
-            "optimism_": number(float, low=0),
-        }
-        | blended("K")
-    )
+    _file_schema = LinearAUCClassifier._file_schema | {
+        "reading_": check_reading,
+        "columns_": items(check_column, "p"),
+        "terms_": items(check_term, "t"),
+        "strengths_": array("f", "t"),
+        "freedom_": array("f", "t"),
+        "coef_": array("f", 1, "K"),
+        "errors_": array("f", None),
+        "mass_": array("f", "K"),
+        "ladder_": fields(
+            {"terms": array("U", "r"), "chosen": array("b", "r")}
+            | {name: array("f", "r", finite=False) for name in ("auc", "low", "high", *NUMBERS_OF_RUNGS)},
+            ("terms", "auc", "low", "high", *NUMBERS_OF_RUNGS, "chosen"),
+        ),
+        "cv_auc_": measured,
+        "cv_auc_ci_": array("f", 2, finite=False),
+    }
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        "loss": [StrOptions({"auto", *FITTED})],
-        "alpha": [Interval(Real, 0, None, closed="neither"), None],
-        "alphas": ["array-like", None],
-        "cv": ["cv_object"],
-        "max_bins": [Interval(Integral, 2, None, closed="left")],
+        "terms": [StrOptions({"auto", "lines", "curves", "pairs"})],
         "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "monotonic_cst": ["array-like", dict, None],
-        "tol": [Interval(Real, 0, 1, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "cv": ["cv_object", Options(Integral, {0})],
+        "max_bins": [Interval(Integral, 2, None, closed="left")],
+        **{name: [list, tuple, None] for name in OVERRIDES[:-1]},
+        "thousands": [str, None],
     }
 
     def __init__(
         self,
-        loss: str = "auto",
+        terms: str = "auto",
         *,
-        alpha: float | None = None,
-        alphas: Any = None,
+        pairs: Any = "auto",
+        monotonic_cst: Any = None,
         cv: Any = 5,
         max_bins: int = 128,
-        pairs: Any = 0,
-        categorical_features: Any = "from_dtype",
-        monotonic_cst: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
+        drop: Any = None,
+        id: Any = None,
+        categorical: Any = None,
+        numeric: Any = None,
+        date: Any = None,
+        na_values: Any = None,
+        thousands: str | None = None,
     ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.alphas = alphas
+        self.terms = terms
+        self.pairs = pairs
+        self.monotonic_cst = monotonic_cst
         self.cv = cv
         self.max_bins = max_bins
-        self.pairs = pairs
-        self.categorical_features = categorical_features
-        self.monotonic_cst = monotonic_cst
-        self.tol = tol
-        self.max_iter = max_iter
+        self.drop = drop
+        self.id = id
+        self.categorical = categorical
+        self.numeric = numeric
+        self.date = date
+        self.na_values = na_values
+        self.thousands = thousands
+
+    # Reading
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> AdditiveAUCClassifier:
-        """Fit the curves to all pairs of a positive and a negative row.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the table.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, dataframe, Dask array} of shape (n_samples, n_features)
-            Training rows: numbers, NaN where missing, and categories. Sparse rows are made dense. If X is a Dask array,
-            the other arguments are Dask arrays too; :class:`aucmax.TableEncoder` makes one of a Dask dataframe.
+        X : pandas, polars or Dask DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
+            The table: any frame that Arrow can read, or an array with NaN for missing values.
         groups : array-like of shape (n_samples,), default=None
             Groups of rows that cross-validation keeps together, as in :class:`AUCClassifier`.
         """
-        rows = remote_rows(X, y, sample_weight, groups, device_error=NEEDS_MEMORY)
-        if rows is not None:
+        if is_dask(X) and not is_frame(X):
+            rows = remote_rows(X, y, sample_weight, groups)
             self._describe(rows)
+            self._fit_rows(rows, X=X, y=y)
+            return self
+        if not is_dask(X):
+            remote_rows(X, y, sample_weight, groups, device_error=NO_DEVICE)  # nothing may be elsewhere
+        if isinstance(X, Levels):
+            encoder = TableEncoder().set_reading(X.reading)
+            levels: Any = np.asarray(X)
         else:
-            matrix, labels = self._read(X, y, reset=True)
+            encoder = self._encoder()
+            levels = encoder._learn(X)
+        self._set_reading(encoder)
+        if levels is None:
+            lazy = transform_remote_table(X, self.reading_, "levels", len(self.reading_.parts), False)
+            rows = remote_rows(lazy, y, sample_weight, groups)
+            self.classes_ = rows.classes
+        else:
+            labels = column_or_1d(y, warn=True)
+            assert_all_finite(labels, input_name="y")
+            check_classification_targets(labels)
+            check_consistent_length(levels, labels)
             self.classes_ = find_classes(labels)
-            weights = check_weights(sample_weight, matrix)
-            rows = MemoryRows(matrix, labels, self.classes_, weights, check_groups(groups, matrix))
+            weights = check_weights(sample_weight, levels)
+            rows = MemoryRows(levels, labels, self.classes_, weights, check_groups(groups, levels))
         self._fit_rows(rows, X=X, y=y)
         return self
 
-    def _read(self, X: Any, y: Any = "no_validation", reset: bool = False) -> Any:
-        """Return X as a float64 matrix, and y if it is given; `reset` sets what is known of the columns."""
-        require_memory(X, device_error=NEEDS_MEMORY)
-        checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
-        if not is_frame(X):
-            found = validate_data(self, check_indices(X), y, reset=reset, accept_sparse="csr", **checks)
-            if not reset:
-                return as_dense(found)
-            self._set_columns(X, found[0].shape[1])
-            return as_dense(found[0]), found[1]
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if reset:
-            self._set_columns(X, X.shape[1])
-        matrix = check_array(read_frame(X, self.categories_), **checks)
-        return check_X_y(matrix, y, estimator=self, **checks) if reset else matrix
+    def _check_overrides(self, reading: Reading) -> None:
+        """Raise a ValueError if columns are read already, and otherwise than the parameters say."""
+        kinds = {column.name: column.kind for column in reading.columns}
+        for option, kind in KINDS.items():
+            for column in getattr(self, option) or ():
+                if kinds.get(column) != kind:
+                    found = f"these rows hold as {kinds[column]}" if column in kinds else "X does not have"
+                    raise ValueError(
+                        f"{option}= names the column {column!r}, which {found}: the rows of a file are read as "
+                        "open_rows was asked to."
+                    )
 
-    def _set_columns(self, X: Any, n_features: int) -> None:
-        """Set which columns are categories, and their levels."""
-        if n_features > MAX_COLUMNS:
-            raise TooManyColumnsError(
-                f"X has {n_features} columns, and an additive model has at most {MAX_COLUMNS}: use AUCClassifier."
-            )
-        names = getattr(self, "feature_names_in_", None)
-        self.is_categorical_ = find_categorical(X, self.categorical_features, n_features, names)
-        self.categories_ = find_levels(X, self.is_categorical_ & is_frame(X))
+    def _encoder(self) -> TableEncoder:
+        return TableEncoder(**{name: getattr(self, name) for name in OVERRIDES})
+
+    def _set_reading(self, encoder: TableEncoder) -> None:
+        """Take from a fitted encoder what is known of the table."""
+        self.reading_, self.n_features_in_ = encoder.reading_, encoder.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(encoder, "feature_names_in_"):
+            self.feature_names_in_ = encoder.feature_names_in_
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_rows(self, rows: Rows) -> Self:
+        """Fit the rows of a file, see :func:`aucmax.open_rows`, or your own.
+
+        Parameters
+        ----------
+        rows : Rows
+            The rows; their values are numbers, NaN where missing, or the columns of a table.
+        """
+        rows = rows.as_table()
+        parameters = {name: repr(value) for name, value in self.get_params().items()}
+        width = 0 if rows.reading is None else len(rows.reading.parts)
+        values = ValuesSummary(width, limit_of(width)) if width else None
+        rows.prefetch({"the estimator": type(self).__name__, **parameters}, values=values)
+        self._describe(rows)
+        self._fit_rows(rows)
+        return self
+
+    def _describe(self, rows: Rows) -> None:
+        """Set what a fit keeps of the labels and columns, which are read already."""
+        check_width(rows.n_features)
+        names = rows.feature_names
+        reading = rows.reading or numbers_as_table(names or [f"x{j}" for j in range(rows.n_features)])
+        check_used(reading)
+        self._check_overrides(reading)
+        self._set_reading(TableEncoder().set_reading(reading, named=names is not None))
+        self.classes_ = rows.classes
+
+    # Fitting
+
+    def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
+        """Fit rows of numbers and of codes of levels, NaN where missing, which may come block by block."""
+        check_width(rows.n_features)
+        signs = self._find_signs()
+        pairs = self._find_pairs(signs)
+        rungs, folded = self._rungs(pairs), not (isinstance(self.cv, Integral) and self.cv == 0)
+        if not folded and len(rungs) > 1:
+            raise ValueError("cv=0 fits one rung without cross-validation: give terms= and a number of pairs.")
+        counted = summarise_values(rows)
+        self.columns_ = find_columns(counted, np.array(self.reading_.categorical), self.max_bins)
+        coded = code_rows(rows, self.columns_)
+        warn_of_columns(self.reading_, self.columns_, counted, coded)
+        warn_of_weights(coded)
+        design = Design(self.columns_, signs, coded.n_rows)
+        with self._tasks(1 + len(rungs) * folded, callback_args) as context:
+            found = None
+            self._forget_ladder()
+            if folded:
+                if coded.counts.min() < 2:
+                    raise ValueError(
+                        "Cross-validation needs at least two rows of each class, got {1} positive and {0} negative: "
+                        "set cv=0, and terms= to one rung.".format(*coded.counts)
+                    )
+                sample = draw_sample(coded, self.cv, ENOUGH_ROWS)
+                found = climb(sample, design, rungs, pairs, self.cv, lambda name: self._task(context, name))
+                self._set_ladder(found)
+            with self._task(context, "solve"):
+                self._fit_rung(coded, design, rungs[found.chosen if found else 0], pairs, found)
+
+    def _rungs(self, pairs: Any) -> list[str]:
+        """Return the rungs to try."""
+        n_columns = len(self.reading_.parts)
+        if n_columns > MANY_COLUMNS:
+            if self.terms in ("curves", "pairs"):
+                raise TooManyColumnsError(
+                    f"X has {n_columns} columns, and terms={self.terms!r} takes at most {MANY_COLUMNS}: use "
+                    "terms='lines' or drop columns."
+                )
+            if self.terms == "auto":
+                warn_user(f"X has {n_columns} columns: with more than {MANY_COLUMNS}, the ladder has lines alone.")
+            return ["lines"]
+        surfaces = [] if pairs in (0, []) or n_columns < 2 else ["pairs"] if pairs is not None else list(RUNGS[2:])
+        if self.terms == "pairs":
+            return surfaces or ["curves"]
+        if self.terms != "auto":
+            return [self.terms]
+        curves = [] if all(self.reading_.categorical) else ["curves"]
+        return ["lines", *curves, *surfaces]
+
+    def _fit_rung(self, coded: MemoryRows, design: Design, rung: str, pairs: Any, found: Found | None) -> None:
+        """Fit a rung to all rows: its strengths and pairs to a sample if there are many."""
+        sample = coded.sample(ENOUGH_ROWS)
+        fit = Climb(sample, design, pairs).fit(rung)
+        system = make_system(coded, fit.blocks, design)
+        fit, factor = find_mode_in_shape(system, fit, design, TOL)
+        masses = system.masses()
+        shares = [mass / mass.sum() for mass in masses]
+        shown = show(fit.blocks, fit.coordinates, shares)
+        self.terms_ = [block.term for block in fit.blocks]
+        self.strengths_ = fit.strengths[[block.strength for block in fit.blocks]]
+        self.freedom_, self.n_iter_ = fit.freedom, fit.n_iter
+        self.mass_, self.coef_ = np.concatenate(masses), np.concatenate(shown.values)[None, :]
+        self._keep_shapes(design.signs)
+        base = float(logit(coded.totals[1] / coded.totals.sum()))
+        scale = Calibration(base, 1.0, base)  # the scores are log-odds
+        if found is not None:
+            held_out = ScoreHistogram.of(found.sample, found.scores).with_totals(coded.totals)
+            scale = calibrate(lambda: held_out)
+        self._set_calibration(scale._replace(threshold=scale.threshold - fit.offset - shown.mean))
+        errors = [factor.errors(parts, share) for parts, share in zip(shown.made_of, shares, strict=False)]
+        self.errors_ = scale.slope * np.concatenate(errors)
+
+    def _keep_shapes(self, signs: np.ndarray) -> None:
+        """Make curves with a shape keep it exactly: to show them rounds."""
+        for a, column, sign in zip(edges_of(self.terms_), self.columns_, signs, strict=False):
+            if sign:
+                values = self.coef_[0, a : a + column.n_values]
+                values[:] = sign * np.maximum.accumulate(sign * values)
+
+    def _forget_ladder(self) -> None:
+        for name in ("ladder_", "cv_auc_", "cv_auc_ci_"):
+            self.__dict__.pop(name, None)
+
+    def _set_ladder(self, found: Found) -> None:
+        aucs = np.array([rung.auc for rung in found.rungs])
+        self.ladder_ = {
+            "terms": np.array([rung.terms for rung in found.rungs]),
+            "auc": aucs[:, 0],
+            "low": aucs[:, 1],
+            "high": aucs[:, 2],
+            **{name: np.array([getattr(rung, name) for rung in found.rungs]) for name in NUMBERS_OF_RUNGS},
+            "chosen": np.arange(len(found.rungs)) == found.chosen,
+        }
+        self.cv_auc_, self.cv_auc_ci_ = found.auc.auc, np.array(found.auc[1:])
+
+    # Parameters that name columns
+
+    def _place(self, column: Any, parameter: str) -> int:
+        """Return the place of a column, given by name or position, among the columns that are fitted."""
+        names = [each.name for each in self.reading_.columns]
+        parts = self.reading_.part_names
+        if isinstance(column, str) and column in parts:
+            return parts.index(column)
+        if isinstance(column, str) and column not in names:
+            raise ValueError(f"{parameter} names the column {column!r}, which X does not have.")
+        if not isinstance(column, str):
+            if not isinstance(column, Integral) or not 0 <= int(column) < len(names):
+                raise ValueError(
+                    f"{parameter} holds {column!r}: columns are given by name or by a position from 0 to "
+                    f"{len(names) - 1}."
+                )
+            column = names[int(column)]
+        before = 0
+        for each in self.reading_.columns:
+            if each.name == column:
+                if not each.parts:
+                    raise ValueError(f"{parameter} names the column {column!r}, which is left out: {each.reason}.")
+                break
+            before += len(each.parts)
+        return before
 
     def _find_signs(self) -> np.ndarray:
         """Return the shape of each column."""
-        signs = read_signs(self.monotonic_cst, self.n_features_in_, getattr(self, "feature_names_in_", None))
-        if signs[self.is_categorical_].any():
-            raise ValueError("monotonic_cst has a shape for a category, and only numbers can rise or fall.")
-        if signs.any() and self.loss not in OF_SHAPES:
-            raise ValueError(f"loss={self.loss!r} cannot be fitted with monotonic_cst: use one of {list(OF_SHAPES)}.")
+        signs, given = np.zeros(len(self.reading_.parts), dtype=np.int8), self.monotonic_cst
+        if given is None:
+            return signs
+        if not isinstance(given, Mapping):
+            if len(given) != len(self.reading_.columns):
+                raise ValueError(
+                    f"monotonic_cst has {len(given)} entries, but X has {len(self.reading_.columns)} columns: one for "
+                    "each."
+                )
+            given = {j: sign for j, sign in enumerate(given) if sign != 0}
+        for column, sign in given.items():
+            if sign not in (-1, 0, 1):
+                raise ValueError(f"monotonic_cst holds {sign!r}: shapes are 1 to rise, -1 to fall and 0 for any.")
+            place = self._place(column, "monotonic_cst")
+            if sign and self.reading_.categorical[place]:
+                name = self.reading_.part_names[place]
+                raise ValueError(
+                    f"monotonic_cst has a shape for {name!r}, a category, and only numbers can rise or fall."
+                )
+            signs[place] = sign
         return signs
 
-    def _first_pass_request(self) -> dict[str, Any]:
-        return {}  # values that are missing have no statistics
+    def _find_pairs(self, signs: np.ndarray) -> Any:
+        """Return the parameter `pairs` with places for names, each pair once; None for "auto"."""
+        if not isinstance(self.pairs, list):
+            return None if isinstance(self.pairs, str) else int(self.pairs)
+        found = []
+        for pair in self.pairs:
+            both = {self._place(column, "pairs") for column in pair} if isinstance(pair, tuple | list) else set()
+            if len(both) != 2 or len(pair) != 2:
+                raise ValueError(f"pairs holds {pair!r}: a pair is two different columns.")
+            if signs[list(both)].any():
+                raise ValueError(f"pairs holds {pair!r}, and monotonic_cst a shape that a surface would break.")
+            found.append((min(both), max(both)))
+        return sorted(set(found))
 
-    def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
-        """Fit rows of numbers, NaN where missing, which may come block by block."""
-        if "X" not in callback_args or not rows.in_memory:  # `fit` knows the columns of a matrix
-            self._describe(rows)
-            self._set_columns(rows, rows.n_features)
-        with self._tasks(1, callback_args) as context, self._task(context, "solve"):
-            self._fit_numbers(rows)
-
-    def _fit_numbers(self, known: Rows) -> None:
-        """Find the curves of rows whose columns are known."""
-        signs = self._find_signs()
-        pairs = read_pairs(self.pairs, self.n_features_in_, getattr(self, "feature_names_in_", None))
-        if isinstance(pairs, list) and signs[list(itertools.chain(*pairs))].any():
-            raise ValueError("pairs holds a column that monotonic_cst has a shape for: a surface would break it.")
-        columns = find_columns(summarise_values(known), self.is_categorical_, self.max_bins, MAX_CELLS)
-        sample = draw_sample(known)
-        design = make_design(sample, columns, pairs, signs)
-        basis = design.basis
-        rows = code_rows(known, design.columns, design.terms, basis)
-        self.columns_, self.terms_ = design.columns, design.terms
-        self.strengths_, self.freedom_ = design.strengths, design.freedom
-        self.mass_ = cell_mass(rows)
-        u = self._fit_shaped(rows, basis, signs) if signs.any() else self._fit_linear(rows)
-        values = basis.values(u)
-        for a, column, sign in zip(basis.edges, self.columns_, signs, strict=False):
-            if sign:  # the change of basis rounds
-                curve = values[a : a + column.n_values]
-                curve[:] = sign * np.maximum.accumulate(sign * curve)
-        self._set_values(values, design.covariance)
-        self.__dict__.pop("optimism_", None)
-        if hasattr(self, "cv_results_"):
-            folds = self.cv if isinstance(self.cv, Integral) else None
-            if is_in_memory(known):  # splits of the user's own are of all rows
-                sample, folds = known, self.cv
-            self.optimism_ = find_optimism(sample, self.is_categorical_, pairs, signs, folds)
-            subtract_optimism(self, self.optimism_)
-
-    def _fit_linear(self, rows: Rows, **changed: Any) -> np.ndarray:
-        """Return the coordinates of the linear model."""
-        given = {"loss": self.loss, "alpha": self.alpha, "alphas": self.alphas, "cv": self.cv} | changed
-        model = AUCClassifier(**given, standardize=False, tol=self.tol, max_iter=self.max_iter)
-        model._fit_rows(rows)
-        for name in PASSED_ON:
-            self.__dict__.pop(name, None)
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
-        self.intercept_, self.calibration_ = model.intercept_, model.calibration_
-        return model.coef_[0]
-
-    def _fit_shaped(self, rows: Rows, basis: Basis, signs: np.ndarray) -> np.ndarray:
-        """Return the coordinates of the model whose curves have their shapes."""
-        shape = Shape.of(self.terms_, self.columns_, signs)
-        alpha = float(1 / rows.totals.sum()) if self.loss == "auto" and self.alpha is None else self.alpha
-        loss = "balanced_logistic" if self.loss == "auto" else self.loss
-        self._fit_linear(rows, loss=loss, alpha=alpha)
-        if loss == "balanced_logistic":
-            u, self.n_iter_ = monotone_logistic(rows, basis, shape, self.alpha_, self.tol)
-        else:
-            u, self.n_iter_ = monotone_square(rows, basis, shape, self.alpha_, loss == "pooled"), 1
-        self._set_calibration(calibrate(lambda: rows.score_histogram(u)))
-        return u
-
-    def _set_values(self, values: np.ndarray, covariance: np.ndarray) -> None:
-        """Set the curves and surfaces: surfaces without main effects, all of mean 0; the intercept has the means."""
-        pure = purification(self.terms_, self.mass_)
-        values = pure @ values
-        means = means_of(self.terms_, self.mass_) @ values
-        self.intercept_ = self.intercept_ + means.sum()
-        self.coef_ = (values - np.repeat(means, [term.n_cells for term in self.terms_]))[None, :]
-        self.errors_ = standard_errors(centring(self.terms_, self.mass_) @ pure, covariance)
+    # Predicting
 
     @lazy_on_dask
     def decision_function(self, X: Any) -> np.ndarray:
@@ -504,37 +531,163 @@ class AdditiveAUCClassifier(LinearAUCClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
-            Rows.
+        X : pandas, polars or Dask DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
+            The table. Columns are found by name; those that are left out may be absent.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            The sum of the curves and the intercept; rows with a score above zero are predicted as positive.
+            The sum of the terms and the intercept; rows with a score above zero are predicted as positive.
         """
-        return check_finite(gather(self._cells(X), np.append(self.coef_[0], 0.0)) + self.intercept_[0])
-
-    def _cells(self, X: Any) -> np.ndarray:
-        """Return the cell of each row in each term, shape (n_samples, n_terms)."""
         check_is_fitted(self, "coef_")
-        return cell_codes(self.terms_, encode(self.columns_, self._read(X)))
+        codes = self._codes(X)
+        scores = np.full(len(codes), self.intercept_[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part in self._parts(codes):
+                scores += part
+        return check_finite(scores)
+
+    def contributions(self, X: Any) -> np.ndarray:
+        """Return what each term adds to the score of each row.
+
+        Parameters
+        ----------
+        X : pandas or polars DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
+            The table.
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_samples, n_terms)
+            In the order of `terms_`; their sum and `intercept_` are `decision_function`.
+        """
+        codes = self._codes(X)
+        found = np.empty((len(codes), len(self.terms_)))
+        for t, part in enumerate(self._parts(codes)):
+            found[:, t] = part
+        return found
+
+    def _parts(self, codes: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield what each term adds to the score of each row."""
+        for term, values in zip(self.terms_, self._values(), strict=True):
+            yield np.append(values, 0.0)[term.cells(codes)]
+
+    def _values(self) -> list[np.ndarray]:
+        """Return the values of each term."""
+        return np.split(self.coef_[0], edges_of(self.terms_)[1:-1])
+
+    def _codes(self, X: Any) -> np.ndarray:
+        """Return the code of each value."""
+        check_is_fitted(self, "coef_")
+        require_memory(X, device_error=NO_DEVICE)
+        if isinstance(X, Levels):
+            return encode(self.columns_, np.asarray(X))
+        encoder = TableEncoder().set_reading(self.reading_, hasattr(self, "feature_names_in_"))
+        return encode(self.columns_, encoder._read(X))
+
+    def _one_row(self, X: Any) -> Any:
+        """Return a row for the type of a lazy prediction."""
+        if is_frame(X):
+            check_columns(self.reading_, list(X.columns))
+        return Levels.of(np.full((1, len(self.columns_)), np.nan), self.reading_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = False
+        tags.input_tags.string = True
         tags.input_tags.categorical = True
         tags.array_api_support = False
         return tags
 
+    @staticmethod
+    def _stored(attributes: dict[str, Any]) -> dict[str, Any]:
+        """Return what a file holds: no times, so that equal fits have equal files."""
+        if "ladder_" not in attributes:
+            return attributes
+        times = np.full(len(attributes["ladder_"]["seconds"]), np.nan)
+        return {**attributes, "ladder_": {**attributes["ladder_"], "seconds": times}}
+
     def _check_file(self, attributes: dict[str, Any], sizes: Sizes) -> None:
         """Raise a ValueError if the columns, terms and values of a model from a file do not belong together."""
-        columns, n_cells = attributes["columns_"], 0
-        for term in attributes["terms_"]:
+        name, reading, columns = type(self).__name__, attributes["reading_"], attributes["columns_"]
+        names = attributes.get("feature_names_in_")
+        if names is not None and names.tolist() != [column.name for column in reading.columns]:
+            raise ValueError(f"feature_names_in_ of {name} are not the names of the columns that it reads")
+        for column, part in zip(columns, reading.parts, strict=True):
+            places = column.cuts if part.levels is None else np.arange(len(part.levels))
+            if column.categorical != (part.levels is not None) or not np.isin(column.cuts, places).all():
+                raise ValueError(f"columns_ of {name} do not belong to the table that it reads")
+        terms, n_cells = attributes["terms_"], 0
+        if [term.columns for term in terms[: len(columns)]] != [(j,) for j in range(len(columns))]:
+            raise ValueError(f"terms_ of {name} do not begin with one for each column")
+        for term in terms:
             n_cells += math.prod(term.shape)
-            for column, group in zip(term.columns, term.groups, strict=True):
-                if column >= len(columns) or len(group) != len(columns[column].mass):
-                    raise ValueError(f"terms_ of {type(self).__name__} do not belong to its columns")
+            for j, group, n_groups in zip(*term, strict=True):
+                if j >= len(columns) or len(group) != columns[j].n_codes or n_groups != groups_in(columns[j], group):
+                    raise ValueError(f"terms_ of {name} do not belong to its columns")
         if attributes["coef_"].shape[1] != n_cells:
-            raise ValueError(
-                f"coef_ of {type(self).__name__} has other numbers of cells than its terms, which have {n_cells}"
-            )
+            raise ValueError(f"coef_ of {name} has other numbers of cells than its terms, which have {n_cells}")
+        if len(attributes["errors_"]) != sum(column.n_codes for column in columns):
+            raise ValueError(f"errors_ of {name} are not those of its columns")
+
+
+def check_width(n_columns: int) -> None:
+    """Raise a ValueError if a table has more columns than a dense Hessian can have."""
+    if n_columns > MOST_COLUMNS:
+        raise TooManyColumnsError(
+            f"X has {n_columns:,} columns, and TableClassifier takes at most {MOST_COLUMNS:,}: use AUCClassifier."
+        )
+
+
+def warn_of_columns(reading: Reading, columns: Sequence[Column], counted: Sequence[Values], rows: MemoryRows) -> None:
+    """Warn about columns that ruin models in practice: constants, row numbers, and those that know the label."""
+    said: dict[str, list[str]] = {}
+    kinds = [column.kind for column in reading.columns for _ in column.parts]
+    for j, (name, column, values) in enumerate(zip(reading.part_names, columns, counted, strict=True)):
+        if column.n_values + column.missing <= 1:
+            said.setdefault("columns that are constant", []).append(repr(name))
+            continue
+        found = values.values
+        if kinds[j] == "number" and len(found) == rows.n_rows > FEW and is_whole(found):
+            said.setdefault("columns of whole numbers that are all different, like identifiers", []).append(repr(name))
+        auc = auc_alone(column, rows.values()[:, j], rows)
+        if auc > LEAK:
+            said.setdefault(f"columns whose own AUC is above {LEAK}, as if they knew the label", []).append(repr(name))
+    for what, names in said.items():
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        warn_user(f"X has {what}: {', '.join(names[:5])}{more}.")
+
+
+def is_whole(values: np.ndarray) -> bool:
+    """Return whether all values are whole numbers."""
+    return bool(((values == np.rint(values)) & (np.abs(values) < WHOLE)).all())
+
+
+def warn_of_weights(rows: MemoryRows) -> None:
+    """Warn about weights that have been made to sum to 1, or to the size of a population."""
+    mean = float(rows.totals.sum() / rows.counts.sum())
+    if not 1 / REPETITIONS <= mean <= REPETITIONS:
+        warn_user(
+            f"The mean of sample_weight is {mean:.3g}, and weights count as repetitions of rows: divide them by their "
+            "mean if they are not."
+        )
+
+
+def auc_alone(column: Column, codes: np.ndarray, rows: MemoryRows) -> float:
+    """Return the AUC of a column by itself, in the better direction; 0 if there are few rows of a class or level."""
+    positive, weights = rows.targets.positive, rows.targets.sample_weight
+    weights = np.ones(rows.n_rows) if weights is None else weights
+    if rows.counts.min() < FEW:
+        return 0.0
+    # A number that only rows without weight miss has no code.
+    n_codes = column.n_codes
+    sums = np.array([np.bincount(codes[side], weights[side], n_codes)[:n_codes] for side in (~positive, positive)])
+    order = np.arange(column.n_codes, dtype=np.float64)
+    if column.categorical:
+        if sums.sum() < FEW * column.n_values:
+            return 0.0
+        order = sums[1] / np.maximum(sums.sum(axis=0), 1e-300)
+    labels, scores = np.repeat([False, True], column.n_codes), np.tile(order, 2)
+    used = sums.ravel() > 0
+    auc = float(roc_auc(labels[used], scores[used], sums.ravel()[used]))
+    return max(auc, 1 - auc)

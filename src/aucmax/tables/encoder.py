@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -20,7 +19,15 @@ from .reading.cells import check_thousands
 from .reading.features import is_sparse
 from .reading.frames import is_frame, to_arrow
 from .reading.kinds import RARE
-from .reading.table import check_faults, check_reading, make_reading, summarise_table
+from .reading.table import (
+    check_columns,
+    check_faults,
+    check_reading,
+    make_reading,
+    summarise_table,
+    warn_left_out,
+    warn_outside,
+)
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -31,7 +38,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     - Truth values in words (yes and no, true and false) become 1 and 0.
     - Texts become levels, each with a feature of zeros and ones. Rare levels are pooled, unseen ones count as rare.
     - Dates and times become an age in days, and month, weekday and hour if they vary.
-    - Identifiers, free text and columns without values are left out.
+    - Identifiers, free text and columns without values are left out, with a warning.
 
     Parameters
     ----------
@@ -40,7 +47,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ``HistGradientBoostingClassifier(categorical_features=encoder.categorical_features_)``: NaN where a value is
         missing, and one column of codes for the levels of a column, the last code for rare and unseen ones. They are
         columns of categories after ``set_output(transform="pandas")`` or ``"polars"``.
-        :class:`AdditiveAUCClassifier` after it in a pipeline knows by itself which columns hold levels.
     min_frequency : int or float, default=5
         Levels that fewer training rows have are pooled, as in :class:`sklearn.preprocessing.OneHotEncoder`; a float is
         a share of the training rows. In fewer than 100 rows, a twentieth of them counts as 5. Missing values that are
@@ -48,8 +54,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     max_categories : int, default=None
         The largest number of levels of a column, with the pooled one: the rarest are pooled. By default, there is no
         limit. ``HistGradientBoostingClassifier`` takes up to 255.
-    drop : list of str, default=None
-        Columns to leave out.
+    drop, id : list of str, default=None
+        Columns to leave out; `id` names rows.
     categorical, numeric, date : list of str, default=None
         Columns to read as levels, as numbers or as dates, whatever their cells look like.
     na_values : list of str, default=None
@@ -99,6 +105,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "min_frequency": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="neither")],
         "max_categories": [Interval(Integral, 1, None, closed="left"), None],
         "drop": [list, tuple, None],
+        "id": [list, tuple, None],
         "categorical": [list, tuple, None],
         "numeric": [list, tuple, None],
         "date": [list, tuple, None],
@@ -113,6 +120,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         min_frequency: float = RARE,
         max_categories: int | None = None,
         drop: Any = None,
+        id: Any = None,
         categorical: Any = None,
         numeric: Any = None,
         date: Any = None,
@@ -123,6 +131,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.min_frequency = min_frequency
         self.max_categories = max_categories
         self.drop = drop
+        self.id = id
         self.categorical = categorical
         self.numeric = numeric
         self.date = date
@@ -134,8 +143,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : pandas, polars or Dask DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
-            The table.
+        X : {dataframe, array-like} of shape (n_samples, n_columns)
+            The table: of pandas, polars, Dask, Arrow or any library with ``__arrow_c_stream__``, or an array.
         y : None
             Ignored.
 
@@ -152,8 +161,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : pandas, polars or Dask DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
-            The table.
+        X : {dataframe, array-like} of shape (n_samples, n_columns)
+            The table: of pandas, polars, Dask, Arrow or any library with ``__arrow_c_stream__``, or an array.
         y : None
             Ignored.
 
@@ -179,6 +188,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             (reading, tallies), codes = learned, None
             check_used(reading)
         check_faults(tallies)
+        warn_left_out(reading)
         self.set_reading(reading, named=learned is not None or is_frame(X))
         return codes
 
@@ -192,19 +202,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return to_arrow(X, None if reset else [column.name for column in self.reading_.columns])
 
     def _overrides(self, names: list[str]) -> Overrides:
-        said = {option: tuple(getattr(self, option) or ()) for option in ("drop", "categorical", "numeric", "date")}
+        said = {
+            option: tuple(getattr(self, option) or ()) for option in ("drop", "id", "categorical", "numeric", "date")
+        }
         for option, columns in said.items():
             for column in columns:
                 if column not in names:
                     raise ValueError(f"X has no column {column!r}, which {option}= names; its columns are {names}.")
         check_thousands(self.thousands)
-        frequency = self.min_frequency if isinstance(self.min_frequency, float) else int(self.min_frequency)
+        frequency, most = self.min_frequency, self.max_categories
         return Overrides(
+            identifiers=said.pop("id"),
             **said,
             na_values=tuple(self.na_values or ()),
             thousands=self.thousands,
-            min_frequency=frequency,
-            max_categories=self.max_categories,
+            min_frequency=frequency if isinstance(frequency, float) else int(frequency),
+            max_categories=most if most is None else int(most),
         )
 
     def set_reading(self, reading: Reading, named: bool = True) -> Self:
@@ -235,8 +248,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : pandas, polars or Dask DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
-            The table.
+        X : {dataframe, array-like} of shape (n_samples, n_columns)
+            The table: of pandas, polars, Dask, Arrow or any library with ``__arrow_c_stream__``, or an array.
 
         Returns
         -------
@@ -247,17 +260,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         lazy = self._transform_remotely(X)
         if lazy is not None:
             return lazy
+        return self._finish(X, self._read(X))
+
+    def _read(self, X: Any) -> np.ndarray:
+        """Return the codes of all levels of a table in memory."""
         table = self._table(X, reset=False)
-        for column in self.reading_.used:
-            if column.name not in table.column_names:
-                raise ValueError(f"X has no column {column.name!r}, which was there in fit.")
+        check_columns(self.reading_, table.column_names)
         codes, tallies = self.reading_.codes(table)
         check_faults(tallies)
-        return self._finish(X, codes)
+        warn_outside(tallies)
+        return codes
 
     def _finish(self, X: Any, codes: np.ndarray) -> Any:
         """Return the features or codes of rows, given the codes of all levels."""
-        found, frames = finish(self.output, self.reading_, codes), _get_output_config("transform", self)["dense"]
+        found, frames = self.reading_.convert(codes, self.output), _get_output_config("transform", self)["dense"]
         if frames == "default":
             return found
         if self.output == "features":
@@ -273,11 +289,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _transform_remotely(self, X: Any) -> Any:
         """Return a Dask dataframe as a lazy array; None if X is in memory."""
         wide = self.output == "features" and is_sparse(self.reading_.feature_parts)
-        finish_part, n_columns = functools.partial(finish, self.output), len(self.get_feature_names_out())
-        found = transform_remote_table(X, self.reading_, finish_part, n_columns, wide)
-        if found is not None and self.output == "codes":
-            found.categorical = self.categorical_features_
-        return found
+        return transform_remote_table(X, self.reading_, self.output, len(self.get_feature_names_out()), wide)
 
     @property
     def levels_(self) -> list[list[str] | None]:
@@ -331,21 +343,6 @@ def check_used(reading: Reading) -> None:
     if not reading.used:
         found = ", ".join(f"{column.name!r} ({column.reason})" for column in reading.columns[:3])
         raise ValueError(f"X has no column to learn from: all are left out, such as {found}.")
-
-
-class Codes(np.ndarray):
-    """A matrix of codes that knows which of its columns hold levels; its parts and copies do not."""
-
-    categorical: np.ndarray | None = None
-
-
-def finish(output: str, reading: Reading, codes: np.ndarray) -> Any:
-    """Return the features or codes of rows, given the codes of all levels."""
-    if output == "features":
-        return reading.features(codes)
-    found = reading.pool(codes).view(Codes)
-    found.categorical = np.array(reading.categorical)
-    return found
 
 
 def codes_table(reading: Reading, codes: np.ndarray) -> Any:

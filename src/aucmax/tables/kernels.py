@@ -1,68 +1,75 @@
-"""The compiled loops over codes.
+"""The compiled loops over codes, and over the values that become codes.
 
 Conventions
 -----------
-`codes` has the shape (n, q). Column t holds the code of each row in term t, an index into all K cells: the cells of a
-term stand one after the other, and each row is in one cell of each term. The indicator columns of the cells are a
-matrix D of shape (n, K) that is never made.
+`cells` has the shape (n, q): column t holds the cell of each row in term t, an index into all K cells; each row is in
+one cell of each term. The indicator columns of the cells are a matrix D of shape (n, K) that is never made.
 """
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from .._compat import FAST, jit
 
-FEW_CELLS = 3  # of a term
-BLOCK = 2048  # rows whose indicators are made at once
-
 
 @jit(**FAST)
-def gather(codes, values):
-    """Return D @ values: the sum of the values of the cells of each row; `values` has at least K entries."""
-    out = np.empty(codes.shape[0])
-    for i in range(codes.shape[0]):
+def gather(cells, values, out):
+    """Add D @ values to `out`: the sum of the values of the cells of each row; cell -1 is the last value."""
+    for i in range(cells.shape[0]):
         total = 0.0
-        for t in range(codes.shape[1]):
-            total += values[codes[i, t]]
-        out[i] = total
-    return out
+        for t in range(cells.shape[1]):
+            total += values[cells[i, t]]
+        out[i] += total
 
 
 @jit(**FAST)
-def scatter(codes, g, n_cells):
-    """Return D.T @ g: the sum of g over the rows of each cell."""
-    out = np.zeros(n_cells)
-    for i in range(codes.shape[0]):
-        for t in range(codes.shape[1]):
-            out[codes[i, t]] += g[i]
-    return out
+def scatter(cells, g, out):
+    """Add D.T @ g to `out`: the sum of g over the rows of each cell."""
+    for i in range(cells.shape[0]):
+        for t in range(cells.shape[1]):
+            out[cells[i, t]] += g[i]
 
 
-def joint_sums(codes: np.ndarray, g: np.ndarray, n_cells: int) -> np.ndarray:
-    """Return the upper half of D.T @ diag(g) @ D: the sum of g over the rows of each pair of cells.
+@jit(**FAST)
+def add_pairs(cells, g, out):
+    """Add the lower half of D.T @ diag(g) @ D to `out`; the cells of later terms have higher numbers.
 
-    The lower half may hold anything. It takes q (q + 1) / 2 additions for a row, whatever the number of cells. BLAS
-    takes K (K + 1) / 2 multiplications: with 14 terms of 640 cells, two thousand times as many. Only where terms have
-    two or three cells is it faster.
+    This takes q (q + 1) / 2 additions for a row, whatever the number of cells. BLAS takes K (K + 1) / 2
+    multiplications: with 14 terms of 640 cells, two thousand times as many.
     """
-    if n_cells > FEW_CELLS * codes.shape[1] or (g < 0).any():
-        return add_pairs(codes, g, n_cells)
-    sums = np.zeros((n_cells, n_cells), order="F")
-    for start in range(0, len(g), BLOCK):
-        some = slice(start, start + BLOCK)
-        D = np.zeros((len(g[some]), n_cells))
-        D[np.arange(len(D))[:, None], codes[some]] = np.sqrt(g[some])[:, None]
-        sums = dsyrk(1.0, D.T, 1.0, sums, lower=True, overwrite_c=True)
-    return sums.T
+    for i in range(cells.shape[0]):
+        for t in range(cells.shape[1]):
+            row = out[cells[i, t]]
+            for u in range(t + 1):
+                row[cells[i, u]] += g[i]
 
 
 @jit(**FAST)
-def add_pairs(codes, g, n_cells):
-    """Return the upper half of the joint sums, pair by pair; the lower half is 0 but for the last row."""
-    out = np.zeros((n_cells, n_cells))
-    for i in range(codes.shape[0]):
-        for t in range(codes.shape[1]):
-            row = out[codes[i, t]]
-            for u in range(t, codes.shape[1]):
-                row[codes[i, u]] += g[i]
-    return out
+def add_products(cells, X, g, out):
+    """Add D.T @ diag(g) @ X to the first columns of `out`."""
+    for i in range(cells.shape[0]):
+        for t in range(cells.shape[1]):
+            row = out[cells[i, t]]
+            for k in range(X.shape[1]):
+                row[k] += g[i] * X[i, k]
+
+
+@jit(**FAST)
+def add_cross(cells, others, g, out):
+    """Add D.T @ diag(g) @ E to `out`, with the indicator columns E of other cells."""
+    for i in range(cells.shape[0]):
+        row = out[cells[i]]
+        for u in range(others.shape[1]):
+            row[others[i, u]] += g[i]
+
+
+@jit
+def fill_bins(mass, large, size):
+    """Return which values are the last of their bin: each large one alone, the others together up to a size."""
+    last = np.zeros(len(mass), dtype=np.bool_)
+    filled = 0.0
+    for k in range(len(mass)):
+        filled += mass[k]
+        if large[k] or filled >= size or k + 1 == len(mass) or large[k + 1]:
+            last[k] = True
+            filled = 0.0
+    return last

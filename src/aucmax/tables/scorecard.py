@@ -1,4 +1,4 @@
-"""Scorecards: the curves of an additive model as whole numbers of points.
+"""Scorecards: the terms of a table model as whole numbers of points.
 
 Conventions
 -----------
@@ -23,88 +23,53 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..metrics import roc_auc
-from .curves import cell_labels, column_name, group_ranges, level_names, split_table, term_name
+from .curves import Values, cell_labels, list_values, term_name
 from .terms import Term, edges_of
 
 
-class Values(NamedTuple):
-    """The values of a column that belong to one group of its codes."""
-
-    low: float = math.nan  # with high: numbers above `low`, up to `high`; both are NaN where the group holds no numbers
-    high: float = math.nan
-    # Levels of a category.
-    levels: list[Any] = []  # noqa: RUF012
-    # All levels that are known, if those that are not belong to the group: rare and new texts.
-    known: list[Any] | None = None
-    missing: bool = False  # whether missing values belong to the group
-
-    def sql(self, name: str) -> str:
-        """Return the condition of SQL that a column has one of the values; nothing if there are none."""
-        name = '"' + name.replace('"', '""') + '"'
-        borders = [f"{name} > {self.low!r}"] * math.isfinite(self.low)
-        borders += [f"{name} <= {self.high!r}"] * math.isfinite(self.high)
-        parts = [" AND ".join(borders) or f"{name} IS NOT NULL"] if self.low == self.low else []
-        if self.levels:
-            parts.append(f"{name} IN ({', '.join(map(sql_value, self.levels))})")
-        if self.known is not None:
-            others = f"{name} NOT IN ({', '.join(map(sql_value, self.known))})"
-            parts.append(others if self.known else f"{name} IS NOT NULL")
-        if self.missing:
-            parts.append(f"{name} IS NULL")
-        return f"({' OR '.join(parts)})" if len(parts) > 1 else "".join(parts)
-
-    def python(self, v: str) -> str:
-        """Return the condition of Python that the variable `v` has one of the values; nothing if there are none."""
-        present = f"{v} is not None and {v} == {v}"
-        borders = [f"{v} > {self.low!r}"] * math.isfinite(self.low) + [f"{v} <= {self.high!r}"] * math.isfinite(
-            self.high
-        )
-        parts = [" and ".join([present, *borders])] if self.low == self.low else []
-        if self.levels:
-            parts.append(f"{v} in {tuple(self.levels)!r}")
-        if self.known is not None:
-            parts.append(f"{present} and {v} not in {tuple(self.known)!r}")
-        if self.missing:
-            parts.append(f"({v} is None or {v} != {v})")
-        return f"({' or '.join(parts)})" if len(parts) > 1 else "".join(parts)
-
-
-def sql_value(value: Any) -> str:
-    """Return a level as a literal of SQL."""
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
-
-
-def list_values(model: Any, j: int, groups: np.ndarray) -> list[Values]:
-    """Return the values of each group of codes of a column.
+def sql_condition(values: Values, name: str) -> str:
+    """Return the condition of SQL that a column has one of these values; nothing if there are none.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from aucmax import AdditiveAUCClassifier
-    >>> from aucmax.tables.scorecard import list_values
-    >>> X = np.array([[1.0], [2.0], [np.nan], [4.0]])
-    >>> model = AdditiveAUCClassifier("squared", alpha=1.0).fit(X, [0, 1, 0, 1])
-    >>> [values.sql("x") for values in list_values(model, 0, model.terms_[0].groups[0])]
-    ['"x" <= 1.5', '"x" > 1.5 AND "x" <= 3.0', '"x" > 3.0', '"x" IS NULL']
+    >>> from aucmax.tables.curves import Values
+    >>> from aucmax.tables.scorecard import sql_condition
+    >>> print(sql_condition(Values(1.5, 3.0), "size"))
+    "size" > 1.5 AND "size" <= 3.0
+    >>> print(sql_condition(Values(known=["a", "b"], missing=True), "plan"))
+    ("plan" NOT IN ('a', 'b') OR "plan" IS NULL)
     """
-    column = model.columns_[j]
-    if column.categorical:
-        found = _list_levels(model, j, groups[: column.n_values])
-    else:
-        found = [Values(low, high) for low, high in group_ranges(column, groups)]
-    return [*found, Values(missing=True)] if column.missing else found
+    name = '"' + name.replace('"', '""') + '"'
+    parts = []
+    if values.low == values.low:
+        borders = [f"{name} > {values.low!r}"] * math.isfinite(values.low)
+        borders += [f"{name} <= {values.high!r}"] * math.isfinite(values.high)
+        parts.append(" AND ".join(borders) or f"{name} IS NOT NULL")
+    for word, levels in (("IN", values.levels), ("NOT IN", values.known)):
+        if levels:
+            listed = ", ".join("'" + level.replace("'", "''") + "'" for level in levels)
+            parts.append(f"{name} {word} ({listed})")
+    if values.known == []:
+        parts.append(f"{name} IS NOT NULL")
+    if values.missing:
+        parts.append(f"{name} IS NULL")
+    return f"({' OR '.join(parts)})" if len(parts) > 1 else "".join(parts)
 
 
-def _list_levels(model: Any, j: int, groups: np.ndarray) -> list[Values]:
-    """Return the levels of each group of a category; the pooled level, None, is whatever is not known."""
-    levels = level_names(model, j)
-    known = [] if model.categories_[j] is None else [level for level in model.categories_[j] if level is not None]
-    found = []
-    for g in np.unique(groups):
-        members = [levels[k] for k in np.flatnonzero(groups == g)]
-        named = [level for level in members if level is not None]
-        found.append(Values(levels=named, known=known if len(named) < len(members) else None))
-    return found
+def python_condition(values: Values, v: str) -> str:
+    """Return the condition of Python that the variable `v` has one of these values; nothing if there are none."""
+    present, parts = f"{v} is not None and {v} == {v}", []
+    if values.low == values.low:
+        borders = [f"{v} > {values.low!r}"] * math.isfinite(values.low)
+        borders += [f"{v} <= {values.high!r}"] * math.isfinite(values.high)
+        parts.append(" and ".join([present, *borders]))
+    if values.levels:
+        parts.append(f"{v} in {tuple(values.levels)!r}")
+    if values.known is not None:
+        parts.append(f"{present} and {v} not in {tuple(values.known)!r}")
+    if values.missing:
+        parts.append(f"({v} is None or {v} != {v})")
+    return f"({' or '.join(parts)})" if len(parts) > 1 else "".join(parts)
 
 
 class Entry(NamedTuple):
@@ -137,12 +102,12 @@ class Line(NamedTuple):
 
 
 class Scorecard:
-    """The points of a fitted additive model.
+    """The points of a fitted table model.
 
     Parameters
     ----------
-    model : AdditiveAUCClassifier or Pipeline
-        The fitted model, or a pipeline of a :class:`aucmax.TableEncoder` and such a model.
+    model : TableClassifier
+        The fitted model.
     base_score : float, default=600
         The score of a row with the odds `base_odds`.
     base_odds : float, default=1
@@ -161,10 +126,10 @@ class Scorecard:
     Examples
     --------
     >>> import numpy as np
-    >>> from aucmax import AdditiveAUCClassifier, Scorecard
+    >>> from aucmax import Scorecard, TableClassifier
     >>> X = np.repeat([[0.0], [1.0], [2.0]], 40, axis=0)
     >>> y = np.r_[np.arange(40) < 5, np.arange(40) < 20, np.arange(40) < 35].astype(int)
-    >>> card = Scorecard(AdditiveAUCClassifier("balanced_logistic", alpha=0.001).fit(X, y))
+    >>> card = Scorecard(TableClassifier("curves", cv=0).fit(X, y))
     >>> card.base_points
     600
     >>> [(entry.values, entry.points) for entry in card.table()]
@@ -174,18 +139,18 @@ class Scorecard:
     """
 
     def __init__(self, model: Any, base_score: float = 600, base_odds: float = 1, points_to_double: float = 20) -> None:
-        self.encoder, self.model = split_table(model)
-        check_is_fitted(self.model, "terms_")
+        check_is_fitted(model, "terms_")
+        self.model = model
         if not base_odds > 0:
             raise ValueError(f"base_odds is {base_odds!r}: odds are above 0.")
         if not points_to_double:
             raise ValueError("points_to_double is 0: give the points that double the odds.")
-        slope, base_logit = self.model.calibration_.tolist()
+        slope, base_logit = model.calibration_.tolist()
         unit = points_to_double / np.log(2)
-        logit = base_logit + slope * float(self.model.intercept_[0])
+        logit = base_logit + slope * float(model.intercept_[0])
         self.base_points = round(base_score + unit * (logit - np.log(base_odds)))
-        whole = np.rint(unit * slope * self.model.coef_[0]).astype(np.int64)
-        self.points = np.split(whole, edges_of(self.model.terms_)[1:-1])
+        whole = np.rint(unit * slope * model.coef_[0]).astype(np.int64)
+        self.points = np.split(whole, edges_of(model.terms_)[1:-1])
 
     def table(self) -> list[Entry]:
         """Return all lines of the scorecard, the curves of the columns first.
@@ -233,11 +198,9 @@ class Scorecard:
         points : ndarray of shape (n_samples, n_terms)
             Whole points.
         """
-        whole = np.append(np.concatenate(self.points), 0)
-        return whole[self.model._cells(self._codes(X))]
-
-    def _codes(self, X: Any) -> Any:
-        return X if self.encoder is None else self.encoder.transform(X)
+        codes = self.model._codes(X)
+        terms = zip(self.model.terms_, self.points, strict=True)
+        return np.column_stack([np.append(points, 0)[term.cells(codes)] for term, points in terms])
 
     def score(self, X: Any) -> np.ndarray:
         """Return the score of each row: the base points and the points of its curves, shape (n_samples,).
@@ -297,7 +260,7 @@ class Scorecard:
         """
         sign = 1 if self._rises else -1
         positive = np.asarray(y) == self.model.classes_[1]
-        auc = self.model.score(self._codes(X), y, sample_weight)
+        auc = self.model.score(X, y, sample_weight)
         return auc - float(roc_auc(positive, sign * self.score(X), sample_weight))
 
     @property
@@ -326,8 +289,8 @@ class Scorecard:
     def to_sql(self) -> str:
         """Return the score as an expression of SQL, over columns with the names of the training data.
 
-        Columns of a table are taken as the encoder reads them: numbers without signs, 1 and 0 for truth values, an age
-        in days and the other parts of a date. Levels are texts.
+        Columns are taken as the model reads them: numbers without signs, 1 and 0 for truth values, an age in days and
+        the other parts of a date. Levels are texts.
 
         Returns
         -------
@@ -337,10 +300,9 @@ class Scorecard:
         return "\n+ ".join([str(self.base_points), *(self._sql(line) for line in self._lines())])
 
     def _sql(self, line: Line) -> str:
-        lines = ["CASE"]
+        lines, names = ["CASE"], self.model.reading_.part_names
         for values, whole in zip(itertools.product(*self._sides(line.term)), line.points, strict=True):
-            names = [column_name(self.model, j) for j in line.term.columns]
-            conditions = [each.sql(name) for each, name in zip(values, names, strict=True)]
+            conditions = [sql_condition(each, names[j]) for each, j in zip(values, line.term.columns, strict=True)]
             if all(conditions):
                 lines.append(f"    WHEN {' AND '.join(conditions)} THEN {whole}")
         return "\n".join([*lines, "    ELSE 0", "  END"]) if len(lines) > 1 else "0"
@@ -359,12 +321,12 @@ class Scorecard:
         source : str
             The source of the function.
         """
-        lines = ["def score(row):", f"    total = {self.base_points}"]
+        lines, names = ["def score(row):", f"    total = {self.base_points}"], self.model.reading_.part_names
         for line in self._lines():
-            lines += [f"    v{k} = row[{column_name(self.model, j)!r}]" for k, j in enumerate(line.term.columns)]
+            lines += [f"    v{k} = row[{names[j]!r}]" for k, j in enumerate(line.term.columns)]
             word = "if"
             for values, whole in zip(itertools.product(*self._sides(line.term)), line.points, strict=True):
-                conditions = [each.python(f"v{k}") for k, each in enumerate(values)]
+                conditions = [python_condition(each, f"v{k}") for k, each in enumerate(values)]
                 if all(conditions):
                     lines += [f"    {word} {' and '.join(conditions)}:", f"        total += {whole}"]
                     word = "elif"

@@ -1,50 +1,54 @@
-"""Terms of an additive model: one for each column, and one for each chosen pair of columns.
+"""Terms of a table model: lines, curves and levels of a column, and surfaces of two columns.
 
 Conventions
 -----------
-A term has m cells: the codes of a column, or groups of the codes of one column times groups of another. Its curve is a
-vector f of m values, and its penalty is f'Sf. For the bins of a numeric column,
+A term has m cells: the codes of a column, or groups of the codes of one column times groups of another. It is a vector
+f of m values, and a row has the value of its cell. All terms are fitted in coordinates u with f = T u, and the penalty
+is u'Su, times a strength that is found for it:
 
-    f'Sf = m sum_k (f_{k+1} - f_k)^2 + RIDGE |f|^2
-
-For categories and for missing values S is the identity. For a pair it is the Kronecker product of the two. A change of
-basis f = T u with T'ST = I makes the penalty |u|^2: in these coordinates all solvers of linear models work as they are.
+- levels: T and S are the identity, so each level is a random effect;
+- a curve over the bins of a number: T is the identity, and f'Sf = m sum_k (f_{k+1} - f_k)^2 + RIDGE |f|^2. If all
+  columns together have too many bins, T holds the smoothest functions of each column: the generalised eigenvectors of
+  S and the weights of the bins with the smallest eigenvalues, which are then the diagonal of S;
+- a line: T is the mean value of each bin, standardised, and S is 1;
+- missing values have a coordinate of their own, with the penalty 1;
+- a surface: products of the smoothest functions of both columns over at most MAX_GROUPS groups of their codes.
 
 What a surface says about one of its columns alone belongs to the column's curve: surfaces have no main effects. Many
-curves and surfaces have the same sum. Those are shown in which each curve has the mean 0 over the training rows,
-and each surface too over the rows of each of its lines: with the weight W of the cells of a surface F,
+curves and surfaces have the same sum. Those are shown in which each curve has the mean 0 over the training rows, and
+each surface too over the rows of each of its lines: with the weight W of the cells of a surface F,
 
     sum_j W_ij F_ij = 0 for each i,     sum_i W_ij F_ij = 0 for each j.
 
 The main effects a_i + b_j that are taken from F for it are found by least squares, weighted by W, and they are added to
 the curves of the two columns (Lengerich, Tan, Chang, Hooker and Caruana, 2020, Purifying interaction effects). The
-score of a row does not change, unless one of two columns has a value that is not known: then its surface counts as the
-mean over this column.
+score of a row does not change, unless one of two columns has a value that no training row had: then its surface counts
+as the mean over this column.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.linalg import block_diag, solve_triangular
+from scipy.linalg import eigh
 
 from ..models.checks import Sizes, array, count, instance, named_tuple
 from .bins import Column
 
 RIDGE = 1e-3  # of a curve, relative to the square of its slope: a constant is hardly penalised, the AUC does not see it
-PAIR_RIDGE = 1.0  # of a pair, whose main effects belong to its columns
-MAX_GROUPS = 8  # of the codes of a column in a pair
+SURFACE_RIDGE = 1.0  # of a surface, whose main effects belong to its columns
+MAX_GROUPS = 16  # of the codes of a column in a surface
+FEWEST, MOST = 3, 6  # functions of a column in a surface
 
 
 class Term(NamedTuple):
-    """A curve, or a surface, as a sum of which scores are made."""
+    """A line, a curve, levels or a surface, as a sum of which scores are made."""
 
     columns: tuple[int, ...]  # the column, or the two columns
-    # For each column, the group of each of its codes: the codes themselves for a single column.
+    # For each column, the group of each of its codes: the codes themselves for a single column; -1 if the term says
+    # nothing of it.
     groups: tuple[np.ndarray, ...]
     shape: tuple[int, ...]  # the number of groups of each column
 
@@ -61,101 +65,125 @@ class Term(NamedTuple):
         return np.where(np.minimum(*places) < 0, -1, places[0] * self.shape[1] + places[1])
 
 
+class Block(NamedTuple):
+    """The coordinates of a term."""
+
+    term: Term
+    T: np.ndarray | None  # shape (m, r): the values of the cells are T @ u; None for the identity
+    S: np.ndarray  # shape (r, r) or (r,): the penalty, or its diagonal
+    strength: int  # the number of its strength, which blocks may share
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self.S)
+
+    def values(self, u: np.ndarray) -> np.ndarray:
+        """Return the values of the cells."""
+        return u if self.T is None else self.T @ u
+
+    def pull(self, u: np.ndarray) -> np.ndarray:
+        """Return S @ u."""
+        return self.S * u if self.S.ndim == 1 else self.S @ u
+
+
+class Functions(NamedTuple):
+    """The smoothest functions over groups of the codes of a column."""
+
+    groups: np.ndarray  # the group of each code
+    values: np.ndarray  # shape (n_groups, r): the functions
+    roughness: np.ndarray  # shape (r,): the penalty of each
+
+
 def single_term(number: int, column: Column) -> Term:
     """Return the term of a column."""
     return Term((number,), (np.arange(column.n_codes),), (column.n_codes,))
 
 
-def coarse_term(number: int, column: Column) -> Term:
-    """Return the term of a column with the groups that it has in a pair."""
-    group = group_codes(column)
-    return Term((number,), (group,), (int(group.max(initial=-1)) + 1,))
+def levels(number: int, column: Column, strength: int) -> Block:
+    """Return the levels of a category."""
+    return Block(single_term(number, column), None, np.ones(column.n_codes), strength)
 
 
-def pair_term(numbers: tuple[int, int], columns: Sequence[Column]) -> Term:
-    """Return the term of two columns, with at most about MAX_GROUPS groups of each."""
-    first, second = (coarse_term(j, columns[j]) for j in numbers)
-    return Term(numbers, first.groups + second.groups, first.shape + second.shape)
+def line(number: int, column: Column, strength: int) -> Block:
+    """Return the line of a number, and its missing values."""
+    weights = column.mass[: column.n_values] / max(column.mass[: column.n_values].sum(), 1e-300)
+    values = column.center - weights @ column.center
+    values = values / (np.abs(values).max(initial=0.0) or 1.0)  # their squares may be too large
+    spread = np.sqrt(weights @ values**2)
+    T = np.eye(column.n_codes)[:, column.n_values - 1 :] if column.n_values else np.eye(column.n_codes)
+    if column.n_values:
+        T[: column.n_values, 0] = values / (spread if spread > 0 else 1.0)
+    return Block(single_term(number, column), T, np.ones(T.shape[1]), strength)
 
 
-def group_codes(column: Column, n_groups: int = MAX_GROUPS) -> np.ndarray:
-    """Return a group for each code: neighbouring bins of about the same weight together, or the rarest categories."""
+def curve(number: int, column: Column, strength: int, n_functions: int) -> Block:
+    """Return the curve of a number, made of at most so many functions."""
+    S = roughness(column.n_values, RIDGE)
+    if column.n_values <= n_functions:
+        return Block(single_term(number, column), None, with_missing(S, column.missing), strength)
+    penalties, functions = smoothest(S, column.mass[: column.n_values], n_functions)
+    T = with_missing(functions, column.missing)
+    return Block(single_term(number, column), T, np.append(penalties, [1.0] * column.missing), strength)
+
+
+def surface(pair: tuple[int, int], first: Functions, second: Functions, strength: int) -> Block:
+    """Return the surface of two columns."""
+    shape = len(first.values), len(second.values)
+    term = Term(pair, (first.groups, second.groups), shape)
+    T = np.kron(first.values, second.values)
+    return Block(term, T, np.kron(first.roughness, second.roughness), strength)
+
+
+def roughness(n: int, ridge: float) -> np.ndarray:
+    """Return the penalty on the differences of n neighbours."""
+    slopes = np.diff(np.eye(n), axis=0)
+    return n * slopes.T @ slopes + ridge * np.eye(n)
+
+
+def with_missing(matrix: np.ndarray, missing: bool) -> np.ndarray:
+    """Return a matrix with one more row and column for missing values, if there are any."""
+    if not missing:
+        return matrix
+    larger = np.pad(matrix, (0, 1))
+    larger[-1, -1] = 1.0
+    return larger
+
+
+def smoothest(S: np.ndarray, mass: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest roughnesses of n functions that are orthonormal under the weights, and the functions."""
+    return eigh(S, np.diag(mass / mass.sum() + 1e-12), subset_by_index=[0, min(n, len(S)) - 1])
+
+
+def functions_of(column: Column, n: int) -> Functions:
+    """Return the n smoothest functions of a column in a surface; levels are all equally far apart."""
+    groups = group_codes(column, MAX_GROUPS)
+    n_groups = int(groups.max(initial=-1)) + 1
+    mass = np.bincount(groups[groups >= 0], column.mass[groups >= 0], n_groups)
+    S = np.eye(n_groups)
+    if not column.categorical:
+        S = with_missing(roughness(n_groups - column.missing, SURFACE_RIDGE), column.missing)
+    penalties, values = smoothest(S, mass, n)
+    return Functions(groups, values, penalties)
+
+
+def group_codes(column: Column, n_groups: int) -> np.ndarray:
+    """Return a group for each code: neighbouring bins of about the same weight together, or the rarest levels."""
     mass = column.mass[: column.n_values]
-    if len(mass) <= n_groups:
-        return np.arange(column.n_codes)
-    if column.categorical:
+    groups = np.arange(column.n_values)
+    if len(mass) > n_groups and column.categorical:
         groups = np.minimum(np.argsort(np.argsort(-mass, kind="stable")), n_groups - 1)
-    else:
+    elif len(mass) > n_groups:
         middle = (np.cumsum(mass) - mass / 2) / mass.sum()
         groups = np.unique((middle * n_groups).astype(np.intp), return_inverse=True)[1]
-    return np.append(groups, groups.max() + 1) if column.missing else groups
+    last = groups.max(initial=-1)
+    return np.append(groups, [last + 1] * column.missing + [-1] * column.categorical).astype(np.intp)
 
 
-def penalty(term: Term, columns: Sequence[Column]) -> np.ndarray:
-    """Return the matrix S of a term."""
-    ridge = RIDGE if len(term.columns) == 1 else PAIR_RIDGE
-    parts = [one_penalty(columns[j], m, ridge) for j, m in zip(term.columns, term.shape, strict=True)]
-    return parts[0] if len(parts) == 1 else np.kron(*parts)
-
-
-def one_penalty(column: Column, n_cells: int, ridge: float) -> np.ndarray:
-    """Return the penalty on the values of a column, or of its groups."""
-    if column.categorical:
-        return np.eye(n_cells)
-    m = n_cells - column.missing
-    slopes = np.diff(np.eye(m), axis=0)
-    curve = m * slopes.T @ slopes + ridge * np.eye(m)
-    return block_diag(curve, np.eye(1)) if column.missing else curve
-
-
-class Basis:
-    """The coordinates u of all terms, in which the penalty is |u|^2; the penalty of term t is strengths[t] * f'Sf.
-
-    `blocks` has the matrix T of each term, `edges`, of shape (n_terms + 1,), where its cells begin among all K.
-    """
-
-    def __init__(self, terms: Sequence[Term], columns: Sequence[Column], strengths: np.ndarray) -> None:
-        self.edges = edges_of(terms)
-        self.blocks = []
-        for term, strength in zip(terms, strengths, strict=True):
-            lower = np.linalg.cholesky(strength * penalty(term, columns))
-            self.blocks.append(solve_triangular(lower, np.eye(len(lower)), lower=True).T)
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells, and of coordinates."""
-        return int(self.edges[-1])
-
-    def values(self, u: np.ndarray) -> np.ndarray:
-        """Return the values f = T u of all cells, shape (K,) or (K, L)."""
-        parts = np.split(u, self.edges[1:-1])
-        return np.concatenate([T @ part for T, part in zip(self.blocks, parts, strict=True)])
-
-    def rmatvec(self, g: np.ndarray) -> np.ndarray:
-        """Return T'g, shape (K,) or (K, L)."""
-        parts = np.split(g, self.edges[1:-1])
-        return np.concatenate([T.T @ part for T, part in zip(self.blocks, parts, strict=True)])
-
-    def pull_scatter(self, sums: np.ndarray, total: float, mean: np.ndarray, out: np.ndarray) -> None:
-        """Fill `out` with T'(sums - total * mean mean')T, shape (K, K); of `sums` only the upper half is read."""
-        for t, (a, b) in enumerate(itertools.pairwise(self.edges)):
-            pulled = self.blocks[t].T @ (sums[a:b, a : self.n_cells] - np.outer(total * mean[a:b], mean[a:]))
-            for T, c, d in zip(self.blocks[t:], self.edges[t:-1], self.edges[t + 1 :], strict=True):
-                block = pulled[:, c - a : d - a] @ T
-                out[a:b, c:d], out[c:d, a:b] = block, block.T
-
-    def statistics(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of each coordinate, for shares of the cells; a row has one cell of a term."""
-        means, variances = [], []
-        for T, share in zip(self.blocks, np.split(shares, self.edges[1:-1]), strict=True):
-            means.append(share @ T)
-            variances.append(share @ (T - means[-1]) ** 2 + (1 - share.sum()) * means[-1] ** 2)
-        return np.concatenate(means), np.concatenate(variances)
-
-    def coordinates(self, f: np.ndarray) -> np.ndarray:
-        """Return the u of values f = T u."""
-        parts = np.split(f, self.edges[1:-1])
-        return np.concatenate([solve_triangular(T, part) for T, part in zip(self.blocks, parts, strict=True)])
+def groups_in(column: Column, groups: np.ndarray) -> int:
+    """Return how many groups the codes of a column have, where missing and other values have their own."""
+    last = column.categorical and groups[-1] >= 0
+    return len(np.unique(groups[: column.n_values])) + int(column.missing) + int(last)
 
 
 def edges_of(terms: Sequence[Term]) -> np.ndarray:
@@ -182,43 +210,34 @@ def main_effects(W: np.ndarray) -> np.ndarray:
     return np.linalg.pinv(G, hermitian=True) @ sums
 
 
-def purification(terms: Sequence[Term], mass: np.ndarray) -> sparse.csr_array:
-    """Return the matrix that moves the main effects of surfaces to the curves, shape (K, K).
+class Shown(NamedTuple):
+    """The terms as they are shown: surfaces without main effects, and all of mean 0."""
 
-    terms[j] belongs to column j, and `mass`, of shape (K,), is the weight of the training rows in each cell.
+    values: list[np.ndarray]  # the values of each term
+    mean: float  # what was taken from all of them
+    # For each term of a single column, what its values are made of before their mean is taken: the number of a term and
+    # the matrix of its coordinates, None for the identity.
+    made_of: list[list[tuple[int, np.ndarray | None]]]
+
+
+def show(blocks: Sequence[Block], u: Sequence[np.ndarray], shares: Sequence[np.ndarray]) -> Shown:
+    """Return the terms as they are shown, given their coordinates and the shares of the rows in their cells.
+
+    The first blocks belong to the columns, in their order.
     """
-    edges = edges_of(terms)
-    moved = sparse.lil_array((len(mass), len(mass)))
-    for term, start, stop in zip(terms, edges[:-1], edges[1:], strict=True):
-        if len(term.columns) == 1:
-            continue
-        effects = main_effects(mass[start:stop].reshape(term.shape))
-        sides = np.split(effects, [term.shape[0]])
-        for column, groups, side in zip(term.columns, term.groups, sides, strict=True):
-            moved[edges[column] : edges[column + 1], start:stop] = side[groups]
-        first, second = np.divmod(np.arange(stop - start), term.shape[1])
-        moved[start:stop, start:stop] = -(sides[0][first] + sides[1][second])
-    return sparse.eye_array(len(mass), format="csr") + moved.tocsr()
-
-
-def means_of(terms: Sequence[Term], mass: np.ndarray) -> sparse.csr_array:
-    """Return the matrix that gives the mean of each term over the training rows, shape (n_terms, K)."""
-    edges = edges_of(terms)
-    totals = [float(mass[a:b].sum()) for a, b in itertools.pairwise(edges)]
-    shares = [mass[a:b] / (total or 1.0) for (a, b), total in zip(itertools.pairwise(edges), totals, strict=True)]
-    places = np.repeat(np.arange(len(terms)), np.diff(edges))
-    return sparse.csr_array((np.concatenate(shares), (places, np.arange(len(mass)))), shape=(len(terms), len(mass)))
-
-
-def centring(terms: Sequence[Term], mass: np.ndarray) -> sparse.csr_array:
-    """Return the matrix that makes the mean of each term 0, shape (K, K)."""
-    repeated = np.repeat(np.arange(len(terms)), np.diff(edges_of(terms)))
-    return sparse.eye_array(len(mass), format="csr") - means_of(terms, mass)[repeated]
-
-
-def standard_errors(change: sparse.csr_array, covariance: np.ndarray) -> np.ndarray:
-    """Return the standard errors of changed values, given the covariance of those before the change."""
-    return np.sqrt(np.maximum(change.multiply(change @ covariance).sum(axis=1), 0.0))
+    values = [block.values(part).copy() for block, part in zip(blocks, u, strict=True)]
+    made_of = [[(t, block.T)] for t, block in enumerate(blocks) if len(block.term.columns) == 1]
+    for t in range(len(made_of), len(blocks)):
+        term, T = blocks[t].term, blocks[t].T
+        sides = np.split(main_effects(shares[t].reshape(term.shape)), [term.shape[0]])
+        effects = [side @ values[t] for side in sides]
+        values[t] -= np.add.outer(*effects).ravel()
+        for column, groups, side, effect in zip(term.columns, term.groups, sides, effects, strict=True):
+            known = groups >= 0
+            values[column] += np.where(known, effect[groups], 0.0)
+            made_of[column].append((t, np.where(known[:, None], (side if T is None else side @ T)[groups], 0.0)))
+    means = [float(share @ value) for share, value in zip(shares, values, strict=True)]
+    return Shown([value - mean for value, mean in zip(values, means, strict=True)], sum(means), made_of)
 
 
 def check_term(value: Any, where: str, sizes: Sizes) -> None:
@@ -230,7 +249,7 @@ def check_term(value: Any, where: str, sizes: Sizes) -> None:
         count(column, f"columns of {where}", sizes)
         count(n_groups, f"shape of {where}", sizes)
         array("i", None)(group, f"groups of {where}", sizes)
-        if ((group < 0) | (group >= n_groups)).any():
+        if ((group < -1) | (group >= n_groups)).any():
             raise ValueError(f"groups of {where} are out of range")
 
 

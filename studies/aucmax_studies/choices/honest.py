@@ -1,4 +1,4 @@
-"""Whether the cross-validated AUC of AUCClassifier can be quoted: on shuffled labels, and beside nested folds.
+"""Whether the cross-validated AUC can be quoted: on shuffled labels, and beside nested folds.
 
     python -m aucmax_studies honest [--draws 200] [--repeats 10] [--write docs/measured/honest.md]
 
@@ -10,7 +10,6 @@ mean AUC on the test rows of fits to the training rows of five folds (stratified
 import argparse
 import itertools
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,9 +22,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from threadpoolctl import threadpool_limits
 
-from aucmax import AUCClassifier
-from aucmax.cli.fit import fit_in_memory
-from aucmax.files import open_source
+from aucmax import AUCClassifier, TableClassifier
 
 from ..common.markdown import replace_block
 from ..common.study_data import available, load
@@ -66,6 +63,11 @@ def grouped(rng: np.random.Generator) -> tuple[Any, ...]:
     return X, shuffled(120, 36, rng)[groups], groups
 
 
+def numbers(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return a table and labels: 50 positives in 300 rows of 8 numbers."""
+    return pd.DataFrame(rng.standard_normal((300, 8)), columns=list("abcdefgh")), shuffled(300, 50, rng)
+
+
 def table(n_levels: int, rng: np.random.Generator) -> tuple[Any, ...]:
     """Return a table and labels: 30 positives in 1,000 rows of a text column and 4 of numbers."""
     frame = pd.DataFrame(rng.standard_normal((1000, 4)), columns=list("abcd"))
@@ -83,25 +85,29 @@ def fit_smooth_auc(X: Any, y: np.ndarray) -> AUCClassifier:
     return AUCClassifier("smooth_auc").fit(X, y)
 
 
-def fit_table(frame: Any, y: np.ndarray) -> AUCClassifier:
-    """Return the default, fitted to a table as `aucmax fit` does."""
-    clf = AUCClassifier()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "table.csv")
-        frame.assign(label=y.astype(int)).to_csv(path, index=False)
-        fit_in_memory(clf, open_source(path, target="label", with_target=True), None)
-    return clf
+def table_of_groups(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return a table, labels and groups: 600 rows of 120 patients, a text column with the ward of each, 2 numbers."""
+    X, y, groups = grouped(rng)
+    wards = rng.integers(60, size=120)[groups]
+    return pd.DataFrame(X[:, :2], columns=list("ab")).assign(ward=[f"ward {k}" for k in wards]), y, groups
 
 
-SETTINGS: dict[str, tuple[Callable[..., tuple[Any, ...]], Callable[..., AUCClassifier]]] = {
+def fit_table(frame: Any, y: np.ndarray, groups: Any = None) -> TableClassifier:
+    """Return the ladder, fitted to a table."""
+    return TableClassifier().fit(frame, y, groups=groups)
+
+
+SETTINGS: dict[str, tuple[Callable[..., tuple[Any, ...]], Callable[..., Any]]] = {
     "few positives: 30 in 1,000 rows, 8 columns": (few_positives, fit),
     "wide: 30 positives in 100 rows, 500 columns": (wide, fit),
     "scales of 10^-4 to 10^3: 50 positives in 150 rows, 8 columns": (of_many_scales, fit),
     "columns of breast cancer: 50 positives in 200 rows": (real_columns, fit),
     "smooth_auc, columns of breast cancer: 50 positives in 200 rows": (real_columns, fit_smooth_auc),
-    "text of 30 levels and 4 numbers: 30 positives in 1,000 rows": (lambda rng: table(30, rng), fit_table),
-    "text of 100 levels and 4 numbers: 30 positives in 1,000 rows": (lambda rng: table(100, rng), fit_table),
     "groups: 600 rows in 120 groups, 36 of them positive, 8 columns": (grouped, fit),
+    "table: 8 numbers, 50 positives in 300 rows": (numbers, fit_table),
+    "table: text of 30 levels and 4 numbers, 30 positives in 1,000 rows": (lambda rng: table(30, rng), fit_table),
+    "table: text of 100 levels and 4 numbers, 30 positives in 1,000 rows": (lambda rng: table(100, rng), fit_table),
+    "table: 600 rows of 120 patients, 36 of them positive, wards as text": (table_of_groups, fit_table),
 }
 
 
@@ -109,7 +115,8 @@ def draw(setting: str, seed: int) -> tuple[float, ...]:
     """Return the AUC that was chosen by, `cv_auc_` and the ends of its interval, for shuffled labels."""
     make, fit_to = SETTINGS[setting]
     clf = fit_to(*make(np.random.default_rng(seed)))
-    return float(clf.cv_results_["mean_test_score"].max()), clf.cv_auc_, *clf.cv_auc_ci_.tolist()
+    known = clf.ladder_["auc"] if hasattr(clf, "ladder_") else clf.cv_results_["mean_test_score"]
+    return float(known.max()), clf.cv_auc_, *clf.cv_auc_ci_.tolist()
 
 
 def summarise(draws: np.ndarray) -> tuple[float, float, float, float]:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas
 from sklearn.pipeline import make_pipeline
 
-from aucmax import ALGORITHMS, AdditiveAUCClassifier, AUCClassifier, KMeansNystroem, OPAUCpca, TableEncoder, save_model
+from aucmax import ALGORITHMS, AUCClassifier, KMeansNystroem, OPAUCpca, TableClassifier, TableEncoder, save_model
 from aucmax.cli.app import main
 from aucmax.models.model_file import read_model
 
@@ -43,10 +43,10 @@ FRAME = pandas.DataFrame(
 OF_TABLES = {
     "table": lambda: make_pipeline(TableEncoder(categorical=["firm"]), AUCClassifier("squared", alpha=1)),
     "TableEncoder": lambda: TableEncoder("codes", drop=["firm"]),
+    "TableClassifier": lambda: TableClassifier("pairs", pairs=[["amount", "colour"]], cv=2, categorical=["firm"]),
 }
 OTHERS = {
     **OF_TABLES,
-    "AdditiveAUCClassifier": lambda: AdditiveAUCClassifier("squared", alpha=1, pairs=[[0, 1]]),
     "AUCClassifier": AUCClassifier,
     "AUCClassifier with moments": lambda: AUCClassifier("squared", solver="moments"),
     "KMeansNystroem": lambda: KMeansNystroem(4, random_state=0),

@@ -42,13 +42,14 @@ SHORTER = {
     "PairwiseDescent": "PairwiseDescent(tol=0.5)",
     "PairwiseDescentLog": "PairwiseDescentLog(tol=0.5)",
 }  # than by default, where a fit reads a file hundreds of times
+IS_CSV = ["--format", "csv", "--no-header"]
 # Every kind of fit that can be checkpointed.
 FITS = {
     "square loss, cross-validated": ["--loss", "squared", "--cv", "2"],
     "logistic loss": ["--loss", "logistic", "--alpha", "0.1"],
     "blend": ["--cv", "2"],
     "hinge": ["--loss", "hinge", "--alpha", "0.1"],
-    "additive": ["--algorithm", "AdditiveAUCClassifier(max_bins=8)", "--loss", "squared", "--alpha", "0.1"],
+    "table": ["--algorithm", "TableClassifier(terms='curves', cv=0, max_bins=8)", "--target", "x1", *IS_CSV],
     **{name: ["--algorithm", SHORTER.get(name, name)] for name in ALGORITHMS if can_read_blocks(ALGORITHMS[name]())},
 }
 
@@ -118,25 +119,40 @@ def end(process: subprocess.Popen[str]) -> Ended:
     return Ended(process.returncode, said.strip())
 
 
+def format_of(kind: str) -> str:
+    """Return the format of the rows of a kind of fit."""
+    return "csv" if kind == "table" else "libsvm"
+
+
 class Workshop:
     """Files to work on, and what undisturbed commands make of them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         rng = np.random.default_rng(0)
-        y = rng.random(4000) < 0.3
+        y = (rng.random(4000) < 0.3).astype(int)
         X = rng.standard_normal((len(y), 6)) + 0.5 * y[:, None] * rng.standard_normal(6)
-        rows = [" ".join(f"{j + 1}:{v:+.5f}" for j, v in enumerate(x)) for x in X]
-        self.lines = [f"{int(c)} {row}\n" for c, row in zip(y, rows, strict=True)]  # of one length
-        (folder / "train.libsvm").write_text("".join(self.lines), encoding="utf-8")
+        self.texts = {  # lines of one length
+            "libsvm": [
+                f"{c:d} {' '.join(f'{j + 1}:{v:+.5f}' for j, v in enumerate(x))}\n" for c, x in zip(y, X, strict=True)
+            ],
+            "csv": [f"{c:d},{','.join(f'{v:+.5f}' for v in x)}\n" for c, x in zip(y, X, strict=True)],
+        }
+        for name, lines in self.texts.items():
+            (folder / f"train.{name}").write_text("".join(lines), encoding="utf-8")
         self.kind = ""  # of the fit of this round
         self.whole: dict[str, bytes] = {}
         self.seconds: dict[str, float] = {}
 
+    @property
+    def lines(self) -> list[str]:
+        """The rows for the fit of this round."""
+        return self.texts[format_of(self.kind)]
+
     def fit(self, name: str, output: Path, checkpoint: Path, *data: Path) -> list[Any]:
         """Return the arguments of a fit by blocks with a checkpoint at every block."""
         options = ["--memory", "4MB", "--checkpoint", checkpoint, "--checkpoint-every", "0", "-q"]
-        rows = data or [self.folder / "train.libsvm"]
+        rows = data or [self.folder / f"train.{format_of(name)}"]
         return ["-m", "aucmax", "fit", *rows, "-o", output, *options, *FITS[name]]
 
     def prepare(self, kind: str) -> None:

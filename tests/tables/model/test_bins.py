@@ -1,20 +1,19 @@
 """Columns as codes."""
 
 import numpy as np
-import pytest
-from additive_data import count_values
+from additive_data import CATEGORICAL, columns_of, count_values, mixed_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from odd_rows import OddRows
 
-from aucmax.tables.bins import between, find_columns, last_of_bins, make_column, share_out
+from aucmax.rows.memory import MemoryRows
+from aucmax.tables import bins
+from aucmax.tables.bins import between, code_rows, encode, last_of_bins, limit_of, make_column, summarise_values
 
 
 def column_of(x, categorical=False, n_bins=8, weights=None):
-    x = np.asarray(x, dtype=np.float64)
-    counted = count_values(x, np.ones(len(x)) if weights is None else weights)
-    (column,) = find_columns([counted], np.array([categorical]), n_bins, 1000)
-    return column
+    return columns_of(np.asarray(x, dtype=np.float64)[:, None], [categorical], n_bins, weights)[0]
 
 
 def test_column_of_few_distinct_values_has_a_bin_each():
@@ -70,21 +69,35 @@ def test_missing_values_have_the_last_code_of_their_column():
     assert_array_equal(column_of([np.nan, np.nan]).encode(np.array([np.nan, 7.0])), [0, 0])
 
 
-def test_categorical_column_keeps_the_most_frequent_levels():
-    column = column_of([5, 5, 5, 7, 7, 9, 2, 2], categorical=True, n_bins=3)
-    assert_array_equal(column.cuts, [2, 5, 7])
-    assert_array_equal(column.encode(np.array([2, 5, 7, 9, 6, np.nan, -1])), [0, 1, 2, 3, 3, 3, 3])
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=400), st.integers(2, 6))
+def test_levels_are_never_cut(levels, max_bins):
+    x = np.array(levels, dtype=np.float64)
+    column = column_of(x, categorical=True, n_bins=max_bins)
+    assert_array_equal(column.cuts, np.unique(x))
+    assert_array_equal(column.mass[:-1], np.unique(x, return_counts=True)[1])
+    assert_array_equal(column.cuts[column.encode(x)], x)
+
+
+def test_other_is_the_last_code_of_a_category():
+    column = column_of([5, 5, 7, 9, 2], categorical=True)
+    assert_array_equal(column.encode(np.array([2, 5, 7, 9, 6, 99, -1, np.nan])), [0, 1, 2, 3, 4, 4, 4, 4])
+    assert_array_equal(column.mass, [1, 2, 1, 1, 0])
+    missing = column_of([5, np.nan, 2], categorical=True)
+    assert_array_equal(missing.encode(np.array([2, 5, np.nan, 6])), [0, 1, 2, 3])
+    assert_array_equal(missing.mass, [1, 1, 1, 0])
+    assert (missing.n_codes, missing.n_values, missing.missing) == (4, 2, True)
+
+
+def test_a_level_of_rows_without_weight_is_other():
+    column = column_of([1, 2, 3, np.nan], categorical=True, weights=np.array([1.0, 0.0, 2.0, 0.0]))
+    assert_array_equal(column.cuts, [1, 3])
+    assert_array_equal(column.encode(np.array([2.0, np.nan])), [2, 2])
 
 
 def test_column_encodes_infinite_values():
     column = column_of([-np.inf, 0, np.inf, np.inf])
     assert_array_equal(column.encode(np.array([-np.inf, -1e300, 0, 1e300, np.inf])), [0, 1, 1, 2, 2])
     assert_array_equal(between(np.array([1.0]), np.array([np.nextafter(1.0, 2)])), [1.0])
-
-
-@pytest.mark.parametrize(("budget", "expected"), [(1000, 128), (259, 118), (258, 117), (9, 2), (1, 2)])
-def test_share_out_of_bins_to_columns(budget, expected):
-    assert share_out([500, 120, 20, 3], 128, budget) == expected
 
 
 def test_count_values_and_make_column_of_few_values():
@@ -94,3 +107,32 @@ def test_count_values_and_make_column_of_few_values():
     assert (values.tolist(), mass.tolist()) == ([2.0], [3.0])
     assert last_of_bins(np.array([1.0, 1.0]), 2).all()
     assert make_column(np.zeros(0), np.zeros(0), 0.0, False, 4).n_codes == 0
+
+
+def test_codes_take_as_few_bytes_as_they_need():
+    x = np.arange(70_000.0)[:, None]
+    sizes = [encode(columns_of(x[:n], [True]), x[:n]).dtype.itemsize for n in (200, 300, 70_000)]
+    assert sizes == [1, 2, 4]
+
+
+def test_rows_in_blocks_have_the_columns_and_codes_of_memory(monkeypatch):
+    X, y = mixed_rows()
+    weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    memory, odd = MemoryRows(X, y, np.array([0, 1]), weights, y), OddRows.of(X, y, weights, y)
+    expected = bins.find_columns(summarise_values(memory), CATEGORICAL, 16)
+    found = bins.find_columns(summarise_values(odd), CATEGORICAL, 16)
+    for ours, theirs in zip(found, expected, strict=True):
+        for name, value in ours._asdict().items():
+            assert_array_equal(value, getattr(theirs, name))
+    codes = code_rows(memory, expected)
+    for large in (bins.LARGE, 100):  # in memory, and in a temporary file
+        monkeypatch.setattr(bins, "LARGE", large)
+        coded = code_rows(odd, found)
+        assert isinstance(coded.X, np.memmap) == (large == 100)
+        assert_array_equal(coded.X, codes.X)
+        for name in ("positive", "sample_weight", "groups"):
+            assert_array_equal(getattr(coded.targets, name), getattr(memory.targets, name))
+
+
+def test_fewer_values_are_kept_of_each_of_many_columns():
+    assert [limit_of(n) for n in (10, 100, 1024)] == [1 << 16, (1 << 22) // 100, 1 << 12]

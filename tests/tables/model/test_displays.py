@@ -1,20 +1,20 @@
-"""Figures of additive models, and what their columns are worth."""
+"""Figures of table models, and what their columns are worth."""
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
-from additive_data import CATEGORICAL, mixed_rows
+from additive_data import mixed_frame
 from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
-from aucmax import AdditiveAUCClassifier, CurvesDisplay, ImportanceDisplay
-from aucmax.tables.curves import auc_lost_without, curve_of
+from aucmax import CurvesDisplay, ImportanceDisplay, TableClassifier
+from aucmax.tables.curves import auc_lost_without, cell_labels, curves_of
+from aucmax.tables.terms import edges_of
 
-X, Y = mixed_rows()
-MODEL = AdditiveAUCClassifier(
-    "balanced_logistic", alpha=0.01, max_bins=10, categorical_features=CATEGORICAL, pairs=[(0, 3)]
-)
-MODEL.fit(X, Y)
+FRAME, Y = mixed_frame()
+QUICK = {"cv": 0, "max_bins": 10}
+MODEL = TableClassifier("pairs", pairs=[("curve", "noise")], **QUICK).fit(FRAME, Y)
 
 
 @pytest.fixture(autouse=True)
@@ -27,10 +27,10 @@ def no_windows():
 
 
 def test_curves_are_log_odds_with_their_intervals():
-    display = CurvesDisplay.from_estimator(MODEL, columns=[0, 2])
+    display = CurvesDisplay.from_estimator(MODEL, columns=[0, "colour"])
     numeric, levels = display.curves
-    assert (numeric.name, levels.labels, numeric.labels[-1]) == ("x0", ["0", "1", "2"], "missing")
-    assert_allclose(numeric.values, MODEL.calibration_[0] * MODEL.coef_[0, : len(numeric.values)])
+    assert (numeric.name, levels.labels) == ("curve", ["blue", "green", "red", "other"])
+    assert numeric.labels[-1] == "missing"
     assert (numeric.errors > 0).all()
     assert_allclose([curve.share.sum() for curve in display.curves], 1)
     steps, band, density = (patch.get_data() for patch in display.axes_[0].patches)
@@ -44,13 +44,57 @@ def test_curves_are_log_odds_with_their_intervals():
     assert_allclose(points.get_ydata(), levels.values)
 
 
-@pytest.mark.parametrize("column", [0, 2], ids=["numeric", "levels"])
-def test_the_density_lies_below_the_curve(column):
-    (ax,) = CurvesDisplay.from_estimator(MODEL, columns=[column]).axes_
-    curve = curve_of(MODEL, column)
+@pytest.mark.parametrize("name", ["zeros", "colour"])
+def test_a_curve_is_what_its_cells_change_in_the_log_odds(name):
+    """Also of a level that no training row has."""
+    curve = curves_of(MODEL)[list(FRAME).index(name)]
+    values = [*curve.low] if name == "zeros" else ["blue", "green", "red", "violet"]
+    rows = pd.concat([FRAME[:1]] * len(values)).assign(**{name: values})
+    log_odds = np.diff(MODEL.predict_log_proba(rows), axis=1)[:, 0]
+    assert_allclose(log_odds - log_odds[0], curve.values - curve.values[0], atol=1e-12)
+    assert np.ptp(log_odds) > 0.001
+
+
+def test_labels_that_are_levels_are_set_apart():
+    rng = np.random.default_rng(0)
+    levels = np.array(["other", "(other)", None], dtype=object)
+    X = pd.DataFrame({"size": rng.standard_normal(200), "level": rng.choice(levels, 200)})
+    model = TableClassifier("pairs", pairs=[(0, 1)], **QUICK).fit(X, rng.random(200) < 0.5)
+    curve, surface = (cell_labels(model, term) for term in model.terms_[1:])
+    assert curve == ["(other)", "other", "missing", "((other))"]
+    first = curves_of(model)[0].labels[0]
+    assert surface[:3] == [f"{first}, {label}" for label in curve[:3]]
+    assert len(surface) == model.terms_[2].n_cells, "no cell for levels that are not known"
+
+
+def test_columns_of_arrays_have_names_and_others_are_refused():
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    model = TableClassifier("lines", **QUICK).fit(X, X[:, 0] ** 2 > 1)
+    assert [curve.name for curve in CurvesDisplay.from_estimator(model, columns=["x1", 0]).curves] == ["x1", "x0"]
+    with pytest.raises(ValueError, match=r"^columns names the column 'x2', which X does not have"):
+        CurvesDisplay.from_estimator(model, columns=["x2"])
+
+
+@pytest.mark.parametrize("name", ["curve", "colour"])
+def test_the_density_lies_below_the_curve(name):
+    display = CurvesDisplay.from_estimator(MODEL, columns=[name])
+    (ax,), (curve,) = display.axes_, display.curves
     low, high = ax.get_ylim()
     top = low + (high - low) * ax.patches[-1].get_data().values.max()
     assert top < (curve.values - 1.96 * curve.errors).min()
+
+
+def test_the_most_frequent_of_many_levels_are_shown():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"level": [f"level {k:02}" for k in (40 * rng.random(900) ** 2).astype(int)]})
+    model = TableClassifier("lines", cv=0).fit(X, rng.random(900) < 0.5)
+    (ax,) = CurvesDisplay.from_estimator(model).axes_
+    often = sorted(
+        X["level"].value_counts(sort=False).sort_index().sort_values(ascending=False, kind="stable").index[:30]
+    )
+    assert [label.get_text() for label in ax.get_xticklabels()] == [*often, "other"]
+    values = dict(zip(curves_of(model)[0].labels, curves_of(model)[0].values, strict=True))
+    assert_allclose(ax.lines[0].get_ydata(), [values[label] for label in [*often, "other"]])
 
 
 def test_by_default_the_curves_that_vary_most_come_first():
@@ -61,16 +105,16 @@ def test_by_default_the_curves_that_vary_most_come_first():
     display.figure_.canvas.draw()
 
 
-def test_importance_is_the_auc_lost_without_the_curves_of_a_column():
-    lost = auc_lost_without(MODEL, X, Y)
-    codes = [column.encode(x) for column, x in zip(MODEL.columns_, X.T, strict=True)]
-    start = sum(column.n_codes for column in MODEL.columns_[:2])
-    without = MODEL.decision_function(X) - MODEL.coef_[0, start + codes[2]]
-    assert_allclose(lost[2], roc_auc_score(Y, MODEL.decision_function(X)) - roc_auc_score(Y, without.round(9)))
-    kept = AdditiveAUCClassifier(**MODEL.get_params()).fit(X, Y)
-    kept.coef_[0, : MODEL.columns_[0].n_codes] = 0  # the curve of the first column, and its surface
-    kept.coef_[0, sum(column.n_codes for column in MODEL.columns_) :] = 0
-    assert_allclose(lost[0], MODEL.score(X, Y) - kept.score(X, Y), atol=1e-4)
-    display = ImportanceDisplay.from_estimator(MODEL, X, Y)
-    assert display.names[int(np.argmax(display.lost))] == display.names[0] == f"x{np.argmax(lost)}"
+def test_importance_is_the_auc_lost_without_the_terms_of_a_column():
+    lost, scores = auc_lost_without(MODEL, FRAME, Y), MODEL.decision_function(FRAME)
+    colours = MODEL.coef_[0][slice(*edges_of(MODEL.terms_)[2:4])]
+    without = scores - colours[FRAME["colour"].map(["blue", "green", "red"].index)]
+    assert_allclose(lost[2], roc_auc_score(Y, scores) - roc_auc_score(Y, without.round(9)))
+    parts = MODEL.contributions(FRAME)
+    assert [term.columns for term in MODEL.terms_[4:]] == [(0, 3)]
+    for j, kept in ((0, slice(1, 4)), (3, slice(3))):  # the surface goes with both of its columns
+        without = parts[:, kept].sum(axis=1)
+        assert_allclose(lost[j], roc_auc_score(Y, scores) - roc_auc_score(Y, without), atol=1e-4)
+    display = ImportanceDisplay.from_estimator(MODEL, FRAME, Y)
+    assert display.names[int(np.argmax(display.lost))] == display.names[0] == FRAME.columns[np.argmax(lost)]
     assert_allclose([bar.get_width() for bar in display.ax_.patches], np.sort(lost)[::-1])

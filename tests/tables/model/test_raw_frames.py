@@ -1,49 +1,68 @@
-"""Additive models of raw frames, after a `TableEncoder`."""
+"""Table models of raw frames of any library, of arrays, and of rows that were read before."""
+
+import pickle
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.pipeline import make_pipeline
+from additive_data import mixed_frame
+from numpy.testing import assert_array_equal
 
-from aucmax import AdditiveAUCClassifier, Scorecard, TableEncoder
+from aucmax import Scorecard, TableClassifier, TableEncoder
+from aucmax.models.onnx_export import as_onnx_takes
+from aucmax.tables.curves import auc_lost_without
+from aucmax.tables.reading.table import Levels
 
-pd = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow")
-MODEL = AdditiveAUCClassifier("squared", alpha=0.1, max_bins=8)
-
-
-def draw_homes(n_rows=400):
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"size": rng.normal(size=n_rows), "home": rng.choice(["boat", "own", "rent", "tent"], n_rows)})
-    return X, (np.isin(X["home"], ["boat", "rent"]) + rng.normal(size=n_rows) > 0.5).astype(int)
+FRAME, Y = mixed_frame()
+QUICK = {"terms": "pairs", "pairs": [("curve", "colour")], "max_bins": 8, "cv": 0}
+MODEL = TableClassifier(**QUICK).fit(FRAME, Y)
 
 
-@pytest.mark.parametrize("lazy", [False, pytest.param(True, marks=pytest.mark.dask)], ids=["pandas", "dask"])
-def test_levels_are_known_to_the_model_after_the_encoder(lazy):
-    X, y = draw_homes()
-    encoder = TableEncoder("codes")
-    codes = np.asarray(encoder.fit_transform(X, y))
-    expected = AdditiveAUCClassifier(**MODEL.get_params() | {"categorical_features": [1]}).fit(codes, y)
-    if lazy:
-        dd = pytest.importorskip("dask.dataframe")
-        X, y = dd.from_pandas(X, npartitions=2), dd.from_pandas(pd.Series(y), npartitions=2)
-    pipeline = make_pipeline(TableEncoder("codes"), MODEL).fit(X, y)
-    assert_array_equal(pipeline[-1].is_categorical_, [False, True])
-    assert_allclose(pipeline[-1].coef_, expected.coef_, rtol=0, atol=1e-12)
-    levels = [entry.values for entry in Scorecard(pipeline).table() if entry.column == "home"]
-    assert levels == ["boat", "own", "rent", "tent"]
+def as_polars(frame):
+    return pytest.importorskip("polars").from_pandas(frame)
 
 
-def test_parts_of_codes_do_not_claim_to_know_their_columns():
-    codes = TableEncoder("codes").fit_transform(*draw_homes())
-    assert codes.categorical.tolist() == [False, True]
-    assert codes[:, ::-1].categorical is None
-    assert codes.copy().categorical is None
+def as_arrow(frame):
+    return pytest.importorskip("pyarrow").Table.from_pandas(frame)
 
 
-def test_columns_of_text_are_told():
-    X, y = draw_homes()
-    advice = r'put TableEncoder before this estimator, as in make_pipeline\(TableEncoder\("codes"\), Additive'
-    with pytest.raises(ValueError, match=f"^X has columns that are not numbers, such as 'home': {advice}"):
-        AdditiveAUCClassifier().fit(X, y)
-    assert AdditiveAUCClassifier(categorical_features=["home"]).fit(X, y).score(X, y) > 0.6
+def as_dask(frame):
+    return pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
+
+
+def as_levels(frame):
+    encoder = TableEncoder().fit(frame)
+    return Levels.of(encoder._read(frame), encoder.reading_)
+
+
+@pytest.mark.parametrize("convert", [as_polars, as_arrow, pytest.param(as_dask, marks=pytest.mark.dask), as_levels])
+def test_frames_of_all_libraries_give_the_same_model(convert):
+    X = convert(FRAME)
+    y = as_dask(FRAME.assign(y=Y))["y"] if convert is as_dask else Y
+    model = TableClassifier(**QUICK).fit(X, y)
+    assert_array_equal(model.coef_, MODEL.coef_)
+    assert model.feature_names_in_.tolist() == list(FRAME)
+    scores = MODEL.decision_function(FRAME)
+    assert_array_equal(model.decision_function(FRAME), scores)
+    assert_array_equal(np.asarray(MODEL.decision_function(X)), scores)
+
+
+def test_an_array_is_a_table_without_names():
+    X = FRAME.to_numpy()
+    model = TableClassifier(**QUICK | {"pairs": [(0, 2)]}).fit(X, Y)
+    assert_array_equal(model.decision_function(X), MODEL.decision_function(FRAME))
+    assert {entry.column for entry in Scorecard(model).table()} == {"x0", "x1", "x2", "x3", "x0 x x2"}
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_rows_that_were_read_are_taken_in_place_of_the_table():
+    rows, card = as_levels(FRAME), Scorecard(MODEL)
+    assert_array_equal(card.parts(rows), card.parts(FRAME))
+    assert_array_equal(auc_lost_without(MODEL, rows, Y), auc_lost_without(MODEL, FRAME, Y))
+    assert_array_equal(as_onnx_takes(MODEL, rows), as_onnx_takes(MODEL, FRAME))
+    assert_array_equal(as_onnx_takes(MODEL, rows)[:, 2], FRAME["colour"].map(["blue", "green", "red"].index))
+
+
+def test_parts_of_rows_that_were_read_know_their_table():
+    rows = pickle.loads(pickle.dumps(as_levels(FRAME)))[::2]
+    assert_array_equal(MODEL.decision_function(rows), MODEL.decision_function(FRAME)[::2])
+    assert TableClassifier(**QUICK).fit(rows, Y[::2]).reading_.part_names == list(FRAME)

@@ -9,16 +9,15 @@ from contextlib import closing
 import numpy as np
 import pandas as pd
 import pytest
-from additive_data import mixed_rows
+from additive_data import mixed_frame
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.pipeline import make_pipeline
 
-from aucmax import AdditiveAUCClassifier, Scorecard, TableEncoder
+from aucmax import Scorecard, TableClassifier
 
-X, Y = mixed_rows()
-FRAME = pd.DataFrame({"age": X[:, 0], 'sum "net"': X[:, 1], "colour": X[:, 2], "noise": X[:, 3]})
-FRAME["colour"] = pd.Categorical(np.array(["o'red", "{green}", "blue"])[X[:, 2].astype(int)])
-MODEL = AdditiveAUCClassifier("squared", alpha=0.01, max_bins=10, pairs=[("age", "colour")]).fit(FRAME, Y)
+FRAME, Y = mixed_frame()
+FRAME.columns = ["age", 'sum "net"', "colour", "noise"]
+FRAME["colour"] = FRAME["colour"].replace({"red": "o'red", "green": "{green}"})
+MODEL = TableClassifier("pairs", pairs=[("age", "colour")], cv=0, max_bins=10).fit(FRAME, Y)
 CARD = Scorecard(MODEL, base_score=500, base_odds=0.5, points_to_double=30)
 
 
@@ -36,7 +35,7 @@ def test_a_score_of_risk_falls_where_the_odds_rise():
 
 
 def test_rounding_costs_less_auc_the_finer_the_points():
-    lost = [abs(Scorecard(MODEL, points_to_double=points).auc_lost(FRAME, Y)) for points in (1, 20, 20_000)]
+    lost = [abs(Scorecard(MODEL, points_to_double=points).auc_lost(FRAME, Y)) for points in (1, 20, 20_000_000)]
     assert lost[0] > lost[1] > lost[2]
     assert lost[2] < 1e-5
 
@@ -48,7 +47,7 @@ def test_the_table_has_all_points_and_shares():
         assert found == (points.tolist() if "colour" in column else [whole for whole, _ in itertools.groupby(points)])
     for column in ("age", 'sum "net"', "colour", "noise", "age x colour"):
         assert_allclose(sum(entry.share for entry in table if entry.column == column), 1)
-    assert {entry.values for entry in table if entry.column == "colour"} == {"blue", "o'red", "{green}"}
+    assert {entry.values for entry in table if entry.column == "colour"} == {"blue", "o'red", "{green}", "other"}
     assert [entry.values for entry in table if entry.column == "age"][-1] == "missing"
     read = list(csv.DictReader(io.StringIO(CARD.to_csv())))
     assert read[0] == {"column": "", "values": "base points", "points": str(CARD.base_points), "share": "1.0"}
@@ -64,17 +63,14 @@ def test_scorecard_table_merges_neighbours_of_the_same_points():
 
 
 def test_scorecard_of_many_levels_in_sql_and_python():
-    """Rows are raw: levels are mapped to points, also those that are rare, new or missing."""
+    """Levels are mapped to points, also those that are new or missing."""
     rng = np.random.default_rng(0)
     employer = np.char.add("firm ", (60 * rng.random(1500) ** 2).astype(int).astype(str)).astype(object)
     employer[:20] = None
     size = rng.normal(size=1500)
     y = rng.random(1500) < [0.2 if name is None else 0.1 + 0.8 * (int(name[5:]) % 2) for name in employer]
     frame = pd.DataFrame({"size": size, "employer": employer})
-    model = make_pipeline(
-        TableEncoder("codes"), AdditiveAUCClassifier("squared", alpha=0.01, max_bins=12, pairs=[(0, 1)])
-    )
-    card = Scorecard(model.fit(frame, y))
+    card = Scorecard(TableClassifier("pairs", pairs=[(0, 1)], cv=0, max_bins=12).fit(frame, y))
     new = pd.concat([frame, pd.DataFrame({"size": [0.5, -0.5], "employer": ["nobody's", None]})], ignore_index=True)
     expected, space = card.score(new), {}
     assert np.ptp(card.parts(new)[:, 1]) > 20
@@ -87,26 +83,34 @@ def test_scorecard_of_many_levels_in_sql_and_python():
 
 def test_sql_has_the_same_scores():
     with closing(sqlite3.connect(":memory:")) as database:
-        FRAME.astype({"colour": str}).to_sql("people", database, index=False)
+        FRAME.to_sql("people", database, index=False)
         found = [score for (score,) in database.execute(f"SELECT {CARD.to_sql()} FROM people")]
     assert_array_equal(found, CARD.score(FRAME))
 
 
-def test_scorecard_sql_of_unknown_values_has_no_points():
-    unknown = pd.DataFrame({"age": [0.0], 'sum "net"': [1.0], "colour": ["violet"], "noise": [np.nan]})
+UNKNOWN = [
+    {"age": None, 'sum "net"': None, "colour": "violet", "noise": float("nan")},
+    {"age": 0.5, 'sum "net"': 3.0, "colour": None, "noise": 0.0},  # no training row misses a colour: as if new
+]
+
+
+def test_unknown_values_have_the_same_scores():
+    frame = pd.DataFrame(UNKNOWN).astype({"age": float, 'sum "net"': float})
+    expected, space = CARD.score(frame), {}
+    (new,) = CARD.points[2][-1:]
+    assert [CARD.parts(frame)[k, 2] for k in range(2)] == [new, new] != [0, 0]
+    exec(CARD.to_python(), space)
+    assert [space["score"](row) for row in UNKNOWN] == expected.tolist()
     with closing(sqlite3.connect(":memory:")) as database:
-        unknown.to_sql("people", database, index=False)
-        assert database.execute(f"SELECT {CARD.to_sql()} FROM people").fetchall() == [(CARD.score(unknown)[0],)]
+        frame.to_sql("people", database, index=False)
+        found = database.execute(f"SELECT {CARD.to_sql()} FROM people").fetchall()
+    assert [score for (score,) in found] == expected.tolist()
 
 
 def test_python_has_the_same_scores():
     space = {}
     exec(CARD.to_python(), space)
-    rows = FRAME.astype({"colour": object}).to_dict("records")
-    assert_array_equal([space["score"](row) for row in rows], CARD.score(FRAME))
-    unknown = {"age": None, 'sum "net"': None, "colour": "violet", "noise": float("nan")}
-    frame = pd.DataFrame([unknown]).astype({"age": float, 'sum "net"': float})
-    assert space["score"](unknown) == CARD.score(frame)[0]
+    assert_array_equal([space["score"](row) for row in FRAME.to_dict("records")], CARD.score(FRAME))
 
 
 def test_reasons_are_the_curves_that_take_the_most_points():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from aucmax.tables.bins import add_values, finish_counts, limit_of, merge_counts, no_values
+from aucmax.tables.bins import add_values, finish_counts, merge_counts, no_values
 
 
 def summary_of(x, weights, limit, size):
@@ -85,9 +85,3 @@ def test_merge_counts_keeps_the_bound_and_changes_no_part():
     assert largest_rank_error(found, x, np.ones(len(x))) <= found.error < 0.15 * len(x)
     for part, values in zip(parts, before, strict=True):
         assert_array_equal(finish_counts(part).values, values)
-
-
-def test_value_counts_of_many_columns_keep_fewer_values_each():
-    assert limit_of(10) == 1 << 16
-    assert limit_of(1024) == 1 << 12
-    assert limit_of(100) == (1 << 22) // 100

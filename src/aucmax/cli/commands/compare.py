@@ -15,7 +15,6 @@ from ..checks import check_inputs, check_outputs, check_used
 from ..console import Console, make_table, on_block, on_fit
 from ..display import comparison_report, show_comparison, wrote
 from ..score import find_classes, naming, read_rows
-from ..table_model import for_table
 
 DEFAULT_METHODS = "AUCClassifier, LogisticRegression, LinearSVC, RidgeClassifier, GaussianAUC"
 
@@ -79,21 +78,19 @@ def compare(
     sources = [open_source(path, target=target, with_target=True, **overrides, **layout) for path in data]
     check_used(context, [source.format for source in sources])  # again: the format of standard input is known only now
     check_outputs({"--report": report}, force, data)
-    for path, source in zip(data, sources, strict=True):
-        coded, fitted = None, chosen
-        if source.reading is not None and any(method.takes_codes for method in chosen):
-            known: dict[str, Any] = {"reading": source.reading, "target": source.target, "output": "codes"}
-            coded = open_source(path, with_target=True, **known, **layout)
-            fitted = [for_table(method, coded) for method in chosen]
+    for source in sources:
         with console.progress() as bar, naming(source):
             rows = read_rows(source, on_block(bar, source))
             _, mask = find_classes(source, rows, positive)
+            levels = None
+            if any(method.takes_tables for method in chosen) and source.change_output("levels"):
+                levels = read_rows(source).features
             found.append(
                 compare_methods(
                     rows.features,
                     mask,
-                    fitted,
-                    codes=None if coded is None else read_rows(coded).features,
+                    chosen,
+                    levels=levels,
                     data=source.name,
                     n_splits=n_splits,
                     n_repeats=n_repeats,

@@ -10,7 +10,6 @@ import typer
 from ...files import Source
 from ...models.model_file import ModelFile
 from ...models.onnx_export import export_onnx, measure_difference
-from ...tables.encoder import finish
 from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console
@@ -34,7 +33,7 @@ def export(
     check_inputs([model, *rows])
 
     file = read_model_file(model)
-    source = open_rows(console, file, rows, with_target=False) if rows else None
+    source = open_rows(console, file, rows, with_target=False, as_levels=True) if rows else None
     check_outputs({"--onnx": onnx}, force, [model, *rows])
     export_onnx(file.model, onnx)
     console.note(f"wrote {onnx}")
@@ -46,9 +45,9 @@ def describe_difference(file: ModelFile, onnx: Path, source: Source) -> str:
     """Return a sentence about the largest difference between ONNX scores and ours on the rows of a file."""
     encoder, inner = split_model(file.model)
     with without_names(), naming(source):
-        features = rows = source.read().features if encoder is None else source.codes()
+        features = rows = source.read().features
         if encoder is not None:
-            rows, features = encoder.reading_.pool(rows), finish(encoder.output, encoder.reading_, rows)
+            rows, features = encoder.reading_.pool(rows), encoder.reading_.convert(rows, encoder.output)
         found = measure_difference(onnx, rows, inner.decision_function(features))
     return (
         f"on {found.n_rows:,} rows of {source.name}, scores of ONNX differ from ours by at most {found.largest:.2g}; "

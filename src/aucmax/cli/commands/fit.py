@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ...files import Source, describe_paths, find_formats, open_source
+from ...files import TABLES, Source, describe_paths, find_formats, open_source
 from ...losses import FITTED
 from ...models.model_file import save_model
 from ...report.html import write_report
 from .. import options
 from ..checks import after_writing, check_inputs, check_outputs, check_used
 from ..console import Console, FitProgress, format_bytes, on_block
-from ..display import describe_fit, fit_report, headline, summarise
+from ..display import describe_fit, fit_report, headline, show_reading, summarise
 from ..fit import (
     BlockReading,
     check_blocks,
+    check_columns,
+    check_table,
     connect,
     default_memory,
     fit_by_blocks,
@@ -31,7 +33,7 @@ from ..fit import (
 )
 from ..options import algorithm_names, parse_bytes, parse_pairs, parse_shapes
 from ..score import evaluate_file, evaluate_scores, open_rows
-from ..table_model import name_columns, output_of
+from ..table_model import is_table_model
 
 MODEL_FILE = Path("model.safetensors")
 
@@ -54,50 +56,54 @@ def fit(
     algorithm: Annotated[
         str | None,
         options.model(
-            "A published algorithm, as NAME or 'NAME(parameter=value)'; `aucmax algorithms` lists them.",
+            "What to fit, as NAME or 'NAME(parameter=value)'; `aucmax algorithms` lists the published algorithms. By "
+            "default, TableClassifier for CSV and Parquet without options of the linear model, else AUCClassifier.",
             "NAME",
             autocompletion=algorithm_names,
         ),
     ] = None,
     loss: Annotated[
         LossName | None,
-        options.model("The loss; by default, auto: several are tried and blended.", "|".join(("auto", *FITTED))),
+        options.linear("The loss; by default, auto: several are tried and blended.", "|".join(("auto", *FITTED))),
     ] = None,
     selection: Annotated[
         Literal["blend", "best"] | None,
-        options.model(
+        options.linear(
             "What auto does with its candidates: blend them, or take the best; by default, blend.", "blend|best"
         ),
     ] = None,
     penalty: Annotated[
-        Literal["l2", "l1", "elasticnet"] | None, options.model("By default, l2.", "l2|l1|elasticnet")
+        Literal["l2", "l1", "elasticnet"] | None, options.linear("By default, l2.", "l2|l1|elasticnet")
     ] = None,
-    l1_ratio: Annotated[float | None, options.model("Share of L1 in elasticnet.", "NUMBER")] = None,
+    l1_ratio: Annotated[float | None, options.linear("Share of L1 in elasticnet.", "NUMBER")] = None,
     alpha: Annotated[
-        float | None, options.model("Regularisation strength; by default, cross-validated.", "NUMBER")
+        float | None, options.linear("Regularisation strength; by default, cross-validated.", "NUMBER")
     ] = None,
     n_nonzero: Annotated[
         list[int] | None,
-        options.model("Largest number of weights that are not 0; several are cross-validated.", "NUMBER", min=1),
+        options.linear("Largest number of weights that are not 0; several are cross-validated.", "NUMBER", min=1),
     ] = None,
     cv: Annotated[int | None, options.model("Number of folds; by default, 5.", "NUMBER", min=2)] = None,
     standardize: Annotated[
         bool | None,
-        options.model(
+        options.linear(
             "Whether the penalty is on standardised columns; by default, auto: a blend tries both, other fits do."
         ),
     ] = None,
+    terms: Annotated[
+        Literal["auto", "lines", "curves", "pairs"] | None,
+        options.table("The rung of the ladder; by default, auto: held-out rows choose it.", "auto|lines|curves|pairs"),
+    ] = None,
     pairs: Annotated[
         str | None,
-        options.model(
-            "AdditiveAUCClassifier: the largest number of pairs of columns to find; by default, 0.", "auto|NUMBER"
-        ),
+        options.table("The number of surfaces; by default, auto: half and twice as many as columns.", "auto|NUMBER"),
     ] = None,
     monotonic_cst: Annotated[
         list[str] | None,
-        options.model(
-            "AdditiveAUCClassifier: a column whose curve is increasing or decreasing.", "COLUMN=SHAPE", "--monotonic"
-        ),
+        options.table("A column whose curve is increasing or decreasing.", "COLUMN=SHAPE", "--monotonic"),
+    ] = None,
+    max_bins: Annotated[
+        int | None, options.table("The largest number of bins of a number; by default, 128.", "NUMBER", min=2)
     ] = None,
     random_state: options.Seed = 0,
     format: options.Format = None,
@@ -173,6 +179,7 @@ def fit(
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group}
     overrides = options.column_overrides(context)
+    linear = any(context.params[name] not in (None, [], ()) for name in options.OF_LINEAR)
     make = partial(
         make_estimator,
         algorithm,
@@ -185,25 +192,37 @@ def fit(
         n_nonzero=n_nonzero if n_nonzero is None or len(n_nonzero) > 1 else n_nonzero[0],
         cv=cv,
         standardize=standardize,
+        terms=terms,
         pairs=parse_pairs(pairs),
         monotonic_cst=parse_shapes(monotonic_cst),
+        max_bins=max_bins,
     )
-    formats = [*find_formats(train, format), *(find_formats(test) if test else [])]
-    check_used(context, formats, make(by_blocks=False))  # before a pass over a table
-    rows_as = output_of(algorithm)
-    source = open_source(train, format=format, with_target=True, output=rows_as, **columns, **overrides, **layout)
+    formats = find_formats(train, format)
+    tests = find_formats(test) if test else []
+    # The format of standard input is not known yet.
+    check_used(context, [*formats, *tests], make(is_table=not linear and set(formats) <= set(TABLES), by_blocks=False))
+    source = open_source(train, format=format, with_target=True, output="levels", **columns, **overrides, **layout)
     formats = [source.format]
+    estimator = make(is_table=not linear and source.reading is not None, by_blocks=False)
+    of_table = is_table_model(estimator)
+    if of_table:
+        check_table(estimator, source)
+        estimator.set_params(**options.as_parameters(overrides))
+    else:
+        source.change_output("features")
     if test:  # its faults are better found before a long fit than after it
-        known: dict[str, Any] = {"reading": source.reading, "target": source.target, "output": rows_as}
+        known: dict[str, Any] = {"reading": source.reading, "target": source.target, "output": "levels"}
         tested = open_source(test, with_target=True, **known, **layout)
         formats.append(tested.format)
     by_blocks = cluster is not None or must_read_by_blocks(source, how)
-    estimator = make(by_blocks=by_blocks)
     if by_blocks:
+        estimator = estimator if of_table else make(is_table=False, by_blocks=True)
         check_blocks(estimator, algorithm, source, how, cluster is not None)
-    name_columns(estimator, source)
     check_used(context, formats, estimator)  # again, since the format of standard input is known only now
     check_outputs({"the model": output, "--report": report}, force or resumed, [*train, *(test or [])], checkpoint)
+    check_columns(estimator, source)
+    if source.reading is not None and not (quiet or as_json):
+        console.result({}, *show_reading(source, positive))
     begun, rows = time.perf_counter(), None
     with console.progress() as bar:
         if cluster is not None:

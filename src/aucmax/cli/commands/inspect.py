@@ -10,9 +10,18 @@ from ...models.model_file import is_model
 from .. import options
 from ..checks import check_used
 from ..console import Console, format_bytes, make_table
-from ..display import describe_model, largest_weights, list_curves, list_entries, show_blend, show_curves, show_table
+from ..display import (
+    describe_model,
+    largest_weights,
+    list_curves,
+    list_entries,
+    show_blend,
+    show_curves,
+    show_ladder,
+    show_table,
+)
 from ..model_notes import read_model_file
-from ..table_model import describe_columns, split_model
+from ..table_model import split_model
 
 
 def inspect(
@@ -66,7 +75,7 @@ def inspect_model(path: Path, top: int, as_json: bool) -> None:
     width = 2 + max(len(name) for name, _ in entries)
     shown: list[Any] = [f"{name:<{width}}{text}" for name, text in entries]
     shown += show_table(about["table"])
-    shown += show_blend(about)
+    shown += [*show_ladder(about), *show_blend(about)]
     if weights:
         what = "weight" if file.notes.get("spreads") is None else "weight times standard deviation"
         shown.append(make_table("", ("column", what), [(name, f"{w:.6g}") for name, w in weights], right=(1,)))
@@ -84,7 +93,7 @@ def inspect_table(context: typer.Context, paths: list[str], as_json: bool, **cho
     if source.reading is None:
         raise ValueError(f"{name} is {source.format}, which has no columns to show: inspect takes a model or a table.")
     check_used(context, [source.format])  # again: the format of standard input is known only now
-    columns = describe_columns(source.reading)
+    columns = source.reading.describe()
     values = {"data": name, "target": source.target, "n_features": source.n_features, "table": columns}
     labels = "no target" if source.target is None else f"target {source.target}"
     line = f"{name}: {labels}, {len(columns):,} other columns, {source.n_features:,} features"

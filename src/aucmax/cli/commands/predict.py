@@ -21,7 +21,7 @@ from ..checks import check_inputs, check_outputs
 from ..console import Console, on_block
 from ..model_notes import read_model_file
 from ..score import classes_of, naming, open_rows, without_names
-from ..table_model import UnseenValues, split_model
+from ..table_model import UnseenValues, scored_as, split_model
 
 
 def predict(
@@ -71,7 +71,7 @@ def predict(
             sys.stdout.buffer.flush()
         else:
             write_atomically(output, lambda out: out.writelines(lines))
-    for note in unseen.notes(source.name):
+    for note in unseen.notes(source.name, scored_as(file.model)):
         console.note(note)
 
 

@@ -1,4 +1,4 @@
-"""``aucmax scorecard``: an additive model as whole numbers of points."""
+"""``aucmax scorecard``: a model of a table as whole numbers of points."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from ...files.atomic_write import write_atomically
-from ...tables.curves import split_table
 from ...tables.scorecard import Entry, Scorecard
 from .. import options
 from ..checks import check_inputs, check_outputs
@@ -16,7 +15,7 @@ from ..console import Console, make_table
 from ..display import wrote
 from ..model_notes import read_model_file
 from ..score import open_rows, read_labelled, without_names
-from ..table_model import is_additive
+from ..table_model import is_table_model
 
 
 def scorecard(
@@ -42,14 +41,13 @@ def scorecard(
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Show an additive model as a scorecard, and write it as a table, as SQL or as Python."""
+    """Show a model of a table as a scorecard, and write it as a table, as SQL or as Python."""
     check_inputs([model, *(test or [])])
 
     console, file = Console(as_json=as_json), read_model_file(model)
-    if not is_additive(file.model):
-        raise ValueError(f"{model} is not an additive model: fit one with --algorithm AdditiveAUCClassifier.")
-    _, named = split_table(file.model)
-    card = Scorecard(named, base_score, base_odds, points_to_double)
+    if not is_table_model(file.model):
+        raise ValueError(f"{model} is not a model of a table: fit a CSV or Parquet file with the default options.")
+    card = Scorecard(file.model, base_score, base_odds, points_to_double)
     writers = {".csv": card.to_csv, ".sql": card.to_sql, ".py": card.to_python}
     if output is not None and output.suffix not in writers:
         raise ValueError(f"--output {output} ends with none of {', '.join(writers)}, which say what to write.")
@@ -65,7 +63,7 @@ def scorecard(
     if source is not None:
         features, positive = read_labelled(console, file, source)
         with without_names():
-            values["auc_lost"] = card.auc_lost(features, named.classes_[positive.astype(int)])
+            values["auc_lost"] = card.auc_lost(features, file.model.classes_[positive.astype(int)])
         shown.append(f"whole points cost {values['auc_lost']:.5f} of the AUC on {len(positive):,} rows")
     if output is None:
         rows = [(entry.column, entry.values, f"{entry.points:+d}", f"{entry.share:.1%}") for entry in card.table()]

@@ -1,4 +1,4 @@
-"""CurvesDisplay: the curves of an additive model. The report draws each curve with the same `paint_curve`."""
+"""CurvesDisplay: the curves of a table model. The report draws each curve with the same `paint_curve`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ...tables.curves import WIDE, Curve, column_name, curve_of, most_varied, split_table
+from ...tables.curves import WIDE, Curve, curves_of, most_varied
 from .base import AREA_ALPHA, PALETTE, shorten
 
 if TYPE_CHECKING:
@@ -16,10 +15,11 @@ if TYPE_CHECKING:
 
 DENSITY = 0.2  # of the height, for the density of the rows
 GAP = 0.08  # of the width, between a curve and the point of missing values
+MOST_LEVELS = 30  # of a category, and the point of other levels
 
 
 class CurvesDisplay:
-    """The curves of an additive model with their 95% intervals, and the density of the training rows.
+    """The curves of a table model with their 95% intervals, and the density of the training rows.
 
     Use :meth:`from_estimator` to make one.
 
@@ -41,10 +41,10 @@ class CurvesDisplay:
 
     Examples
     --------
-    >>> from aucmax import AdditiveAUCClassifier, CurvesDisplay
+    >>> from aucmax import CurvesDisplay, TableClassifier
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> clf = AdditiveAUCClassifier("squared", alpha=0.1).fit(X.iloc[:, :4], y)
+    >>> clf = TableClassifier("curves", cv=0).fit(X.iloc[:, :4], y)
     >>> display = CurvesDisplay.from_estimator(clf, columns=["mean radius", "mean texture"])
     >>> [ax.get_title() for ax in display.axes_]
     ['mean radius', 'mean texture']
@@ -59,23 +59,18 @@ class CurvesDisplay:
 
         Parameters
         ----------
-        model : AdditiveAUCClassifier or Pipeline
-            The fitted model, or a pipeline of a :class:`aucmax.TableEncoder` and such a model.
+        model : TableClassifier
+            The fitted model.
         columns : sequence of int or str, default=None
-            The columns by position or name; None for the twelve curves that vary most over the training rows.
+            The columns by name or position; None for the twelve curves that vary most over the training rows.
 
         Returns
         -------
         display : CurvesDisplay
             The display, drawn.
         """
-        _, model = split_table(model)
-        check_is_fitted(model, "terms_")
-        names = [column_name(model, j) for j in range(model.n_features_in_)]
-        if columns is None:
-            chosen = most_varied([curve_of(model, j) for j in range(model.n_features_in_)])
-        else:
-            chosen = [curve_of(model, names.index(each) if isinstance(each, str) else int(each)) for each in columns]
+        curves = curves_of(model)
+        chosen = most_varied(curves) if columns is None else [curves[model._place(each, "columns")] for each in columns]
         return cls(chosen).plot()
 
     def plot(self) -> Self:
@@ -128,12 +123,13 @@ def paint_steps(axes: Axes, curve: Curve, colours: Mapping[str, Any]) -> None:
 
 
 def paint_levels(axes: Axes, curve: Curve, colours: Mapping[str, Any]) -> None:
-    """Draw the levels of a category as points."""
-    n = len(curve.values)
-    axes.errorbar(range(n), curve.values, WIDE * curve.errors, fmt="o", color=colours["accent"])
-    labels = [shorten(label, 14) for label in curve.labels]
-    axes.set_xticks(range(n), labels, rotation=60, ha="right", fontsize="small", parse_math=False)
-    paint_density(axes, curve.share, np.arange(n + 1) - 0.5, colours)
+    """Draw the most frequent levels of a category as points, and what levels have that no training row had."""
+    often = np.argsort(-curve.share[:-1], kind="stable")[:MOST_LEVELS]
+    shown = [*sorted(often.tolist()), len(curve.share) - 1]
+    axes.errorbar(range(len(shown)), curve.values[shown], WIDE * curve.errors[shown], fmt="o", color=colours["accent"])
+    labels = [shorten(curve.labels[k], 14) for k in shown]
+    axes.set_xticks(range(len(shown)), labels, rotation=60, ha="right", fontsize="small", parse_math=False)
+    paint_density(axes, curve.share[shown], np.arange(len(shown) + 1) - 0.5, colours)
 
 
 def paint_density(axes: Axes, density: np.ndarray, borders: np.ndarray, colours: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""ImportanceDisplay: what each column of an additive model is worth."""
+"""ImportanceDisplay: what each column of a table model is worth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ...tables.curves import auc_lost_without, column_name, split_table
+from ...tables.curves import auc_lost_without
 from .base import Display, shorten
 
 if TYPE_CHECKING:
@@ -28,16 +28,16 @@ class ImportanceDisplay(Display):
 
     See Also
     --------
-    CurvesDisplay : The curves of an additive model.
+    CurvesDisplay : The curves of a table model.
     WeightsDisplay : The largest weights of a linear classifier.
 
     Examples
     --------
-    >>> from aucmax import AdditiveAUCClassifier, ImportanceDisplay
+    >>> from aucmax import ImportanceDisplay, TableClassifier
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> X = X[["mean radius", "mean symmetry"]]
-    >>> clf = AdditiveAUCClassifier("squared", alpha=0.1).fit(X[:400], y[:400])
+    >>> clf = TableClassifier("curves", cv=0).fit(X[:400], y[:400])
     >>> ImportanceDisplay.from_estimator(clf, X[400:], y[400:]).names
     ['mean radius', 'mean symmetry']
     """
@@ -54,18 +54,18 @@ class ImportanceDisplay(Display):
 
         Parameters
         ----------
-        model : AdditiveAUCClassifier or Pipeline
-            The fitted model, or a pipeline of a :class:`aucmax.TableEncoder` and such a model.
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            Rows, best ones that the model was not fitted to.
+        model : TableClassifier
+            The fitted model.
+        X : {array-like, dataframe} of shape (n_samples, n_columns)
+            The table, best of rows that the model was not fitted to.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
         """
         lost = auc_lost_without(model, X, y, sample_weight)
-        order, (_, named) = np.argsort(-lost, kind="stable"), split_table(model)
-        return cls([column_name(named, int(j)) for j in order], lost[order]).plot(ax)
+        order, names = np.argsort(-lost, kind="stable"), model.reading_.part_names
+        return cls([names[j] for j in order], lost[order]).plot(ax)
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
         """Draw on axes, in the colours of these roles."""

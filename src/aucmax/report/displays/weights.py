@@ -35,7 +35,7 @@ class WeightsDisplay(Display):
 
     See Also
     --------
-    ImportanceDisplay : The AUC lost without a column, of an additive model.
+    ImportanceDisplay : The AUC lost without a column, of a table model.
 
     Examples
     --------

@@ -12,8 +12,8 @@ import copy
 import functools
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,7 @@ from scipy import sparse
 from ..._text import ArgumentError
 from ..folds import SAMPLE, permute
 from ..memory import MemoryRows
-from ..protocol import InMemoryRows, Rows, Targets, is_in_memory
+from ..protocol import Rows, Targets
 from ..summaries.block_moments import subtract
 from ..summaries.moments import ClassMoments, pooled_std
 from ..summaries.ranking import aucs_of_scores
@@ -51,7 +51,7 @@ class BlockedRows(ABC):
 
     in_memory = False
     feature_names: list[str] | None = None
-    categorical: Sequence[bool] | np.ndarray | None = None
+    reading: Any = None
     pair_sums = None
     more_memory: str | None = "raise {memory=}"
     _for_many_columns = "take an online algorithm such as SOLAM"  # whose class moments take too much memory
@@ -92,6 +92,14 @@ class BlockedRows(ABC):
     def row_length(self) -> float:
         """Mean number of stored values in a row."""
         return self._sizes.n_values / max(self.n_rows, 1)
+
+    def put_away(self, array: np.ndarray) -> np.ndarray:
+        """Return the array itself: it may be on its way from a worker."""
+        return array
+
+    def as_table(self) -> BlockedRows:
+        """Return the rows themselves: their columns are numbers."""
+        return self
 
     @abstractmethod
     def _read(self, task: Pass) -> State:
@@ -145,7 +153,9 @@ class BlockedRows(ABC):
         _ = self.totals  # computed before the pass, so that the targets of its blocks know it
         return self._pass(name, empty, lambda state, block: add(state, block.X, block.targets), merge)
 
-    def prefetch(self, fit: Mapping[str, str], moments: bool = False, columns: bool = False) -> None:
+    def prefetch(
+        self, fit: Mapping[str, str], moments: bool = False, columns: bool = False, values: Any = None
+    ) -> None:
         """Do nothing: only a file that was not read yet can make use of it."""
         return
 
@@ -402,45 +412,19 @@ class RowsView(BlockedRows):
 class MappedRows(RowsView):
     """The rows of `parent` with other columns, which are dense.
 
-    `change` returns the matrix of a block, given the parent's. It may have the attributes of :class:`CompactChange`.
+    `change` returns the matrix of a block, given the parent's.
     """
 
     def __init__(self, parent: BlockedRows, change: Callable[[Any], Any], n_features: int) -> None:
         super().__init__(parent, lambda block: RowBlock(change(block.X), block.targets), n_features)
         self.is_sparse = False
-        self._compact = cast(CompactChange, change) if hasattr(change, "of_rows") else None
 
     @property
     def _sizes(self) -> Sizes:
-        stored = self.n_features if self._compact is None else self._compact.n_stored
-        return self.parent._sizes._replace(n_values=self.parent.n_rows * stored)
+        return self.parent._sizes._replace(n_values=self.parent.n_rows * self.n_features)
 
     def _before(self) -> np.ndarray:
         return self.parent._before()
-
-    def sample(self, n_each: int) -> Rows:
-        """Return in memory at most `n_each` rows of each class, always the same ones; `self` if these are too large."""
-        if self._compact is None:
-            return super().sample(n_each)
-        sample = self.parent.sample(n_each)
-        return self._compact.of_rows(sample) if is_in_memory(sample) else self
-
-    def gram(self, scale: np.ndarray) -> np.ndarray:
-        """Return the inner products of all rows of X / scale; the rows are read into memory for it."""
-        rows = self.sample(int(self.counts.max())) if self._compact is not None else self
-        return rows.gram(scale) if rows.in_memory else super().gram(scale)
-
-
-class CompactChange(Protocol):
-    """A change of columns whose matrices store `n_stored` values in a row, and so take less memory than dense ones."""
-
-    @property
-    def n_stored(self) -> int: ...  # noqa: D102
-
-    def __call__(self, X: Any) -> Any: ...  # noqa: D102
-
-    def of_rows(self, rows: InMemoryRows) -> InMemoryRows:
-        """Return rows in memory with the other columns."""
 
 
 class SlicedRows(BlockedRows):

@@ -7,6 +7,7 @@ import numpy as np
 from ...files import Block, Source
 from ...files.labels import Classes, Labels
 from ..blocks.block import widen
+from ..blocks.passes import State
 from ..blocks.rows import MEMORY
 from .rows import DaskRows
 from .tasks import compute
@@ -33,13 +34,24 @@ class DaskFiles(DaskRows):
         labels = Labels(source.name, positive)
         labels.observe(np.concatenate(found))
         self.labels, _ = labels.classes()
-        self.memory, self.feature_names = memory, source.feature_names
+        self.memory, self.feature_names, self.reading = memory, source.feature_names, source.reading
+        self._source, self._positive = source, positive
         self._partitions = []
         for file in sent:
             block = read(file, self.labels, max(widths))
             weights = None if source.weight is None else [block.weight]
             groups = None if source.group is None else [block.group]
             self._partitions.append(([block.features], [block.y], weights, groups))
+
+    def as_table(self) -> DaskFiles:
+        """Return the rows of a table with its numbers and codes of levels."""
+        if not self._source.change_output("levels"):
+            return self
+        return DaskFiles(self._source, self._positive, self.memory)
+
+    def __getstate__(self) -> State:
+        """Return what tasks know of these rows."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_source"}
 
     def finish(self) -> None:
         """Do nothing: a cluster has no checkpoint."""

@@ -13,20 +13,20 @@ from .partitions import is_array, join_columns
 Method = Callable[[Any], np.ndarray]
 
 
-def predict_lazily(method: Method, X: Any, classes: np.ndarray) -> Any:
+def predict_lazily(method: Method, X: Any, classes: np.ndarray, one_row: Callable[[Any], Any]) -> Any:
     """Return the predictions of a method for each partition of X, without computing them.
 
     The method takes rows as an array, CSR or dataframe and returns an array of shape (n,) or (n, 2). It is called once
-    here, with one row of ones, and raises its error at once if X has other columns than it expects. The result is an
+    here, with `one_row(X)`, and raises its error at once if X has other columns than it expects. The result is an
     array if X is one, else a series or a dataframe with the index of X and the columns `classes`.
     """
     if not is_array(X):
-        call = functools.partial(of_frame, method, classes)
-        return X.map_partitions(call, meta=call(X._meta_nonempty).iloc[:0])
+        call = functools.partial(of_frame, method, classes, one_row)
+        return X.map_partitions(call, meta=call(X._meta))
 
     import dask.array as da
 
-    result = method(np.ones((1, X.shape[1])))
+    result = method(one_row(X))
     call = functools.partial(of_block, method, result[:0])
     columns = {} if result.ndim == 1 else {"k": result.shape[1]}
     return da.blockwise(call, ["i", *columns], X, "ij", new_axes=columns, meta=result[:0])
@@ -37,11 +37,10 @@ def of_block(method: Method, nothing: np.ndarray, blocks: list[Any]) -> np.ndarr
     return method(join_columns(blocks)) if blocks[0].shape[0] else nothing
 
 
-def of_frame(method: Method, classes: np.ndarray, frame: Any) -> Any:
+def of_frame(method: Method, classes: np.ndarray, one_row: Callable[[Any], Any], frame: Any) -> Any:
     """Return the results for a dataframe, which may have no rows, as a series or a dataframe with its index."""
     import pandas as pd
 
-    values = method(frame) if len(frame) else method(frame.reindex([0], fill_value=1.0))[:0]
-    if values.ndim == 1:
-        return pd.Series(values, index=frame.index)
-    return pd.DataFrame(values, index=frame.index, columns=list(classes))
+    values = method(frame if len(frame) else one_row(frame))
+    found = pd.Series(values) if values.ndim == 1 else pd.DataFrame(values, columns=list(classes))
+    return found.iloc[: len(frame)].set_axis(frame.index)

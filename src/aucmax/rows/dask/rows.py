@@ -61,7 +61,6 @@ class DaskRows(BlockedRows):
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, memory: float = MEMORY) -> None:
         self.X, self.y, self.memory = X, y, memory
-        self.categorical = getattr(X, "categorical", None)
         names = None if is_array(X) else _get_feature_names(X._meta)
         self.feature_names = None if names is None else list(names)
         columns = {"X": X, "y": y, "sample_weight": sample_weight, "groups": groups}

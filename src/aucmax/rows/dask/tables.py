@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,6 @@ from ...tables.reading.frames import to_arrow
 from ...tables.reading.summary import ColumnSummary
 from ...tables.reading.table import Tally, check_faults, make_reading, merge_summaries, mixed_columns, summarise_table
 from .tasks import compute
-
-Finish = Callable[[Reading, np.ndarray], Any]
 
 
 def learn_partitions(X: Any, overrides: Overrides) -> tuple[Reading, list[Tally]]:
@@ -53,22 +51,22 @@ def look_at_partition(reading: Reading, frame: Any) -> list[Tally]:
     return reading.codes(to_arrow(frame))[1]
 
 
-def transform_lazily(reading: Reading, X: Any, finish: Finish, n_columns: int, is_sparse: bool) -> Any:
+def transform_lazily(reading: Reading, X: Any, output: str, n_columns: int, is_sparse: bool) -> Any:
     """Return the rows of a Dask dataframe as a lazy array with `n_columns` columns, dense or CSR.
 
-    `finish` makes features or codes from the codes of a partition.
+    `output` is what `Reading.convert` makes of them.
     """
     import dask
     import dask.array as da
 
-    convert = dask.delayed(functools.partial(convert_partition, reading, finish), pure=False)
+    convert = dask.delayed(functools.partial(convert_partition, reading, output), pure=False)
     meta = sparse.csr_array((0, n_columns)) if is_sparse else np.empty((0, n_columns))
     blocks = [da.from_delayed(convert(part), (np.nan, n_columns), meta=meta) for part in X.to_delayed()]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
-def convert_partition(reading: Reading, finish: Finish, frame: Any) -> Any:
-    """Return a partition as features or codes."""
+def convert_partition(reading: Reading, output: str, frame: Any) -> Any:
+    """Return a partition as `output` says."""
     codes, tallies = reading.codes(to_arrow(frame))
     check_faults(tallies)
-    return finish(reading, codes)
+    return reading.convert(codes, output)

@@ -92,7 +92,7 @@ def tidy_numbers(text: Any) -> Any:
 
 
 def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
-    """Return the cells as numbers; NaN where a cell has another form.
+    """Return the cells as numbers; NaN where a cell has another form. A currency sign may be absent, a % may not.
 
     Parameters
     ----------
@@ -116,10 +116,12 @@ def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
     import pyarrow.compute as pc
 
     sign, thousands, decimal = _split(form)
+    if sign == "%":  # 0.345 is not 34.5%
+        text = pc.if_else(pc.match_substring(text, "%"), text, None)
     if sign:
         text = pc.replace_substring_regex(text, rf"^([-+]?) *{re.escape(sign)} *", r"\1")
         text = pc.replace_substring_regex(text, rf" *{re.escape(sign)}$", "")
-    has_form = pc.match_substring_regex(text, _pattern(thousands, decimal, strict))
+    has_form = pc.fill_null(pc.match_substring_regex(text, _pattern(thousands, decimal, strict)), False)
     if not pc.any(has_form).as_py():
         return np.full(len(text), np.nan)
     text = pc.if_else(has_form, text, None)
@@ -128,6 +130,21 @@ def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
     if decimal != ".":
         text = pc.replace_substring(text, decimal, ".")
     return pc.replace_substring_regex(text, r"^\+", "").cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+
+def split_sign(form: str) -> tuple[str, str]:
+    """Return the sign of a form of numbers, and the form without it.
+
+    Examples
+    --------
+    >>> from aucmax.tables.reading.cells import split_sign
+    >>> split_sign("$1,234.5"), split_sign("1234.5%"), split_sign("1234.5")
+    (('$', '1,234.5'), ('%', '1234.5'), ('', '1234.5'))
+    """
+    if "234" not in form:  # times of day
+        return "", form
+    sign, thousands, decimal = _split(form)
+    return sign, f"1{thousands}234{decimal}5"
 
 
 def rank_number_form(form: str) -> int:

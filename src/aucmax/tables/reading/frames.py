@@ -55,6 +55,8 @@ def to_arrow(X: Any, names: Sequence[str] | None = None) -> Any:
     if hasattr(X, "iloc"):  # pandas, whose own stream refuses columns of mixed types, and has the index as a column
         columns = [X.iloc[:, j] for j in range(X.shape[1])]
         return pa.table([_to_column(column) for column in columns], names=[str(name) for name in X.columns])
+    if hasattr(X, "to_arrow"):  # polars, whose stream has views of text, which older releases of Arrow cannot cast
+        return X.to_arrow()
     if hasattr(X, "read_all"):
         return X.read_all()
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models.checks import Sizes, absent, array, count, either, items, named_tuple, number, text
-from .cells import BOOLEANS, CODES, rank_number_form
+from .cells import BOOLEANS, CODES, rank_number_form, split_sign
 from .dates import DATE_FORMS, DIGITS_FORM, TIME_FORM, has_days
 from .summary import MAX_DISTINCT, PARTS, READ, SECONDS, ColumnSummary, DateSummary, NumberSummary
 
+AS_ASKED = "as asked"  # the reason for columns that the user leaves out
 RARE = 5  # rows that a level must have not to be pooled in features, if the user says nothing
 MOSTLY = 0.9  # share of numbers or dates from which other texts are faults
 FEW_ROWS = 20  # in so few rows, no text is an identifier
@@ -66,8 +67,25 @@ class Column(NamedTuple):
     n_missing: int  # number of missing values in the training rows
     form: str = ""  # how numbers or dates are written
     latest: float = 0.0  # the latest date of the training rows, in seconds since 1970
+    low: float = 0.0  # with high: the range of the numbers of the training rows, or of the ages of dates in days
+    high: float = 0.0
     # The columns of numbers or codes that it becomes.
     parts: list[Part] = []  # noqa: RUF012
+
+    @property
+    def expected(self) -> str:
+        """What its cells must be, for messages."""
+        if self.kind == "boolean":
+            return f"one of {self.reason}"
+        return f"a {self.kind}" + (" with %" if self.form.endswith("%") and self.kind == "number" else "")
+
+    @property
+    def becomes(self) -> str:
+        """What a model takes it as, in words."""
+        if self.kind == "date":
+            return ", ".join(["age in days", *(part.of_date for part in self.parts[1:])])
+        words = {"number": "a number", "boolean": "1 or 0", "category": "levels"}
+        return words.get(self.kind, "nothing")
 
 
 def is_named_identifier(name: str) -> bool:
@@ -97,27 +115,27 @@ def decide(name: str, summary: ColumnSummary, overrides: Overrides = NO_OVERRIDE
     ('boolean', 'yes, no', 0.5)
     """
     if name in overrides.identifiers:
-        return Column(name, "identifier", "as asked", summary.n_missing)
+        return Column(name, "identifier", AS_ASKED, summary.n_missing)
     left_out = _find_reason_against(name, summary, overrides)
     if left_out is not None:
         return _left_out(name, left_out, summary)
     if name in overrides.categorical:
         return _category(name, summary)
     if name in overrides.numeric:
-        return _number(name, summary, _most(summary.numbers))
+        return _number(name, summary)
     if name in overrides.date:
         return _date(name, summary, _most(summary.dates))
     if summary.declared == "category":
         return _category(name, summary)
     if summary.declared == "number":
-        return _number(name, summary, _most(summary.numbers))
+        return _number(name, summary)
     return _decide_alone(name, summary)
 
 
 def _find_reason_against(name: str, summary: ColumnSummary, overrides: Overrides) -> str | None:
     """Return why a column is left out whatever it holds; None if it is not."""
     if name in overrides.drop:
-        return "as asked"
+        return AS_ASKED
     if summary.n_present == 0 and summary.declared in READ:
         return "every cell is missing"
     return None if summary.declared in READ else summary.declared
@@ -129,10 +147,11 @@ def _decide_alone(name: str, summary: ColumnSummary) -> Column:
     pair = next((pair for pair in BOOLEANS if words and words <= set(pair)), None)
     if pair is not None:
         return _boolean(name, summary, pair)
-    form = _most(summary.numbers)
-    codes = are_codes(summary.levels or ())
-    if form is not None and summary.numbers[form].n_cells >= MOSTLY * summary.n_present and not codes:
-        return _number(name, summary, form) if not is_named_identifier(name) else _identifier(name, summary, form)
+    numbers, codes, signs = number_forms(summary), are_codes(summary.levels or ()), currencies(summary)
+    form = _most(numbers)
+    n_numbers = summary.n_infinite + (0 if form is None else numbers[form].n_cells)
+    if n_numbers >= MOSTLY * summary.n_present and not codes:
+        return _number(name, summary) if not is_named_identifier(name) else _identifier(name, summary)
     dates = {form: each for form, each in summary.dates.items() if form != DIGITS_FORM}
     form = _most(dates)
     if form is not None and dates[form].n_cells >= MOSTLY * summary.n_present:
@@ -145,6 +164,8 @@ def _decide_alone(name: str, summary: ColumnSummary) -> Column:
     n_numbers = max((each.n_cells for each in summary.numbers.values()), default=0)
     if codes:
         return column._replace(reason=f"{column.reason}; digits with leading zeros")
+    if len(signs) > 1:
+        return column._replace(reason=f"{column.reason}; amounts in {' and '.join(signs)}")
     if 2 * n_numbers >= max(summary.n_present, 1):
         column = column._replace(reason=f"{column.reason}; {n_numbers:,} cells are numbers")
     return column
@@ -164,10 +185,27 @@ def are_codes(levels: Collection[str]) -> bool:
     return len(lengths) == 1 and max(lengths) > 1 and digits and any(level[0] == "0" for level in levels)
 
 
-def _identifier(name: str, summary: ColumnSummary, form: str) -> Column:
+def number_forms(summary: ColumnSummary) -> dict[str, NumberSummary]:
+    """Return the cells of each form of numbers; amounts may lack the sign of their currency if there is only one."""
+    signs, found = currencies(summary), {}
+    for form, numbers in summary.numbers.items():
+        sign, plain = split_sign(form)
+        if sign in ("", "%"):
+            found[form] = numbers
+        elif len(signs) == 1:
+            found[form] = numbers.merge(summary.numbers[plain]) if plain in summary.numbers else numbers
+    return found
+
+
+def currencies(summary: ColumnSummary) -> list[str]:
+    """Return the signs and codes of currencies of the cells of a column."""
+    return sorted({split_sign(form)[0] for form in summary.numbers} - {"", "%"})
+
+
+def _identifier(name: str, summary: ColumnSummary) -> Column:
     """Return how numbers are read that have the name of an identifier or of row numbers: only if they repeat."""
     if summary.levels is not None and (summary.n_present < FEW_ROWS or 2 * len(summary.levels) <= summary.n_present):
-        return _category(name, summary) if IDENTIFIER.search(name) else _number(name, summary, form)
+        return _category(name, summary) if IDENTIFIER.search(name) else _number(name, summary)
     return _left_out(name, "identifier: numbers that hardly repeat", summary)
 
 
@@ -187,11 +225,13 @@ def _rank(form: str) -> int:
     return rank_number_form(form) if "234" in form else len(DATE_FORMS)
 
 
-def _number(name: str, summary: ColumnSummary, form: str | None) -> Column:
-    numbers = NumberSummary(0, 0.0, 0.0, 0.0) if form is None else summary.numbers[form]
-    reason = f"{numbers.low:g} to {numbers.high:g}" + ("" if form in (None, "1234.5") else f", written as {form}")
-    part = Part(name, numbers.mean)
-    return Column(name, "number", reason, summary.n_missing, form or "1234.5", parts=[part])
+def _number(name: str, summary: ColumnSummary) -> Column:
+    found = number_forms(summary) or summary.numbers
+    form = _most(found)
+    numbers = NumberSummary(0, 0.0, 0.0, 0.0) if form is None else found[form]
+    low, high, form = numbers.low, numbers.high, form or "1234.5"
+    reason = f"{low:g} to {high:g}" + ("" if form == "1234.5" else f", written as {form}")
+    return Column(name, "number", reason, summary.n_missing, form, low=low, high=high, parts=[Part(name, numbers.mean)])
 
 
 def _boolean(name: str, summary: ColumnSummary, pair: tuple[str, str]) -> Column:
@@ -215,7 +255,7 @@ def _levels(name: str, counts: Mapping[str, float]) -> Part:
 
 
 def _date(name: str, summary: ColumnSummary, form: str | None) -> Column:
-    dates = DateSummary(0, 0.0, 0.0, {}) if form is None else summary.dates[form]
+    dates = DateSummary(0, 0.0, 0.0, 0.0, {}) if form is None else summary.dates[form]
     age = Part(f"{name} (age in days)", (dates.latest - dates.mean) / SECONDS)
     if form is None:  # all cells are faults
         return Column(name, "date", "no date was found", summary.n_missing, DATE_FORMS[0], parts=[age])
@@ -229,7 +269,8 @@ def _date(name: str, summary: ColumnSummary, form: str | None) -> Column:
     reason = f"up to {latest}, as " + ", ".join(["age", *varying]) + (f"; written as {form}" if form else "")
     if form.startswith("%m") and _is_ambiguous(summary, form):
         reason += ", taken as the month first"
-    return Column(name, "date", reason, summary.n_missing, form, dates.latest, parts=parts)
+    oldest = (dates.latest - dates.earliest) / SECONDS
+    return Column(name, "date", reason, summary.n_missing, form, dates.latest, high=oldest, parts=parts)
 
 
 def _is_ambiguous(summary: ColumnSummary, form: str) -> bool:
@@ -285,5 +326,7 @@ CHECK_FIELDS = named_tuple(
     n_missing=count,
     form=text,
     latest=number(int, float),
+    low=number(int, float),
+    high=number(int, float),
     parts=items(CHECK_PART),
 )

@@ -20,6 +20,7 @@ UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of a second
 CALENDAR = (-62_135_596_800, 253_402_300_799)  # the years 1 to 9999, in seconds since 1970
 MIXED = "mixed"  # a column that must be summarised as text, because only some blocks have the type of numbers or dates
 READ = {"", "number", "date", "category", MIXED}
+INFINITY = "(?i)^[-+]?inf(inity)?$"
 PARTS = {"month": 12, "weekday": 7, "hour": 24}  # the parts of a date, and how many values each has
 
 
@@ -49,10 +50,11 @@ class NumberSummary(NamedTuple):
 
 
 class DateSummary(NamedTuple):
-    """Dates: how many, their mean and the latest in seconds since 1970, and how many are in each part (`PARTS`)."""
+    """Dates: how many, their mean and the extremes in seconds since 1970, and how many are in each part (`PARTS`)."""
 
     n_cells: int
     mean: float
+    earliest: float
     latest: float
     parts: dict[str, np.ndarray]
 
@@ -61,14 +63,15 @@ class DateSummary(NamedTuple):
         """Return the summary of dates, which occur as `counts` say."""
         codes = split_dates(seconds)
         parts = {part: np.bincount(codes[part], counts, size) for part, size in PARTS.items()}
-        return cls(int(counts.sum()), float(np.average(seconds, weights=counts)), float(seconds.max()), parts)
+        mean, earliest, latest = np.average(seconds, weights=counts), seconds.min(), seconds.max()
+        return cls(int(counts.sum()), float(mean), float(earliest), float(latest), parts)
 
     def merge(self, other: DateSummary) -> DateSummary:
         """Return the summary of both."""
         count = self.n_cells + other.n_cells
         mean = self.mean + (other.mean - self.mean) * other.n_cells / count
         parts = {part: counts + other.parts[part] for part, counts in self.parts.items()}
-        return DateSummary(count, mean, max(self.latest, other.latest), parts)
+        return DateSummary(count, mean, min(self.earliest, other.earliest), max(self.latest, other.latest), parts)
 
 
 def split_dates(seconds: np.ndarray) -> dict[str, np.ndarray]:
@@ -91,6 +94,7 @@ class ColumnSummary(NamedTuple):
     # "number", "date" or "category" if the type of the column says so, MIXED if the blocks have different types, why a
     # column cannot be read, or nothing for text.
     declared: str = ""
+    n_infinite: int = 0  # the number of infinities among texts, which are numbers that cannot be used
 
     @property
     def n_present(self) -> int:
@@ -119,6 +123,7 @@ class ColumnSummary(NamedTuple):
             _merge(self.dates, other.dates),
             _add(self.levels, other.levels),
             _declared({self.declared, other.declared}),
+            self.n_infinite + other.n_infinite,
         )
 
 
@@ -205,11 +210,7 @@ def decode(column: Any) -> Any:
 
 def is_bytes(dtype: Any) -> bool:
     """Return whether values of an Arrow type are bytes."""
-    import pyarrow.types as types
-
-    return bool(types.is_binary(dtype) or types.is_large_binary(dtype) or types.is_binary_view(dtype)) or bool(
-        types.is_fixed_size_binary(dtype)
-    )
+    return str(dtype).startswith(("binary", "large_binary", "fixed_size_binary"))
 
 
 def find_type(dtype: Any) -> str:
@@ -320,4 +321,6 @@ def _summarise_text(text: Any, na_values: Sequence[str], thousands: str | None) 
         known = np.isfinite(seconds)
         if known.any():
             dates[form] = DateSummary.of(seconds[known], counts[known])
-    return ColumnSummary(len(text), n_missing, numbers, dates, levels)
+    infinite = pc.match_substring_regex(values, INFINITY).to_numpy(zero_copy_only=False)
+    n_infinite = int(counts[infinite].sum()) if len(values) else 0
+    return ColumnSummary(len(text), n_missing, numbers, dates, levels, n_infinite=n_infinite)

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._text import warn_user
 from ...models.checks import Sizes, absent, count, either, items, named_tuple, number, text
 from .cells import find_missing, read_numbers, read_truth, tidy_numbers, trim
 from .dates import DATE_FORMS, TIME_FORM, read_dates, read_times
 from .features import FeaturePart, least_rows, make_features, pool, pool_codes
-from .kinds import LABELS, RARE, Column, Overrides, Part, check_column, decide, is_named_identifier
+from .kinds import AS_ASKED, LABELS, RARE, Column, Overrides, Part, check_column, decide, is_named_identifier
 from .summary import (
     MIXED,
     SECONDS,
@@ -43,6 +44,8 @@ class Tally(NamedTuple):
     first: int = -1  # the row of the first fault, from 0; -1 if there is none
     shown: str = ""  # the first fault
     n_later: int = 0  # dates after the last one of the training rows
+    # Numbers further from the range of the training rows than its width, and dates as much before it.
+    n_outside: int = 0
 
 
 class Reading(NamedTuple):
@@ -115,6 +118,51 @@ class Reading(NamedTuple):
             tallies.append(tally)
         return np.stack(columns, axis=1) if columns else np.empty((table.num_rows, 0)), tallies
 
+    def describe(self) -> list[dict[str, Any]]:
+        """Return for each column what it is read as, what was found, how many values are missing, and what it becomes.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from aucmax.tables.reading import Overrides
+        >>> from aucmax.tables.reading.table import make_reading, summarise_table
+        >>> table = pa.table({"size": ["1", "N/A", "3"], "empty": ["", "", ""]})
+        >>> make_reading(summarise_table(table, Overrides()), Overrides())
+        column  kind      found                  n_missing  becomes
+        size    number    1 to 3                         1  a number
+        empty   left out  every cell is missing          3  nothing
+        """
+        return [
+            {
+                "column": column.name,
+                "kind": column.kind,
+                "found": column.reason,
+                "n_missing": column.n_missing,
+                "becomes": column.becomes,
+            }
+            for column in self.columns
+        ]
+
+    def to_frame(self) -> Any:
+        """Return `describe` as a frame of pandas; the list itself if pandas is not installed."""
+        try:
+            import pandas as pd
+        except ImportError:
+            return self.describe()
+        return pd.DataFrame(self.describe())
+
+    def __repr__(self) -> str:
+        lines = [["column", "kind", "found", "n_missing", "becomes"]]
+        lines += [[str(value) for value in line.values()] for line in self.describe()]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if j == 3 else cell.ljust(width)
+                for j, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        )
+
     # Rare levels are pooled for linear models and for models that take few codes.
 
     @property
@@ -136,10 +184,39 @@ class Reading(NamedTuple):
         """Return codes in which rare and unseen levels of a column have one code, the last."""
         return pool_codes(self.feature_parts, codes)
 
+    def convert(self, codes: np.ndarray, output: str) -> Any:
+        """Return rows as "features", pooled "codes" or `Levels`, given the codes of all levels."""
+        if output == "levels":
+            return Levels.of(codes, self)
+        return self.features(codes) if output == "features" else self.pool(codes)
+
     def features(self, codes: np.ndarray) -> Any:
         """Return the features of rows, given their codes: an array, or CSR if they are many."""
         parts = self.feature_parts
         return make_features(parts, pool_codes(parts, codes))
+
+
+class Levels(np.ndarray):
+    """Rows of a table, or some of them, as the codes of all levels, which know how the table is read.
+
+    The classifier takes them in place of the table itself.
+    """
+
+    reading: Reading
+
+    @classmethod
+    def of(cls, codes: np.ndarray, reading: Reading) -> Levels:
+        """Return codes that know how their table is read."""
+        found = codes.view(cls)
+        found.reading = reading
+        return found
+
+    def __array_finalize__(self, obj: Any) -> None:
+        if isinstance(obj, Levels):
+            self.reading = obj.reading
+
+    def __reduce__(self) -> Any:
+        return Levels.of, (np.asarray(self), self.reading)
 
 
 def make_reading(summaries: Mapping[str, ColumnSummary], overrides: Overrides) -> Reading:
@@ -147,6 +224,12 @@ def make_reading(summaries: Mapping[str, ColumnSummary], overrides: Overrides) -
     columns = [decide(name, summary, overrides) for name, summary in summaries.items()]
     n_rows = max((summary.n_rows for summary in summaries.values()), default=0)
     return Reading(columns, list(overrides.na_values), n_rows, overrides.min_frequency, overrides.max_categories)
+
+
+def numbers_as_table(names: Sequence[str]) -> Reading:
+    """Return the reading of columns that are numbers of any size."""
+    columns = [Column(name, "number", "", 0, "1234.5", low=-np.inf, high=np.inf, parts=[Part(name)]) for name in names]
+    return Reading(columns, [], 0)
 
 
 def summarise_table(
@@ -203,12 +286,12 @@ def code_column(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[l
     native = find_type(cells.type)
     if native == "":
         raise ValueError(describe_unread(cells.type))
-    if column.kind == "number" and native == "number":
+    if column.kind == "number" and native == "number" and not column.form.endswith("%"):
         values = native_numbers(cells, na_values)
         return [values], _tally_values(column, cells, values, np.isnan(values))
     if column.kind == "date" and native == "date":
         seconds = native_dates(cells)
-        return _code_dates(column, seconds), Tally(column, cells.null_count, n_later=_count_later(column, seconds))
+        return _code_dates(column, seconds), _tally_dates(Tally(column, cells.null_count), seconds)
     return _code_text(column, cells if native == "text" else as_text(cells), na_values)
 
 
@@ -233,7 +316,7 @@ def _code_text(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[li
     values = np.where(missing, np.nan, values)[places]
     tally = _tally_values(column, cells, values, missing[places])
     if column.kind == "date":
-        return _code_dates(column, values), tally._replace(n_later=_count_later(column, values))
+        return _code_dates(column, values), _tally_dates(tally, values)
     return [values], tally
 
 
@@ -262,15 +345,28 @@ def _code_dates(column: Column, seconds: np.ndarray) -> list[np.ndarray]:
     return found
 
 
-def _count_later(column: Column, seconds: np.ndarray) -> int:
-    return int(np.count_nonzero(seconds > column.latest))
+def _tally_dates(tally: Tally, seconds: np.ndarray) -> Tally:
+    """Return a tally with the dates that are after the training rows, and those that are long before them."""
+    latest, width = tally.column.latest, tally.column.high * SECONDS
+    n_later, n_outside = np.count_nonzero(seconds > latest), np.count_nonzero(seconds < latest - 2 * width)
+    return tally._replace(n_later=int(n_later), n_outside=int(n_outside))
 
 
 def _tally_values(column: Column, cells: Any, values: np.ndarray, missing: np.ndarray) -> Tally:
     bad = ~missing & ~np.isfinite(values)
     first = int(bad.argmax()) if bad.any() else -1
     shown = "" if first < 0 else str(cells[first].as_py()).strip()[:40]
-    return Tally(column, int(missing.sum()), 0, int(bad.sum()), first, shown)
+    width, n_outside = column.high - column.low, 0
+    if column.kind == "number":
+        n_outside = int(np.count_nonzero((values < column.low - width) | (values > column.high + width)))
+    return Tally(column, int(missing.sum()), 0, int(bad.sum()), first, shown, n_outside=n_outside)
+
+
+def check_columns(reading: Reading, names: Collection[str]) -> None:
+    """Raise a ValueError if a table lacks a column that is used."""
+    for column in reading.used:
+        if column.name not in names:
+            raise ValueError(f"X has no column {column.name!r}, which was there in fit.")
 
 
 def check_faults(tallies: list[Tally]) -> None:
@@ -279,10 +375,35 @@ def check_faults(tallies: list[Tally]) -> None:
     for tally in tallies:
         if tally.n_faults:
             more = f" ({tally.n_faults:,} such cells in all)" if tally.n_faults > 1 else ""
-            found = f"found {tally.shown!r} where a {tally.column.kind} is expected"
+            found = f"found {tally.shown!r} where {tally.column.expected} is expected"
             faults.append(f"row {tally.first}, column {tally.column.name!r}: {found}{more}")
     if faults:
         raise ValueError(f"X, {'; '.join(faults)}: name such cells in na_values=, or the column in categorical=.")
+
+
+def warn_left_out(reading: Reading) -> None:
+    """Warn of the columns that are left out though the user has not asked for it."""
+    found = [
+        f"{column.name!r} ({column.reason})"
+        for column in reading.columns
+        if column.kind == "left out" and column.reason != AS_ASKED
+    ]
+    if found:
+        advice = "name them in drop=, or in categorical= or numeric= to keep them"
+        warn_user(f"X has columns that are left out: {', '.join(found)}; {advice}.")
+
+
+def warn_outside(tallies: list[Tally]) -> None:
+    """Warn of values that are far outside of the range of the training rows."""
+    found = [f"{each.column.name!r} ({count_cells(each.n_outside)})" for each in tallies if each.n_outside]
+    if found:
+        where = "further outside of the range of the training rows than it is wide"
+        warn_user(f"X has values {where}: {', '.join(found)}.")
+
+
+def count_cells(count: int) -> str:
+    """Return a number of cells in words."""
+    return f"{count:,} cell{'s' if count != 1 else ''}"
 
 
 def check_reading(value: Any, where: str, sizes: Sizes) -> None:

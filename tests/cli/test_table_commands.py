@@ -1,4 +1,4 @@
-"""Additive models from the command line: fitted to raw tables, shown, reported, compared, and written as scorecards."""
+"""Raw tables from the command line: read, fitted, shown, reported, compared, and written as scorecards."""
 
 import csv
 import json
@@ -8,7 +8,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from aucmax import Scorecard, TableEncoder, load_model
+from aucmax import AUCClassifier, Scorecard, TableClassifier, TableEncoder, load_model
 
 pandas = pytest.importorskip("pandas")
 RNG = np.random.default_rng(0)
@@ -19,7 +19,6 @@ JOBS[:4] = ["juggler", "diver", "pilot", "smith"]  # three of them rare
 INCOME = np.round(1000 + 300 * Y + 900 * RNG.random(N), 2)
 FRAME = pandas.DataFrame({"income": INCOME, "job": JOBS, "owner": np.where(RNG.random(N) < 0.5, "yes", "no")})
 FRAME.loc[::7, "income"] = np.nan
-FIT = ["--algorithm", "AdditiveAUCClassifier"]
 
 
 @pytest.fixture(scope="module")
@@ -35,32 +34,68 @@ def model(run, folder):
     path = folder / "m"
     if not path.exists():
         options = ["--pairs", "1", "--monotonic", "income=increasing", "--report", folder / "r.html", "-o", path]
-        status, out, err = run("fit", folder / "train.csv", *FIT, *options)
+        status, out, err = run("fit", folder / "train.csv", *options)
         assert (status, err) == (0, ""), err
-        assert "AdditiveAUCClassifier" in out
+        assert "TableClassifier" in out
     return path
 
 
+def test_fit_is_what_python_fits(run, model, folder):
+    fitted = TableClassifier(pairs=1, monotonic_cst={"income": 1}).fit(FRAME, Y.astype(int))
+    found = load_model(model)
+    np.testing.assert_allclose(found.coef_, fitted.coef_, rtol=0, atol=1e-8 * np.abs(fitted.coef_).max())
+    assert found.cv_auc_ == pytest.approx(fitted.cv_auc_, abs=1e-12)
+    assert found.ladder_["terms"].tolist() == fitted.ladder_["terms"].tolist()
+
+
+def test_fit_says_how_columns_are_read_and_shows_the_ladder(run, folder, tmp_path):
+    options = ["-o", tmp_path / "m", "--drop", "owner"]
+    status, out, err = run("fit", folder / "train.csv", *options)
+    assert (status, err) == (0, "")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == f"{folder / 'train.csv'}: 240 rows, 33.33% of class 1"
+    assert "job category 0 6 levels" in lines
+    assert "owner left out 0 as asked" in lines
+    place = next(k for k, line in enumerate(lines) if line.startswith("TableClassifier"))
+    assert max(k for k, line in enumerate(lines) if line.startswith("owner")) < place
+    assert any(line.startswith("lines") for line in lines[place:])
+    assert any(line.endswith("chosen") for line in lines[place:])
+    assert load_model(tmp_path / "m").get_params()["drop"] == ["owner"]
+    told = json.loads(run("fit", folder / "train.csv", *options, "--force", "--json")[1])
+    assert [rung["terms"] for rung in told["ladder"]][:2] == ["lines", "curves"]
+    assert sum(rung["chosen"] for rung in told["ladder"]) == 1
+
+
+@pytest.mark.parametrize("option", [["--loss", "auto"], ["--alpha", "0.1"], ["--algorithm", "AUCClassifier"]], ids=str)
+def test_options_of_the_linear_model_fit_the_encoder_and_it(run, folder, tmp_path, option):
+    assert run("fit", folder / "train.csv", *option, "-o", tmp_path / "m")[0] == 0
+    encoder, inner = load_model(tmp_path / "m")
+    assert isinstance(encoder, TableEncoder)
+    alpha = 0.1 if "--alpha" in option else None
+    expected = AUCClassifier(alpha=alpha).fit(TableEncoder().fit_transform(FRAME), Y.astype(int))
+    np.testing.assert_allclose(inner.coef_, expected.coef_, rtol=0, atol=1e-9 * np.abs(expected.coef_).max())
+
+
 def test_the_model_reads_the_original_frame(run, model, folder):
-    pipeline = load_model(model)
-    assert isinstance(pipeline[0], TableEncoder)
-    assert pipeline[-1].is_categorical_.tolist() == [False, True, False]
-    curve = pipeline[-1].coef_[0, : pipeline[-1].columns_[0].n_values]
+    fitted = load_model(model)
+    assert fitted.reading_.categorical == [False, True, False]
+    curve = fitted.coef_[0, : fitted.columns_[0].n_values]
     assert (np.diff(curve) >= 0).all()
     status, out, _ = run("predict", model, folder / "train.csv", "--proba")
     assert status == 0
     found = [float(row["score_1"]) for row in csv.DictReader(out.splitlines())]
-    np.testing.assert_allclose(found, pipeline.decision_function(FRAME), rtol=1e-12)
+    np.testing.assert_allclose(found, fitted.decision_function(FRAME), rtol=1e-12)
 
 
 def test_predict_notes_unseen_levels_and_gaps(run, model, tmp_path):
     FRAME.assign(job=["astronaut", None, *FRAME["job"][2:]]).to_csv(tmp_path / "new.csv", index=False)
     status, out, err = run("predict", model, tmp_path / "new.csv")
     assert status == 0
-    assert "column 'job': 1 cell with levels that no training row has, scored as rare" in err
+    assert "column 'job': 1 cell with levels that no training row has, scored as other" in err
     scores = [float(line) for line in out.split()[1:]]
-    rare = load_model(model).decision_function(FRAME.assign(job="juggler"))
-    assert scores[0] == pytest.approx(rare[0])
+    known = load_model(model)
+    other = known.decision_function(FRAME.assign(job="pianist"))
+    assert scores[0] == pytest.approx(other[0])
 
 
 def test_curves_importance_and_scorecard_are_in_the_report(run, model, folder, tmp_path):
@@ -72,16 +107,16 @@ def test_curves_importance_and_scorecard_are_in_the_report(run, model, folder, t
             "What each column is worth",
             "Scorecard",
             "clerk",
-            "(rare)",
+            "other",
             "Whole points cost",
         ):
             assert text in page, (path, text)
 
 
-def test_inspect_lists_curves_of_additive_model(run, model):
+def test_inspect_lists_the_terms(run, model):
     told = json.loads(run("inspect", model, "--json")[1])
     assert told["curves"][0]["curve"] == "income"
-    assert {each["curve"] for each in told["curves"]} == {"income", "job", "owner"}
+    assert {each["curve"] for each in told["curves"]} == {"income", "job", "owner", "job x owner"}
     spreads = [each["spread"] for each in told["curves"]]
     assert spreads == sorted(spreads, reverse=True)
     assert "degrees of freedom" in run("inspect", model)[1]
@@ -123,8 +158,8 @@ def test_the_card_tells_what_whole_points_cost(run, model, folder):
     assert "base points" in run("scorecard", model)[1]
 
 
-def test_compare_gives_additive_classifier_the_codes(run, folder):
-    methods = "AUCClassifier, AdditiveAUCClassifier(monotonic_cst={'income': 1}, alpha=0.01)"
+def test_compare_fits_tables_as_they_are_read(run, folder):
+    methods = "AUCClassifier, TableClassifier(terms='curves', monotonic_cst={'income': 1}, cv=0)"
     status, out, _ = run("compare", folder / "train.csv", "--methods", methods, "--repeats", "1", "--json")
     assert status == 0
     told = json.loads(out)["comparisons"][0]["methods"]
@@ -146,26 +181,33 @@ def test_compare_gives_additive_classifier_the_codes(run, folder):
         ),
         (
             ["--monotonic", "wage=increasing"],
-            "{0} has no column 'wage' for --monotonic; the fitted columns are income, job, owner.",
+            "{0}: monotonic_cst names the column 'wage', which X does not have.",
         ),
         (
             ["--monotonic", "job=increasing"],
-            "{0}: monotonic_cst has a shape for a category, and only numbers can rise or fall.",
+            "{0}: monotonic_cst has a shape for 'job', a category, and only numbers can rise or fall.",
         ),
-        (["--penalty", "l1"], "AdditiveAUCClassifier has no parameter for --penalty."),
+        (["--pairs", "1", "--penalty", "l1"], "AUCClassifier has no parameter for --pairs."),
     ],
 )
-def test_fit_refuses_options_of_additive_models(refused, folder, tmp_path, options, line):
+def test_fit_refuses_options_of_tables(run, folder, tmp_path, options, line):
     train = folder / "train.csv"
-    assert refused("fit", train, *FIT, *options, "-o", tmp_path / "m") == line.format(train)
+    status, _, err = run("fit", train, *options, "-o", tmp_path / "m")
+    assert (status, err) == (2, f"aucmax: {line.format(train)}\n")
 
 
-def test_only_additive_models_have_pairs_shapes_and_cards(refused, run, folder, tmp_path):
-    train = folder / "train.csv"
-    assert refused("fit", train, "--pairs", "auto") == "AUCClassifier has no parameter for --pairs."
-    run("fit", train, "-o", tmp_path / "m")
+def test_only_models_of_tables_have_cards(refused, run, folder, tmp_path):
+    run("fit", folder / "train.csv", "--alpha", "1", "-o", tmp_path / "m")
     line = refused("scorecard", tmp_path / "m")
-    assert line == f"{tmp_path / 'm'} is not an additive model: fit one with --algorithm AdditiveAUCClassifier."
+    assert line == f"{tmp_path / 'm'} is not a model of a table: fit a CSV or Parquet file with the default options."
+
+
+def test_only_tables_have_models_of_tables(refused, tmp_path):
+    (tmp_path / "rows.libsvm").write_text("".join(f"{k % 2} 1:{k}\n" for k in range(40)), encoding="utf-8")
+    fit = ["fit", tmp_path / "rows.libsvm", "-o", tmp_path / "m"]
+    assert refused(*fit, "--terms", "lines") == "AUCClassifier has no parameter for --terms."
+    told = refused(*fit, "--algorithm", "TableClassifier")
+    assert told == f"{tmp_path / 'rows.libsvm'}: TableClassifier is fitted to CSV and Parquet files only."
 
 
 def test_the_name_of_the_card_tells_its_format(refused, model, tmp_path):
