@@ -122,7 +122,7 @@ class Choices:
 
     def honest(self, blended: bool, signal: float) -> tuple[np.ndarray, np.ndarray]:
         """Repeat the choice without each test set; return its shares for each, (S, C), and its AUC there, (S,)."""
-        judges = judges_without(self.tests, self.blocks, self.are_folds, signal)
+        judges = judges_without(self.tests, self.blocks, self.are_folds, OWN_SHARE * (1 - signal))
         shares = np.zeros((len(judges), len(self.candidates)))
         known = judges.any(axis=1) | (len(self.candidates) == 1)
         if len(self.candidates) == 1:
@@ -134,9 +134,7 @@ class Choices:
         return shares, np.where(known, aucs, np.nan)
 
 
-def judges_without(
-    tests: TestSets, blocks: Sequence[list[int]], are_folds: Sequence[bool], signal: float
-) -> np.ndarray:
+def judges_without(tests: TestSets, blocks: Sequence[list[int]], are_folds: Sequence[bool], own: float) -> np.ndarray:
     """Return the weights (S, S) of the AUCs on all test sets by which a choice is made again without each of them.
 
     A fold k is judged by the choice on the other folds of its round: the folds of another round hold its rows. A split
@@ -145,9 +143,8 @@ def judges_without(
     The models of the other folds were trained on fold k, so their AUCs know something of its labels. Where models are
     noise, the AUC of a fold is to the first order a sum over the other folds of an amount that two folds share. Then
     the sum of the AUCs of the others minus the AUC of fold k has nothing to do with fold k. Where they are not, the AUC
-    of fold k differs by its own rows alone. So OWN_SHARE of the share of noise is subtracted.
+    of fold k differs by its own rows alone. So `own` times it is subtracted: the share of noise, or a part of it.
     """
-    own = OWN_SHARE * (1 - signal)
     judges = np.zeros((len(tests.rows), len(tests.rows)))
     for block, folds in zip(blocks, are_folds, strict=True):
         for k in block:

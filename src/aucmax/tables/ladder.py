@@ -227,7 +227,7 @@ def climb(rows: InMemoryRows, design: Design, rungs: Sequence[str], pairs: Any, 
     blocks, are_folds = blocks_of(rounds)
     error = float(np.linalg.norm(moves[chosen]))
     signal = signal_share(judged[chosen].auc.auc - 2 * error, trained)
-    judges = judges_without(tests, blocks, are_folds, signal)
+    judges = judges_without(tests, blocks, are_folds, 1 - signal)
     shares = np.eye(len(judged))[[choose(judge @ aucs, errors) for judge in judges]]
     known = np.flatnonzero(judges.any(axis=1) | (len(judged) == 1)).tolist()
     if not known:
