@@ -38,7 +38,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from ..losses.rowwise import logistic_terms
 from ..solvers.descent import backtrack
-from .kernels import add_cross, add_pairs, add_products, gather, scatter
+from .kernels import add_joint, add_products, gather, scatter
 from .terms import Block
 
 WIDE = 100  # levels of a category that stands apart
@@ -49,9 +49,9 @@ FIRST_STEPS = 2  # with the strengths of the start, so that terms have a shape
 INNER = 2  # updates of the strengths for one Hessian
 JITTER, MORE_JITTER = 1e-10, 1e-6  # of the Hessian's diagonal, relative to each entry
 CHUNK_BYTES = 1 << 26  # of the coordinates of rows that are made at once
-# Columns with so many functions each, of so few cells together, are summed by cells, if there are so many more rows
-# times functions than squares of cells: a step on 300,000 rows of 20 curves takes a twentieth of the time.
-FUNCTIONS_EACH, MOST_CELLS, MORE_ROWS = 10, 1 << 12, 4
+# Seconds on one core, to choose between two ways to a Hessian: of an addition to a cell, a multiplication of BLAS, and
+# the call of a kernel.
+ADD, MULTIPLY, CALL = 1.5e-9, 5e-11, 1e-5
 CG_TOL, CG_STEPS = 1e-5, 100
 
 
@@ -60,8 +60,12 @@ class System:
 
     `codes`, of shape (n, p), has the codes of the columns; at most `most_wide` categories stand apart. The vectors of
     coordinates f have the terms of `order` one after the other, and the offset last: terms of functions first, then
-    terms whose coordinates are cells, then the wide ones. If there are many rows, the curves are among those of cells:
-    sums over the rows are made in *raw* coordinates, with the values T u of each cell in place of u.
+    terms whose coordinates are cells, then the wide ones. Sums over the rows are made by cell, and then multiplied by
+    the functions T of the term. A block of the Hessian is
+
+        T_s' J T_t,     J_ab = sum of h over the rows in cell a of s and cell b of t
+
+    which takes an addition for each row. With few rows, the functions of each row take less: X' diag(h) X.
     """
 
     def __init__(
@@ -76,24 +80,24 @@ class System:
         sizes = [block.size if block.T is None and block.S.ndim == 1 else 0 for block in blocks]
         widest = [t for t in np.argsort(sizes, kind="stable")[::-1].tolist() if sizes[t] > WIDE][:most_wide]
         ranks = [0 if block.T is not None else 2 if t in widest else 1 for t, block in enumerate(blocks)]
-        curves = [t for t, block in enumerate(blocks) if ranks[t] == 0 and len(block.term.columns) == 1]
-        n_cells = sum(block.term.n_cells for block, rank in zip(blocks, ranks, strict=True) if rank < 2)
-        n_functions = sum(blocks[t].size for t in curves)
-        by_cells = FUNCTIONS_EACH * len(curves) <= n_functions and n_cells <= MOST_CELLS
-        if by_cells and len(codes) * n_functions >= MORE_ROWS * n_cells**2:
-            ranks = [1 if t in curves else rank for t, rank in enumerate(ranks)]
         self.order = np.argsort(ranks, kind="stable").tolist()
-        self.ends = np.concatenate([[0], np.cumsum([blocks[t].size for t in self.order])]).astype(np.intp)
-        self.bases = [None if ranks[t] == 0 else blocks[t].T for t in self.order]
-        sizes = [blocks[t].size if T is None else len(T) for t, T in zip(self.order, self.bases, strict=True)]
-        self.raw_ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-        self.n_functions, self.n_narrow = (int(self.ends[sum(rank <= k for rank in ranks)]) for k in (0, 1))
-        self.n_in_cells = sum(rank > 0 for rank in ranks)
-        self.wide = [k for k, t in enumerate(self.order) if ranks[t] == 2]
-        self.K = int(self.ends[-1])
-        per_row = 8 * (self.n_functions + len(blocks))
-        self.step = max(CHUNK_BYTES // per_row, 1024)
+        self.own = [blocks[t] for t in self.order]
+        self.ends = np.concatenate([[0], np.cumsum([block.size for block in self.own])]).astype(np.intp)
+        self.cell_ends = np.concatenate([[0], np.cumsum([block.term.n_cells for block in self.own])]).astype(np.intp)
+        n_functions, self.n_terms = ranks.count(0), len(self.own) - ranks.count(2)  # that do not stand apart
+        self.n_narrow, self.K = int(self.ends[self.n_terms]), int(self.ends[-1])
+        self.wide = list(range(self.n_terms, len(self.own)))
+        self.n_by_rows = 0 if self._cells_take_less(n_functions) else n_functions
+        self.d = int(self.ends[self.n_by_rows])
+        self.step = max(CHUNK_BYTES // (8 * self.d + 4 * len(blocks)), 1024)
         self._kept: list[tuple[slice, np.ndarray, np.ndarray]] | None = None
+
+    def _cells_take_less(self, n_functions: int) -> bool:
+        """Return whether the Hessian of the terms of functions takes less time by cells than by rows."""
+        cells, sizes = np.diff(self.cell_ends)[:n_functions], np.diff(self.ends)[:n_functions]
+        products = np.outer(cells, cells) * (np.minimum.outer(sizes, sizes) * 2 * MULTIPLY + ADD)
+        by_cells = np.sum(len(self.raw) * ADD + products + CALL) / 2
+        return bool(by_cells < len(self.raw) * float(sizes.sum()) * (sizes.sum() * MULTIPLY + ADD))
 
     def parts(self, f: np.ndarray) -> list[np.ndarray]:
         """Return the coordinates of each term, in the order of `blocks`."""
@@ -104,19 +108,18 @@ class System:
         """Return the vector of the coordinates of each term and an offset."""
         return np.concatenate([*(parts[t] for t in self.order), [offset]])
 
-    def to_raw(self, f: np.ndarray) -> np.ndarray:
-        """Return raw coordinates."""
-        parts = zip(self.bases, np.split(f, self.ends[1:]), strict=False)
-        return np.concatenate([*(part if T is None else T @ part for T, part in parts), f[-1:]])
+    def to_cells(self, f: np.ndarray) -> np.ndarray:
+        """Return the values of all cells, and the offset last."""
+        parts = np.split(f, self.ends[1:])
+        return np.concatenate([*(block.values(part) for block, part in zip(self.own, parts, strict=False)), f[-1:]])
 
-    def from_raw(self, sums: np.ndarray) -> np.ndarray:
-        """Return sums over rows by coordinates, given those by raw ones, of all terms or without the wide ones."""
-        bases = self.bases if len(sums) > self.raw_ends[-1] else self.bases[: len(self.bases) - len(self.wide)]
-        parts = zip(bases, np.split(sums, self.raw_ends[1 : len(bases) + 1]), strict=False)
-        return np.concatenate([*(part if T is None else T.T @ part for T, part in parts), sums[-1:]])
+    def from_cells(self, sums: np.ndarray) -> np.ndarray:
+        """Return sums over the rows by coordinates, given them by cells."""
+        parts = zip(self.own, np.split(sums, self.cell_ends[1:]), strict=False)
+        return np.concatenate([*(part if block.T is None else block.T.T @ part for block, part in parts), sums[-1:]])
 
     def chunks(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Yield slices of rows, with the values of their functions and the cells of the other terms."""
+        """Yield slices of rows, their cells in each term, shape (n_terms, n), and their functions if they are used."""
         if self._kept is None:
             found = (self._chunk(slice(a, a + self.step)) for a in range(0, len(self.raw), self.step))
             if len(self.raw) > 4 * self.step:
@@ -126,42 +129,28 @@ class System:
         yield from self._kept
 
     def _chunk(self, rows: slice) -> tuple[slice, np.ndarray, np.ndarray]:
-        codes, own = self.raw[rows], [self.blocks[t] for t in self.order]
-        X = np.empty((len(codes), self.n_functions))
-        cells, first = np.empty((len(codes), self.n_in_cells), dtype=np.int32), len(own) - self.n_in_cells
-        for t, (block, a, b) in enumerate(zip(own, self.raw_ends, self.raw_ends[1:], strict=False)):
-            ours = block.term.cells(codes)
-            if block.T is not None and t < first:
-                X[:, a:b] = block.T[ours]
-            else:
-                cells[:, t - first] = a + ours
-        return rows, X, cells
+        codes = self.raw[rows]
+        cells = np.empty((len(self.own), len(codes)), dtype=np.int32)
+        X = np.empty((len(codes), self.d))
+        for t, block in enumerate(self.own):
+            ours = np.maximum(block.term.cells(codes), 0)  # only rows without weight are in cell -1
+            cells[t] = self.cell_ends[t] + ours
+            if t < self.n_by_rows and block.T is not None:
+                X[:, self.ends[t] : self.ends[t + 1]] = block.T[ours]
+        return rows, cells, X
 
     def scores(self, f: np.ndarray) -> np.ndarray:
         """Return M f, with the offset."""
-        raw = self.to_raw(f)
-        return np.concatenate([self._scores(raw, X, cells) for _, X, cells in self.chunks()])
-
-    def _scores(self, f: np.ndarray, X: np.ndarray, cells: np.ndarray) -> np.ndarray:
-        out = X @ f[: self.n_functions] + f[-1]
-        gather(cells, f, out)
-        return out
-
-    def _pull(self, g: np.ndarray, X: np.ndarray, cells: np.ndarray, out: np.ndarray) -> None:
-        """Add M'g of some rows to `out`, by raw coordinates."""
-        out[: self.n_functions] += X.T @ g
-        scatter(cells, g, out)
-        out[-1] += g.sum()
+        values = self.to_cells(f)
+        return np.concatenate([gather(cells, values) for _, cells, _ in self.chunks()])
 
     def masses(self) -> list[np.ndarray]:
         """Return the weight of the rows in each cell of each term."""
-        found = [np.zeros(block.term.n_cells) for block in self.blocks]
-        for start in range(0, len(self.raw), self.step):
-            rows = slice(start, start + self.step)
-            for mass, block in zip(found, self.blocks, strict=True):
-                # A value that only rows without weight have is in cell -1.
-                mass += np.bincount(block.term.cells(self.raw[rows]) + 1, self.weights_of(rows), len(mass) + 1)[1:]
-        return found
+        found = np.zeros(self.cell_ends[-1] + 1)
+        for rows, cells, _ in self.chunks():
+            scatter(cells, self.weights_of(rows), found)
+        parts = dict(zip(self.order, np.split(found[:-1], self.cell_ends[1:-1]), strict=True))
+        return [parts[t] for t in range(len(self.blocks))]
 
     def losses(self, rows: slice, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the loss of some rows, and its derivatives by their scores."""
@@ -175,49 +164,60 @@ class System:
 
     def value(self, lam: np.ndarray, f: np.ndarray) -> float:
         """Return minus the penalised log-likelihood."""
-        raw = self.to_raw(f)
-        loss = sum(self.losses(rows, self._scores(raw, X, cells))[0] for rows, X, cells in self.chunks())
+        values = self.to_cells(f)
+        loss = sum(self.losses(rows, gather(cells, values))[0] for rows, cells, _ in self.chunks())
         return loss + float(self.penalty(lam, f) @ f[: self.K]) / 2
 
     def penalty(self, lam: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the gradient of the penalty, shape (K,)."""
-        parts = zip(self.order, np.split(f[: self.K], self.ends[1:-1]), strict=True)
-        return np.concatenate([lam[self.blocks[t].strength] * self.blocks[t].pull(part) for t, part in parts])
+        parts = zip(self.own, np.split(f[: self.K], self.ends[1:-1]), strict=True)
+        return np.concatenate([lam[block.strength] * block.pull(part) for block, part in parts])
 
     def expand(self, f: np.ndarray) -> Expansion:
         """Return the loss at f with its gradient and Hessian, in one pass over the rows."""
-        d, n_wide, raw, loss = self.n_functions, len(self.wide), self.to_raw(f), 0.0
-        k = int(self.raw_ends[len(self.order) - n_wide])
-        A, (gradient, working, sums) = np.zeros((k + 1, k + 1)), np.zeros((3, len(raw)))
-        wide = [np.zeros((int(self.ends[j + 1] - self.ends[j]), k + 1)) for j in self.wide]
-        curvatures = []
-        for rows, X, cells in self.chunks():
-            scores = self._scores(raw, X, cells)
+        values, k, loss = self.to_cells(f), self.n_narrow, 0.0
+        sums = np.zeros((3, len(values)))  # by cells: of the slopes, of the working responses and of the curvatures
+        A, curvatures = np.zeros((k + 1, k + 1)), []
+        wide = [np.zeros((self.own[t].size, k + 1)) for t in self.wide]
+        for rows, cells, X in self.chunks():
+            scores = gather(cells, values)
             value, slopes, h = self.losses(rows, scores)
             loss += value
-            self._pull(slopes, X, cells, gradient)
-            self._pull(h * scores - slopes, X, cells, working)
-            self._pull(h, X, cells, sums)
-            narrow = np.ascontiguousarray(cells[:, : cells.shape[1] - n_wide])
-            add_pairs(narrow, h, A)
-            if d:
-                A[:d, :d] += dsyrk(1.0, (X * np.sqrt(h)[:, None]).T, lower=True)
-                add_products(narrow, X, h, A)
-            for B, j, column in zip(wide, self.wide, cells.T[cells.shape[1] - n_wide :], strict=True):
-                ours = np.ascontiguousarray(column - self.raw_ends[j])
-                add_cross(ours, narrow, h, B)
-                add_products(ours[:, None], X, h, B)
-            if n_wide > 1:
+            for each, into in zip((slopes, h * scores - slopes, h), sums, strict=True):
+                scatter(cells, each, into)
+            self._add_products(cells, X, h, A, wide)
+            if len(wide) > 1:
                 curvatures.append(h)
-        A[k, :k], A[k, k] = sums[:k], sums[-1]
-        for B, j in zip(wide, self.wide, strict=True):
-            B[:, k] = sums[self.raw_ends[j] : self.raw_ends[j + 1]]
-        if any(T is not None for T in self.bases):
-            A = self.from_raw(self.from_raw(A + np.tril(A, -1).T).T)
-            wide = [np.ascontiguousarray(self.from_raw(B.T).T) for B in wide]
-        gradient, working = self.from_raw(gradient), self.from_raw(working)
-        places = [slice(self.ends[j], self.ends[j + 1]) for j in self.wide]
+        gradient, working, masses = map(self.from_cells, sums)
+        A[k, :k], A[k, k] = masses[:k], masses[-1]
+        places = [slice(self.ends[t], self.ends[t + 1]) for t in self.wide]
+        for B, place in zip(wide, places, strict=True):
+            B[:, k] = masses[place]
         return Expansion(f, loss, gradient, working, Hessian(self, curvatures, A, wide, places))
+
+    def _add_products(
+        self, cells: np.ndarray, X: np.ndarray, h: np.ndarray, A: np.ndarray, wide: Sequence[np.ndarray]
+    ) -> None:
+        """Add the products of some rows to the lower half of A and to the B of each wide category."""
+        sizes = np.diff(self.cell_ends)
+        room = np.empty(sizes.max() * sizes[: self.n_terms].max(initial=0))  # a new array for each pair would cost more
+        if self.d:
+            A[: self.d, : self.d] += dsyrk(1.0, (X * np.sqrt(h)[:, None]).T, lower=True)
+        for s, block in enumerate(self.own[self.n_by_rows :], self.n_by_rows):
+            out = A[self.ends[s] : self.ends[s + 1]] if s < self.n_terms else wide[s - self.n_terms]
+            if self.d:
+                add_products(cells[s], self.cell_ends[s], X, h, out)
+            for t, other in enumerate(self.own[self.n_by_rows : min(s + 1, self.n_terms)], self.n_by_rows):
+                place, first, second = out[:, self.ends[t] : self.ends[t + 1]], self.cell_ends[s], self.cell_ends[t]
+                if block.T is None and other.T is None:
+                    add_joint(cells[s], first, cells[t], second, h, place)
+                    continue
+                shape = block.term.n_cells, other.term.n_cells
+                J = room[: shape[0] * shape[1]].reshape(shape)
+                J.fill(0.0)
+                add_joint(cells[s], first, cells[t], second, h, J)
+                J = J if other.T is None else J @ other.T
+                place += J if block.T is None else block.T.T @ J
 
 
 class Hessian:
@@ -237,11 +237,11 @@ class Hessian:
         self.system, self.curvatures, self.A, self.wide, self.places = system, curvatures, A, wide, places
 
     def __matmul__(self, f: np.ndarray) -> np.ndarray:
-        raw = self.system.to_raw(f)
-        out = np.zeros(len(raw))
-        for (_, X, cells), h in zip(self.system.chunks(), self.curvatures, strict=True):
-            self.system._pull(h * self.system._scores(raw, X, cells), X, cells, out)
-        return self.system.from_raw(out)
+        values = self.system.to_cells(f)
+        out = np.zeros(len(values))
+        for (_, cells, _), h in zip(self.system.chunks(), self.curvatures, strict=True):
+            scatter(cells, h * gather(cells, values), out)
+        return self.system.from_cells(out)
 
     def reduced(self, lam: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return A with the penalties, or its Schur complement for each wide category, and the D of these."""

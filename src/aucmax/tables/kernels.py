@@ -2,8 +2,8 @@
 
 Conventions
 -----------
-`cells` has the shape (n, q): column t holds the cell of each row in term t, an index into all K cells; each row is in
-one cell of each term. The indicator columns of the cells are a matrix D of shape (n, K) that is never made.
+Each row is in one cell of each of q terms. `cells` has the cells, indices into all K cells, term by term: the shape is
+(q, n), but (n, q) where all pairs of terms are added row by row.
 """
 
 import numpy as np
@@ -12,21 +12,23 @@ from .._compat import FAST, jit
 
 
 @jit(**FAST)
-def gather(cells, values, out):
-    """Add D @ values to `out`: the sum of the values of the cells of each row; cell -1 is the last value."""
-    for i in range(cells.shape[0]):
-        total = 0.0
-        for t in range(cells.shape[1]):
-            total += values[cells[i, t]]
-        out[i] += total
+def gather(cells, values):
+    """Return the sum of the values of the cells of each row and of the last value; `cells` has the shape (q, n)."""
+    out = np.full(cells.shape[1], values[-1])
+    for t in range(cells.shape[0]):
+        for i in range(cells.shape[1]):
+            out[i] += values[cells[t, i]]
+    return out
 
 
 @jit(**FAST)
 def scatter(cells, g, out):
-    """Add D.T @ g to `out`: the sum of g over the rows of each cell."""
-    for i in range(cells.shape[0]):
-        for t in range(cells.shape[1]):
-            out[cells[i, t]] += g[i]
+    """Add the sum of g over the rows of each cell to `out`, and over all rows to its last entry; (q, n) as above."""
+    for i in range(cells.shape[1]):
+        out[-1] += g[i]
+    for t in range(cells.shape[0]):
+        for i in range(cells.shape[1]):
+            out[cells[t, i]] += g[i]
 
 
 @jit(**FAST)
@@ -44,22 +46,19 @@ def add_pairs(cells, g, out):
 
 
 @jit(**FAST)
-def add_products(cells, X, g, out):
-    """Add D.T @ diag(g) @ X to the first columns of `out`."""
-    for i in range(cells.shape[0]):
-        for t in range(cells.shape[1]):
-            row = out[cells[i, t]]
-            for k in range(X.shape[1]):
-                row[k] += g[i] * X[i, k]
+def add_joint(first, a, second, b, g, out):
+    """Add the sum of g over the rows of each pair of cells to `out`; the cells of two terms count from a and b."""
+    for i in range(len(g)):
+        out[first[i] - a, second[i] - b] += g[i]
 
 
 @jit(**FAST)
-def add_cross(cells, others, g, out):
-    """Add D.T @ diag(g) @ E to `out`, with the indicator columns E of other cells."""
-    for i in range(cells.shape[0]):
-        row = out[cells[i]]
-        for u in range(others.shape[1]):
-            row[others[i, u]] += g[i]
+def add_products(cells, a, X, g, out):
+    """Add the sum of g * X over the rows of each cell to the first columns of `out`; the cells count from a."""
+    for i in range(len(g)):
+        row = out[cells[i] - a]
+        for k in range(X.shape[1]):
+            row[k] += g[i] * X[i, k]
 
 
 @jit

@@ -147,7 +147,8 @@ class Climb:
         below = self.fit("few pairs" if rung == "many pairs" else "curves")
         known = dict.fromkeys((j, k) for j, *others in (block.term.columns for block in below.blocks) for k in others)
         share = FEW if rung == "few pairs" else MANY
-        n_pairs = int(np.ceil(share * len(self.design.columns))) if self.pairs is None else int(self.pairs)
+        most = min(int(np.ceil(share * len(self.design.columns))), MAX_FUNCTIONS // FEWEST**2)
+        n_pairs = most if self.pairs is None else int(self.pairs)
         codes, targets, allowed = self.rows.values(), self.rows.targets, np.flatnonzero(self.design.signs == 0)
         weights = np.ones(len(codes)) if targets.sample_weight is None else targets.sample_weight
         ranked = rank_pairs(codes, targets.positive, weights, self.design.columns, allowed, below.score(codes))

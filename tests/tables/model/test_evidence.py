@@ -38,16 +38,17 @@ def make_systems():
     assert smooth.design.curves[0].T is not None
     assert plain.design.curves[0].T is None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "FUNCTIONS_EACH", 0)
-        patch.setattr(evidence, "MORE_ROWS", 0)
+        patch.setattr(evidence, "CALL", -1.0)
         by_cells = {
             "functions by cells": smooth.system(smooth.design.curves),
             "surfaces by cells": smooth.system(surfaces_of(smooth)),
             "one wide category by cells": one.system(surfaces_of(one)),
             "two wide categories by cells": two.system(two.design.curves),
         }
-    assert by_cells["functions by cells"].n_functions == 0
-    return {
+    assert all(system.d == 0 for system in by_cells.values())
+    patch = pytest.MonkeyPatch()
+    patch.setattr(evidence, "CALL", 1.0)
+    found = {
         **by_cells,
         "lines": plain.system(plain.design.lines),
         "cells": plain.system(plain.design.curves),
@@ -57,6 +58,9 @@ def make_systems():
         "one wide category": one.system(surfaces_of(one)),
         "two wide categories": two.system(two.design.curves),
     }
+    patch.undo()
+    assert found["surfaces"].d > 0
+    return found
 
 
 SYSTEMS = make_systems()
