@@ -87,6 +87,7 @@ def test_the_model_reads_the_original_frame(run, model, folder):
     np.testing.assert_allclose(found, fitted.decision_function(FRAME), rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:X has levels")
 def test_predict_notes_unseen_levels_and_gaps(run, model, tmp_path):
     FRAME.assign(job=["astronaut", None, *FRAME["job"][2:]]).to_csv(tmp_path / "new.csv", index=False)
     status, out, err = run("predict", model, tmp_path / "new.csv")

@@ -20,6 +20,7 @@ def credit_frame(n_rows=2000, seed=0):
     return frame.drop(columns="bad"), (frame["bad"] == "yes").to_numpy()
 
 
+@pytest.mark.filterwarnings("ignore:X has levels")
 def test_encoder_pipeline_is_fitted_saved_loaded_and_scored(tmp_path):
     (X, y), (new, truth) = credit_frame(), credit_frame(1000, 1)
     model = make_pipeline(TableEncoder(), AUCClassifier("squared")).fit(X, y)

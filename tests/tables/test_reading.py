@@ -6,11 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from aucmax import TableClassifier, TableEncoder, load_model, open_rows, save_model
 from aucmax.cli.table_model import UnseenValues
 from aucmax.tables.reading import Overrides, features
 from aucmax.tables.reading.table import make_reading, summarise_table
+
+pandas = pytest.importorskip("pandas")
 
 
 def learn(**columns):
@@ -104,9 +108,11 @@ def test_later_dates_are_counted():
         np.testing.assert_array_equal(codes[:, 0], [0, -1, np.nan, -302])
     unseen = UnseenValues()
     unseen.add([tally])
-    assert unseen.notes("new.csv", "rare")[-1] == (
+    later, far = unseen.notes("new.csv", "rare")[-2:]
+    assert later == (
         "new.csv, column 'day': 2 cells with a date after the last one of the training rows, scored by its negative age"
     )
+    assert far == "new.csv, column 'day': 1 cell further outside of the range of the training rows than it is wide"
 
 
 def test_numbers_far_outside_are_counted():
@@ -123,7 +129,7 @@ def test_numbers_far_outside_are_counted():
     reading, _ = learn(day=["2024-01-01", "2024-01-11"] * 10)
     assert (reading.columns[0].low, reading.columns[0].high) == (0, 10)
     (tally,) = reading.codes(pa.table({"day": ["2023-12-22", "2023-12-21", "2025-01-01"]}))[1]
-    assert (tally.n_outside, tally.n_later) == (1, 1)
+    assert (tally.n_outside, tally.n_later) == (2, 1)
 
 
 def test_missing_levels_are_a_level():
@@ -188,3 +194,50 @@ def test_csr_features_are_the_dense_ones(monkeypatch):
     assert csr.has_canonical_format
     assert (np.diff(csr.indices)[np.diff(np.repeat(np.arange(92), np.diff(csr.indptr))) == 0] > 0).all()
     np.testing.assert_array_equal(csr.toarray(), dense)
+
+
+def coded_frame(n=240):
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 12, n)
+    y = np.where(rng.random(n) < 0.2 + 0.05 * place, 1, 0)
+    return pandas.DataFrame({"place": [f"{k:05d}" for k in place], "size": rng.normal(size=n)}), y
+
+
+def test_levels_that_are_numbers_are_found_by_value(tmp_path):
+    X, y = coded_frame()
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    model = TableClassifier("lines", cv=0).fit_rows(open_rows(tmp_path / "t.csv", target="y"))
+    read = pandas.read_csv(tmp_path / "t.csv")  # which makes 00007 a 7
+    assert read["place"].dtype.kind == "i"
+    np.testing.assert_array_equal(model.decision_function(read), model.decision_function(X))
+
+
+def test_many_unseen_levels_are_warned_of_and_a_few_are_not():
+    X, y = coded_frame()
+    model = TableClassifier("lines", cv=0).fit(X, y)
+    model.decision_function(X.assign(place=["new"] * 20 + X["place"][20:].tolist()))
+    with pytest.warns(UserWarning, match=r"^X has levels that no training row has: 'place' \(240 cells\).$"):
+        model.decision_function(X.assign(place="new"))
+
+
+def test_columns_of_a_file_that_are_left_out_are_warned_of(tmp_path):
+    X, y = coded_frame()
+    X.assign(y=y, empty="").to_csv(tmp_path / "t.csv", index=False)
+    with pytest.warns(UserWarning, match="left out: 'empty'"):
+        TableClassifier("lines", cv=0).fit_rows(open_rows(tmp_path / "t.csv", target="y"))
+
+
+def test_an_encoder_with_an_output_is_saved(tmp_path):
+    X, y = coded_frame()
+    encoder = TableEncoder("codes").set_output(transform="pandas").fit(X)
+    save_model(make_pipeline(encoder, TableClassifier("lines", cv=0)).fit(X, y), tmp_path / "m")
+    loaded = load_model(tmp_path / "m")[0]
+    pandas.testing.assert_frame_equal(loaded.transform(X), encoder.transform(X))
+
+
+def test_a_column_has_one_role():
+    X, _ = coded_frame()
+    with pytest.raises(ValueError, match=r"^The column 'size' is named by drop= and numeric=.$"):
+        TableEncoder(drop=["size"], numeric=["size"]).fit(X)
+    with pytest.raises(ValueError, match=r"^X is a Series of one dimension"):
+        TableEncoder().fit(X["size"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -148,11 +149,19 @@ def open_blocks(
 
 def fit_by_blocks(estimator: Any, rows: ReadRows, source: Source) -> TrainedModel:
     """Fit an estimator to rows that are read by blocks."""
-    with naming(source):
+    with naming(source), without_left_out():
         estimator.fit_rows(rows)
     spreads = rows.spreads() if is_linear(estimator) else None
     notes = describe_training(source, rows.labels, rows.counts, spreads, by_blocks=True)
     return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), None, None)
+
+
+@contextmanager
+def without_left_out() -> Iterator[None]:
+    """Silence the warning about columns that are left out, which were listed before the fit."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X has columns that are left out", category=UserWarning)
+        yield
 
 
 def can_read_blocks(estimator: Any) -> bool:
@@ -249,7 +258,7 @@ def connect(address: str) -> Iterator[int]:
 
 def fit_on_cluster(estimator: Any, source: Source, positive: str | None, memory: float) -> TrainedModel:
     """Fit an estimator to files that the workers of the active cluster read."""
-    with naming(source):
+    with naming(source), without_left_out():
         try:
             rows = cluster_rows(source, positive, memory)
             estimator.fit_rows(rows)

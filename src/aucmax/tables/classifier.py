@@ -57,7 +57,7 @@ from .ladder import (
 )
 from .reading import Reading
 from .reading.frames import is_frame
-from .reading.table import Levels, check_columns, check_reading, numbers_as_table
+from .reading.table import Levels, check_columns, check_reading, numbers_as_table, warn_left_out
 from .terms import check_term, edges_of, groups_in, show
 
 OVERRIDES = ("drop", "id", "categorical", "numeric", "date", "na_values", "thousands")
@@ -96,8 +96,8 @@ class TableClassifier(LinearAUCClassifier):
         as there are columns, and twice as many as columns if these help.
 
     monotonic_cst : dict or array-like of int, default=None
-        The shape of lines and curves: 1 to rise, -1 to fall, 0 for any; by name of the column, or one for each. Columns
-        with a shape are in no surface.
+        The shape of lines and curves: 1 to rise, -1 to fall, 0 for any; by name of the column, or one for each. A date
+        rises from earlier to later. Columns with a shape are in no surface.
 
     cv : int, cross-validation generator or iterable, default=5
         The folds that judge rungs, as in :class:`AUCClassifier`. 0 fits `terms` other than "auto" without them: there
@@ -160,7 +160,7 @@ class TableClassifier(LinearAUCClassifier):
         The weight of the training rows in each cell.
 
     strengths_, freedom_ : ndarray of shape (n_terms,)
-        The strength of the penalty, and the degrees of freedom of each term: 0 if it is flat.
+        The strength of the penalty, and the degrees of freedom of each term: 0 if the penalty makes it flat.
 
     intercept_ : ndarray of shape (1,)
         The intercept. A score of zero has the base rate of the training data as its probability.
@@ -303,6 +303,8 @@ class TableClassifier(LinearAUCClassifier):
         else:
             labels = column_or_1d(y, warn=True)
             assert_all_finite(labels, input_name="y")
+            if labels.dtype.kind == "O" and any(label is None for label in labels):
+                raise ValueError("y has missing labels: leave these rows out.")
             check_classification_targets(labels)
             check_consistent_length(levels, labels)
             self.classes_ = find_classes(labels)
@@ -359,6 +361,7 @@ class TableClassifier(LinearAUCClassifier):
         reading = rows.reading or numbers_as_table(names or [f"x{j}" for j in range(rows.n_features)])
         check_used(reading)
         self._check_overrides(reading)
+        warn_left_out(reading)
         self._set_reading(TableEncoder().set_reading(reading, named=names is not None))
         self.classes_ = rows.classes
 
@@ -506,11 +509,19 @@ class TableClassifier(LinearAUCClassifier):
                 raise ValueError(
                     f"monotonic_cst has a shape for {name!r}, a category, and only numbers can rise or fall."
                 )
-            signs[place] = sign
+            is_age = self.reading_.part_names[place] != column and place in self._ages()
+            signs[place] = -sign if is_age else sign  # of a date, which is later the lower its age
         return signs
+
+    def _ages(self) -> set[int]:
+        """Return the places of the ages of dates."""
+        kinds = [(column.kind, k) for column in self.reading_.columns for k in range(len(column.parts))]
+        return {place for place, (kind, k) in enumerate(kinds) if kind == "date" and k == 0}
 
     def _find_pairs(self, signs: np.ndarray) -> Any:
         """Return the parameter `pairs` with places for names, each pair once; None for "auto"."""
+        if self.terms in ("lines", "curves") and self.pairs not in ("auto", 0, []):
+            raise ValueError(f"pairs={self.pairs!r} is not used with terms={self.terms!r}: leave one of them out.")
         if not isinstance(self.pairs, list):
             return None if isinstance(self.pairs, str) else int(self.pairs)
         found = []

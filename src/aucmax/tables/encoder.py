@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import Interval, RealNotInt, StrOptions, _check_feature_names_in, _fit_context, _get_output_config
-from ..models.checks import FEATURES, Check, Sizes, array
+from ..models.checks import FEATURES, Check, Sizes, array, fields, text
 from ..rows.dispatch import learn_remote_table, transform_remote_table
 from .reading import Overrides, Reading
 from .reading.cells import check_thousands
@@ -98,6 +98,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         **FEATURES,
         "reading_": check_reading,
         "categorical_features_": array("b", "p"),
+        "_sklearn_output_config": fields({"transform": text}),
     }
     _file_requires = ("reading_", "categorical_features_")
     _parameter_constraints = {  # noqa: RUF012
@@ -194,6 +195,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _table(self, X: Any, reset: bool) -> Any:
         """Return X as an Arrow table; columns of an array have the names of the training rows, or x0, x1, ..."""
+        if getattr(X, "ndim", 2) == 1 and not isinstance(X, np.ndarray):
+            raise ValueError(f"X is a {type(X).__name__} of one dimension: pass a table, with a row for each sample.")
         if is_frame(X):
             table = to_arrow(X)
             check_names(table)
@@ -205,10 +208,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         said = {
             option: tuple(getattr(self, option) or ()) for option in ("drop", "id", "categorical", "numeric", "date")
         }
+        named: dict[str, str] = {}
         for option, columns in said.items():
             for column in columns:
                 if column not in names:
                     raise ValueError(f"X has no column {column!r}, which {option}= names; its columns are {names}.")
+                if named.setdefault(column, option) != option:
+                    raise ValueError(f"The column {column!r} is named by {named[column]}= and {option}=.")
         check_thousands(self.thousands)
         frequency, most = self.min_frequency, self.max_categories
         return Overrides(
@@ -268,7 +274,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_columns(self.reading_, table.column_names)
         codes, tallies = self.reading_.codes(table)
         check_faults(tallies)
-        warn_outside(tallies)
+        warn_outside(tallies, len(codes))
         return codes
 
     def _finish(self, X: Any, codes: np.ndarray) -> Any:

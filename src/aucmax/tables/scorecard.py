@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..metrics import roc_auc
+from .classifier import TableClassifier
 from .curves import Values, cell_labels, list_values, term_name
 from .terms import Term, edges_of
 
@@ -139,6 +140,8 @@ class Scorecard:
     """
 
     def __init__(self, model: Any, base_score: float = 600, base_odds: float = 1, points_to_double: float = 20) -> None:
+        if not isinstance(model, TableClassifier):
+            raise TypeError(f"Scorecard takes a TableClassifier, not a {type(model).__name__}.")
         check_is_fitted(model, "terms_")
         self.model = model
         if not base_odds > 0:

@@ -45,6 +45,7 @@ def test_curves_are_log_odds_with_their_intervals():
 
 
 @pytest.mark.parametrize("name", ["zeros", "colour"])
+@pytest.mark.filterwarnings("ignore:X has levels")
 def test_a_curve_is_what_its_cells_change_in_the_log_odds(name):
     """Also of a level that no training row has."""
     curve = curves_of(MODEL)[list(FRAME).index(name)]

@@ -114,6 +114,7 @@ def test_groups_of_a_file_are_text_and_make_the_same_folds(folder):
     assert_allclose(found.cv_auc_, expected.cv_auc_, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:X has levels")
 def test_a_model_of_a_file_scores_frames_saved_and_loaded(folder, tmp_path):
     model = ROADS["CSV"](folder, TableClassifier("pairs", cv=2), False)
     model.save(tmp_path / "model")

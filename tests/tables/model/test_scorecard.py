@@ -94,6 +94,7 @@ UNKNOWN = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:X has levels")
 def test_unknown_values_have_the_same_scores():
     frame = pd.DataFrame(UNKNOWN).astype({"age": float, 'sum "net"': float})
     expected, space = CARD.score(frame), {}

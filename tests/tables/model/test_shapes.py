@@ -122,3 +122,22 @@ def test_falling_is_rising_upside_down():
     falling = TableClassifier("curves", cv=2, monotonic_cst=[0, 0, 0, -1]).fit(X, Y)
     rising = TableClassifier("curves", cv=2, monotonic_cst=[0, 0, 0, 1]).fit(X * [1, 1, 1, -1], Y)
     assert_allclose(falling.decision_function(X), rising.decision_function(X * [1, 1, 1, -1]), atol=0.05)
+
+
+def test_a_date_rises_from_earlier_to_later():
+    rng = np.random.default_rng(0)
+    days = rng.integers(0, 1000, 400)
+    frame = pytest.importorskip("pandas").DataFrame(
+        {"since": np.datetime64("2020-01-01") + days, "size": rng.random(400)}
+    )
+    y = rng.random(400) < days / 1000
+    for shape in ({"since": 1}, [1, 0], {"since (age in days)": -1}):
+        curve = TableClassifier("lines", cv=0, monotonic_cst=shape).fit(frame, y)
+        assert curve.score(frame, y) > 0.75, shape
+    flat = TableClassifier("lines", cv=0, monotonic_cst={"since": -1}).fit(frame, y)
+    assert flat.score(frame, y) < 0.7  # by month and weekday
+
+
+def test_lines_and_curves_take_no_pairs():
+    with pytest.raises(ValueError, match=r"^pairs=2 is not used with terms='lines'"):
+        TableClassifier("lines", cv=0, pairs=2).fit(np.random.default_rng(0).random((40, 2)), np.arange(40) % 2)

@@ -64,6 +64,7 @@ def test_a_score_is_the_sum_of_the_terms(model):
     assert len(model.strengths_) == len(model.freedom_) == len(model.terms_)
 
 
+@pytest.mark.filterwarnings("ignore:X has levels")
 def test_an_unseen_level_has_the_value_of_other_and_a_gap_that_nobody_had_the_mean():
     model = clone(CURVES).fit(FRAME, Y)
     new = FRAME.iloc[:1].assign(colour="violet", noise=np.nan)
@@ -372,3 +373,9 @@ def test_callbacks_see_every_rung(parameters, tasks):
     recorder = Recorder()
     TableClassifier(**parameters).set_callbacks(recorder).fit(FRAME, Y)
     assert recorder.seen == [len(tasks), "fit", *tasks, "end"]
+
+
+def test_missing_labels_are_refused():
+    labels = np.array([None, *["yes", "no"] * (len(FRAME) // 2)], dtype=object)[: len(FRAME)]
+    with pytest.raises(ValueError, match=r"^y has missing labels: leave these rows out.$"):
+        TableClassifier().fit(FRAME, labels)

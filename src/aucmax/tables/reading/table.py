@@ -7,6 +7,7 @@ other. For linear models the codes become *features* (`features`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -33,6 +34,9 @@ from .summary import (
     summarise,
 )
 
+# The share and the number of rows with levels that no training row has, above which a column is warned of.
+MANY_UNSEEN, FEW_UNSEEN = 0.1, 10
+
 
 class Tally(NamedTuple):
     """What was met in a column of some rows."""
@@ -44,7 +48,7 @@ class Tally(NamedTuple):
     first: int = -1  # the row of the first fault, from 0; -1 if there is none
     shown: str = ""  # the first fault
     n_later: int = 0  # dates after the last one of the training rows
-    # Numbers further from the range of the training rows than its width, and dates as much before it.
+    # Numbers and dates further from the range of the training rows than its width.
     n_outside: int = 0
 
 
@@ -292,16 +296,18 @@ def code_column(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[l
     if column.kind == "date" and native == "date":
         seconds = native_dates(cells)
         return _code_dates(column, seconds), _tally_dates(Tally(column, cells.null_count), seconds)
-    return _code_text(column, cells if native == "text" else as_text(cells), na_values)
+    return _code_text(column, cells if native == "text" else as_text(cells), na_values, native == "number")
 
 
-def _code_text(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[list[np.ndarray], Tally]:
-    """Return the codes of cells of text; each different text is read once."""
+def _code_text(
+    column: Column, cells: Any, na_values: Sequence[str], are_numbers: bool = False
+) -> tuple[list[np.ndarray], Tally]:
+    """Return the codes of cells of text, which may be texts of numbers; each different text is read once."""
     coded = trim(cells).dictionary_encode(null_encoding="encode")
     texts, places = coded.dictionary, coded.indices.to_numpy()
     missing = find_missing(texts, na_values)
     if column.kind == "category":
-        codes, unseen = _code_levels(column, texts)
+        codes, unseen = _code_levels(column, texts, are_numbers)
         codes[missing] = np.nan
         unseen &= ~missing
         return [codes[places]], Tally(column, int(missing[places].sum()), int(unseen[places].sum()))
@@ -320,8 +326,11 @@ def _code_text(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[li
     return [values], tally
 
 
-def _code_levels(column: Column, texts: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the codes of texts, and which of them no training row has."""
+def _code_levels(column: Column, texts: Any, are_numbers: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the codes of texts, and which of them no training row has.
+
+    The texts of numbers are levels of the same value too: pandas reads the 00501 of a file as 501.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -329,6 +338,12 @@ def _code_levels(column: Column, texts: Any) -> tuple[np.ndarray, np.ndarray]:
     levels = part.levels or []
     known = pa.array(levels, pa.string())
     codes = pc.fill_null(pc.index_in(texts, value_set=known), len(known)).to_numpy(zero_copy_only=False)
+    if are_numbers and (codes == len(known)).any():
+        values = read_numbers(known, "1234.5").tolist()
+        n_levels = Counter(values)
+        places = {value: k for k, value in enumerate(values) if n_levels[value] == 1}
+        ours = [places.get(value, len(known)) for value in read_numbers(texts, "1234.5").tolist()]
+        codes = np.where(codes == len(known), ours, codes)
     return codes.astype(np.float64), codes == len(known)
 
 
@@ -348,7 +363,8 @@ def _code_dates(column: Column, seconds: np.ndarray) -> list[np.ndarray]:
 def _tally_dates(tally: Tally, seconds: np.ndarray) -> Tally:
     """Return a tally with the dates that are after the training rows, and those that are long before them."""
     latest, width = tally.column.latest, tally.column.high * SECONDS
-    n_later, n_outside = np.count_nonzero(seconds > latest), np.count_nonzero(seconds < latest - 2 * width)
+    far = (seconds < latest - 2 * width) | (seconds > latest + width)
+    n_later, n_outside = np.count_nonzero(seconds > latest), np.count_nonzero(far)
     return tally._replace(n_later=int(n_later), n_outside=int(n_outside))
 
 
@@ -389,16 +405,23 @@ def warn_left_out(reading: Reading) -> None:
         if column.kind == "left out" and column.reason != AS_ASKED
     ]
     if found:
-        advice = "name them in drop=, or in categorical= or numeric= to keep them"
+        advice = "name them in drop= if that is right; categorical= and numeric= keep what has such values"
         warn_user(f"X has columns that are left out: {', '.join(found)}; {advice}.")
 
 
-def warn_outside(tallies: list[Tally]) -> None:
-    """Warn of values that are far outside of the range of the training rows."""
-    found = [f"{each.column.name!r} ({count_cells(each.n_outside)})" for each in tallies if each.n_outside]
-    if found:
-        where = "further outside of the range of the training rows than it is wide"
-        warn_user(f"X has values {where}: {', '.join(found)}.")
+def warn_outside(tallies: list[Tally], n_rows: int) -> None:
+    """Warn of values far outside of the range of the training rows, and of columns with many levels these do not have.
+
+    A few new levels are nothing unusual where levels are many.
+    """
+    for what, counts, least in (
+        ("values further outside of the range of the training rows than it is wide", "n_outside", 0.0),
+        ("levels that no training row has", "n_unseen", max(MANY_UNSEEN * n_rows, FEW_UNSEEN)),
+    ):
+        found = [(each.column.name, getattr(each, counts)) for each in tallies]
+        shown = ", ".join(f"{name!r} ({count_cells(count)})" for name, count in found if count > least)
+        if shown:
+            warn_user(f"X has {what}: {shown}.")
 
 
 def count_cells(count: int) -> str:
