@@ -11,8 +11,8 @@ B. The numeric sets of the folder with at most 300 columns, of which at most 10,
 the rows train and one quarter tests, split by class at random, twice; EBM runs on the first split alone.
 
 `TableClassifier` is fitted to the raw frame: the ladder, which chooses its terms, and each rung alone: lines and curves
-without folds, and pairs with the folds that choose their number. On numeric sets it is lines and the ladder. Rivals have
-columns of numbers, dates as days, and categories, where text with more levels than half of the rows is left out.
+without folds, and pairs with the folds that choose their number. On numeric sets it is lines and the ladder. The rivals
+have columns of numbers, dates as days, and categories, where text with more levels than half of the rows is left out.
 Logistic regression and `AUCClassifier` have categories one-hot, with levels of fewer than 5 rows as one, means for
 missing numbers with an indicator, and scaled numbers; the trees and EBM have categories and missing cells of their own.
 All have their defaults, but logistic regression has up to 1,000 iterations. Logistic CV chooses among 10 penalties, and
