@@ -55,9 +55,8 @@ def test_fit_with_cluster_names_the_faulty_file(pattern, tmp_path, refused, clus
 
 def test_fit_with_cluster_refuses_options(pattern, tmp_path, refused, monkeypatch, cluster):
     monkeypatch.setattr(fit, "SECONDS", 0.2)
-    assert refused("fit", pattern, "--cluster", "tcp://127.0.0.1:1", "-o", tmp_path / "model").startswith(
-        "No Dask scheduler answers at tcp://127.0.0.1:1"
-    )
+    nobody = ["--cluster", "tcp://127.0.0.1:1", "--quiet", "-o", tmp_path / "model"]
+    assert refused("fit", pattern, *nobody).startswith("No Dask scheduler answers at tcp://127.0.0.1:1")
     assert refused("fit", pattern, "--cluster", "local", "--checkpoint", tmp_path / "c").startswith(
         "--cluster needs files that workers can open"
     )

@@ -111,7 +111,7 @@ def test_dask_rows_stay_on_their_workers(data, client):
 
     with np.errstate(over="raise"):
         found = view.reduce(known)
-    assert found == [(["_first", "categorical", "feature_names", "memory"], 0, 1, "raise")] * len(CHUNKS)
+    assert found == [(["_first", "feature_names", "memory"], 0, 1, "raise")] * len(CHUNKS)
 
 
 @pytest.mark.slow
