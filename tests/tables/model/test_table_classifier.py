@@ -317,7 +317,7 @@ def test_weights_and_groups_are_routed():
         model = TableClassifier("lines", cv=2).set_fit_request(sample_weight=True, groups=True)
         model.set_score_request(sample_weight=True)
         found = cross_validate(
-            make_pipeline(model),
+            model,
             FRAME,
             Y,
             cv=GroupKFold(3),
@@ -326,7 +326,7 @@ def test_weights_and_groups_are_routed():
         )
     train = next(GroupKFold(3).split(FRAME, Y, groups))[0]
     expected = TableClassifier("lines", cv=2).fit(FRAME.iloc[train], Y[train], weights[train], groups[train])
-    first = found["estimator"][0][-1]
+    first = found["estimator"][0]
     assert_array_equal(first.coef_, expected.coef_)
     assert first.cv_auc_ == expected.cv_auc_
     ungrouped = TableClassifier("lines", cv=2).fit(FRAME.iloc[train], Y[train], weights[train])
