@@ -135,8 +135,8 @@ def thin(run: list[Any], n_groups: int) -> list[Any]:
 class Column(NamedTuple):
     """How the values of a column become codes.
 
-    The codes are those of the bins or levels in their order, then one of missing values if training rows had any, and
-    for a category a last one, "other", of levels that no training row had.
+    The bins or levels have the first codes, in their order. Then comes one of missing values if training rows had any,
+    and for a category a last one, "other", of levels that no training row had.
     """
 
     categorical: bool  # whether the values are categories

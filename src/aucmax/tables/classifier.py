@@ -101,7 +101,7 @@ class TableClassifier(LinearAUCClassifier):
 
     cv : int, cross-validation generator or iterable, default=5
         The folds that judge rungs, as in :class:`AUCClassifier`. 0 fits `terms` other than "auto" without them: there
-        is no held-out AUC, and probabilities are those of the penalised likelihood.
+        is no held-out AUC, and probabilities come from the penalised likelihood.
 
     max_bins : int, default=128
         The largest number of bins of a number, about. Categories have all of their levels.

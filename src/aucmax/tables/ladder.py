@@ -141,7 +141,7 @@ class Climb:
         return find_mode_in_shape(system, fit, self.design, ROUGH)[0] if self.design.signs.any() else fit
 
     def _choose(self, rung: str) -> list[tuple[int, int]]:
-        """Return the pairs of a rung: those of the rung below, then those that its terms explain least."""
+        """Return the pairs of a rung: first the pairs of the rung below, then the ones that its terms explain least."""
         if isinstance(self.pairs, list):
             return self.pairs
         below = self.fit("few pairs" if rung == "many pairs" else "curves")
