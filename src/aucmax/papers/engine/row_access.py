@@ -31,12 +31,14 @@ single coordinates, it calls `settle`, which makes b = 0, reads and changes `coo
 Importing this module imports Numba; see `jit`.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload, register_jitable
+from numba import extending, types
+from numba.extending import intrinsic, register_jitable
 from numba.np.arrayobj import make_array
 from scipy import sparse
 
@@ -175,83 +177,21 @@ def vector_dot(v, w):
     return total - w[d] * v[d + 1]
 
 
-# Names for kernels to call: Numba puts the code at the foot of this file in their place, and nothing runs outside
-# of a kernel.
+# What kernels call alone: Numba puts the code for the type of the rows in the place of these names.
 
 
-def row_dot(rows: Any, i: int, w: np.ndarray) -> float:
-    """Return z_i . w (inside kernels)."""
-    raise NotImplementedError
+def overload(name: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
+    """Decorate a function that returns code for types of rows: it becomes a name for kernels, or adds to this one."""
 
+    def decorate(choose: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(choose)
+        def called(*arguments: Any) -> Any:
+            raise NotImplementedError
 
-def row_axpy(a: float, rows: Any, i: int, w: np.ndarray) -> None:
-    """Add a z_i to w (inside kernels)."""
-    raise NotImplementedError
+        extending.overload(name or called, **options)(choose)
+        return name or called
 
-
-def row_axpys(a: float, w: np.ndarray, b: float, v: np.ndarray, rows: Any, i: int) -> None:
-    """Add a z_i to w and b z_i to v (inside kernels)."""
-    raise NotImplementedError
-
-
-def row_norm(rows: Any, i: int) -> float:
-    """Return |z_i|^2 (inside kernels)."""
-    raise NotImplementedError
-
-
-def row_dots(rows: Any, i: int, W: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` with z_i . each column of W (inside kernels)."""
-    raise NotImplementedError
-
-
-def row_outer(rows: Any, i: int, r: np.ndarray, W: np.ndarray) -> None:
-    """Add z_i r' to W (inside kernels)."""
-    raise NotImplementedError
-
-
-def pair_dot(rows: Any, i: int, j: int, w: np.ndarray) -> float:
-    """Return (z_i - z_j) . w (inside kernels)."""
-    raise NotImplementedError
-
-
-def pair_axpy(a: float, w: np.ndarray, b: float, v: np.ndarray, rows: Any, i: int, j: int) -> None:
-    """Add a (z_i - z_j) to w and b (z_i - z_j) to v (inside kernels)."""
-    raise NotImplementedError
-
-
-def pair_norm(rows: Any, i: int, j: int, scratch: np.ndarray) -> float:
-    """Return |z_i - z_j|^2; `scratch` holds zeros, one for each column, before and after (inside kernels)."""
-    raise NotImplementedError
-
-
-def copy_row(rows: Any, i: int, values: np.ndarray, columns: np.ndarray) -> int:
-    """Write the entries of x_i in units, and their columns; return their number (inside kernels)."""
-    raise NotImplementedError
-
-
-def fetch_ahead(rows: Any, order: np.ndarray, n: int) -> None:
-    """Ask memory for the row that is visited a few steps after the n-th of an order (inside kernels)."""
-    raise NotImplementedError
-
-
-def settle(rows: Any, w: np.ndarray) -> None:
-    """Make `coordinates(w)` the coordinates of w (inside kernels)."""
-    raise NotImplementedError
-
-
-def recenter(rows: Any, w: np.ndarray) -> None:
-    """Take `coordinates(w)`, changed after `settle`, as the coordinates of w (inside kernels)."""
-    raise NotImplementedError
-
-
-def entry(rows: Any, x: np.ndarray, j: int) -> float:
-    """Return z_j of a dense row x (inside kernels)."""
-    raise NotImplementedError
-
-
-def in_units(rows: Any, difference: float, j: int) -> float:
-    """Return z_j - z'_j of two dense rows from x_j - x'_j (inside kernels)."""
-    raise NotImplementedError
+    return decorate
 
 
 def _is(rows: types.Type, kind: type) -> bool:
@@ -262,22 +202,26 @@ def _is_dense(rows: types.Type) -> bool:
     return _is(rows, DenseRows) or _is(rows, ScaledRows)
 
 
-@overload(entry, jit_options=FAST)
-def _entry(rows, x, j):
+@overload(jit_options=FAST)
+def entry(rows, x, j):
+    """Return z_j of a dense row x."""
     if _is(rows, DenseRows):
         return lambda rows, x, j: x[j]
     return lambda rows, x, j: (x[j] - rows.shift[j]) * rows.unit[j]
 
 
-@overload(in_units, jit_options=FAST)
-def _in_units(rows, difference, j):
+@overload(jit_options=FAST)
+def in_units(rows, difference, j):
+    """Return z_j - z'_j of two dense rows from x_j - x'_j."""
     if _is(rows, DenseRows):
         return lambda rows, difference, j: difference
     return lambda rows, difference, j: difference * rows.unit[j]
 
 
-@overload(row_dot, jit_options=FAST)
-def _dense_row_dot(rows, i, w):
+@overload(jit_options=FAST)
+def row_dot(rows, i, w):
+    """Return z_i . w."""
+
     def dense(rows, i, w):
         x, total = rows.values[i], 0.0
         for j in range(x.shape[0]):
@@ -306,8 +250,9 @@ def _csr_row_dot(rows, i, w):
     return None if _is_dense(rows) else csr
 
 
-@overload(row_axpy, jit_options=FAST)
-def _row_axpy(a, rows, i, w):
+@overload(jit_options=FAST)
+def row_axpy(a, rows, i, w):
+    """Add a z_i to w."""
     if _is_dense(rows):
 
         def dense(a, rows, i, w):
@@ -327,8 +272,9 @@ def _row_axpy(a, rows, i, w):
     return csr
 
 
-@overload(row_axpys, jit_options=FAST)
-def _row_axpys(a, w, b, v, rows, i):
+@overload(jit_options=FAST)
+def row_axpys(a, w, b, v, rows, i):
+    """Add a z_i to w and b z_i to v."""
     if _is_dense(rows):
 
         def dense(a, w, b, v, rows, i):
@@ -354,8 +300,9 @@ def _row_axpys(a, w, b, v, rows, i):
     return csr
 
 
-@overload(row_norm, jit_options=FAST)
-def _row_norm(rows, i):
+@overload(jit_options=FAST)
+def row_norm(rows, i):
+    """Return |z_i|^2."""
     if _is_dense(rows):
 
         def dense(rows, i):
@@ -376,8 +323,9 @@ def _row_norm(rows, i):
     return csr
 
 
-@overload(row_dots, jit_options=FAST)
-def _row_dots(rows, i, W, out):
+@overload(jit_options=FAST)
+def row_dots(rows, i, W, out):
+    """Fill `out` with z_i . each column of W."""
     if _is_dense(rows):
 
         def dense(rows, i, W, out):
@@ -402,8 +350,9 @@ def _row_dots(rows, i, W, out):
     return csr
 
 
-@overload(row_outer, jit_options=FAST)
-def _row_outer(rows, i, r, W):
+@overload(jit_options=FAST)
+def row_outer(rows, i, r, W):
+    """Add z_i r' to W."""
     if _is_dense(rows):
 
         def dense(rows, i, r, W):
@@ -428,8 +377,9 @@ def _row_outer(rows, i, r, W):
     return csr
 
 
-@overload(pair_dot, jit_options=FAST)
-def _pair_dot(rows, i, j, w):
+@overload(jit_options=FAST)
+def pair_dot(rows, i, j, w):
+    """Return (z_i - z_j) . w."""
     if _is_dense(rows):
 
         def dense(rows, i, j, w):
@@ -451,8 +401,9 @@ def _pair_dot(rows, i, j, w):
     return csr
 
 
-@overload(pair_axpy, jit_options=FAST)
-def _pair_axpy(a, w, b, v, rows, i, j):
+@overload(jit_options=FAST)
+def pair_axpy(a, w, b, v, rows, i, j):
+    """Add a (z_i - z_j) to w and b (z_i - z_j) to v."""
     if _is_dense(rows):
 
         def dense(a, w, b, v, rows, i, j):
@@ -478,8 +429,9 @@ def _pair_axpy(a, w, b, v, rows, i, j):
     return csr
 
 
-@overload(pair_norm, jit_options=FAST)
-def _pair_norm(rows, i, j, scratch):
+@overload(jit_options=FAST)
+def pair_norm(rows, i, j, scratch):
+    """Return |z_i - z_j|^2; `scratch` holds zeros, one for each column, before and after."""
     if _is_dense(rows):
 
         def dense(rows, i, j, scratch):
@@ -509,8 +461,9 @@ def _pair_norm(rows, i, j, scratch):
     return csr
 
 
-@overload(copy_row, jit_options=FAST)
-def _copy_row(rows, i, values, columns):
+@overload(jit_options=FAST)
+def copy_row(rows, i, values, columns):
+    """Write the entries of x_i in units, and their columns; return their number."""
     if _is_dense(rows):
 
         def dense(rows, i, values, columns):
@@ -533,8 +486,9 @@ def _copy_row(rows, i, values, columns):
     return csr
 
 
-@overload(fetch_ahead)
-def _fetch_ahead(rows, order, n):
+@overload()
+def fetch_ahead(rows, order, n):
+    """Ask memory for the row that is visited a few steps after the n-th of an order."""
     if _is_dense(rows):
         per_line = LINE // (rows.types[0].dtype.bitwidth // 8)
 
@@ -559,8 +513,9 @@ def _fetch_ahead(rows, order, n):
     return csr
 
 
-@overload(settle)
-def _settle(rows, w):
+@overload()
+def settle(rows, w):
+    """Make `coordinates(w)` the coordinates of w."""
     if _is_dense(rows):
         return lambda rows, w: None
 
@@ -576,8 +531,9 @@ def _settle(rows, w):
     return csr
 
 
-@overload(recenter, jit_options=FAST)
-def _recenter(rows, w):
+@overload(jit_options=FAST)
+def recenter(rows, w):
+    """Take `coordinates(w)`, changed after `settle`, as the coordinates of w."""
     if _is_dense(rows):
         return lambda rows, w: None
 
