@@ -7,46 +7,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec, resolve_name
 from typing import Any, NamedTuple
 
 
 class Method(NamedTuple):
     """A method that can be fitted by its name. Calling it makes the estimator.
-
-    Attributes
-    ----------
-    name : str
-        What tables call it; of a published algorithm, the papers' spelling as far as Python allows.
-    source : str or callable
-        The class, or the function that makes the estimator: "module:name" to import it when it is first used, or the
-        object itself. A module that begins with a dot is a file of this folder. The estimator needs a
-        `decision_function` or `predict_proba`, and takes a `random_state` if anything in it is random.
-    grid : mapping of str to list
-        The values to choose parameters from, under the names that `set_params` of the estimator takes.
-    parameters : mapping
-        Fixed parameters, given to the source whenever it is called.
-    family : str
-        What it optimises: "pairwise square", "pairwise hinge", "pairwise squared hinge", "pairwise logistic",
-        "logistic", "univariate" or "Gaussian". Methods of other libraries have "scikit-learn", "linear" or "trees".
-    paper : str
-        Where it was published, a key of `aucmax.papers.PAPERS`; "" if in none of them.
-    online : bool
-        Whether it learns from a stream, by `partial_fit`.
-    standardize : bool
-        Whether a `StandardScaler` is put before it: for estimators that do not scale columns themselves.
-    takes_sparse : bool
-        Whether it takes sparse rows.
-    takes_tables : bool
-        Whether it is fitted to the levels of a table (`Levels`), not to its features.
-    requires : tuple of str
-        The packages it needs that aucmax does not depend on, as pip names them.
-    note : str
-        What tables say about it.
-    states : tuple of str
-        The named tuples of its module that a fitted estimator holds, and so a model file.
-    steps : tuple of str
-        Of a function that makes a pipeline: the transformers of its module that may be steps.
 
     Examples
     --------
@@ -56,20 +23,26 @@ class Method(NamedTuple):
     ('pairwise square', ['alpha', 'eta0'], OPAUC(alpha=0.1, rank=50))
     """
 
-    name: str
+    name: str  # what tables call it; of a published algorithm, the papers' spelling as far as Python allows
+    # The class, or the function that makes the estimator: "module:name" to import it when it is first used, or the
+    # object itself. A module that begins with a dot is a file of this folder. The estimator needs a `decision_function`
+    # or `predict_proba`, and takes a `random_state` if anything in it is random.
     source: str | Callable[..., Any]
+    # The values to choose parameters from, under the names that `set_params` of the estimator takes.
     grid: Mapping[str, Sequence[Any]] = {}
-    parameters: Mapping[str, Any] = {}
+    parameters: Mapping[str, Any] = {}  # fixed parameters, given to the source whenever it is called
+    # What it optimises: "pairwise square", "pairwise hinge", "pairwise squared hinge", "pairwise logistic", "logistic",
+    # "univariate" or "Gaussian". Methods of other libraries have "scikit-learn", "linear" or "trees".
     family: str = ""
-    paper: str = ""
-    online: bool = False
-    standardize: bool = False
-    takes_sparse: bool = True
-    takes_tables: bool = False
-    requires: tuple[str, ...] = ()
-    note: str = ""
-    states: tuple[str, ...] = ()
-    steps: tuple[str, ...] = ()
+    paper: str = ""  # where it was published, a key of `aucmax.papers.PAPERS`; "" if in none of them
+    online: bool = False  # whether it learns from a stream, by `partial_fit`
+    standardize: bool = False  # whether a `StandardScaler` is put before it, as it does not scale columns itself
+    takes_sparse: bool = True  # whether it takes sparse rows
+    takes_tables: bool = False  # whether it is fitted to the levels of a table (`Levels`), not to its features
+    requires: tuple[str, ...] = ()  # the packages it needs that aucmax does not depend on, as pip names them
+    note: str = ""  # what tables say about it
+    states: tuple[str, ...] = ()  # the named tuples of its module that a fitted estimator holds, and so a model file
+    steps: tuple[str, ...] = ()  # of a function that makes a pipeline: the transformers of its module that may be steps
 
     @property
     def module(self) -> str:
@@ -196,91 +169,47 @@ _ASAM = {"alpha": powers(10, -10, -7)}
 _UNI = {"eta0": powers(2, -12, 10), "alpha": powers(2, -10, 10)}
 _BUFFERED = {"C": powers(2, -10, 10)}
 _RANK_SVM = {"C": powers(2, -10, 10)}  # the papers' lambda: 1 / C is in the same grid
-_SQUARE, _HINGE, _SQUARED_HINGE = "pairwise square", "pairwise hinge", "pairwise squared hinge"
-_SCALER, _PCA = ("ColumnScaler",), ("LimitedPCA", "LimitedSVD")  # steps of pipelines
+_square, _hinge = partial(Method, family="pairwise square"), partial(Method, family="pairwise hinge")
+_gaussian = partial(Method, family="Gaussian", paper="Gaussian", online=True)
+_univariate = partial(Method, family="univariate", paper="Uni", online=True)
+_SCALER = ("ColumnScaler",)  # a step of pipelines
 
 ALGORITHMS = {
     method.name: method
     for method in (
-        Method(
-            "OPAUC",
-            ".opauc:OPAUC",
-            _OPAUC,
-            family=_SQUARE,
-            paper="OPAUC",
-            online=True,
-            states=("CovarianceState", "SketchState"),
-        ),
-        Method("OPAUCr", ".opauc:OPAUC", _OPAUC, parameters={"rank": 50}, family=_SQUARE, paper="OPAUC", online=True),
-        Method(
-            "OPAUCf", ".opauc_pipelines:OPAUCf", _PIPELINE, family=_SQUARE, paper="OPAUC", steps=("LimitedSelection",)
-        ),
-        Method(
-            "OPAUCrp",
-            ".opauc_pipelines:OPAUCrp",
-            _PIPELINE,
-            family=_SQUARE,
-            paper="OPAUC",
-            steps=("LimitedProjection",),
-        ),
-        Method("OPAUCpca", ".opauc_pipelines:OPAUCpca", _PIPELINE, family=_SQUARE, paper="OPAUC", steps=_PCA),
-        Method("SOLAM", ".solam:SOLAM", _SOLAM, family=_SQUARE, paper="SOLAM", online=True, states=("SaddleState",)),
-        Method("RegSOLAM", ".solam:RegSOLAM", _REG_SOLAM, family=_SQUARE, paper="SPDAM", online=True),
-        Method("SPAM", ".spam:SPAM", _SPAM, family=_SQUARE, paper="SPAM", states=("SPAMState",)),
-        Method("SPAMl1", ".spam:SPAM", _SPAM, parameters={"penalty": "l1"}, family=_SQUARE, paper="SPAM"),
-        Method("SPAMl1l2", ".spam:SPAM", _SPAM, parameters={"penalty": "elasticnet"}, family=_SQUARE, paper="SPAM"),
-        Method("FSAUC", ".fsauc:FSAUC", _FSAUC, family=_SQUARE, paper="FSAUC", states=("Stage",)),
-        Method(
-            "SPDAM",
-            ".spdam:SPDAM",
-            {"alpha": powers(10, -5, 1)},
-            family=_SQUARE,
-            paper="SPDAM",
-            states=("PrimalDualState",),
-        ),
-        Method("SHTAUC", ".hard_thresholding:SHTAUC", _BLOCKS, family=_SQUARE, paper="SHT", states=("ThresholdState",)),
+        _square("OPAUC", ".opauc:OPAUC", _OPAUC, paper="OPAUC", online=True, states=("CovarianceState", "SketchState")),
+        _square("OPAUCr", ".opauc:OPAUC", _OPAUC, {"rank": 50}, paper="OPAUC", online=True),
+        _square("OPAUCf", ".opauc_pipelines:OPAUCf", _PIPELINE, paper="OPAUC", steps=("LimitedSelection",)),
+        _square("OPAUCrp", ".opauc_pipelines:OPAUCrp", _PIPELINE, paper="OPAUC", steps=("LimitedProjection",)),
+        _square("OPAUCpca", ".opauc_pipelines:OPAUCpca", _PIPELINE, paper="OPAUC", steps=("LimitedPCA", "LimitedSVD")),
+        _square("SOLAM", ".solam:SOLAM", _SOLAM, paper="SOLAM", online=True, states=("SaddleState",)),
+        _square("RegSOLAM", ".solam:RegSOLAM", _REG_SOLAM, paper="SPDAM", online=True),
+        _square("SPAM", ".spam:SPAM", _SPAM, paper="SPAM", states=("SPAMState",)),
+        _square("SPAMl1", ".spam:SPAM", _SPAM, {"penalty": "l1"}, paper="SPAM"),
+        _square("SPAMl1l2", ".spam:SPAM", _SPAM, {"penalty": "elasticnet"}, paper="SPAM"),
+        _square("FSAUC", ".fsauc:FSAUC", _FSAUC, paper="FSAUC", states=("Stage",)),
+        _square("SPDAM", ".spdam:SPDAM", {"alpha": powers(10, -5, 1)}, paper="SPDAM", states=("PrimalDualState",)),
+        _square("SHTAUC", ".hard_thresholding:SHTAUC", _BLOCKS, paper="SHT", states=("ThresholdState",)),
         Method("StoIHT", ".hard_thresholding:StoIHT", _BLOCKS, family="logistic", paper="StoIHT"),
         Method("HSGHT", ".hard_thresholding:HSGHT", _BATCHES, family="logistic", paper="HSG-HT"),
-        Method("ASAM", ".psam:ASAM", _ASAM, family=_HINGE, paper="ASAM", states=("PairState",)),
-        Method("PSAM", ".psam:PSAM", _ASAM, family=_HINGE, paper="PSAM"),
-        Method(
-            "NSOLAM", ".kernel_pipelines:NSOLAM", of_step("solam", _SOLAM), family=_SQUARE, paper="PSAM", steps=_SCALER
-        ),
-        Method("NASAM", ".kernel_pipelines:NASAM", of_step("asam", _ASAM), family=_HINGE, paper="ASAM", steps=_SCALER),
-        Method("NPSAM", ".kernel_pipelines:NPSAM", of_step("psam", _ASAM), family=_HINGE, paper="PSAM", steps=_SCALER),
+        _hinge("ASAM", ".psam:ASAM", _ASAM, paper="ASAM", states=("PairState",)),
+        _hinge("PSAM", ".psam:PSAM", _ASAM, paper="PSAM"),
+        _square("NSOLAM", ".kernel_pipelines:NSOLAM", of_step("solam", _SOLAM), paper="PSAM", steps=_SCALER),
+        _hinge("NASAM", ".kernel_pipelines:NASAM", of_step("asam", _ASAM), paper="ASAM", steps=_SCALER),
+        _hinge("NPSAM", ".kernel_pipelines:NPSAM", of_step("psam", _ASAM), paper="PSAM", steps=_SCALER),
         # The papers' C is 1 / (2 alpha) over the number of pairs; here alpha is cross-validated.
-        Method("NBAM", ".kernel_pipelines:NBAM", family=_SQUARED_HINGE, paper="ASAM", steps=_SCALER),
-        Method(
-            "UniSqu",
-            ".univariate:UniSqu",
-            _UNI,
-            family="univariate",
-            paper="Uni",
-            online=True,
-            states=("UnivariateState",),
-        ),
-        Method("UniExp", ".univariate:UniExp", _UNI, family="univariate", paper="Uni", online=True),
-        Method("UniLog", ".univariate:UniLog", _UNI, family="univariate", paper="Uni", online=True),
-        Method("OAM", ".oam:OAM", _BUFFERED, family=_HINGE, paper="OAM", online=True, states=("OAMState",)),
-        Method(
-            "OAMgra", ".oam:OAM", _BUFFERED, parameters={"update": "gradient"}, family=_HINGE, paper="OAM", online=True
-        ),
-        Method(
-            "CBR", ".cbr:CBR", _BUFFERED, family=_HINGE, paper="CBR", online=True, states=("DiagonalState", "FullState")
-        ),
-        Method(
-            "CBRdiag",
-            ".cbr:CBR",
-            _BUFFERED,
-            parameters={"covariance": "diagonal"},
-            family=_HINGE,
-            paper="CBR",
-            online=True,
-        ),
-        Method("BAM", ".ranksvm:BAM", {"C": powers(2, -15, 10)}, family=_SQUARED_HINGE, paper="BAM"),
-        Method("SVMPerf", ".ranksvm:SVMPerf", _RANK_SVM, family=_HINGE, paper="SVM-perf"),
-        Method("SVMOR", ".ranksvm:SVMOR", _RANK_SVM, family=_HINGE, paper="SVM-OR"),
-        Method("PairwiseDescent", ".pairwise_descent:PairwiseDescent", family=_HINGE, paper="Gaussian"),
+        Method("NBAM", ".kernel_pipelines:NBAM", family="pairwise squared hinge", paper="ASAM", steps=_SCALER),
+        _univariate("UniSqu", ".univariate:UniSqu", _UNI, states=("UnivariateState",)),
+        _univariate("UniExp", ".univariate:UniExp", _UNI),
+        _univariate("UniLog", ".univariate:UniLog", _UNI),
+        _hinge("OAM", ".oam:OAM", _BUFFERED, paper="OAM", online=True, states=("OAMState",)),
+        _hinge("OAMgra", ".oam:OAM", _BUFFERED, {"update": "gradient"}, paper="OAM", online=True),
+        _hinge("CBR", ".cbr:CBR", _BUFFERED, paper="CBR", online=True, states=("DiagonalState", "FullState")),
+        _hinge("CBRdiag", ".cbr:CBR", _BUFFERED, {"covariance": "diagonal"}, paper="CBR", online=True),
+        Method("BAM", ".ranksvm:BAM", {"C": powers(2, -15, 10)}, family="pairwise squared hinge", paper="BAM"),
+        _hinge("SVMPerf", ".ranksvm:SVMPerf", _RANK_SVM, paper="SVM-perf"),
+        _hinge("SVMOR", ".ranksvm:SVMOR", _RANK_SVM, paper="SVM-OR"),
+        _hinge("PairwiseDescent", ".pairwise_descent:PairwiseDescent", paper="Gaussian"),
         Method(
             "PairwiseDescentLog",
             ".pairwise_descent:PairwiseDescent",
@@ -288,7 +217,7 @@ ALGORITHMS = {
             family="pairwise logistic",
             paper="Gaussian",
         ),
-        Method("GaussianAUC", ".gaussian:GaussianAUC", family="Gaussian", paper="Gaussian", online=True),
-        Method("GaussianError", ".gaussian:GaussianError", family="Gaussian", paper="Gaussian", online=True),
+        _gaussian("GaussianAUC", ".gaussian:GaussianAUC"),
+        _gaussian("GaussianError", ".gaussian:GaussianError"),
     )
 }
