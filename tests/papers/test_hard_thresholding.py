@@ -126,7 +126,7 @@ class EachOnce:
 def test_the_mean_of_the_block_gradients_is_the_gradient(container, algorithm):
     data, clf = Formulas(container), algorithm(n_blocks=4)  # of 37 rows: 9, 9, 9 and 10
     state = clf._start(len(data.w), 37)
-    batches = clf._batches(state, data.sample, np.arange(37, dtype=np.uint64), EachOnce())
+    batches = clf._draw(state, data.sample, np.arange(37, dtype=np.uint64), EachOnce())
     assert sorted(batches.stop - batches.start) == [9, 9, 9, 10]
     assert sorted(batches.order) == list(range(37))
     gradients = [
@@ -388,13 +388,13 @@ def test_blocks_stay_the_same_and_have_their_share_of_both_classes():
     data = Formulas(np.asarray, n=150)
     clf, rng = SHTAUC(n_blocks=5), np.random.RandomState(0)
     state, order = clf._start(6, 150), np.argsort(data.y).astype(np.uint64)
-    first, second = (clf._batches(state, data.sample, order, rng) for _ in range(2))
+    first, second = (clf._draw(state, data.sample, order, rng) for _ in range(2))
     np.testing.assert_array_equal(first.order, second.order)
     assert np.any(first.start != second.start)  # drawn with replacement
     assert set(first.start) <= {0, 30, 60, 90, 120}
     n_positive = data.y[first.order].reshape(5, 30).sum(axis=1)
     assert np.all(np.abs(n_positive - data.y.sum() / 5) <= 1)
-    other = clf._batches(clf._start(6, 150), data.sample, order, rng)
+    other = clf._draw(clf._start(6, 150), data.sample, order, rng)
     assert np.any(first.order != other.order)
 
 
@@ -423,7 +423,7 @@ def test_batches_grow_from_pass_to_pass_until_they_are_all_rows():
     state, order = clf._start(5, n), np.arange(n)
     t = 0
     for _ in range(30):
-        _, start, stop, mass = clf._batches(state, sample, order, None)
+        _, start, stop, mass = clf._draw(state, sample, order, None)
         sizes = stop - start
         assert (start[0], stop[-1]) == (0, n)
         np.testing.assert_array_equal(start[1:], stop[:-1])
@@ -435,10 +435,10 @@ def test_batches_grow_from_pass_to_pass_until_they_are_all_rows():
         state.scalars[STEPS] = t
     assert list(sizes) == [n]
     weighted = replace(sample, weights=np.arange(1.0, n + 1))
-    _, start, stop, mass = clf._batches(clf._start(5, n), weighted, order[::-1], None)
+    _, start, stop, mass = clf._draw(clf._start(5, n), weighted, order[::-1], None)
     np.testing.assert_allclose(1 / mass, [np.arange(n, 0, -1)[a:b].sum() for a, b in zip(start, stop, strict=True)])
     state.scalars[STEPS] = 1e9
-    assert len(clf._batches(state, sample, order, None).start) == 1
+    assert len(clf._draw(state, sample, order, None).start) == 1
 
 
 def test_hard_thresholding_default_alpha():

@@ -256,7 +256,7 @@ def test_the_mean_of_the_weighted_block_gradients_is_the_gradient(algorithm, dat
     rows = MemoryRows(X, y, np.array([0, 1]), weights)
     sample = Sample.of(X, rows.targets, Scaling.none(5), rows.column_statistics()[0])
     w = weight_vector(sample.rows, np.linspace(-0.1, 0.1, 5))
-    batches = algorithm._batches(algorithm._start(5, 90), sample, np.arange(90, dtype=np.uint64), EachOnce())
+    batches = algorithm._draw(algorithm._start(5, 90), sample, np.arange(90, dtype=np.uint64), EachOnce())
     total, mean = weights.sum(), np.zeros(5)
     for start, stop, mass in zip(*batches[1:], strict=True):
         masses = (mass, mass) if algorithm._loss else tuple(mass * total / rows.totals)

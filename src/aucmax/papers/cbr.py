@@ -157,12 +157,7 @@ class CBR(OnlineClassifier):
         "eta": [Interval(Real, 0.5, 1, closed="neither")],
         "buffer_size": [Interval(Integral, 1, None, closed="left")],
     }
-    _by_variant = {  # noqa: RUF012
-        **OnlineClassifier._by_variant,
-        "C": (None, 1.0),
-        "_by_age": (False, True),
-        "_unit_length": (True, False),
-    }
+    _by_variant = {"C": (None, 1.0), "_by_age": (False, True), "_unit_length": (True, False)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -180,18 +175,13 @@ class CBR(OnlineClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
+        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
         self.covariance = covariance
         self.buffer = buffer
         self.C = C
         self.eta = eta
         self.buffer_size = buffer_size
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
         self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
         if self.covariance == "full":

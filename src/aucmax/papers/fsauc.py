@@ -120,7 +120,6 @@ class FSAUC(StochasticClassifier):
         "horizon": [Interval(Integral, 1, None, closed="left"), None],
     }
     _by_variant = {  # noqa: RUF012
-        **StochasticClassifier._by_variant,
         "eta0": (None, 0.125),
         "_bounds_in_units": (True, False),
         "_known_classes": (True, False),
@@ -142,16 +141,11 @@ class FSAUC(StochasticClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
+        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
         self.radius = radius
         self.eta0 = eta0
         self.horizon = horizon
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
         self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def _start(self, n_features: int, n_rows: int) -> Stage:
         # eta, and r and D through it, are set with the first rows, whose scale they follow

@@ -68,7 +68,6 @@ ends when as many rows were drawn as there are.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -77,16 +76,7 @@ import numpy as np
 from .._compat import Interval, jit
 from .engine.epochs import StochasticClassifier
 from .engine.proximal import hard_threshold
-from .engine.row_access import (
-    coordinates,
-    n_columns,
-    recenter,
-    row_axpy,
-    row_dot,
-    settle,
-    vector_dot,
-    zero_weights,
-)
+from .engine.row_access import coordinates, n_columns, recenter, row_axpy, row_dot, settle, vector_dot, zero_weights
 from .engine.sample import Sample, draw_batches
 
 SQUARE, LOGISTIC = None, 1  # None: Numba then leaves out what is for the other loss
@@ -141,21 +131,26 @@ class HardThresholdingClassifier(StochasticClassifier):
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
     }
-    _by_variant = {  # noqa: RUF012
-        **StochasticClassifier._by_variant,
-        "alpha": (None, 0.0),
-        "_intercept_from_data": (True, False),
-    }
-
-    n_nonzero: int | None
-    alpha: float | None
-    eta0: float | None
+    _by_variant = {"alpha": (None, 0.0), "_intercept_from_data": (True, False)}  # noqa: RUF012
 
     _loss: int | None
 
-    @abstractmethod
-    def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
-        """Return the steps of one pass."""
+    def __init__(
+        self,
+        n_nonzero: int | None = None,
+        alpha: float | None = None,
+        eta0: float | None = None,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        max_iter: int = 20,
+        tol: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
+        self.n_nonzero = n_nonzero
+        self.alpha = alpha
+        self.eta0 = eta0
 
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
         if self.n_nonzero is not None and self.n_nonzero > n_features:
@@ -168,9 +163,6 @@ class HardThresholdingClassifier(StochasticClassifier):
 
     def _start(self, n_features: int, n_rows: int) -> ThresholdState:
         return ThresholdState(zero_weights(n_features), np.zeros(4))
-
-    def _draw(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
-        return self._batches(state, sample, order, rng)
 
     def _eta0(self, sample: Sample) -> float | None:
         """Return the step, or None where it is found on the way."""
@@ -189,20 +181,8 @@ class HardThresholdingClassifier(StochasticClassifier):
         if alpha is None:
             curvature = unit * (share * (1 - share) if self._loss == LOGISTIC else 2)
             alpha = curvature * k * np.log(np.e * d / k) / (4 * totals.sum() * share * (1 - share))
-        threshold_epoch(
-            state,
-            sample.rows,
-            sample.positive,
-            sample.row_weights,
-            totals,
-            sample.means,
-            drawn,
-            self._loss,
-            k,
-            alpha,
-            self._eta0(sample) or 0.0,
-            unit,
-        )
+        rows = sample.rows, sample.positive, sample.row_weights, totals, sample.means
+        threshold_epoch(state, *rows, drawn, self._loss, k, alpha, self._eta0(sample) or 0.0, unit)
 
     def _weights(self, state: ThresholdState) -> np.ndarray:
         return state.w.copy()
@@ -223,11 +203,7 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
         **HardThresholdingClassifier._parameter_constraints,
         "n_blocks": [Interval(Integral, 1, None, closed="left"), None],
     }
-    _by_variant = {  # noqa: RUF012
-        **HardThresholdingClassifier._by_variant,
-        "n_blocks": (None, 1),
-        "_mixed_blocks": (True, False),
-    }
+    _by_variant = {"n_blocks": (None, 1), "_mixed_blocks": (True, False)}  # noqa: RUF012
 
     shuffle = False
 
@@ -245,21 +221,13 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.n_nonzero = n_nonzero
-        self.alpha = alpha
+        super().__init__(n_nonzero, alpha, eta0, variant, standardize, max_iter, tol, warm_start, random_state)
         self.n_blocks = n_blocks
-        self.eta0 = eta0
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def _order(self, sample: Sample, carry: float, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
-        return sample.in_order, carry  # made once: blocks are drawn, not rows
+        return np.arange(len(sample.positive), dtype=np.uint64), carry  # blocks are drawn, not rows
 
-    def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
+    def _draw(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
         n, m = len(order), self._count_blocks(sample, n_columns(state.w))
         if m == 1:  # nothing is random, and a pass of few rows takes less time than to draw it
             return Batches(order, np.zeros(1, np.int64), np.full(1, n), np.full(1, 1 / sample.totals.sum()))
@@ -384,7 +352,7 @@ class StoIHT(BlockThresholdingClassifier):
     """
 
     _loss = LOGISTIC
-    _by_variant = {**BlockThresholdingClassifier._by_variant, "eta0": (None, 1.0)}  # noqa: RUF012
+    _by_variant = {"eta0": (None, 1.0)}  # noqa: RUF012
 
 
 class HSGHT(HardThresholdingClassifier):
@@ -439,11 +407,7 @@ class HSGHT(HardThresholdingClassifier):
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "growth": [Interval(Real, 1, None, closed="left")],
     }
-    _by_variant = {  # noqa: RUF012
-        **HardThresholdingClassifier._by_variant,
-        "eta0": (None, 3.0),
-        "_cut_batches": (True, False),
-    }
+    _by_variant = {"eta0": (None, 3.0), "_cut_batches": (True, False)}  # noqa: RUF012
 
     _loss = LOGISTIC
 
@@ -462,19 +426,11 @@ class HSGHT(HardThresholdingClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.n_nonzero = n_nonzero
-        self.alpha = alpha
+        super().__init__(n_nonzero, alpha, eta0, variant, standardize, max_iter, tol, warm_start, random_state)
         self.batch_size = batch_size
         self.growth = growth
-        self.eta0 = eta0
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
 
-    def _batches(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
+    def _draw(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
         n, t, cut = len(order), state.scalars[STEPS], self._chosen("_cut_batches")
         ends = [0]
         while ends[-1] < n:

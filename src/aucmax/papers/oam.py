@@ -126,7 +126,7 @@ class OAM(OnlineClassifier):
         "buffer_size": [Interval(Integral, 1, None, closed="left")],
         "average": ["boolean", None],
     }
-    _by_variant = {**OnlineClassifier._by_variant, "C": (None, 1.0), "average": (True, False)}  # noqa: RUF012
+    _by_variant = {"C": (None, 1.0), "average": (True, False)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -143,17 +143,12 @@ class OAM(OnlineClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
+        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
         self.update = update
         self.C = C
         self.buffer_size = buffer_size
         self.average = average
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
         self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def _start(self, n_features: int, n_rows: int) -> OAMState:
         return OAMState(AveragedWeights.zeros(n_features), ClassBuffers.empty(self.buffer_size), np.zeros(3))

@@ -153,7 +153,6 @@ class OPAUC(OnlineClassifier):
         "average": ["boolean", None],
     }
     _by_variant = {  # noqa: RUF012
-        **OnlineClassifier._by_variant,
         "eta0": (None, 2.0**-9),
         "average": (True, False),
         "centering": ("unbiased", "paper"),
@@ -175,18 +174,13 @@ class OPAUC(OnlineClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
+        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
         self.rank = rank
         self.centering = centering
         self.alpha = alpha
         self.eta0 = eta0
         self.average = average
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
         self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
         if not self._sketches(n_features):

@@ -167,16 +167,11 @@ class PairSamplingClassifier(StochasticClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
+        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
         self.alpha = alpha
         self.eta0 = eta0
         self.regularize_every = regularize_every
         self.average_every = average_every
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def _start(self, n_features: int, n_rows: int) -> PairState:
         return PairState(AveragedWeights.zeros(n_features), np.zeros(1))
@@ -240,7 +235,7 @@ class ASAM(PairSamplingClassifier):
     True
     """
 
-    _by_variant = {**PairSamplingClassifier._by_variant, "_limited": (True, False)}  # noqa: RUF012
+    _by_variant = {"_limited": (True, False)}  # noqa: RUF012
 
     @property
     def _step(self) -> int:

@@ -76,12 +76,13 @@ class RankSVM(RowsClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    C: float
-    standardize: bool
-    tol: float
-    max_iter: int
-
     _loss: str
+
+    def __init__(self, C: float, standardize: bool = True, tol: float = 1e-6, max_iter: int = 1000) -> None:
+        self.C = C
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
 
     @abstractmethod
     def _factor(self, n_pairs: float) -> float:
@@ -139,10 +140,7 @@ class BAM(RankSVM):
     _loss = "squared_hinge"
 
     def __init__(self, *, C: float = 1e-4, standardize: bool = True, tol: float = 1e-6, max_iter: int = 1000) -> None:
-        self.C = C
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
+        super().__init__(C, standardize, tol, max_iter)
 
     def _factor(self, n_pairs: float) -> float:
         return 2 * self.C * n_pairs
@@ -196,10 +194,7 @@ class SVMPerf(RankSVM):
     _loss = "hinge"
 
     def __init__(self, *, C: float = 0.1, standardize: bool = True, tol: float = 1e-6, max_iter: int = 1000) -> None:
-        self.C = C
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
+        super().__init__(C, standardize, tol, max_iter)
 
     def _factor(self, n_pairs: float) -> float:
         return 100 * self.C
@@ -250,10 +245,7 @@ class SVMOR(RankSVM):
     _loss = "hinge"
 
     def __init__(self, *, C: float = 10.0, standardize: bool = True, tol: float = 1e-6, max_iter: int = 1000) -> None:
-        self.C = C
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
+        super().__init__(C, standardize, tol, max_iter)
 
     def _factor(self, n_pairs: float) -> float:
         return self.C

@@ -106,7 +106,7 @@ class SOLAM(OnlineClassifier):
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
         "average": ["boolean"],
     }
-    _by_variant = {**OnlineClassifier._by_variant, "eta0": (None, 1.0)}  # noqa: RUF012
+    _by_variant = {"eta0": (None, 1.0)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -122,16 +122,11 @@ class SOLAM(OnlineClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
+        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
         self.radius = radius
         self.eta0 = eta0
         self.average = average
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
         self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def _penalty(self) -> tuple[float, float]:
         """Return alpha and the radius."""
@@ -206,16 +201,11 @@ class RegSOLAM(SOLAM):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
+        OnlineClassifier.__init__(self, variant, standardize, max_iter, tol, warm_start, random_state)
         self.alpha = alpha
         self.eta0 = eta0
         self.average = average
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
         self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def _penalty(self) -> tuple[float, float]:
         return self.alpha, 1 / np.sqrt(self.alpha)

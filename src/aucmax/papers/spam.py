@@ -140,7 +140,6 @@ class SPAM(StochasticClassifier):
         "average": ["boolean", None],
     }
     _by_variant = {  # noqa: RUF012
-        **StochasticClassifier._by_variant,
         "eta0": (None, 1.0),
         "average": (None, True),
         "_beside_half_loss": (True, False),
@@ -163,18 +162,13 @@ class SPAM(StochasticClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
+        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.eta0 = eta0
         self.average = average
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
         self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def _penalties(self) -> tuple[float, float]:
         """Return the strengths of the L1 and the L2 part."""

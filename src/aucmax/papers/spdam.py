@@ -229,11 +229,7 @@ class SPDAM(StochasticClassifier):
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right")],
     }
-    _by_variant = {  # noqa: RUF012
-        **StochasticClassifier._by_variant,
-        "_long_steps": (True, False),
-        "_partition": (True, False),
-    }
+    _by_variant = {"_long_steps": (True, False), "_partition": (True, False)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -247,14 +243,9 @@ class SPDAM(StochasticClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
+        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
         self.alpha = alpha
         self.batch_size = batch_size
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
         if self.warm_start and hasattr(self, "state_") and len(self.state_.beta) != n_rows:

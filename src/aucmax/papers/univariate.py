@@ -150,11 +150,7 @@ class UnivariateClassifier(OnlineClassifier):
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
         "average": ["boolean", None],
     }
-    _by_variant = {  # noqa: RUF012
-        **OnlineClassifier._by_variant,
-        "eta0": (None, 2.0**-9),
-        "average": (True, False),
-    }
+    _by_variant = {"eta0": (None, 2.0**-9), "average": (True, False)}  # noqa: RUF012
 
     _loss: ClassVar[Loss]
 
@@ -173,17 +169,12 @@ class UnivariateClassifier(OnlineClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
+        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
         self.alpha = alpha
         self.solver = solver
         self.eta0 = eta0
         self.average = average
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
         self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     partial_fit = available_if(lambda self: self.solver == "sgd")(OnlineClassifier.partial_fit)
 

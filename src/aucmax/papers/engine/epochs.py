@@ -273,18 +273,29 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
-    _by_variant = {**VariantMixin._by_variant, "_center": (True, False)}  # noqa: RUF012
+    _by_variant = {"_center": (True, False)}  # noqa: RUF012
 
-    standardize: bool | None
-    max_iter: int
-    tol: float | None
-    shuffle: bool = True
-    warm_start: bool
-    random_state: Any
+    shuffle: bool = True  # a parameter of most algorithms
 
     classes_: np.ndarray
     state_: Any
     _stream: Stream
+
+    def __init__(
+        self,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        max_iter: int = 15,
+        tol: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.variant = variant
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
 
     # What an algorithm gives
 

@@ -5,6 +5,7 @@ A file of its own, since algorithms without kernels need it too: importing `epoc
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -19,15 +20,20 @@ class VariantMixin:
     With "paper" an algorithm does what its paper says, step for step: columns as they are, the paper's steps, sampling,
     projections, estimates and averages. Where the text of a paper is wrong, it does what the text must mean.
 
-    A parameter that is None has a value for each variant, which a subclass lists in `_by_variant`. A name there that
-    begins with an underscore is a choice without a parameter. So the table holds what can be chosen one by one, and
-    `studies/aucmax_studies/choices/variants.py` measures each choice by giving it the value of the paper alone.
+    A parameter that is None has a value for each variant. A class lists its own in `_by_variant`, which then also holds
+    what its base classes list. A name there that begins with an underscore is a choice without a parameter. So the
+    table holds what can be chosen one by one, and `studies/aucmax_studies/choices/variants.py` measures each choice by
+    giving it the value of the paper alone.
     """
 
     _variants: ClassVar[list[Any]] = [StrOptions({ADAPTIVE, PAPER})]
     _by_variant: ClassVar[Mapping[str, tuple[Any, Any]]] = {"standardize": (True, False)}  # adaptive, paper
 
     variant: str
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._by_variant = dict(ChainMap(*(vars(base).get("_by_variant", {}) for base in cls.__mro__)))
 
     @property
     def _is_paper(self) -> bool:
