@@ -14,7 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aucmax import AUCClassifier, ClassMoments, GaussianAUC, GaussianError, roc_auc
 from aucmax.datasets import make_gaussian
-from aucmax.papers.gaussian import center, covariances, descend, error, one_minus_auc, oracle_shrinkage, start
+from aucmax.papers.gaussian import Weights, center, covariances, error, one_minus_auc, oracle_shrinkage, start
+from aucmax.solvers.descent import gradient_descent
 from aucmax.solvers.square import MomentProblem
 
 ALL = [
@@ -104,7 +105,7 @@ def test_gaussian_descent_is_the_paper_s():
     w = start(means)
     for n_steps in range(1, 8):
         with pytest.warns(ConvergenceWarning):
-            after, n_iter = descend(objective, start(means), n_steps, 1e-7)
+            after, n_iter = gradient_descent(Weights(objective), start(means), n_steps, 1e-7, "increase max_iter")
         value, gradient = objective(w)
         step = 1.0
         while objective(w - step * gradient)[0] > value - 1e-4 * step * gradient @ gradient:
@@ -114,7 +115,7 @@ def test_gaussian_descent_is_the_paper_s():
         assert_allclose(after, w, rtol=1e-12)
     assert halved
     # A step that ends as high as it began, here from 1 to -1, is no descent.
-    w, n_iter = descend(lambda w: (w @ w, 2 * w), np.ones(1), 250, 1e-7)
+    w, n_iter = gradient_descent(Weights(lambda w: (w @ w, 2 * w)), np.ones(1), 250, 1e-7)
     assert (w, n_iter) == (0, 1)
 
 

@@ -66,7 +66,7 @@ from .._compat import Interval, StrOptions
 from ..models.checks import array, real
 from ..rows.summaries.moments import ClassMoments
 from ..search.calibration import Calibration, calibrate_gaussian
-from ..solvers.descent import Descent, gradient_descent
+from ..solvers.descent import gradient_descent
 from ..solvers.square import EPS, MomentProblem, eigh, oracle_shrinkage, shrinkage_alpha, shrinkage_ridge
 from .engine.variant import VariantMixin
 
@@ -119,7 +119,17 @@ class GaussianClassifier(VariantMixin, MomentClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="neither")],
     }
-    _by_variant = {**VariantMixin._by_variant, "solver": ("exact", "gradient")}  # noqa: RUF012
+    _by_variant = {"solver": ("exact", "gradient")}  # noqa: RUF012
+
+    def _descend(self, objective: ValueAndGradient, w: np.ndarray) -> np.ndarray:
+        """Return where gradient descent with backtracking ends, from w on, and set the number of its steps."""
+        if not w.any():  # the means are equal, there is nothing to start from
+            self.n_iter_ = 1
+            return w
+        # In the paper most descents end with their last step: no reason for a warning.
+        advice = None if self._is_paper else "increase max_iter or tol, or take solver='exact'"
+        w, self.n_iter_ = gradient_descent(Weights(objective), w, self.max_iter, self.tol, advice)
+        return w
 
 
 class GaussianAUC(GaussianClassifier):
@@ -196,10 +206,7 @@ class GaussianAUC(GaussianClassifier):
         **GaussianClassifier._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), None],
     }
-    _by_variant = {  # noqa: RUF012
-        **GaussianClassifier._by_variant,
-        "alpha": (None, 0.0),
-    }
+    _by_variant = {"alpha": (None, 0.0)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -223,7 +230,9 @@ class GaussianAUC(GaussianClassifier):
     def _solve_moments(self, moments: ClassMoments) -> None:
         standardize, alpha = self._chosen("standardize"), self._chosen("alpha")
         problem = MomentProblem(moments, standardize, self.pooled)
-        self.alpha_ = self._choose_alpha(problem) if alpha is None else float(alpha)
+        if alpha is None:
+            alpha = shrinkage_alpha(problem) if self.pooled else oracle_alpha(covariances(problem), moments.weight)
+        self.alpha_ = float(alpha)
         if self._chosen("solver") == "exact":
             # delta delta', which it adds to S_0 + S_1, changes no direction (Sherman and Morrison), and has the
             # limit where the sum is singular and separates the classes.
@@ -231,18 +240,10 @@ class GaussianAUC(GaussianClassifier):
         else:
             mean, C = center(problem, standardize), covariances(problem).sum(axis=0)
             C.flat[:: len(C) + 1] += self.alpha_
-            # In the paper most descents end with their last step: no reason for a warning.
-            limits = self.max_iter, self.tol, not self._is_paper
-            w, self.n_iter_ = descend(one_minus_auc(mean, C), start(mean), *limits)
-            w = w / problem.scale
+            w = self._descend(one_minus_auc(mean, C), start(mean)) / problem.scale
         self.coef_ = w[None, :]
         self.expected_auc_ = gaussian_auc(*moments.project(w))
         self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))
-
-    def _choose_alpha(self, problem: MomentProblem) -> float:
-        if self.pooled:
-            return shrinkage_alpha(problem)
-        return oracle_alpha(covariances(problem), problem.moments.weight)
 
 
 class GaussianError(GaussianClassifier):
@@ -350,11 +351,7 @@ class GaussianError(GaussianClassifier):
         "priors": ["array-like", None],
         "fit_intercept": ["boolean", None],
     }
-    _by_variant = {  # noqa: RUF012
-        **GaussianClassifier._by_variant,
-        "shrinkage": (None, 0.0),
-        "fit_intercept": (True, False),
-    }
+    _by_variant = {"shrinkage": (None, 0.0), "fit_intercept": (True, False)}  # noqa: RUF012
 
     def __init__(
         self,
@@ -415,7 +412,7 @@ class GaussianError(GaussianClassifier):
             w, cut = least_error(problem.scaled.delta, S, self.priors_)
             self.n_iter_ = 1
         else:
-            w, cut = self._descend(center(problem, standardize), S)
+            w, cut = self._descend_with_cut(center(problem, standardize), S)
         # The log-odds have slope 1 in scores of this length.
         threshold = (problem.scaled.mean[0] @ w + cut.place) * cut.slope
         w = w / problem.scale * cut.slope
@@ -423,12 +420,11 @@ class GaussianError(GaussianClassifier):
         self._set_calibration(Calibration(float(threshold), 1.0, 0.0))
         self.expected_error_ = gaussian_error(*moments.project(w), threshold, self.priors_)
 
-    def _descend(self, mean: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, Cut]:
+    def _descend_with_cut(self, mean: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, Cut]:
         d = mean.shape[1]
         if self._chosen("fit_intercept"):
             mean, S = np.pad(mean, ((0, 0), (0, 1)), constant_values=1), np.pad(S, ((0, 0), (0, 1), (0, 1)))
-        limits = self.max_iter, self.tol, not self._is_paper
-        w, self.n_iter_ = descend(error(mean, S, self.priors_), start(mean), *limits)
+        w = self._descend(error(mean, S, self.priors_), start(mean))
         gap, variances = (mean[1] - mean[0]) @ w, np.array([w @ C @ w for C in S])
         return w[:d], cut_at(-mean[0] @ w, gap, variances, self.priors_)
 
@@ -545,14 +541,6 @@ class Weights:
         """Return the value, and a function that returns the gradient."""
         value, gradient = self.objective(w)
         return value, lambda: gradient
-
-
-def descend(objective: ValueAndGradient, w: np.ndarray, max_iter: int, tol: float, warns: bool = True) -> Descent:
-    """Return where gradient descent with backtracking ends, and its number of steps (at least 1)."""
-    if not w.any():  # the means are equal, there is nothing to start from
-        return Descent(w, 1)
-    advice = "increase max_iter or tol, or take solver='exact'" if warns else None
-    return gradient_descent(Weights(objective), w, max_iter, tol, advice)
 
 
 def crossing(gap: Any, variances: Any, priors: np.ndarray) -> Cut:

@@ -22,7 +22,7 @@ from scipy.special import logit
 
 from ..losses.rowwise import logistic_terms
 from ..rows.summaries.scores import N_BINS, ScoreHistogram
-from ..solvers.descent import MAX_NEWTON, along, backtrack
+from ..solvers.descent import MAX_NEWTON, backtrack
 from ..solvers.square import EPS
 
 _wanted = ContextVar("calibration is wanted", default=True)
@@ -100,13 +100,16 @@ def fit_line(x: np.ndarray, against: np.ndarray, towards: np.ndarray) -> tuple[f
         losses, slopes, curvatures = logistic_terms(-t)
         return float(total @ losses - towards @ t), -total * slopes - towards, total * curvatures
 
+    def along(length: float) -> float:
+        return loss(line + length * step)[0]
+
     line = np.array([0.0, logit(towards.sum() / total.sum())])
     for _ in range(MAX_NEWTON):
         value, slopes, curvatures = loss(line)
         gradient, H = slopes @ Z, (Z.T * curvatures) @ Z
         H.flat[::3] += EPS * np.trace(H)  # it is singular if there is one point
         step = -np.linalg.solve(H, gradient)
-        line = line + backtrack(along(lambda line: loss(line)[0], line, step), value, gradient @ step) * step
+        line = line + backtrack(along, value, gradient @ step) * step
         if np.abs(step).max() <= 1e-8 * np.abs(line).max():  # the next step would be its square
             break
     return float(line[0]), float(line[1] - line[0] * center)

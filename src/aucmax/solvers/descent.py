@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -82,36 +82,25 @@ def backtrack(
     return length
 
 
-def along(F: Callable[[np.ndarray], float], x: np.ndarray, step: np.ndarray) -> Callable[[float], float]:
-    """Return F on the line from x through x + step, as a function of the length."""
-    return lambda length: F(x + length * step)
-
-
-class Descent(NamedTuple):
-    """The result of gradient descent."""
-
-    v: np.ndarray  # (d,): the weights
-    n_iter: int  # number of steps tried, at least 1
-
-
 def gradient_descent(
     objective: DescentObjective, v: np.ndarray, max_iter: int, tol: float, advice: str | None = None
-) -> Descent:
-    """Descend along the gradient with backtracking: Algorithm 1 of Ghanbari and Scheinberg (2018).
+) -> tuple[np.ndarray, int]:
+    """Return where gradient descent with backtracking ends, and the number of steps tried, at least 1.
 
-    The descent stops when the norm of the gradient is `tol` times the norm at the start, when no step lowers F enough,
-    or after `max_iter` steps. In the last case a warning gives the `advice`, if there is one.
+    This is Algorithm 1 of Ghanbari and Scheinberg (2018). It stops when the norm of the gradient is `tol` times the
+    norm at the start, when no step lowers F enough, or after `max_iter` steps, where a warning gives the `advice`, if
+    there is one.
     """
     at = DescentPoint(objective, v)
     first = square = float(at.gradient @ at.gradient)
     for n_iter in range(1, max_iter + 1):
         new = at.step(-at.gradient, slack=0.0)
         if new is None:
-            return Descent(at.v, n_iter)
+            return at.v, n_iter
         at = new
         square = float(at.gradient @ at.gradient)
         if square <= tol**2 * first:
-            return Descent(at.v, n_iter)
+            return at.v, n_iter
     if advice is not None:
         warnings.warn(
             f"Gradient descent stopped at max_iter={max_iter} with its gradient at {np.sqrt(square / first):.1e} of "
@@ -119,7 +108,7 @@ def gradient_descent(
             ConvergenceWarning,
             stacklevel=3,
         )
-    return Descent(at.v, max_iter)
+    return at.v, max_iter
 
 
 def largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], order: int) -> float:
