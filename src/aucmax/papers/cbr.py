@@ -56,7 +56,6 @@ from .engine.buffers import (
     fifo_slots,
     make_pair,
     put,
-    release,
     reservoir_slots,
     subtract,
     take,
@@ -301,11 +300,9 @@ def full_epoch(state, rows, positive, order, slots, C, phi, by_age):
                 p[j] -= beta * ax * a[j]
             xp -= beta * ax * ax
             subtract_outer(sigma, beta, a)
+        put(buffers, own, slots[t], pair, n)
         if slots[t] >= 0:
-            put(buffers, own, slots[t], pair, n)
             bounds[own, slots[t]] = xp
-        buffers.counts[own] += 1
-        release(pair, n)
     state.scalars[:] = pairs, mean_norm
 
 
@@ -340,8 +337,5 @@ def diagonal_epoch(state, rows, positive, order, slots, C, phi, by_age):
                 a = sigma[j] * pair.z[k]
                 mu[j] += sign * alpha * a
                 sigma[j] -= beta * a * a
-        if slots[t] >= 0:
-            put(buffers, own, slots[t], pair, n)
-        buffers.counts[own] += 1
-        release(pair, n)
+        put(buffers, own, slots[t], pair, n)
     state.scalars[:] = pairs, mean_norm

@@ -37,18 +37,7 @@ import numpy as np
 
 from .._compat import Interval, StrOptions, jit
 from .engine.averages import SHARE, AveragedWeights, add_to_average
-from .engine.buffers import (
-    ClassBuffers,
-    make_pair,
-    put,
-    release,
-    reservoir_slots,
-    subtract,
-    take,
-    z_axpy,
-    z_dot,
-    z_norm,
-)
+from .engine.buffers import ClassBuffers, make_pair, put, reservoir_slots, subtract, take, z_axpy, z_dot, z_norm
 from .engine.epochs import OnlineClassifier
 from .engine.row_access import n_columns
 from .engine.sample import Sample
@@ -201,8 +190,5 @@ def hinge_epoch(state, rows, positive, order, slots, C, gradient):
         if seen > 0:
             steps += 1.0
             add_to_average(w, steps)
-        if slots[t] >= 0:
-            put(buffers, own, slots[t], pair, n)
-        buffers.counts[own] += 1
-        release(pair, n)
+        put(buffers, own, slots[t], pair, n)
     state.scalars[:] = steps, pairs, mean_norm

@@ -6,11 +6,10 @@ A buffer holds up to `size` rows of each class. Which row goes where is decided 
 `reservoir_slots`); the kernel meets rows and pairs through
 
     n = take(pair, rows, i)                    the new row x, with n entries
-    put(buffers, c, slot, pair, n)             keep it
     m = subtract(pair, n, buffers, c, slot)    z = x - (the row kept there), with m entries
     z_dot(pair, m, w), z_norm(pair, m)         w.z and |z|^2
     z_axpy(a, pair, m, w)                      w += a z
-    release(pair, n)                           before the next row is taken
+    put(buffers, c, slot, pair, n)             keep the new row, before the next is taken
 
 Rows are kept as values in units and columns, so that a pair costs O(nonzeros). They are not shifted: a shift cancels in
 z, whose values are sums over single columns, never differences of long sums. A row with a value in every column is
@@ -110,21 +109,18 @@ def take(pair, rows, i):
 
 
 @jit
-def release(pair, n):
-    """Forget the new row, of n entries."""
-    for k in range(n):
-        pair.where[pair.columns[k]] = -1
-
-
-@jit
 def put(buffers, c, slot, pair, n):
-    """Keep the new row in a slot of class c."""
+    """Count the new row, of n entries, in class c and keep it in a slot unless this is -1; the pair is free again."""
+    buffers.counts[c] += 1
     size = buffers.lengths.shape[1]
     start = (c * size + slot) * (buffers.values.size // (2 * size))
-    buffers.lengths[c, slot] = n
+    if slot >= 0:
+        buffers.lengths[c, slot] = n
     for k in range(n):
-        buffers.values[start + k] = pair.x[k]
-        buffers.columns[start + k] = pair.columns[k]
+        if slot >= 0:
+            buffers.values[start + k] = pair.x[k]
+            buffers.columns[start + k] = pair.columns[k]
+        pair.where[pair.columns[k]] = -1
 
 
 @jit
