@@ -41,16 +41,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import Interval, jit
-from .engine.averages import (
-    AveragedWeights,
-    add_to_average,
-    data_step,
-    fold,
-    mean_scores,
-    score,
-    step,
-    unfold,
-)
+from .engine.averages import AveragedWeights, add_to_average, data_step, fold, mean_scores, score, step, unfold
 from .engine.epochs import StochasticClassifier
 from .engine.proximal import project_l1
 from .engine.row_access import coordinates, longest_row, row_axpy, settle, shape_of, steps_per_sweep, zero_weights
@@ -164,26 +155,16 @@ class FSAUC(StochasticClassifier):
             state.scalars[2:] = r, 2 * np.sqrt(2) * r, 9.0, eta0 or 0.1
         length = steps // n_stages
         every = steps_per_sweep(sample.rows) if self._chosen("_projects_together") else 0
+        mean_norm = 0.0 if eta0 else sample.mean_norm
+        width = shape_of(sample.rows)[1] if self._chosen("standardize") else longest_row(sample.rows)
         while len(drawn):
             last = state.scalars[1] + 1 >= n_stages
             now = drawn if last and all_steps else drawn[: length - int(state.scalars[0])]
             drawn = drawn[len(now) :]
             if len(now) == 0:  # the last stage of the paper has ended
                 return
-            stage_steps(
-                state,
-                sample.rows,
-                sample.norms,
-                sample.positive,
-                now,
-                self._shares(state, sample, now),
-                0.0 if eta0 else sample.mean_norm,
-                self.radius,
-                self.radius * longest,
-                unit,
-                every,
-                shape_of(sample.rows)[1] if self._chosen("standardize") else longest_row(sample.rows),
-            )
+            rows = sample.rows, sample.norms, sample.positive, now, self._shares(state, sample, now)
+            stage_steps(state, *rows, mean_norm, self.radius, self.radius * longest, unit, every, width)
             if not last and state.scalars[0] >= length:
                 self._next_stage(state, sample, length, unit)
 

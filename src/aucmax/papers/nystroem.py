@@ -31,7 +31,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.sparsefuncs import mean_variance_axis
@@ -244,7 +244,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         def transform_block(part: slice) -> None:
             np.matmul(kernel(X[part]), normalization, out=features[part])
 
-        for _ in map_threads(transform_block, blocks_of(X)):
+        for _ in map_threads(transform_block, list(gen_batches(X.shape[0], BLOCK))):
             pass
         return features
 
@@ -375,7 +375,8 @@ def default_gamma(X: Any) -> float:
             means, variances = mean_variance_axis(X, axis=0)
         else:
             means = X.mean(axis=0, dtype=np.float64)
-            variances = sum(np.square(X[part] - means).sum(axis=0) for part in blocks_of(X)) / X.shape[0]
+            blocks = (X[part] for part in gen_batches(X.shape[0], BLOCK))
+            variances = sum(np.square(block - means).sum(axis=0) for block in blocks) / X.shape[0]
         check_no_overflow(np.sum(variances))
         distance = np.sum(spread(variances, means) ** 2)
     if distance >= np.finfo(np.float64).tiny:
@@ -386,11 +387,6 @@ def default_gamma(X: Any) -> float:
             stacklevel=2,
         )
     return 1.0
-
-
-def blocks_of(X: Any) -> list[slice]:
-    """Return slices that cover the rows."""
-    return [slice(start, min(start + BLOCK, X.shape[0])) for start in range(0, X.shape[0], BLOCK)]
 
 
 class GaussianKernel:

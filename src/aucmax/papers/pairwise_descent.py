@@ -39,7 +39,6 @@ import numpy as np
 
 from .._base import RowsClassifier
 from .._compat import Interval, StrOptions
-from ..models.checks import real
 from ..rows.protocol import Rows, Vector
 from ..solvers.descent import gradient_descent
 from ..solvers.newton import NewtonProblem
@@ -95,8 +94,6 @@ class PairwiseDescent(RowsClassifier):
     >>> round(clf.score(X[800:], y[800:]), 2)
     1.0
     """
-
-    _file_schema = RowsClassifier._file_schema | {"alpha_": real}
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "loss": [StrOptions({"hinge", "logistic"})],

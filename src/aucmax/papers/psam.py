@@ -184,13 +184,10 @@ class PairSamplingClassifier(StochasticClassifier):
 
     def _epoch(self, state: PairState, sample: Any, drawn: Any) -> None:
         every = float(self.regularize_every), float(self.average_every)
-        pair_epoch(state, sample.rows, *drawn, self._step, self.alpha, self._curvature(sample), *every)
-
-    def _curvature(self, sample: Any) -> float:
-        """Return 1 / eta0."""
+        curvature = self.alpha**0.25 if self._is_paper else sample.mean_norm or 1.0
         if self.eta0 is not None:
-            return 1 / self.eta0
-        return self.alpha**0.25 if self._is_paper else sample.mean_norm or 1.0
+            curvature = 1 / self.eta0
+        pair_epoch(state, sample.rows, *drawn, self._step, self.alpha, curvature, *every)
 
     def _weights(self, state: PairState) -> np.ndarray:
         return state.w.average()

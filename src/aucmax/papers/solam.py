@@ -138,7 +138,8 @@ class SOLAM(OnlineClassifier):
     def _epoch(self, state: SaddleState, sample: Sample, drawn: np.ndarray) -> None:
         rows, eta0 = (sample.rows, sample.norms, sample.positive, drawn), self._chosen("eta0")
         if self._is_paper:
-            state.scalars[-1] = max(state.scalars[-1], sample.largest_norm)
+            if sample.all_totals.any():  # in a stream the rows to come are not known
+                state.scalars[-1] = max(state.scalars[-1], sample.norms.max())
             paper_epoch(state, *rows, eta0, *self._penalty())
         else:
             saddle_epoch(state, *rows, eta0 or 0.0, *self._penalty())

@@ -63,14 +63,7 @@ from .engine.averages import (
 )
 from .engine.epochs import StochasticClassifier
 from .engine.proximal import soft_threshold
-from .engine.row_access import (
-    combine_rows,
-    coordinates,
-    fetch_ahead,
-    score_rows,
-    steps_per_sweep,
-    weight_vector,
-)
+from .engine.row_access import combine_rows, coordinates, fetch_ahead, score_rows, steps_per_sweep, weight_vector
 from .engine.sample import Sample
 
 
@@ -185,21 +178,10 @@ class SPAM(StochasticClassifier):
     def _epoch(self, state: SPAMState, sample: Sample, drawn: np.ndarray) -> None:
         p, (l1, l2) = sample.share, self._penalties()
         beside = 2 * p * (1 - p) if self._chosen("_beside_half_loss") else 1.0  # the steps multiply f/2 by 2 p (1 - p)
-        proximal_epoch(
-            state,
-            sample.rows,
-            sample.norms,
-            sample.positive,
-            sample.means,
-            sample.projections,
-            drawn,
-            self._chosen("eta0") or 0.0,
-            beside * l1,
-            beside * l2,
-            p,
-            sample.mean_norm,
-            steps_per_sweep(sample.rows) if self._chosen("_thresholds_together") else 1,
-        )
+        stride = steps_per_sweep(sample.rows) if self._chosen("_thresholds_together") else 1
+        rows = sample.rows, sample.norms, sample.positive, sample.means, sample.projections, drawn
+        eta0 = self._chosen("eta0") or 0.0
+        proximal_epoch(state, *rows, eta0, beside * l1, beside * l2, p, sample.mean_norm, stride)
 
     def _weights(self, state: SPAMState) -> np.ndarray:
         return state.w.last() if self.average is False else state.w.average()

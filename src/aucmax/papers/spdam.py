@@ -306,21 +306,6 @@ def duality_gap(x: CentredRows, alpha: float, w: np.ndarray, beta: np.ndarray, u
 
 
 @jit
-def mean_scores(x, w):
-    """Return w . the mean of each class, for weights that are settled."""
-    w = coordinates(w)
-    return np.array([np.dot(coordinates(x.means[0]), w), np.dot(coordinates(x.means[1]), w)])
-
-
-@jit
-def subtract_means(x, totals, u):
-    """Subtract from u the class means, each times the sum of the multipliers of its class, and settle u."""
-    settle(x.rows, u)
-    for j in range(u.shape[0]):
-        u[j] -= totals[0] * x.means[0, j] + totals[1] * x.means[1, j]
-
-
-@jit
 def primal_dual_epoch(state, x, steps, order, bounds, alpha):
     """Take the steps 2 to 4 on each batch; the rows of batch k are order[bounds[k]:bounds[k + 1]]."""
     w, ahead, beta, u = state
@@ -331,7 +316,9 @@ def primal_dual_epoch(state, x, steps, order, bounds, alpha):
     curvature = alpha + 1.0 / tau
     step, new = np.empty(width), np.empty(width)
     for k in range(bounds.shape[0] - 1):
-        centers, totals = mean_scores(x, ahead), np.zeros(2)
+        centers, totals = np.zeros(2), np.zeros(2)  # w~ . the class means, and sums of the multipliers of the classes
+        for c in range(2):
+            centers[c] = np.dot(coordinates(x.means[c]), coordinates(ahead))
         step[:] = 0.0
         for i in order[bounds[k] : bounds[k + 1]]:
             c = int(x.positive[i])
@@ -341,7 +328,9 @@ def primal_dual_epoch(state, x, steps, order, bounds, alpha):
             a = change / (n * x.roots[i])
             row_axpy(a, x.rows, i, step)
             totals[c] += a
-        subtract_means(x, totals, step)
+        settle(x.rows, step)
+        for j in range(width):
+            step[j] -= totals[0] * x.means[0, j] + totals[1] * x.means[1, j]
         stretch = n / (bounds[k + 1] - bounds[k])
         for j in range(width):
             new[j] = (w[j] / tau - u[j] - stretch * step[j] - b[j]) / curvature

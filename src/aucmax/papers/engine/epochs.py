@@ -93,8 +93,7 @@ class Stream(NamedTuple):
     @property
     def history(self) -> ScoreHistory:
         """The scores of the rows so far."""
-        even, rising = self.moments
-        return ScoreHistory(ScoreMoments(*even), ScoreMoments(*rising))
+        return ScoreHistory(*(ScoreMoments(*sums) for sums in self.moments))
 
     def watch(self, history: ScoreHistory) -> Stream:
         """Return the stream after new rows with these scores."""
@@ -108,13 +107,6 @@ class Stream(NamedTuple):
             return calibrate_gaussian(rising.mean, rising.variance, weight)
         share = (weight[1] + 1) / (weight.sum() + 2)
         return Calibration(0.0, 0.0, float(logit(share)))
-
-
-def relative_change(before: np.ndarray, after: np.ndarray) -> float:
-    """Return the norm of the change of the weights, relative to theirs."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        change = after - before
-        return float(np.sqrt(change @ change / (after @ after or 1.0)))
 
 
 def n_bytes_in(state: Any) -> int:
@@ -326,7 +318,9 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
 
     def _measure(self, state: Any, sample: Any, before: np.ndarray, after: np.ndarray) -> float:
         """Return what `tol` is compared with after a pass: the relative change of the weights."""
-        return relative_change(before, after)
+        with np.errstate(over="ignore", invalid="ignore"):
+            change = after - before
+            return float(np.sqrt(change @ change / (after @ after or 1.0)))
 
     def _finish(self, w: np.ndarray, sample: Any) -> np.ndarray:
         """Return what `fit` makes of the weights in the end."""
@@ -360,7 +354,6 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         return self.warm_start and hasattr(self, "state_")
 
     def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
-        """Fit rows of both classes; `callback_args` are the `X` and `y` of `fit`, for callbacks."""
         self._check_rows(rows)
         self._check_total_weight(rows)
         self._check_parameters(int(rows.counts.sum()), rows.n_features)
@@ -369,19 +362,16 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         if self._is_resumed():
             stream = copy.deepcopy(self._stream)
         else:
-            scaling = self._scaling(rows.totals, means, variances)
+            scaling, standardize = Scaling.none(rows.n_features), self._chosen("standardize")
+            if standardize or self._chosen("_center"):
+                scaling = Scaling.of(rows.totals, means, variances, standardize)
             stream = Stream.begin(scaling, check_random_state(self.random_state))
             self.n_iter_, self.convergence_ = 0, np.empty(0)
         context = self._init_callback_context(max_subtasks=self.max_iter)
         context.call_on_fit_task_begin(estimator=self, **callback_args)
         loop = EpochLoop(self, rows, stream.scaling, means, context, callback_args)
-        progress = {
-            "state": state,
-            "rng": stream.rng,
-            "carry": stream.carry,
-            "weights": self._weights(state),
-            "measures": [],
-        }
+        progress = {"state": state, "rng": stream.rng, "carry": stream.carry, "measures": []}
+        progress["weights"] = self._weights(state)
         progress = self._run(loop, progress)
         self.n_iter_ += len(progress["measures"])
         before = getattr(self, "convergence_", np.empty(0))  # `partial_fit` sets none
@@ -389,7 +379,7 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         coef = loop.coefficients(progress["weights"])
         scores = rows.scores(coef)
         history = rows.reduce(ScoreHistory.of, scores, merge=ScoreHistory.merge)
-        self._set_fitted(fitted_attributes(coef, calibrate(lambda: history.histogram(rows, scores))))
+        self.__dict__.update(fitted_attributes(coef, calibrate(lambda: history.histogram(rows, scores))))
         self.state_ = progress["state"]
         self._stream = stream._replace(rng=progress["rng"], carry=progress["carry"]).watch(history)
         context.call_on_fit_task_end(estimator=self, **callback_args, reconstruction_attributes={})
@@ -398,12 +388,9 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         """Return the state that the passes start from."""
         what = f"The state of {type(self).__name__} for {rows.n_features:,} columns"
         advice = "take an algorithm whose state has fewer numbers for each column, such as SOLAM"
+        n_rows = int(rows.counts.sum())
         try:
-            state = (
-                copy.deepcopy(self.state_)
-                if self._is_resumed()
-                else self._start(rows.n_features, int(rows.counts.sum()))
-            )
+            state = copy.deepcopy(self.state_) if self._is_resumed() else self._start(rows.n_features, n_rows)
         except MemoryError:
             raise MemoryError(f"{what} does not fit into memory: {advice}.") from None
         rows.check_memory(what, 2 * n_bytes_in(state), advice)  # a pass makes one copy (measured for OPAUCr)
@@ -413,13 +400,6 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         tags = super().__sklearn_tags__()
         tags.array_api_support = False  # kernels take one row after the other
         return tags
-
-    def _scaling(self, totals: np.ndarray, means: np.ndarray, variances: np.ndarray) -> Scaling:
-        """Return how `fit` scales the columns, see the head of this file."""
-        standardize = self._chosen("standardize")
-        if not (standardize or self._chosen("_center")):
-            return Scaling.none(means.shape[1])
-        return Scaling.of(totals, means, variances, standardize)
 
     def _check_rows(self, rows: Rows) -> None:
         """Raise a ValueError for rows that the algorithm cannot take."""
@@ -447,7 +427,12 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         """Make the passes."""
         progress = loop.rows.iterate("epochs", progress, loop.prepare, loop.step, loop.again)
         if self.tol is not None and not (loop.stopped or loop.has_converged(progress)):
-            self._warn_not_converged(progress["measures"][-1])
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} at {progress['measures'][-1]:.1e}, above "
+                f"tol={self.tol:g}: increase max_iter, or set tol=None for a fixed number of passes.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
         return progress
 
     def _pass(self, state: Any, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> None:
@@ -462,14 +447,6 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         weights = sample.weights if self._repeats_rows else None
         return row_order(len(sample.positive), weights, self.shuffle, carry, rng)
 
-    def _warn_not_converged(self, measure: float) -> None:
-        warnings.warn(
-            f"{type(self).__name__} stopped at max_iter={self.max_iter} at {measure:.1e}, above "
-            f"tol={self.tol:g}: increase max_iter, or set tol=None for a fixed number of passes.",
-            ConvergenceWarning,
-            stacklevel=7,
-        )
-
     def _check_file(self, attributes: dict[str, Any], sizes: Sizes) -> None:
         """Raise a ValueError unless a state from a file has the types and shapes of the one that a fit starts from."""
         if "state_" in attributes:
@@ -479,10 +456,6 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
     def _n_rows_in(self, state: Any) -> int:
         """Return the number of rows that a state was made for, if its size depends on them."""
         return 2
-
-    def _set_fitted(self, attributes: dict[str, Any]) -> None:
-        for name, value in attributes.items():
-            setattr(self, name, value)
 
     def _check_finite(self, w: np.ndarray) -> None:
         if not np.isfinite(w).all():
@@ -556,7 +529,7 @@ class OnlineClassifier(StochasticClassifier):
         coef = coefficients(w, *stream.scaling)
         self.state_ = state
         self._stream = stream._replace(carry=carry).watch(ScoreHistory.of(targets, scores_of(X, coef)))
-        self._set_fitted(fitted_attributes(coef, self._stream.calibration()))
+        self.__dict__.update(fitted_attributes(coef, self._stream.calibration()))
         return self
 
 

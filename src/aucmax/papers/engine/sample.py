@@ -34,12 +34,6 @@ class Scaling(NamedTuple):
     shift: np.ndarray  # shape (n_features,): what is taken away from each column
     unit: np.ndarray  # shape (n_features,): what it is then multiplied by; 0 for columns that are constant
 
-    @property
-    def scale(self) -> np.ndarray:
-        """One over the unit; infinite for columns that are constant."""
-        with np.errstate(divide="ignore"):
-            return 1 / self.unit
-
     @classmethod
     def none(cls, n_features: int) -> Scaling:
         """Return the scaling that leaves the columns as they are."""
@@ -87,11 +81,6 @@ class Sample:
         return norm_rows(self.rows)
 
     @cached_property
-    def largest_norm(self) -> float:
-        """The largest |z|^2; 0 in a stream, whose rows are not all known."""
-        return float(self.norms.max(initial=0.0)) if self.all_totals.any() else 0.0
-
-    @cached_property
     def mean_norm(self) -> float:
         """The mean of |z|^2."""
         return float(np.average(self.norms, weights=self.weights))
@@ -113,11 +102,6 @@ class Sample:
     def row_weights(self) -> np.ndarray:
         """The weights, of ones where each row counts once."""
         return np.ones(len(self.positive)) if self.weights is None else self.weights
-
-    @cached_property
-    def in_order(self) -> np.ndarray:
-        """The numbers of the rows from first to last."""
-        return np.arange(len(self.positive), dtype=np.uint64)
 
     @property
     def centers(self) -> np.ndarray:
