@@ -28,17 +28,18 @@ gives the same numbers up to rounding.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from .base import PairwiseLoss
 from .hinges import Hinge, SquaredHinge
 from .pairwise import Exponential, Logistic, Sigmoid
 from .rowwise import BalancedLogistic
-from .squared import Pooled, Squared
+from .squared import Squared
 
 # The one list of the losses.
 LOSSES: dict[str, Callable[[], PairwiseLoss]] = {
     "squared": Squared,
-    "pooled": Pooled,
+    "pooled": partial(Squared, pooled=True),
     "squared_hinge": SquaredHinge,
     "hinge": Hinge,
     "logistic": Logistic,

@@ -41,22 +41,32 @@ ABOVE, ABOVE_D, BELOW_D, BELOW = range(4)
 class SquaredHinge:
     """max(0, margin - t)^2 / 2, with margin 1 by default."""
 
+    squared = True
+
     def __init__(self, margin: float = 1.0) -> None:
         self.margin = margin
 
     def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
         """Return the loss at these scores."""
+        squared = self.squared
         if space.pair_sums is not None:
-            return Point(*space.pair_sums.hinge(space, scores, self.margin, True))
+            return Point(*space.pair_sums.hinge(space, scores, self.margin, squared))
         knots = Knots.of(space, scores, self.margin)
         slots = space.map(knots.slots, scores)
         table = space.accumulate(lambda: np.zeros((knots.n_knots + 1, 4)), knots.add_sums, scores, slots)
-        value = walk(knots.values, table, True)
+        value = walk(knots.values, table, squared)
 
         def slopes(targets: Targets, s: np.ndarray, slots: np.ndarray) -> np.ndarray:
-            return knots.slopes(targets, s, slots, table, True)
+            return knots.slopes(targets, s, slots, table, squared)
 
-        return Point(value, space.map(slopes, scores, slots), Curvature(space, slots, table, knots.rare_positive))
+        curvature = Curvature(space, slots, table, knots.rare_positive) if squared else lambda v: 0 * v
+        return Point(value, space.map(slopes, scores, slots), curvature)
+
+
+class Hinge(SquaredHinge):
+    """max(0, 1 - t), with a subgradient and a curvature of 0."""
+
+    squared = False
 
 
 class Curvature:
@@ -85,24 +95,6 @@ class Curvature:
             return out
 
         return self.space.map(product, self.slots, v)
-
-
-class Hinge:
-    """max(0, 1 - t)."""
-
-    def __call__(self, space: ScoreSpace, scores: Vector) -> Point:
-        """Return the loss at these scores."""
-        if space.pair_sums is not None:
-            return Point(*space.pair_sums.hinge(space, scores, 1.0, False))
-        knots = Knots.of(space, scores, 1.0)
-        slots = space.map(knots.slots, scores)
-        table = space.accumulate(lambda: np.zeros((knots.n_knots + 1, 4)), knots.add_sums, scores, slots)
-        value = walk(knots.values, table, False)
-
-        def slopes(targets: Targets, s: np.ndarray, slots: np.ndarray) -> np.ndarray:
-            return knots.slopes(targets, s, slots, table, False)
-
-        return Point(value, space.map(slopes, scores, slots), lambda v: 0 * v)
 
 
 class SmoothHinge:
@@ -145,7 +137,7 @@ class Knots(NamedTuple):
         space.check_memory(f"A hinge on {min(space.counts):,} rows of the rarer class", n_bytes, advice)
 
         def rare(targets: Targets, s: np.ndarray) -> np.ndarray:
-            return gather_rare(s, targets.positive, rare_positive, margin)
+            return (1.0 if rare_positive else -1.0) * s[targets.positive == rare_positive] - 0.5 * margin
 
         values = space.reduce(rare, scores, merge=np.append)
         low, high = float(values.min()), float(values.max())
@@ -188,21 +180,6 @@ class Knots(NamedTuple):
         is_rare = targets.positive == self.rare_positive
         fill_slopes(scores, slots, targets.pair_weights, is_rare, *offsets, self.values, table, squared, out)
         return out
-
-
-@jit
-def gather_rare(scores, positive, rare_positive, margin):
-    """Return the x of the rare rows."""
-    n = 0
-    for i in range(scores.shape[0]):
-        n += positive[i] == rare_positive
-    values, k = np.empty(n), 0
-    sign = 1.0 if rare_positive else -1.0
-    for i in range(scores.shape[0]):
-        if positive[i] == rare_positive:
-            values[k] = sign * scores[i] - 0.5 * margin
-            k += 1
-    return values
 
 
 @jit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from .base import Point
 class Squared:
     """(1 - t)^2 / 2. Its mean is half of (1 - the difference of the class means)^2 + the variances of both classes.
 
-    If `pooled`, both variances are replaced by the pooled variance, in which a class counts by its weight.
+    If `pooled`, both variances are replaced by the pooled variance, in which a class counts by its weight, as in linear
+    discriminant analysis and ridge regression.
     """
 
     def __init__(self, pooled: bool = False) -> None:
@@ -28,33 +30,24 @@ class Squared:
         gap = float(moments.mean[1] - moments.mean[0])
         shares = covariance_shares(space.totals, self.pooled)
         value = float(shares @ moments.variance + (1 - gap) ** 2) / 2
-
-        def gradient(targets: Targets, s: np.ndarray) -> np.ndarray:
-            share, mean, step = (
-                by_class(values, targets.positive) for values in (shares, moments.mean, np.array([1 - gap, gap - 1]))
-            )
-            return targets.pair_weights * (share * (s - mean) + step)
-
-        return Point(value, space.map(gradient, scores), lambda v: square_curvature(space, v, shares))
-
-
-class Pooled(Squared):
-    """The square loss with the pooled variance, as in linear discriminant analysis and ridge regression."""
-
-    def __init__(self) -> None:
-        super().__init__(pooled=True)
+        gradient = space.map(deviations(shares, moments.mean, gap - 1), scores)
+        return Point(value, gradient, lambda v: square_curvature(space, v, shares))
 
 
 def square_curvature(space: ScoreSpace, v: Vector, shares: np.ndarray) -> Vector:
     """Return the second derivative of the square loss times v; `shares` are the factors of the two variances."""
     means = space.reduce(class_sums, v)
-    gap = means[1] - means[0]
+    return space.map(deviations(shares, means, means[1] - means[0]), v)
 
-    def product(targets: Targets, v: np.ndarray) -> np.ndarray:
-        share, mean, step = (by_class(values, targets.positive) for values in (shares, means, np.array([-gap, gap])))
-        return targets.pair_weights * (share * (v - mean) + step)
 
-    return space.map(product, v)
+def deviations(shares: np.ndarray, means: np.ndarray, step: float) -> Callable[[Targets, np.ndarray], np.ndarray]:
+    """Return a function of v: in each class its deviation from the mean times the share, plus or minus a step."""
+
+    def weighted(targets: Targets, v: np.ndarray) -> np.ndarray:
+        share, mean, own = (by_class(values, targets.positive) for values in (shares, means, np.array([-step, step])))
+        return targets.pair_weights * (share * (v - mean) + own)
+
+    return weighted
 
 
 def class_sums(targets: Targets, v: Any) -> np.ndarray:
