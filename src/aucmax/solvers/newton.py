@@ -210,7 +210,10 @@ class NewtonProblem:
         if exact and self.square.factors and at.point.curvatures is not None:
             return self.row_hessian(at, alpha)
         if exact and self.square.factors:
-            weighted = self.rows.reweighted(self.curvature(at.point)).moments()
+            # The curvature of the loss in the score of each row.
+            positives = self.rows.map(lambda targets: by_class(np.array([0.0, 1.0]), targets.positive))
+            curvatures = self.rows.map(lambda targets, h: abs(h), at.point.hessian_product(positives))
+            weighted = self.rows.reweighted(curvatures).moments()
             if (mass := float(weighted.weight[1])) > SMALLEST_KAPPA:
                 return self.square.preconditioner(mass, alpha, weighted.rescaled(self.square.scale))
         ours, square = at.scores @ at.point.hessian_product(at.scores), self.square.curvature(at.v, at.scores)
@@ -226,18 +229,8 @@ class NewtonProblem:
         factor = linalg.cho_factor(H, overwrite_a=True, check_finite=False)
         return lambda r: linalg.cho_solve(factor, r, check_finite=False)
 
-    def curvature(self, point: Point) -> Vector:
-        """Return the curvature of the loss in the score of each row."""
-        positives = self.rows.map(lambda targets: by_class(np.array([0.0, 1.0]), targets.positive))
-        return self.rows.map(lambda targets, h: abs(h), point.hessian_product(positives))
-
     def newton_direction(
-        self,
-        point: Point,
-        gradient: np.ndarray,
-        alpha: float,
-        precondition: Operator,
-        tolerance: float,
+        self, point: Point, gradient: np.ndarray, alpha: float, precondition: Operator, tolerance: float
     ) -> tuple[np.ndarray, Vector, int]:
         """Return the step to the minimum of the quadratic model, its scores, and the steps of conjugate gradients.
 

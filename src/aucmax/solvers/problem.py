@@ -24,16 +24,11 @@ SQUARES = ("squared", "pooled")  # the losses that class moments are enough for
 
 
 class Problem(Protocol):
-    """An objective on one training set.
-
-    Attributes
-    ----------
-    moments : ClassMoments or None
-        The class moments of the training set, if the minimisers are a function of these alone.
-    """
+    """An objective on one training set."""
 
     @property
-    def moments(self) -> ClassMoments | None: ...  # noqa: D102
+    def moments(self) -> ClassMoments | None:
+        """The class moments of the training set, if the minimisers are a function of these alone."""
 
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:
         """Return the minimiser for one candidate; losses other than the square one may start from given weights."""

@@ -10,6 +10,7 @@ scale, so its row and column of M are zero.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -50,23 +51,16 @@ class MomentQuadratic:
         return self.M[np.ix_(columns, columns)]
 
 
+@dataclass
 class RowQuadratic:
-    """M = X'HX of X / scale, by products with X.
+    """M = X'HX of X / scale, by products with X."""
 
-    The center is half-way between the class means; `shares` (2,) are the factors of the two covariances in M.
-    """
-
-    def __init__(
-        self,
-        rows: Rows,
-        scale: np.ndarray,
-        center: np.ndarray,
-        delta: np.ndarray,
-        diagonal: np.ndarray,
-        shares: np.ndarray,
-    ) -> None:
-        self.rows, self.scale, self.center, self.delta, self.diagonal = rows, scale, center, delta, diagonal
-        self.shares, self.pooled = shares, bool(np.ptp(shares))
+    rows: Rows
+    scale: np.ndarray
+    center: np.ndarray  # half-way between the class means
+    delta: np.ndarray
+    diagonal: np.ndarray
+    shares: np.ndarray  # (2,): the factors of the two covariances in M
 
     def matvec(self, v: np.ndarray) -> np.ndarray:
         """Return M @ v."""
@@ -82,7 +76,7 @@ class RowQuadratic:
     def block(self, columns: np.ndarray) -> np.ndarray:
         """Return M[columns][:, columns], from the class moments of these columns."""
         moments = self.rows.columns(columns).moments()
-        M = (moments.pooled() if self.pooled else moments).pair_scatter()
+        M = (moments.pooled() if np.ptp(self.shares) else moments).pair_scatter()
         M /= self.scale[columns]
         M /= self.scale[columns, None]
         return M

@@ -70,36 +70,18 @@ def choose_solver(rows: Rows) -> str:
 
 
 class SquareProblem(ABC):
-    """The square loss with an L2 penalty: what the solvers from moments and from rows have in common.
+    """The square loss with an L2 penalty: what the solvers from moments and from rows have in common."""
 
-    Attributes
-    ----------
-    moments : ClassMoments or None
-        The class moments of the training set, if the problem is solved from these.
-    scale : ndarray of shape (n_features,)
-        The columns are divided by it; infinite for constant columns.
-    center : ndarray of shape (n_features,)
-        The point half-way between the class means.
-    shift : ndarray of shape (n_features,)
-        The center in columns so far from zero that scores would lose digits, 0 in all others. Iterations use X - shift.
-    delta : ndarray of shape (n_features,)
-        The difference of the class means of X / scale.
-    iterative : bool
-        Whether the solver iterates, so that small alphas take longer than large ones.
-    factors : bool
-        Whether M is a matrix in memory, which can be factored.
-    iterations : sequence of Iteration
-        The iterations of the last path, for its smallest alpha; none for a direct solver.
-    """
-
-    moments: ClassMoments | None = None
-    scale: np.ndarray
-    center: np.ndarray
+    moments: ClassMoments | None = None  # of the training set, if the problem is solved from these
+    scale: np.ndarray  # (n_features,): the columns are divided by it; infinite for constant columns
+    center: np.ndarray  # (n_features,): the point half-way between the class means
+    # (n_features,): the center in columns so far from zero that scores would lose digits, 0 in all others. Iterations
+    # use X - shift.
     shift: np.ndarray
-    delta: np.ndarray
-    iterative = False
-    factors = False
-    iterations: Sequence[Iteration] = ()
+    delta: np.ndarray  # (n_features,): the difference of the class means of X / scale
+    iterative = False  # whether the solver iterates, so that small alphas take longer than large ones
+    factors = False  # whether M is a matrix in memory, which can be factored
+    iterations: Sequence[Iteration] = ()  # of the last path, for its smallest alpha; none for a direct solver
 
     @abstractmethod
     def solutions(self, alphas: np.ndarray, tol: float) -> np.ndarray:
