@@ -148,7 +148,7 @@ def judges_without(tests: TestSets, blocks: Sequence[list[int]], are_folds: Sequ
     judges = np.zeros((len(tests.rows), len(tests.rows)))
     for block, folds in zip(blocks, are_folds, strict=True):
         for k in block:
-            others = [j for j in block if j != k and (folds or not tests.overlap(j, k))]
+            others = [j for j in block if j != k and (folds or not np.isin(tests.rows[j], tests.rows[k]).any())]
             judges[k, others] = 1.0
             if len(others) == max(len(block) - 1, 2):  # folds, or splits like them
                 judges[k, k] = -own

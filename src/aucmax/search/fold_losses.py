@@ -40,17 +40,13 @@ class FoldPoint(NamedTuple):
     slopes: np.ndarray  # (S, n): the derivative with respect to each score
     curvatures: np.ndarray  # (S, n): the second derivative with respect to each score
     product: Callable[[np.ndarray], np.ndarray]  # the Hessian times vectors (S, n)
-    has_offset: bool = False  # as of the loss
+    has_offset: bool = False  # whether the loss changes if all scores are shifted
 
 
 class FoldLoss(Protocol):
-    """A loss of the scores of all training sets.
-
-    `rounding` is the relative error of its values. `has_offset` is whether it changes if all scores are shifted.
-    """
+    """A loss of the scores of all training sets; `rounding` is the relative error of its values."""
 
     rounding: float
-    has_offset: bool
 
     def __call__(self, scores: np.ndarray) -> FoldPoint: ...  # noqa: D102
 
@@ -58,7 +54,7 @@ class FoldLoss(Protocol):
 class RowLoss:
     """The logistic loss of single rows, log(1 + exp(-y s)) with y = +-1."""
 
-    rounding, has_offset = 1e-7, True
+    rounding = 1e-7
 
     def __init__(self, positive: np.ndarray, weights: np.ndarray) -> None:
         self.signs, self.weights = np.where(positive, 1.0, -1.0).astype(np.float32), weights.astype(np.float32)
@@ -73,7 +69,7 @@ class RowLoss:
 class PairLoss:
     """A loss of pairs by its name, from histograms of the scores."""
 
-    rounding, has_offset = 1e-5, False
+    rounding = 1e-5
 
     def __init__(self, name: str, positive: np.ndarray, weights: np.ndarray) -> None:
         self.derivatives, self.positive, self.weights = PAIR_LOSSES[name], positive, (2 * weights).astype(np.float32)

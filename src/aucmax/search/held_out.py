@@ -89,10 +89,6 @@ class TestSets:
         with np.errstate(invalid="ignore"):
             return totals / times
 
-    def overlap(self, j: int, k: int) -> bool:
-        """Return whether two test sets have a row in common."""
-        return bool(np.isin(self.rows[j], self.rows[k]).any())
-
     def columns(self, sets: Sequence[int]) -> slice:
         """Return the columns of the scores of consecutive test sets."""
         return slice(int(self.edges[sets[0], 0]), int(self.edges[sets[-1], 2]))
@@ -133,12 +129,6 @@ class TestSets:
                 factor = np.sqrt(size / max(size - 1, 1)) / len(chosen)
                 moves[rows[own]] += factor * weights[own] / weights[own].sum() * (values - auc)
         return np.bincount(groups, moves), max(min(sizes) - 1.0, 1.0)
-
-
-def set_aucs(scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Return the AUC of each row of scores on one set of rows."""
-    weights = None if weight is None else (weight[positive], weight[~positive])
-    return areas_of(scores[:, positive], scores[:, ~positive], weights)
 
 
 def areas_of(positives: np.ndarray, negatives: np.ndarray, weights: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:

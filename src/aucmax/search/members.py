@@ -65,7 +65,9 @@ class MemberSolver:
 
     def __init__(self, rows: Rows, found: Found, objective: Objective, tol: float) -> None:
         self.rows, self.found, self.tol, self.may_rotate = rows, found, tol, objective.solver == "auto"
-        thin = objective.solver == "auto" and is_thin(rows)
+        # On thin rows conjugate gradients are cheaper than to factor the matrix of their moments.
+        sparse = self.may_rotate and rows.is_sparse
+        thin = sparse and rows.n_features**3 > CG_COST * rows.n_rows * rows.row_length
         self.objective = objective._replace(solver="cg") if thin else objective
         self.moments: dict[bool | None, ClassMoments] = {}
         self.solved: dict[int, Solution] = {}
@@ -122,11 +124,6 @@ class MemberSolver:
             return self.solution(self.found.candidates.index(logistic)).weights if known else None
         start = view.start(self.found.models[k])
         return view.weights(start) if self.rotation(k) is None else start
-
-
-def is_thin(rows: Rows) -> bool:
-    """Return whether conjugate gradients on sparse rows are cheaper than to factor the matrix of their moments."""
-    return rows.is_sparse and rows.n_features**3 > CG_COST * rows.n_rows * rows.row_length
 
 
 def score_spread(rows: InMemoryRows, w: np.ndarray) -> float:

@@ -91,15 +91,11 @@ def scale_sample(
         views = {}
         for name, scale in scales.items():
             rotation = rotate(sample, scale, center)
-            rank = rotation.rows.n_features
-            unit = float(np.sqrt(rotation.variances.max(initial=0.0))) or 1.0
-            Z = rotation.rows.matrix(np.full(rank, unit))
-            training = FoldTraining(
-                FoldRows(Z, sample.targets, rounds, rotation.variances / unit**2), np.full(rank, unit)
-            )
-            views[name] = ScaledSample(
-                name, training, traces[name] / rank or 1.0, np.full(rank, unit), middle, rotation
-            )
+            rank, unit = rotation.rows.n_features, float(np.sqrt(rotation.variances.max(initial=0.0))) or 1.0
+            units = np.full(rank, unit)
+            rows = FoldRows(rotation.rows.matrix(units), sample.targets, rounds, rotation.variances / unit**2)
+            level = traces[name] / rank or 1.0
+            views[name] = ScaledSample(name, FoldTraining(rows, units), level, units, middle, rotation)
         return views
     check_columns(sample.n_features, SEARCH_VECTORS, "A search on", "give loss= and alpha=, or leave out columns")
     scale = penalty_scale(std, True)  # of Z, so that single precision is enough whatever the unit of X

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -115,11 +116,8 @@ def search(
         trainers = {scaling: Trainer(views[scaling], tests, alphas) for scaling in scalings}
         if objective.loss == "auto":
             equal = np.full(len(tests.rows), 1 / len(tests.rows))
-
-            def better_scaling(squares: Sequence[LossPath]) -> bool:
-                return choose_scaling(squares, equal, len(rounds), alphas is None)
-
-            paths = list(default_paths(trainers, better_scaling, task))
+            choose = functools.partial(choose_scaling, judge=equal, n_rounds=len(rounds), by_default=alphas is None)
+            paths = list(default_paths(trainers, choose, task))
         else:
             with task("candidates"):
                 paths = [named_path(trainers[scalings[0]], objective, sample)]
@@ -128,7 +126,8 @@ def search(
             shares = choices.choose(blended)[0]
             auc = judge(choices, shares, blended, objective, sample, views)
     best = int(np.argmax(np.where(shares > 0, choices.auc.mean(axis=0), -1)))
-    warn_if_rising(paths, choices.candidates[best], alphas)
+    if alphas is None:
+        warn_if_rising(paths, choices.candidates[best])
 
     def histogram() -> ScoreHistogram:
         mean = tests.by_row(shares @ choices.scores, sample.n_rows)
@@ -223,17 +222,15 @@ def draw_sample(rows: Rows, cv: Any, n_each: int | None = None) -> InMemoryRows:
     return sample if usable.all() else sample.take(np.flatnonzero(usable))
 
 
-def warn_if_rising(paths: Sequence[LossPath], best: Candidate, alphas: np.ndarray | None) -> None:
-    """Warn if the best alpha is the last one of a path that still rises, unless the alphas were given.
+def warn_if_rising(paths: Sequence[LossPath], best: Candidate) -> None:
+    """Warn if the best alpha is the last one of a path that still rises.
 
     The alphas of the smooth AUC are too far apart to tell.
     """
     for path in paths:
         last = path.candidates[-1]
-        if last.loss == "smooth_auc":
-            continue
         at_the_end = (last.alpha, last.standardize) == (best.alpha, best.standardize)
-        if alphas is None and at_the_end and is_rising(path.mean):
+        if last.loss != "smooth_auc" and at_the_end and is_rising(path.mean):
             warnings.warn(
                 f"The cross-validated AUC is highest for the smallest alpha that was tried, {best.alpha:.2g}, and "
                 "still rising there: try smaller ones with alphas=.",

@@ -44,7 +44,7 @@ from ..solvers.problem import Objective
 from ..solvers.smooth_auc import KAPPA
 from ..solvers.square import MomentProblem
 from .fold_losses import FoldLoss, FoldPoint, PairLoss, RowLoss
-from .held_out import set_aucs
+from .held_out import areas_of
 from .rounds import Round, Split
 
 MAX_EIGEN = 128  # up to this many coordinates, one eigendecomposition is faster than conjugate gradients
@@ -77,7 +77,11 @@ class FoldRows:
         self.positive = targets.positive
         self.weighted = targets.sample_weight is not None
         self.sample_weight = np.ones(Z.shape[0]) if targets.sample_weight is None else targets.sample_weight
-        self.members = [membership(round) for round in rounds]
+        # Which parts are in the training set of each split, as 0 and 1: (n_splits, n_parts) for each round.
+        self.members = [
+            np.array([np.isin(np.arange(round.n_parts), split.train) for split in round.splits], dtype=np.float64)
+            for round in rounds
+        ]
         masses = np.concatenate([m[:, round.parts] for m, round in zip(self.members, rounds, strict=True)])
         masses *= self.sample_weight
         self.totals = np.stack([masses @ ~self.positive, masses @ self.positive], axis=1)
@@ -100,8 +104,9 @@ class FoldRows:
         found = np.empty(scores.shape[:2])
         relative = self.sample_weight / self.sample_weight.max()  # products of tiny weights underflow
         for k, own in enumerate(self.weights > 0):
-            weight = relative[own] if self.weighted else None
-            found[k] = set_aucs(scores[k][:, own], self.positive[own], weight)
+            upper, lower = own & self.positive, own & ~self.positive
+            weights = (relative[upper], relative[lower]) if self.weighted else None
+            found[k] = areas_of(scores[k][:, upper], scores[k][:, lower], weights)
         return found
 
     @cached_property
@@ -134,14 +139,6 @@ class FoldRows:
         share = self.sample_weight / self.sample_weight.sum()
         root = np.sqrt(share).astype(np.float32)[:, None] * self.single[0]
         return (root.T @ root).astype(np.float64)
-
-
-def membership(round: Round) -> np.ndarray:
-    """Return which parts are in the training set of each split, as 0 and 1, shape (n_splits, n_parts)."""
-    members = np.zeros((len(round.splits), round.n_parts))
-    for k, split in enumerate(round.splits):
-        members[k, list(split.train)] = 1.0
-    return members
 
 
 class FoldIterate(NamedTuple):
@@ -180,10 +177,6 @@ class FoldTraining:
     def models(self, V: np.ndarray) -> np.ndarray:
         """Return the weights of Z for weights of Z * ratio."""
         return V if self.ratio is None else V * self.ratio
-
-    def unmodelled(self, U: np.ndarray) -> np.ndarray:
-        """Return the weights of Z * ratio for weights of Z."""
-        return U if self.ratio is None else np.divide(U, self.ratio, out=np.zeros_like(U), where=self.ratio > 0)
 
     # Products with Z * ratio, in single precision
 
@@ -303,7 +296,9 @@ class FoldTraining:
 
     def iterate(self, loss: FoldLoss, U: np.ndarray) -> FoldIterate:
         """Return weights of Z, (S, r), as an iterate without offsets."""
-        W = np.column_stack([self.unmodelled(U), np.zeros(len(U))])
+        if self.ratio is not None:
+            U = np.divide(U, self.ratio, out=np.zeros_like(U), where=self.ratio > 0)
+        W = np.column_stack([U, np.zeros(len(U))])
         scores = self.scores(W[:, :-1])
         return self.with_slopes(FoldIterate(W, scores, loss(scores), W))
 
