@@ -126,12 +126,7 @@ class Sizes(NamedTuple):
         """Return the sizes of these rows and a block together."""
         positive, weights = block.targets.positive, block.targets.sample_weight
         n_values = block.X.nnz if sparse.issparse(block.X) else block.X.size
-        return Sizes(
-            self.n_rows + len(positive),
-            self.counts + block.counts(),
-            self.totals + np.bincount(positive, weights, 2),
-            self.n_values + n_values,
-        )
+        return self.merge(Sizes(len(positive), block.counts(), np.bincount(positive, weights, 2), n_values))
 
     def merge(self, other: Sizes) -> Sizes:
         """Return the sizes of both sets of rows together."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -79,7 +80,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
         changes: tuple[Change, ...] = (),
         n_features: int | None = None,
     ) -> None:
-        super().__init__(None)
         self.X, self.classes, self.sample_weight, self.groups = X, classes, sample_weight, groups
         self.positive, self.changes = positive, changes
         self.xp, self.is_sparse = namespace(positive), is_csr(X)
@@ -97,7 +97,9 @@ class DeviceRows(MatrixRows, DeviceSpace):
         weights = check_device_weights(sample_weight, beside, X.shape[0])
         return cls(X, positive, classes, weights, groups)
 
-    def _find_targets(self) -> Targets:
+    @cached_property
+    def targets(self) -> Targets:  # type: ignore[override]
+        """Class and weight of all rows."""
         return find_targets(self.positive, self.sample_weight, self.classes, self.groups)
 
     def _with(self, **changed: Any) -> DeviceRows:
