@@ -190,7 +190,7 @@ class ClassMoments:
         return self._with(self.weight, np.pad(self.mean, columns), np.pad(self.scatter, (*columns, (0, more))))
 
     def relabelled(self, classes: Any, swapped: bool = False) -> ClassMoments:
-        """Return the same arrays under other labels; `swapped` makes the negative class the positive one.
+        """Return these moments under other labels, with the same arrays; `swapped` swaps the two classes.
 
         Parameters
         ----------
