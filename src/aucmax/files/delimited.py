@@ -75,8 +75,10 @@ class DelimitedSource(TableSource):
             return
         self._names = [cell.strip() or f"column {k}" for k, cell in enumerate(cells, 1)]
         self._first_line = chunk.stop
-        if options.reading is None:
-            self._check_header(chunk)
+        counted = [[str(k) for k in range(first, first + len(cells))] for first in (0, 1)]
+        if options.reading is None and all(map(_is_number, self._names)) and self._names not in counted:
+            what = ArgumentError("found numbers instead of the names of the columns: say {header=False}.")
+            self._lines.refuse(what, chunk.start)
         check_names(self.name, self._names)
 
     def _first_chunk(self, delimiters: str) -> Chunk:
@@ -85,12 +87,6 @@ class DelimitedSource(TableSource):
             if chunk.text.strip():
                 return chunk
         raise ValueError(f"{self.name} is empty.")
-
-    def _check_header(self, chunk: Chunk) -> None:
-        counted = [[str(k) for k in range(first, first + len(self._names))] for first in (0, 1)]
-        if all(_is_number(name) for name in self._names) and self._names not in counted:
-            what = ArgumentError("found numbers instead of the names of the columns: say {header=False}.")
-            self._lines.refuse(what, chunk.start)
 
     def _guess_numbers(self) -> list[str]:
         """Return the columns that hold numbers in the first rows; digits with a leading zero may be codes."""

@@ -133,17 +133,9 @@ class Lines:
 
 
 class Quotes:
-    r"""The quotes of a text that comes in parts.
+    r"""The quotes of a text that comes in parts; any one of the `delimiters` separates cells.
 
-    Parameters
-    ----------
-    delimiters : bytes
-        What separates cells: any one of these.
-
-    Attributes
-    ----------
-    is_open : bool
-        Whether the text so far ends inside of a quoted cell.
+    `is_open` is whether the text so far ends inside of a quoted cell.
 
     Examples
     --------
