@@ -49,20 +49,10 @@ Tensors = dict[str, np.ndarray]
 
 
 def encode(value: Any) -> tuple[Any, Tensors]:
-    """Return a description of a value that JSON can hold, and the tensors it refers to.
+    """Return a description of a value that JSON can hold, and the tensors that it refers to, once to each.
 
-    Parameters
-    ----------
-    value : object
-        None, a number, text, an array, a CSR matrix, a random state, or what the table of `names` lists: class moments,
-        named tuples and estimators; also lists, tuples and dicts of these.
-
-    Returns
-    -------
-    description : object
-        Dicts with text keys, lists, text, numbers, booleans and None.
-    tensors : dict of ndarray
-        Arrays in C order; the description refers to each of them once.
+    The value is None, a number, text, an array, a CSR matrix, a random state, or what the table of `names` lists: class
+    moments, named tuples and estimators; also lists, tuples and dicts of these. Tensors are in C order.
 
     Examples
     --------

@@ -50,21 +50,11 @@ LONGEST_HEADER = 100_000_000  # bytes; safetensors reads no longer one
 
 
 class ModelFile(NamedTuple):
-    """What a model file holds.
+    """What a model file holds."""
 
-    Attributes
-    ----------
-    model : estimator
-        The fitted model.
-    notes : dict
-        The notes that were given to `save_model`.
-    versions : dict of str
-        The versions of aucmax, scikit-learn and NumPy that wrote the file.
-    """
-
-    model: Any
-    notes: dict[str, Any]
-    versions: dict[str, str]
+    model: Any  # the fitted model
+    notes: dict[str, Any]  # that were given to `save_model`
+    versions: dict[str, str]  # of aucmax, scikit-learn and NumPy, which wrote the file
 
 
 # What `partial_fit` and warm starts continue from: class moments, and the states of stochastic algorithms.
@@ -152,16 +142,6 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 def read_model(path: str | os.PathLike[str]) -> ModelFile:
     """Return the model in a file, its notes and the versions that wrote it.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    file : ModelFile
-        The model, its notes and its versions.
 
     Examples
     --------
