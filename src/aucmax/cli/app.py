@@ -128,17 +128,11 @@ class Signals:
     A terminal that is closed, or a user in a hurry, sends several. Those that follow within a second are ignored, so
     that they do not interrupt the cleaning up; later ones are not, in case that the exception was caught on its way.
     Python itself swallows exceptions in finalizers and in callbacks of its imports; the signal then comes again.
-
-    Attributes
-    ----------
-    first : int
-        The number of the first signal; 0 if there was none.
-    active : bool
-        Whether a signal raises an exception; False when the command has ended.
     """
 
     def __init__(self) -> None:
-        self.first, self.active = 0, True
+        self.first = 0  # the number of the first signal
+        self.active = True  # whether a signal raises an exception; False when the command has ended
         self._raised = -PATIENCE
         self._before: dict[int, Any] = {}
         self._hook: Callable[[Any], Any] = sys.unraisablehook

@@ -21,7 +21,6 @@ from ..fit import (
     BlockReading,
     check_blocks,
     check_columns,
-    check_table,
     connect,
     default_memory,
     fit_by_blocks,
@@ -206,7 +205,8 @@ def fit(
     estimator = make(is_table=not linear and source.reading is not None, by_blocks=False)
     of_table = is_table_model(estimator)
     if of_table:
-        check_table(estimator, source)
+        if source.reading is None:
+            raise ValueError(f"{source.name}: {type(estimator).__name__} is fitted to CSV and Parquet files only.")
         estimator.set_params(**options.as_parameters(overrides))
     else:
         source.change_output("features")
@@ -231,7 +231,7 @@ def fit(
                 trained = fit_on_cluster(estimator, source, positive, how.memory)
         elif by_blocks:
             command = {**layout, **overrides, "output": output, "report": report}
-            rows = open_blocks(estimator, source, positive, how, on_block(bar, source), command)
+            rows = open_blocks(source, positive, how, on_block(bar, source), command)
             console.note(describe_reading(source, estimator, resumed))
             trained = fit_by_blocks(estimator, rows, source)
         else:
