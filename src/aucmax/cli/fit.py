@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._base import LinearAUCClassifier
 from .._text import ArgumentError
-from ..compare.methods import find_method
+from ..compare.methods import find_method, last_step
 from ..files import Block, Source
 from ..files.labels import Classes
 from ..models.checkpoint import Checkpoint
@@ -112,11 +112,6 @@ def fit_in_memory(
         spreads = StandardScaler(with_mean=False).fit(rows.features, sample_weight=rows.weight).scale_
     file = describe_model_file(estimator, source, classes, counts, spreads, by_blocks=False)
     return TrainedModel(file, scores, (rows.features, mask))
-
-
-def last_step(estimator: Any) -> Any:
-    """Return the classifier of a pipeline, or another estimator itself."""
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def check_columns(estimator: Any, source: Source) -> None:

@@ -16,7 +16,7 @@ from ...report.html import write_report
 from .. import options
 from ..checks import after_writing, check_inputs, check_outputs, check_used
 from ..console import Console, FitProgress, format_bytes, on_block
-from ..display import describe_fit, fit_report, headline, show_reading, summarise
+from ..display import describe_model, fit_report, headline, show_reading, summarise
 from ..fit import (
     BlockReading,
     check_blocks,
@@ -253,7 +253,8 @@ def fit(
     if rows is not None:
         rows.finish()
     shown = summarise(file, seconds, output, report, is_named=positive is not None)
-    console.summary(describe_fit(file, seconds, output, report), *shown)
+    values = {"model": str(output), "report": report and str(report), "seconds": seconds, **describe_model(file)}
+    console.summary(values, *shown)
 
 
 def describe_reading(source: Source, estimator: Any, resumed: bool) -> str:
