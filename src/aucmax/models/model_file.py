@@ -263,15 +263,12 @@ def tensor_bytes(tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> It
     end = 0
     for name, tensor in ordered:
         begin, end = end, end + tensor.nbytes
-        header[name] = {"dtype": type_name(tensor.dtype), "shape": tensor.shape, "data_offsets": [begin, end]}
+        bits = "" if tensor.dtype.kind == "b" else 8 * tensor.itemsize
+        dtype = f"{LETTERS[tensor.dtype.kind]}{bits}"
+        header[name] = {"dtype": dtype, "shape": tensor.shape, "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % ALIGNMENT)
     yield memoryview(len(text).to_bytes(8, "little") + text)
     for _, tensor in ordered:
         little = tensor.astype(tensor.dtype.newbyteorder("<"), copy=False)
         yield little.reshape(-1).view(np.uint8).data
-
-
-def type_name(dtype: np.dtype) -> str:
-    """Return what safetensors calls a type."""
-    return LETTERS[dtype.kind] + ("" if dtype.kind == "b" else str(8 * dtype.itemsize))
