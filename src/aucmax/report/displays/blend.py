@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 from sklearn.utils.validation import check_is_fitted
 
 from .base import MARKS, Display, Key, number_text
@@ -108,7 +109,8 @@ class CandidatesDisplay(Display):
         for kind in sorted(self.lines, key=lambda kind: kind[0]):  # on standardised data, both scalings are one line
             (mark, role), line = self.looks[kind], self.lines[kind]
             ordered = line[np.argsort(x[line])]
-            ordered = ordered[near(mean[ordered] >= self.low)]
+            # Points next to one that is shown are drawn, too; the others would only widen the axis.
+            ordered = ordered[binary_dilation(mean[ordered] >= self.low)]
             style: dict[str, Any] = {"marker": "o", "markersize": 5} if mark == "point" else {"linestyle": MARKS[mark]}
             axes.plot(x[ordered], mean[ordered], color=colours[role], **style)
         ring: dict[str, Any] = {"markerfacecolor": "none", "markersize": 9, "markeredgewidth": 1.4}
@@ -197,14 +199,6 @@ def lowest_shown(mean: np.ndarray, lines: Iterable[np.ndarray], chosen: Iterable
     best = [*(mean[line].max() for line in lines), *chosen]
     low, high = min(best), max(best)
     return float(low - (high - low)) if high > low else float(mean.min())
-
-
-def near(shown: np.ndarray) -> np.ndarray:
-    """Return which points of a line are shown or next to one that is: the others would only widen the axis."""
-    found = shown.copy()
-    found[1:] |= shown[:-1]
-    found[:-1] |= shown[1:]
-    return found
 
 
 def looks_of(lines: Mapping[tuple[bool, str], np.ndarray]) -> dict[tuple[bool, str], tuple[str, str]]:
