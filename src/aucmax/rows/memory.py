@@ -77,13 +77,7 @@ class MemorySpace:
         """Return the summary of all rows."""
         return function(self.targets, *vectors)
 
-    def accumulate(
-        self,
-        empty: Callable[[], Any],
-        add: Callable[..., None],
-        *vectors: np.ndarray,
-        merge: Callable[[Any, Any], Any] = operator.add,
-    ) -> Any:
+    def accumulate(self, empty: Callable[[], Any], add: Callable[..., None], *vectors: np.ndarray) -> Any:
         """Return a summary to which all rows were added."""
         summary = empty()
         add(summary, self.targets, *vectors)

@@ -36,16 +36,9 @@ Vector = Any
 class Targets:
     """Class and weight of some rows. Functions of the scores receive it with the scores.
 
-    Parameters
-    ----------
-    positive : ndarray of bool, shape (n,)
-        Which rows are positive.
-    sample_weight : ndarray of shape (n,) or None
-        Their weights; None where every row counts once.
-    totals : ndarray of shape (2,)
-        The weight of each class over all rows, even where `positive` describes only a block of them.
-    groups : ndarray of shape (n,), default=None
-        The group of each row, where groups were given.
+    `positive` (n,) tells which rows are positive. `sample_weight` (n,) are the weights of the rows, None where every
+    row counts once, and `groups` (n,) their groups, where groups were given. `totals` (2,) is the weight of each class
+    over all rows, even where `positive` describes only a block of them.
     """
 
     def __init__(
@@ -125,17 +118,11 @@ class ScoreSpace(Protocol):
     ) -> Any:
         """Return the summaries ``function(targets, *entries)`` of all blocks, merged in the order of the rows."""
 
-    def accumulate(
-        self,
-        empty: Callable[[], Any],
-        add: Callable[..., None],
-        *vectors: Vector,
-        merge: Callable[[Any, Any], Any] = operator.add,
-    ) -> Any:
+    def accumulate(self, empty: Callable[[], Any], add: Callable[..., None], *vectors: Vector) -> Any:
         """Return a summary to which the blocks were added in place, for summaries that are larger than a block.
 
-        `empty` makes an empty summary, and ``add(summary, targets, *entries)`` adds a block to it. Where several
-        summaries were filled, `merge` joins them.
+        `empty` makes an empty summary, and ``add(summary, targets, *entries)`` adds a block to it. If several summaries
+        were filled, their sum is returned.
         """
 
     def map(self, function: Callable[..., Any], *vectors: Vector) -> Vector:

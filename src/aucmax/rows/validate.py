@@ -58,7 +58,7 @@ def refuse_dask(what: str, **others: Any) -> None:
 
 
 @contextmanager
-def naming_text(X: Any, advice: str = "make_pipeline(TableEncoder(), AUCClassifier())") -> Iterator[None]:
+def naming_text(X: Any) -> Iterator[None]:
     """Say what to do about columns of text, if X is a frame that has some and cannot be converted to numbers."""
     try:
         yield
@@ -68,7 +68,7 @@ def naming_text(X: Any, advice: str = "make_pipeline(TableEncoder(), AUCClassifi
             raise
         raise ValueError(
             f"X has columns that are not numbers, such as {name!r}: put TableEncoder before this estimator, as in "
-            f"{advice}."
+            "make_pipeline(TableEncoder(), AUCClassifier())."
         ) from error
 
 

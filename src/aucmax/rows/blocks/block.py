@@ -130,12 +130,8 @@ class Sizes(NamedTuple):
 
     def merge(self, other: Sizes) -> Sizes:
         """Return the sizes of both sets of rows together."""
-        return Sizes(
-            self.n_rows + other.n_rows,
-            self.counts + other.counts,
-            self.totals + other.totals,
-            self.n_values + other.n_values,
-        )
+        pairs: Any = zip(self, other, strict=True)
+        return Sizes(*(a + b for a, b in pairs))
 
 
 def widen(X: Any, n_features: int) -> Any:

@@ -161,24 +161,15 @@ class BlockedRows(NumericRows, ABC):
         _ = self.totals  # computed before the pass, so that the targets of its blocks know it
         return self._pass("scores", lambda: {"merged": None, "begun": False}, step, joined, keep=False)["merged"]
 
-    def accumulate(
-        self,
-        empty: Callable[[], Any],
-        add: Callable[..., None],
-        *vectors: LazyVector,
-        merge: Callable[[Any, Any], Any] = operator.add,
-    ) -> Any:
+    def accumulate(self, empty: Callable[[], Any], add: Callable[..., None], *vectors: LazyVector) -> Any:
         """Return a summary to which the blocks were added one after the other."""
 
         def step(state: State, block: RowBlock) -> None:
             add(state["summary"], block.targets, *(block.value(vector) for vector in vectors))
 
-        def joined(a: State, b: State) -> State:
-            return {"summary": merge(a["summary"], b["summary"])}
-
         _ = self.totals
         # A copy, since the caller may change it while a checkpoint holds it.
-        return copy.copy(self._pass("scores", lambda: {"summary": empty()}, step, joined, keep=False)["summary"])
+        return copy.copy(self._pass("scores", lambda: {"summary": empty()}, step, add_states, keep=False)["summary"])
 
     def map(self, function: Callable[..., Any], *vectors: LazyVector) -> LazyVector:
         """Return the vector whose entries are `function` of each block."""

@@ -221,12 +221,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
                 with room_for_moments(self.n_features):
                     weight, mean, scatter = self._square_rows(numbers)
                 moments.weight[c], moments.mean[c], moments.scatter[c] = weight, to_numpy(mean), to_numpy(scatter)
-        squares = np.diagonal(moments.scatter, axis1=1, axis2=2)  # no other entry is larger
-        if not np.isfinite(squares).all():
-            self.check_finite()
-        self._check_weightless()
-        check_no_overflow(squares)
-        warn_of_underflow(moments.mean, squares)
+        self._check_summary(moments.mean, np.diagonal(moments.scatter, axis1=1, axis2=2))  # no other entry is larger
         return moments
 
     def _square_rows(self, numbers: Any, shift_all: bool = False) -> tuple[float, Any, Any]:
@@ -265,19 +260,19 @@ class DeviceRows(MatrixRows, DeviceSpace):
                     squares = weights @ (block - rest) ** 2
                     weight, mean, square = chan_update(weight, mean, square, total, rest, squares, operator.mul)
             means[c], variances[c] = to_numpy(mean), to_numpy(square) / weight
-        if not np.isfinite(variances).all():
-            self.check_finite()
-        self._check_weightless()
-        check_no_overflow(variances)
-        warn_of_underflow(means, variances)
+        self._check_summary(means, variances)
         return means, variances
 
-    def _check_weightless(self) -> None:
-        """Check the rows that are in no summary."""
+    def _check_summary(self, means: np.ndarray, squares: np.ndarray) -> None:
+        """Check the values of X by a summary of them, and the rows without weight, which are in no summary."""
+        if not np.isfinite(squares).all():
+            self.check_finite()
         if self.sample_weight is not None:
             weightless = self._numbers(self.sample_weight == 0)
             if weightless.shape[0]:
                 self.check_finite(weightless)
+        check_no_overflow(squares)
+        warn_of_underflow(means, squares)
 
     def check_finite(self, numbers: Any = None) -> None:
         """Raise a ValueError if a value of X is not finite, as scikit-learn does."""
