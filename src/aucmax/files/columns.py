@@ -271,7 +271,8 @@ def _find_problems(source: TableSource, reading: Reading) -> dict[str, ColumnPro
     names = [*(column.name for column in reading.columns), *source._roles]
     for part in source._read(names, BLOCK_BYTES, 0):
         for column, problem in source._convert(part, reading)[-1].items():
-            problems[column] = problems[column].merge(problem) if column in problems else problem
+            first = problems.get(column, problem._replace(n_cells=0))
+            problems[column] = first._replace(n_cells=first.n_cells + problem.n_cells)
     return {name: problems[name] for name in names if name in problems}
 
 

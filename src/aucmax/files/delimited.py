@@ -11,6 +11,8 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any, NoReturn
 
 import numpy as np
@@ -111,7 +113,7 @@ class DelimitedSource(TableSource):
             if table.num_rows:
                 n_rows = first_row + table.num_rows
                 position = (n_rows << ROW_BIT) + chunk.stop
-                yield TableBlock(table, first_row, position, chunk.n_read, self._placing(chunk))
+                yield TableBlock(table, first_row, position, chunk.n_read, partial(self._place, chunk))
                 first_row = n_rows
 
     def _read_columns(self, chunk: Chunk, columns: Sequence[str]) -> Any:
@@ -184,13 +186,9 @@ class DelimitedSource(TableSource):
 
     # Errors
 
-    def _placing(self, chunk: Chunk) -> Any:
-        def place(row: int) -> str:
-            """Return the line of a row of the chunk."""
-            lines = (line for line, _ in self._records(chunk))
-            return f"line {next(line for k, line in enumerate(lines) if k == row)}"
-
-        return place
+    def _place(self, chunk: Chunk, row: int) -> str:
+        line, _ = next(islice(self._records(chunk), row, None))
+        return f"line {line}"
 
     def _refuse(self, chunk: Chunk) -> NoReturn:
         """Raise a ValueError about the first row that is wrong, or else with pyarrow's reason."""

@@ -74,7 +74,10 @@ def open_source(
     keep: Sequence[str] = (),
     output: str = "features",
 ) -> Source:
-    r"""Open a file of rows.
+    r"""Open a file of rows, to be read by blocks or at once.
+
+    An OSError says that the file cannot be opened, a ValueError that it has none of the formats or does not suit the
+    arguments. Faults in later rows are found when they are read.
 
     Parameters
     ----------
@@ -118,19 +121,6 @@ def open_source(
         CSV and Parquet: columns whose cells come with the rows as text, in addition to identifiers.
     output : {"features", "codes", "levels"}, default="features"
         CSV and Parquet: what rows become, see `Reading.convert`.
-
-    Returns
-    -------
-    source : Source
-        The file, to be read by blocks or at once.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be opened.
-    ValueError
-        If the file has none of the formats, or does not suit the arguments. Faults in later rows are found when they
-        are read.
 
     Examples
     --------

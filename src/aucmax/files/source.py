@@ -237,10 +237,6 @@ class ColumnProblem(NamedTuple):
     what: str  # what it is, and what to do
     n_cells: int
 
-    def merge(self, later: ColumnProblem) -> ColumnProblem:
-        """Return this problem with the cells of later rows."""
-        return self._replace(n_cells=self.n_cells + later.n_cells)
-
 
 class NoRowsError(ValueError):
     """A table has columns but no rows; the message is for a table that is the only one."""

@@ -294,19 +294,19 @@ class BlockedRows(NumericRows, ABC):
         """Return in memory at most `n_each` rows of each class, always the same ones; `self` if these are too large."""
         take_all = self.counts.max() <= n_each
 
-        def drawn(block: RowBlock) -> np.ndarray:
+        def choose(block: RowBlock) -> RowBlock:
+            if take_all:
+                return block
             ranks, own = block.ranks(), block.targets.positive.astype(np.intp)
             drawn = block.targets.usable.copy()
             for c, count in enumerate(self.counts.tolist()):
                 members = np.flatnonzero(drawn & (own == c))
                 drawn[members] = permute(ranks[members], count, SAMPLE) < n_each
-            return drawn
+            return block.take(np.flatnonzero(drawn))
 
         if self._bytes_of(self.n_rows if take_all else np.minimum(self.counts, n_each).sum()) > self.memory / 4:
             return self
-        if take_all:
-            return self._read_into_memory(lambda block: block)
-        return self._read_into_memory(lambda block: block.take(np.flatnonzero(drawn(block))))
+        return self._read_into_memory(choose)
 
     # The stochastic algorithms
 

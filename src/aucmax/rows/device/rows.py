@@ -335,13 +335,11 @@ class DeviceRows(MatrixRows, DeviceSpace):
         moved = self._beside(shift, self.xp.float64)
         return self.mapped(lambda block: block - moved, self.n_features)
 
-    def gather(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Raise a ValueError: values on a device are not summarised one by one."""
+    def iterate(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """Raise a ValueError: a device takes neither values nor rows one after the other."""
         raise ValueError(DEVICE_NOT_SUPPORTED)
 
-    def iterate(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Raise a ValueError: a device does not take one row after the other."""
-        raise ValueError(DEVICE_NOT_SUPPORTED)
+    gather = iterate
 
 
 def device_scores(X: Any, w: np.ndarray) -> Any:

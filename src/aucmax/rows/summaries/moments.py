@@ -361,17 +361,8 @@ class ClassMoments:
         path : path
             The file; an existing one is replaced.
         """
-        write_atomically(
-            path,
-            lambda file: np.savez(
-                file,
-                format=np.array(FILE_FORMAT),
-                classes=self.classes,
-                weight=self.weight,
-                mean=self.mean,
-                scatter=self.scatter,
-            ),
-        )
+        arrays = {name: getattr(self, name) for name in ("classes", "weight", "mean", "scatter")}
+        write_atomically(path, lambda file: np.savez(file, format=np.array(FILE_FORMAT), **arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ClassMoments:
