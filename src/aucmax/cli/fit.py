@@ -29,7 +29,7 @@ from ..rows.protocol import ReadRows
 from .console import format_bytes
 from .display import is_linear
 from .options import FITTED
-from .score import OnBlock, find_classes, ignore, naming, read_rows
+from .score import OnBlock, find_classes, naming, read_rows
 from .table_model import join_model
 
 SECONDS = 10  # to wait for a scheduler
@@ -89,7 +89,7 @@ def check_blocks(estimator: Any, called: str | None, source: Source, how: BlockR
 
 
 def fit_in_memory(
-    estimator: Any, source: Source, positive: str | None, on_block: OnBlock = ignore, *callbacks: Any
+    estimator: Any, source: Source, positive: str | None, on_block: OnBlock, *callbacks: Any
 ) -> TrainedModel:
     """Fit an estimator to all rows of a file at once.
 

@@ -106,6 +106,7 @@ class Comparison(NamedTuple):
         """
         methods = []
         for k, name in enumerate(self.methods):
+            fits = zip(self.auc[k], self.seconds[k], self.tuning_seconds[k], self.parameters[k], strict=True)
             methods.append(
                 {
                     "method": name,
@@ -117,18 +118,14 @@ class Comparison(NamedTuple):
                     "corrected_pvalue": self.corrected_pvalues[k],
                     "verdict": VERDICTS[self.verdicts[k]],
                     "failure": self.failures.get(name),
-                    "splits": self._splits(k),
+                    "splits": [
+                        {"auc": _or_none(auc), "seconds": _or_none(fit), "tuning_seconds": _or_none(tuning)}
+                        | {"parameters": parameters}
+                        for auc, fit, tuning, parameters in fits
+                    ],
                 }
             )
         return {"data": self.data, "methods": methods}
-
-    def _splits(self, k: int) -> list[dict[str, Any]]:
-        """Return what method k reached on each split, for JSON."""
-        numbers = {"auc": self.auc[k], "seconds": self.seconds[k], "tuning_seconds": self.tuning_seconds[k]}
-        return [
-            {name: _or_none(values[split]) for name, values in numbers.items()} | {"parameters": parameters}
-            for split, parameters in enumerate(self.parameters[k])
-        ]
 
 
 def compare(

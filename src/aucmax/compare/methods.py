@@ -152,18 +152,17 @@ def describe_methods() -> list[Description]:
     >>> description.grid
     'eta0: 2^-12 to 1024 (23), alpha: 2^-10 to 4 (13)'
     """
-    return [_describe(method) for method in METHODS.values()]
-
-
-def _describe(method: Method) -> Description:
-    grid = ", ".join(f"{plain_name(name)}: {_values_as_text(values)}" for name, values in method.grid.items())
-    if method.note:
+    found = []
+    for method in METHODS.values():
+        grid = ", ".join(f"{plain_name(name)}: {_values_as_text(values)}" for name, values in method.grid.items())
         summary = method.note
-    elif method.parameters:
-        summary = f"{method.maker}({', '.join(f'{name}={value!r}' for name, value in method.parameters.items())})"
-    else:
-        summary = (method.make.__doc__ or "").partition("\n")[0].rstrip(".")
-    return Description(method.name, method.family, PAPERS.get(method.paper), method.online, grid, summary)
+        if not summary and method.parameters:
+            summary = f"{method.maker}({', '.join(f'{name}={value!r}' for name, value in method.parameters.items())})"
+        elif not summary:
+            summary = (method.make.__doc__ or "").partition("\n")[0].rstrip(".")
+        paper = PAPERS.get(method.paper)
+        found.append(Description(method.name, method.family, paper, method.online, grid, summary))
+    return found
 
 
 def _values_as_text(values: Sequence[Any]) -> str:

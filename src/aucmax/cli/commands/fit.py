@@ -30,7 +30,7 @@ from ..fit import (
     must_read_by_blocks,
     open_blocks,
 )
-from ..options import algorithm_names, parse_bytes, parse_pairs, parse_shapes
+from ..options import parse_bytes, parse_pairs, parse_shapes
 from ..score import evaluate_file, evaluate_scores, open_rows
 from ..table_model import is_table_model
 
@@ -58,7 +58,7 @@ def fit(
             "What to fit, as NAME or 'NAME(parameter=value)'; `aucmax algorithms` lists the published algorithms. By "
             "default, TableClassifier for CSV and Parquet without options of the linear model, else AUCClassifier.",
             "NAME",
-            autocompletion=algorithm_names,
+            autocompletion=lambda: list(options.FITTED),
         ),
     ] = None,
     loss: Annotated[
@@ -179,23 +179,10 @@ def fit(
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group}
     overrides = options.column_overrides(context)
     linear = any(context.params[name] not in (None, [], ()) for name in options.OF_LINEAR)
-    make = partial(
-        make_estimator,
-        algorithm,
-        random_state,
-        loss=loss,
-        selection=selection,
-        penalty=penalty,
-        l1_ratio=l1_ratio,
-        alpha=alpha,
-        n_nonzero=n_nonzero if n_nonzero is None or len(n_nonzero) > 1 else n_nonzero[0],
-        cv=cv,
-        standardize=standardize,
-        terms=terms,
-        pairs=parse_pairs(pairs),
-        monotonic_cst=parse_shapes(monotonic_cst),
-        max_bins=max_bins,
-    )
+    parameters = {name: context.params[name] for name in (*options.OF_LINEAR, "cv", "terms", "max_bins")}
+    parameters["n_nonzero"] = n_nonzero if n_nonzero is None or len(n_nonzero) > 1 else n_nonzero[0]
+    parameters |= {"pairs": parse_pairs(pairs), "monotonic_cst": parse_shapes(monotonic_cst)}
+    make = partial(make_estimator, algorithm, random_state, **parameters)
     formats = find_formats(train, format)
     tests = find_formats(test) if test else []
     # The format of standard input is not known yet.

@@ -62,7 +62,10 @@ class CandidatesDisplay(Display):
         self.blend, self.auc = blend, auc
         kinds = list(zip(np.asarray(results["param_standardize"]).tolist(), results["param_loss"], strict=True))
         self.lines = {kind: np.flatnonzero([each == kind for each in kinds]) for kind in dict.fromkeys(kinds)}
-        self.looks = looks_of(self.lines)
+        long = dict.fromkeys(loss for (_, loss), line in self.lines.items() if len(line) > 1)
+        marks = dict(zip(long, itertools.cycle(MARKS), strict=False))
+        # The mark of a line shows its loss, the colour its scaling.
+        self.looks = {kind: (marks.get(kind[1], "point"), SCALING_COLOURS[kind[0]]) for kind in self.lines}
         chosen = [*blend["auc"], *([] if np.isnan(auc) else [auc])]
         self.low = lowest_shown(self.mean, self.lines.values(), chosen)
 
@@ -199,10 +202,3 @@ def lowest_shown(mean: np.ndarray, lines: Iterable[np.ndarray], chosen: Iterable
     best = [*(mean[line].max() for line in lines), *chosen]
     low, high = min(best), max(best)
     return float(low - (high - low)) if high > low else float(mean.min())
-
-
-def looks_of(lines: Mapping[tuple[bool, str], np.ndarray]) -> dict[tuple[bool, str], tuple[str, str]]:
-    """Return mark and colour of each line of candidates: the mark shows its loss, the colour its scaling."""
-    long = dict.fromkeys(loss for (_, loss), line in lines.items() if len(line) > 1)
-    marks = dict(zip(long, itertools.cycle(MARKS), strict=False))
-    return {kind: (marks.get(kind[1], "point"), SCALING_COLOURS[kind[0]]) for kind in lines}

@@ -129,7 +129,9 @@ class ROCDisplay(Display):
         if len(curves) > 1:
             for curve in curves:
                 axes.plot(curve.fpr, curve.tpr, color=colours["accent"], linewidth=0.8, alpha=0.4)
-            axes.plot(*mean_curve(curves), color=colours["accent"], linewidth=2)
+            fpr = np.unique(np.concatenate([curve.fpr for curve in curves]))
+            tpr = np.mean([np.interp(fpr, curve.fpr, curve.tpr) for curve in curves], axis=0)
+            axes.plot(np.append(0.0, fpr), np.append(0.0, tpr), color=colours["accent"], linewidth=2)
         else:
             (curve,) = curves
             axes.fill_between(curve.fpr, curve.low, curve.high, color=colours["accent"], alpha=AREA_ALPHA, linewidth=0)
@@ -147,13 +149,6 @@ class ROCDisplay(Display):
         self._plot(ax, PALETTE | {"accent": self.color})
         self.ax_.set_aspect("equal")
         return self
-
-
-def mean_curve(curves: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of the true positive rates of ROC curves at all of their false positive rates."""
-    fpr = np.unique(np.concatenate([curve.fpr for curve in curves]))
-    tpr = np.mean([np.interp(fpr, curve.fpr, curve.tpr) for curve in curves], axis=0)
-    return np.append(0.0, fpr), np.append(0.0, tpr)
 
 
 def _evaluate(y: Any, scores: Any, confidence_level: float) -> Evaluation:
