@@ -35,11 +35,11 @@ def test_inspect_pairs_no_value_of_a_curve_with_a_column(run, model, tmp_path):
 
 
 def test_fit_prints_table_model_without_weights(model, tmp_path):
-    from aucmax.cli.display import describe_fit, fit_report, summarise
+    from aucmax.cli.display import describe_model, fit_report, summarise
     from aucmax.models.model_file import read_model
 
     file = read_model(tmp_path / "model")
-    assert "n_nonzero" not in describe_fit(file, 1.0, tmp_path / "model", None)["fitted"]
+    assert "n_nonzero" not in describe_model(file)["fitted"]
     assert "weights" not in summarise(file, 1.0, tmp_path / "model", None, is_named=True)[0]
     assert fit_report(file, "rows.csv", None, None, "").weights is None
 

@@ -38,43 +38,36 @@ class CommandInfo(NamedTuple):
     example: str | None = None
 
 
-COMMANDS = {
-    "fit": CommandInfo(
-        "aucmax.cli.commands.fit:fit",
+HELP: dict[str, tuple[str, str | None]] = {  # a line of help, and an example
+    "fit": (
         "Fit a model to the rows of a file, or of several, and write it.",
         "aucmax fit train.csv --target label --test test.csv --report report.html -o model.st",
     ),
-    "predict": CommandInfo(
-        "aucmax.cli.commands.predict:predict",
+    "predict": (
         "Write the scores of the rows of a file, as CSV: the larger, the more likely the class in the header.",
         "aucmax predict model.st new.csv --proba -o scores.csv",
     ),
-    "evaluate": CommandInfo(
-        "aucmax.cli.commands.evaluate:evaluate",
+    "evaluate": (
         "Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold.",
         "aucmax evaluate model.st test.csv --report report.html",
     ),
-    "compare": CommandInfo(
-        "aucmax.cli.commands.compare:compare",
+    "compare": (
         "Compare methods as the papers do: repeated stratified folds, each method tuned on the training part, t-tests.",
         "aucmax compare data.csv --target label --methods 'AUCClassifier, OPAUC(alpha=0.1)'",
     ),
-    "algorithms": CommandInfo("aucmax.cli.commands.algorithms:algorithms", "List what can be fitted and compared."),
-    "inspect": CommandInfo(
-        "aucmax.cli.commands.inspect:inspect",
-        "Show what a model file holds, or how the columns of a table are read.",
-    ),
-    "export": CommandInfo("aucmax.cli.commands.export:export", "Write a model in another format."),
-    "scorecard": CommandInfo(
-        "aucmax.cli.commands.scorecard:scorecard",
+    "algorithms": ("List what can be fitted and compared.", None),
+    "inspect": ("Show what a model file holds, or how the columns of a table are read.", None),
+    "export": ("Write a model in another format.", None),
+    "scorecard": (
         "Show a model of a table as a scorecard, and write it as a table, as SQL or as Python.",
         "aucmax scorecard model.st --base-odds 50 -o card.sql",
     ),
-    "demo": CommandInfo(
-        "aucmax.cli.commands.demo:demo",
+    "demo": (
         "Find the eights among scanned digits, compare with scikit-learn's classifiers, and write a report.",
+        None,
     ),
 }
+COMMANDS = {name: CommandInfo(f"aucmax.cli.commands.{name}:{name}", *texts) for name, texts in HELP.items()}
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 INTERRUPTED = 128 + signal.SIGINT
@@ -128,17 +121,11 @@ class Signals:
     A terminal that is closed, or a user in a hurry, sends several. Those that follow within a second are ignored, so
     that they do not interrupt the cleaning up; later ones are not, in case that the exception was caught on its way.
     Python itself swallows exceptions in finalizers and in callbacks of its imports; the signal then comes again.
-
-    Attributes
-    ----------
-    first : int
-        The number of the first signal; 0 if there was none.
-    active : bool
-        Whether a signal raises an exception; False when the command has ended.
     """
 
     def __init__(self) -> None:
-        self.first, self.active = 0, True
+        self.first = 0  # the number of the first signal
+        self.active = True  # whether a signal raises an exception; False when the command has ended
         self._raised = -PATIENCE
         self._before: dict[int, Any] = {}
         self._hook: Callable[[Any], Any] = sys.unraisablehook

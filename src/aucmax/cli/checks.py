@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
-from sklearn.pipeline import Pipeline
 
 from .._text import ArgumentError
+from ..compare.methods import last_step
 from ..files import FORMATS, list_files
 from ..files.open_source import USED_BY, refuse_unused
 from .errors import describe_error
@@ -31,9 +31,7 @@ class Facts(NamedTuple):
 
     def parameter(self, name: str) -> Any:
         """Return a parameter of the classifier; None if it has no such parameter."""
-        estimator = self.estimator
-        classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-        return None if classifier is None else classifier.get_params(deep=False).get(name)
+        return None if self.estimator is None else last_step(self.estimator).get_params(deep=False).get(name)
 
 
 class Use(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from ..compare.comparison import Comparison
 from ..files import Source
 from ..files.labels import Labels, is_label
 from ..models.model_file import ModelFile
-from ..report.curves import AdditiveParts, describe_additive
+from ..report.curves import describe_additive
 from ..report.displays import weights as weights_display
 from ..report.displays.blend import SCALINGS
 from ..report.displays.path import chosen_index
@@ -81,22 +82,22 @@ def is_linear(model: Any) -> bool:
 
 def describe_members(model: Any) -> list[dict[str, Any]]:
     """Return the members of a blend, the largest share first, as JSON has them; an empty list without a blend."""
-    blend = getattr(model, "blend_", None)
-    if blend is None:
-        return []
     names = {"loss": "loss", "standardize": "standardize", "alpha": "alpha", "share": "share", "auc": HELD_OUT}
-    columns = [blend[name].tolist() for name in names]
-    return [dict(zip(names.values(), member, strict=True)) for member in zip(*columns, strict=True)]
+    return list_rows(getattr(model, "blend_", None), names)
 
 
 def describe_ladder(model: Any) -> list[dict[str, Any]]:
     """Return the rungs that a fit has compared, as JSON has them; an empty list if there are none."""
-    ladder = getattr(model, "ladder_", None) or {}
     names = {"terms": "terms", "auc": HELD_OUT, "low": "auc_low", "high": "auc_high", "surfaces": "surfaces"}
     names |= {"freedom": "degrees_of_freedom", "seconds": "seconds", "chosen": "chosen"}
-    columns = [ladder[name].tolist() for name in names] if ladder else []
-    rungs = [dict(zip(names.values(), rung, strict=True)) for rung in zip(*columns, strict=True)]
+    rungs = list_rows(getattr(model, "ladder_", None), names)
     return [{key: None if value != value else value for key, value in rung.items()} for rung in rungs]
+
+
+def list_rows(columns: Mapping[str, np.ndarray] | None, names: dict[str, str]) -> list[dict[str, Any]]:
+    """Return columns of these names as rows under other names; an empty list without columns."""
+    values = [columns[name].tolist() for name in names] if columns else []
+    return [dict(zip(names.values(), row, strict=True)) for row in zip(*values, strict=True)]
 
 
 def show_ladder(about: dict[str, Any]) -> list[Table]:
@@ -209,11 +210,6 @@ def headline_text(test: dict[str, Any]) -> str:
     return "AUC {auc:.4f} [{auc_low:.4f}, {auc_high:.4f}]".format(**test)
 
 
-def describe_fit(file: ModelFile, seconds: float, output: Path, report: Path | None) -> dict[str, Any]:
-    """Return the result of `aucmax fit`, as JSON has it."""
-    return {"model": str(output), "report": report and str(report), "seconds": seconds, **describe_model(file)}
-
-
 def summarise(file: ModelFile, seconds: float, output: Path, report: Path | None, is_named: bool) -> list[Any]:
     """Return the result of `aucmax fit`, as lines and the table of a blend.
 
@@ -310,7 +306,10 @@ def fit_report(
 
     `rows` are these rows and the mask of the positives, for the parts that only additive models have.
     """
-    _, model = split_model(file.model)
+    about, (_, model), additive = describe_model(file), split_model(file.model), None
+    if is_table_model(file.model):
+        X, y = (None, None) if rows is None else (rows[0], model.classes_[rows[1].astype(int)])
+        additive = describe_additive(model, X, y)
     best, blend = chosen_index(model), getattr(model, "blend_", None)
     fitted = describe_fitted(model) if which == "training" else {}
     held_out = fitted.get(HELD_OUT)
@@ -318,7 +317,7 @@ def fit_report(
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
     return Report(
-        title=f"{describe_model(file)['method']} on {Path(data).name}",
+        title=f"{about['method']} on {Path(data).name}",
         note=NOTES[which] if evaluation is not None else UNSEEN,
         summary=summary,
         evaluation=evaluation,
@@ -330,24 +329,14 @@ def fit_report(
         best_index=best,
         blend=blend,
         blend_auc=None if blend is None else model.cv_auc_,
-        table=[
-            (each["column"], each["kind"], each["n_missing"], each["found"]) for each in describe_model(file)["table"]
-        ],
+        table=[(each["column"], each["kind"], each["n_missing"], each["found"]) for each in about["table"]],
         weights=largest_weights(file),
         weights_note=""
         if file.notes.get("spreads") is None
         else "Each is the weight times the standard deviation of its column.",
         convergence=np.asarray(model.convergence_) if len(getattr(model, "convergence_", ())) else None,
-        additive=describe_curves(file.model, rows) if is_table_model(file.model) else None,
+        additive=additive,
     )
-
-
-def describe_curves(model: Any, rows: Any) -> AdditiveParts:
-    """Return the parts of a report that only additive models have, measured on rows if there are any."""
-    if rows is None:
-        return describe_additive(model)
-    features, positive = rows
-    return describe_additive(model, features, model.classes_[positive.astype(int)])
 
 
 def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | None:

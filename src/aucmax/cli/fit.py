@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._base import LinearAUCClassifier
 from .._text import ArgumentError
-from ..compare.methods import find_method
+from ..compare.methods import find_method, last_step
 from ..files import Block, Source
 from ..files.labels import Classes
 from ..models.checkpoint import Checkpoint
@@ -29,7 +29,7 @@ from ..rows.protocol import ReadRows
 from .console import format_bytes
 from .display import is_linear
 from .options import FITTED
-from .score import OnBlock, find_classes, ignore, naming, read_rows
+from .score import OnBlock, find_classes, naming, read_rows
 from .table_model import join_model
 
 SECONDS = 10  # to wait for a scheduler
@@ -89,7 +89,7 @@ def check_blocks(estimator: Any, called: str | None, source: Source, how: BlockR
 
 
 def fit_in_memory(
-    estimator: Any, source: Source, positive: str | None, on_block: OnBlock = ignore, *callbacks: Any
+    estimator: Any, source: Source, positive: str | None, on_block: OnBlock, *callbacks: Any
 ) -> TrainedModel:
     """Fit an estimator to all rows of a file at once.
 
@@ -98,7 +98,7 @@ def fit_in_memory(
     """
     rows = read_rows(source, on_block)
     classes, mask = find_classes(source, rows, positive)
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = last_step(estimator)
     arguments = fit_arguments(estimator, rows)
     last.set_callbacks(*callbacks)
     with naming(source):
@@ -106,18 +106,17 @@ def fit_in_memory(
     last.set_callbacks()
     scores = estimator.decision_function(rows.features)
     describe(estimator, classes)
-    usable = np.ones(len(mask), dtype=bool) if rows.weight is None else rows.weight > 0
-    counts = np.array([np.count_nonzero(usable & ~mask), np.count_nonzero(usable & mask)])
+    counts = np.bincount(mask if rows.weight is None else mask[rows.weight > 0], minlength=2)
     spreads = None
     if is_linear(estimator):
         spreads = StandardScaler(with_mean=False).fit(rows.features, sample_weight=rows.weight).scale_
-    notes = describe_training(source, classes, counts, spreads, by_blocks=False)
-    return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), scores, (rows.features, mask))
+    file = describe_model_file(estimator, source, classes, counts, spreads, by_blocks=False)
+    return TrainedModel(file, scores, (rows.features, mask))
 
 
 def check_columns(estimator: Any, source: Source) -> None:
     """Raise a ValueError if a file has weights or groups that the estimator cannot be fitted with."""
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = last_step(estimator)
     for role, argument in ROLES.items():
         if getattr(source, role) is not None and not has_fit_parameter(last, argument):
             raise ArgumentError(f"{type(last).__name__} cannot be fitted with {{{role}=}}: leave it out.")
@@ -131,14 +130,12 @@ def fit_arguments(estimator: Any, rows: Block) -> dict[str, np.ndarray]:
 
 
 def open_blocks(
-    estimator: Any, source: Source, positive: str | None, how: BlockReading, on_block: OnBlock, command: dict[str, Any]
+    source: Source, positive: str | None, how: BlockReading, on_block: OnBlock, command: dict[str, Any]
 ) -> ReadRows:
     """Return the rows of a file that need not fit into memory, at the checkpoint if there is one.
 
-    A checkpoint is refused if anything that the model depends on has changed.
-
-    `on_block` is called with the name of a pass and each block. `command` is what else the checkpoint must have been
-    made with.
+    A checkpoint is refused if it was made with another `command`, or if anything else has changed that the model
+    depends on. `on_block` is called with the name of a pass and each block.
     """
     about = {name: str(value) for name, value in command.items()}
     checkpoint = None if how.checkpoint is None else Checkpoint(how.checkpoint, how.every)
@@ -149,19 +146,13 @@ def open_blocks(
 
 def fit_by_blocks(estimator: Any, rows: ReadRows, source: Source) -> TrainedModel:
     """Fit an estimator to rows that are read by blocks."""
-    with naming(source), without_left_out():
+    with naming(source), warnings.catch_warnings():
+        # They were listed before the fit.
+        warnings.filterwarnings("ignore", message="X has columns that are left out", category=UserWarning)
         estimator.fit_rows(rows)
     spreads = rows.spreads() if is_linear(estimator) else None
-    notes = describe_training(source, rows.labels, rows.counts, spreads, by_blocks=True)
-    return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), None, None)
-
-
-@contextmanager
-def without_left_out() -> Iterator[None]:
-    """Silence the warning about columns that are left out, which were listed before the fit."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X has columns that are left out", category=UserWarning)
-        yield
+    file = describe_model_file(estimator, source, rows.labels, rows.counts, spreads, by_blocks=True)
+    return TrainedModel(file, None, None)
 
 
 def can_read_blocks(estimator: Any) -> bool:
@@ -173,22 +164,18 @@ def can_read_blocks(estimator: Any) -> bool:
 
 def describe(estimator: Any, classes: Classes) -> None:
     """Give a model that was fitted to a mask the labels of its file."""
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = last_step(estimator)
     last.classes_ = classes.array()
     if hasattr(last, "moments_"):
         last.moments_ = last.moments_.relabelled(last.classes_)
 
 
-def describe_training(
-    source: Source,
-    classes: Classes,
-    counts: np.ndarray,
-    spreads: np.ndarray | None,
-    by_blocks: bool,
-) -> dict[str, Any]:
-    """Return the notes of a model; without date and time, so that the same command writes the same file."""
+def describe_model_file(
+    estimator: Any, source: Source, classes: Classes, counts: np.ndarray, spreads: np.ndarray | None, by_blocks: bool
+) -> ModelFile:
+    """Return a model with notes; without date and time, so that the same command writes the same file."""
     negative, positive = counts.tolist()
-    return {
+    notes = {
         "training": {
             "data": source.name,
             "format": source.format,
@@ -200,12 +187,7 @@ def describe_training(
         "target": source.target,
         "spreads": spreads,
     }
-
-
-def check_table(estimator: Any, source: Source) -> None:
-    """Raise a ValueError if a classifier of tables is given rows without columns."""
-    if source.reading is None:
-        raise ValueError(f"{source.name}: {type(estimator).__name__} is fitted to CSV and Parquet files only.")
+    return ModelFile(join_model(source, estimator), notes, versions())
 
 
 def make_estimator(algorithm: str | None, seed: int, is_table: bool, by_blocks: bool, **parameters: Any) -> Any:
@@ -217,7 +199,7 @@ def make_estimator(algorithm: str | None, seed: int, is_table: bool, by_blocks: 
     """
     default = "TableClassifier" if is_table else "AUCClassifier"
     estimator = find_method(default if algorithm is None else algorithm).seeded(seed)
-    inner = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    inner = last_step(estimator)
     if not isinstance(inner, LinearAUCClassifier):
         fitted = ", ".join(FITTED)
         raise ValueError(f"{algorithm} can be compared with, not fitted here: --algorithm takes one of {fitted}.")
@@ -258,15 +240,13 @@ def connect(address: str) -> Iterator[int]:
 
 def fit_on_cluster(estimator: Any, source: Source, positive: str | None, memory: float) -> TrainedModel:
     """Fit an estimator to files that the workers of the active cluster read."""
-    with naming(source), without_left_out():
+    with naming(source):
         try:
             rows = cluster_rows(source, positive, memory)
-            estimator.fit_rows(rows)
-            spreads = rows.spreads() if is_linear(estimator) else None
+            trained = fit_by_blocks(estimator, rows, source)
         except RuntimeError as error:  # of Dask; a fault in a file is its cause
             raise (
                 error.__cause__ if isinstance(error.__cause__, ValueError | OSError) else ValueError(error)
             ) from error
     describe(estimator, rows.labels)
-    notes = describe_training(source, rows.labels, rows.counts, spreads, by_blocks=True)
-    return TrainedModel(ModelFile(join_model(source, estimator), notes, versions()), None, None)
+    return trained

@@ -9,8 +9,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-
+from ..compare.methods import last_step
 from ..files.labels import label_text, show_label
 from ..models.checks import (
     TOGETHER,
@@ -29,34 +28,18 @@ from ..models.checks import (
 from ..models.model_file import ModelFile, read_model
 from .table_model import split_model
 
-TRAINING = ("n_samples", "n_positive")
-AUC = ("auc", "auc_low", "auc_high", "auc_standard_error")
-TEST = ("data", "n_samples", "n_positive", *AUC)
+TRAINING = fields(
+    {"data": text, "format": text, "n_samples": number(int, low=1), "n_positive": count, "by_blocks": instance(bool)},
+    required=("n_samples", "n_positive"),
+)
+MEASURED = {"data": text, "n_samples": count, "n_positive": count}
+MEASURED |= dict.fromkeys(("auc", "auc_low", "auc_high", "auc_standard_error"), real)
+CLASSES = fields({"negative": plain, "positive": plain, "rest": instance(bool)}, required=("negative", "positive"))
 NOTES = fields(
     {
-        "training": either(
-            fields({}),
-            fields(
-                {
-                    "data": text,
-                    "format": text,
-                    "n_samples": number(int, low=1),
-                    "n_positive": count,
-                    "by_blocks": instance(bool),
-                },
-                required=TRAINING,
-            ),
-        ),
-        "test": either(
-            fields({}),
-            fields(
-                {"data": text, "n_samples": count, "n_positive": count, **dict.fromkeys(AUC, real)},
-                required=TEST,
-            ),
-        ),
-        "classes": fields(
-            {"negative": plain, "positive": plain, "rest": instance(bool)}, required=("negative", "positive")
-        ),
+        "training": either(fields({}), TRAINING),
+        "test": either(fields({}), fields(MEASURED, required=tuple(MEASURED))),
+        "classes": CLASSES,
         "target": either(absent, text),
         "spreads": either(absent, array("f", "d")),
     },
@@ -84,7 +67,7 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
         raise ValueError(f"{os.fspath(path)} holds a {type(file.model).__name__}, which scores no rows.")
     try:
         _, inner = split_model(file.model)
-        last = inner[-1] if isinstance(inner, Pipeline) else inner
+        last = last_step(inner)
         fields({}, TOGETHER, others=anything)(vars(last), type(last).__name__, {})
         NOTES(file.notes, "the notes", {"d": int(inner.n_features_in_), "two": 2})
         check_texts(last.classes_)

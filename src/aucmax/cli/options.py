@@ -81,11 +81,6 @@ def as_parameters(overrides: dict[str, Any]) -> dict[str, Any]:
     return {name: value if name == "thousands" else list(value) or None for name, value in named.items()}
 
 
-def algorithm_names() -> list[str]:
-    """Return the algorithms that `aucmax fit` takes."""
-    return list(FITTED)
-
-
 def parse_pairs(text: str | None) -> str | int | None:
     """Return the parameter `pairs`, given its option."""
     if text is None or text == "auto":

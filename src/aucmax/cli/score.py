@@ -29,11 +29,7 @@ DENSE_FROM = 0.6  # share of nonzeros from which a dense array is smaller and fa
 OnBlock = Callable[[str, Block], None]
 
 
-def ignore(name: str, block: Block) -> None:
-    """Do nothing about a block."""
-
-
-def read_rows(source: Source, on_block: OnBlock = ignore) -> Block:
+def read_rows(source: Source, on_block: OnBlock = lambda name, block: None) -> Block:
     """Return all rows of a file as one block, dense if few values are 0.
 
     `on_block` is called with "reading" and each block that is read.
@@ -101,14 +97,8 @@ def open_rows(
         n_features, output = len(cast(Reading, reading).parts), "levels"
     else:
         n_features, output = inner.n_features_in_, "codes" if encoder is None else encoder.output
-    source = open_source(
-        path,
-        n_features=n_features,
-        reading=reading,
-        target=target or file.notes.get("target"),
-        output=output,
-        **options,
-    )
+    target = target or file.notes.get("target")
+    source = open_source(path, n_features=n_features, reading=reading, target=target, output=output, **options)
     if context is not None:
         check_used(context, [source.format])
     if (reading is None) != (source.reading is None):
@@ -132,7 +122,7 @@ def without_names() -> Iterator[None]:
 
 
 def score_rows(
-    file: ModelFile, source: Source, unseen: UnseenValues, on_block: OnBlock = ignore, keep: bool = False
+    file: ModelFile, source: Source, unseen: UnseenValues, on_block: OnBlock, keep: bool = False
 ) -> tuple[np.ndarray, np.ndarray, Any]:
     """Return the scores of all rows of a file, the mask of the positives, and the rows if they are to be kept."""
     scores, masks, kept = [], [], []

@@ -106,6 +106,7 @@ class Comparison(NamedTuple):
         """
         methods = []
         for k, name in enumerate(self.methods):
+            fits = zip(self.auc[k], self.seconds[k], self.tuning_seconds[k], self.parameters[k], strict=True)
             methods.append(
                 {
                     "method": name,
@@ -117,18 +118,14 @@ class Comparison(NamedTuple):
                     "corrected_pvalue": self.corrected_pvalues[k],
                     "verdict": VERDICTS[self.verdicts[k]],
                     "failure": self.failures.get(name),
-                    "splits": self._splits(k),
+                    "splits": [
+                        {"auc": _or_none(auc), "seconds": _or_none(fit), "tuning_seconds": _or_none(tuning)}
+                        | {"parameters": parameters}
+                        for auc, fit, tuning, parameters in fits
+                    ],
                 }
             )
         return {"data": self.data, "methods": methods}
-
-    def _splits(self, k: int) -> list[dict[str, Any]]:
-        """Return what method k reached on each split, for JSON."""
-        numbers = {"auc": self.auc[k], "seconds": self.seconds[k], "tuning_seconds": self.tuning_seconds[k]}
-        return [
-            {name: _or_none(values[split]) for name, values in numbers.items()} | {"parameters": parameters}
-            for split, parameters in enumerate(self.parameters[k])
-        ]
 
 
 def compare(
@@ -197,12 +194,11 @@ def compare(
     >>> table.auc.shape, table.auc.mean(axis=1).round(2), table.verdicts
     ((2, 5), array([0.99, 0.99]), ['', 'win'])
     """
-    _check_counts(
-        n_splits=(n_splits, 2),
-        n_repeats=(n_repeats, 1),
-        inner_splits=(inner_splits, 2),
-        max_candidates=(max_candidates, 1),
-    )
+    counts: dict[str, tuple[int | None, int]] = {"n_splits": (n_splits, 2), "n_repeats": (n_repeats, 1)}
+    counts |= {"inner_splits": (inner_splits, 2), "max_candidates": (max_candidates, 1)}
+    for name, (count, least) in counts.items():
+        if count is not None and count < least:
+            raise ValueError(f"{name} must be at least {least}, got {count}.")
     X, y = _check_data(X, y)
     chosen = [find_method(method) if isinstance(method, str) else method for method in methods]
     names = [method.name for method in chosen]
@@ -215,13 +211,11 @@ def compare(
     inner_folds = StratifiedKFold(inner_splits, shuffle=True, random_state=random_state)
     splits = list(folds.split(np.zeros(len(y)), y))
 
-    def rows_for(method: Method) -> Any:
-        return levels if levels is not None and method.takes_tables else X
-
+    rows = [X if levels is None or not method.takes_tables else levels for method in chosen]
     tasks = (
-        delayed(_fit_split)(method, grid, rows_for(method), y, number, split, inner_folds, random_state)
+        delayed(_fit_split)(method, grid, X_or_levels, y, number, split, inner_folds, random_state)
         for number, split in enumerate(splits)
-        for method, grid in zip(chosen, candidates, strict=True)
+        for method, grid, X_or_levels in zip(chosen, candidates, rows, strict=True)
     )
     results = {}
     for result in Parallel(n_jobs=n_jobs, return_as="generator_unordered", **worker_options(n_jobs))(tasks):
@@ -230,12 +224,6 @@ def compare(
             on_progress(result)
     by_method = [[results[name, k] for k in range(len(splits))] for name in names]
     return _summarize(data, names, by_method, n_splits)
-
-
-def _check_counts(**counts: tuple[int | None, int]) -> None:
-    for name, (count, least) in counts.items():
-        if count is not None and count < least:
-            raise ValueError(f"{name} must be at least {least}, got {count}.")
 
 
 def _check_data(X: Any, y: Any) -> tuple[Any, np.ndarray]:

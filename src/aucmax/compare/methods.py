@@ -55,9 +55,7 @@ METHODS = {
         *ALGORITHMS.values(),
         _of_scikit_learn("linear_model", "LogisticRegression", {"C": powers(10, -4, 4)}, "Logistic regression"),
         _of_scikit_learn("svm", "LinearSVC", {"C": powers(10, -4, 2)}, "Linear support vector machine"),
-        _of_scikit_learn(
-            "linear_model", "RidgeClassifier", {"alpha": powers(10, -3, 5)}, "Least squares on the labels"
-        ),
+        _of_scikit_learn("linear_model", "RidgeClassifier", _RIDGE, "Least squares on the labels"),
         _of_scikit_learn("linear_model", "SGDClassifier", _SGD, "Stochastic gradient descent"),
         _of_scikit_learn(
             "discriminant_analysis", "LinearDiscriminantAnalysis", {}, "Fisher's discriminant", takes_sparse=False
@@ -129,15 +127,16 @@ def _check_parameters(method: Method, parameters: Mapping[str, Any]) -> None:
         estimator = None
     if estimator is None or "random_state" in parameters:
         strange = [name for name in parameters if name == "random_state" or not _takes(method, name, parameters[name])]
-        known = sorted({*_classifier(method()).get_params(deep=False)} - {"random_state"})
+        known = sorted({*last_step(method()).get_params(deep=False)} - {"random_state"})
         raise ValueError(
             f"{method.name} cannot be given {', '.join(strange or parameters)} here; its parameters are "
             f"{', '.join(known)}."
         )
-    _classifier(estimator)._validate_params()
+    last_step(estimator)._validate_params()
 
 
-def _classifier(estimator: Any) -> Any:
+def last_step(estimator: Any) -> Any:
+    """Return the classifier of a pipeline, or another estimator itself."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
@@ -153,18 +152,17 @@ def describe_methods() -> list[Description]:
     >>> description.grid
     'eta0: 2^-12 to 1024 (23), alpha: 2^-10 to 4 (13)'
     """
-    return [_describe(method) for method in METHODS.values()]
-
-
-def _describe(method: Method) -> Description:
-    grid = ", ".join(f"{plain_name(name)}: {_values_as_text(values)}" for name, values in method.grid.items())
-    if method.note:
+    found = []
+    for method in METHODS.values():
+        grid = ", ".join(f"{plain_name(name)}: {_values_as_text(values)}" for name, values in method.grid.items())
         summary = method.note
-    elif method.parameters:
-        summary = f"{method.maker}({', '.join(f'{name}={value!r}' for name, value in method.parameters.items())})"
-    else:
-        summary = (method.make.__doc__ or "").partition("\n")[0].rstrip(".")
-    return Description(method.name, method.family, PAPERS.get(method.paper), method.online, grid, summary)
+        if not summary and method.parameters:
+            summary = f"{method.maker}({', '.join(f'{name}={value!r}' for name, value in method.parameters.items())})"
+        elif not summary:
+            summary = (method.make.__doc__ or "").partition("\n")[0].rstrip(".")
+        paper = PAPERS.get(method.paper)
+        found.append(Description(method.name, method.family, paper, method.online, grid, summary))
+    return found
 
 
 def _values_as_text(values: Sequence[Any]) -> str:

@@ -25,13 +25,8 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
     same file removes it. A process that is still writing holds a lock on its draft. Windows has no such locks: there,
     drafts are removed when they are old, and of two processes that write a file at the same time one may be refused.
 
-    Parameters
-    ----------
-    path : str or path
-        The file. A symbolic link is followed. A file that exists keeps its permissions. A device or pipe is written
-        to directly.
-    write : callable
-        Writes the content to the binary file that it is given.
+    `write` writes the content to the binary file that it is given. A symbolic link is followed, a file that exists
+    keeps its permissions, and a device or pipe is written to directly.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from ..tables.reading.kinds import Column, number_forms
 from ..tables.reading.summary import UNITS, ColumnSummary, find_type, native_numbers
 from ..tables.reading.table import Tally, make_reading, merge_summaries, mixed_columns, summarise_table
 from .labels import label_value
-from .source import BLOCK_BYTES, EMPTY, Block, ColumnProblem, Options, Source, refuse_files, refuse_problems
+from .source import BLOCK_BYTES, EMPTY, Block, ColumnProblem, FileProblems, Options, Source, list_problems, refuse_files
 
 TARGETS = ("target", "label", "class", "y")
 TRUTH = ("true", "false")
@@ -89,16 +89,13 @@ class TableSource(Source):
                 raise ArgumentError("{} has no column {} for {keep=}; {}.", self.name, repr(column), listed(names))
         self.kept = list(dict.fromkeys([*(name for name in identifiers if name in names), *options.keep]))
         self._candidates = [name for name in names if name != target and name not in roles]
-        if known is not None:
-            self._check_columns(names, known)
-            self.use(known)
-        else:
+        if known is None:
             self._check_overrides(names, options.overrides)
-
-    def _check_columns(self, names: list[str], reading: Reading) -> None:
-        for column in reading.used:
-            if column.name not in names:
-                raise ValueError(f"{self.name} has no column {column.name!r}, which the model needs; {listed(names)}.")
+            return
+        for used in known.used:
+            if used.name not in names:
+                raise ValueError(f"{self.name} has no column {used.name!r}, which the model needs; {listed(names)}.")
+        self.use(known)
 
     def _check_overrides(self, names: list[str], overrides: Overrides) -> None:
         named: dict[str, str] = {}
@@ -144,17 +141,14 @@ class TableSource(Source):
 
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102
         assert self.reading is not None
-        for part in self._read(self._used(), n_bytes, start):
+        used = [column.name for column in self.reading.used]
+        for part in self._read(list(dict.fromkeys([*used, *self._roles, *self.kept])), n_bytes, start):
             codes, tallies, values, problems = self._convert(part, self.reading)
             if problems:
-                refuse_problems(self.name, problems)
+                raise FileProblems(self.name, list_problems(problems))
             features = self.reading.convert(codes, self._options.output)
             kept = [read_texts(part.table.column(column))[0].tolist() for column in self.kept]
             yield Block(features, position=part.position, n_read=part.n_read, tallies=tallies, kept=kept, **values)
-
-    def _used(self) -> list[str]:
-        assert self.reading is not None
-        return list(dict.fromkeys([*(column.name for column in self.reading.used), *self._roles, *self.kept]))
 
     def _convert(
         self, part: TableBlock, reading: Reading
@@ -225,7 +219,9 @@ def learn_tables(name: str, sources: Sequence[TableSource], options: Options) ->
         found = {source.name: _find_problems(source, reading._replace(columns=doubtful)) for source in sources}
         refuse_files(name, {file: problems for file, problems in found.items() if problems})
     if not reading.used:
-        _refuse_all(name, reading)
+        check_width(name, len(reading.columns), None)
+        first = reading.columns[0]
+        raise ValueError(f"{name} has no column to learn from, for example {first.name!r}: {first.reason}.")
     for source in sources:
         source.use(reading, learnt.label_kind)
 
@@ -269,19 +265,14 @@ def _pass(source: TableSource, columns: Sequence[str], overrides: Overrides, tex
     return functools.reduce(Learnt.merge, found)
 
 
-def _refuse_all(name: str, reading: Reading) -> None:
-    check_width(name, len(reading.columns), None)
-    first = reading.columns[0]
-    raise ValueError(f"{name} has no column to learn from, for example {first.name!r}: {first.reason}.")
-
-
 def _find_problems(source: TableSource, reading: Reading) -> dict[str, ColumnProblem]:
     """Return what cannot be used in these columns and in labels, weights and groups, by column."""
     problems: dict[str, ColumnProblem] = {}
     names = [*(column.name for column in reading.columns), *source._roles]
     for part in source._read(names, BLOCK_BYTES, 0):
         for column, problem in source._convert(part, reading)[-1].items():
-            problems[column] = problems[column].merge(problem) if column in problems else problem
+            first = problems.get(column, problem._replace(n_cells=0))
+            problems[column] = first._replace(n_cells=first.n_cells + problem.n_cells)
     return {name: problems[name] for name in names if name in problems}
 
 
@@ -367,8 +358,6 @@ def find_label_kind(column: Any) -> str:
         return "number"
     text = trim(column).unique()
     present = text.filter(pa.array(~find_gaps(text)))
-    if not len(present):
-        return "number"
     if not np.isnan(read_numbers(present, "1234.5")).any():
         return "number"
     return "bool" if {word.lower() for word in present.to_pylist()} <= set(TRUTH) else "text"
@@ -380,16 +369,11 @@ def read_labels(column: Any, kind: str) -> tuple[np.ndarray, Fault | None]:
 
     if pa.types.is_duration(column.type):
         column = pa.array(native_numbers(column.cast(pa.int64())) / UNITS[column.type.unit], from_pandas=True)
-    if find_type(column.type) == "number":
-        if kind != "number":
-            return read_texts(column)
-        return _check(native_numbers(column), column, "label")
-    if kind == "text":
-        return read_texts(column)
-    text = trim(column)
     if kind == "number":
-        return _check(np.where(find_gaps(text), np.nan, read_numbers(text, "1234.5")), column, "label")
-    words = np.array([str(word).lower() for word in text.to_pylist()])
+        return _read_numbers(column, "label")
+    if kind == "text" or find_type(column.type) == "number":
+        return read_texts(column)
+    words = np.array([str(word).lower() for word in trim(column).to_pylist()])
     values = np.select([words == word for word in TRUTH], [1.0, 0.0], np.nan)
     _, fault = _check(values, column, "truth")
     return values == 1.0, fault
@@ -411,10 +395,15 @@ def read_weights(column: Any) -> tuple[np.ndarray, Fault | None]:
 
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
+    return _read_numbers(column, "weight")
+
+
+def _read_numbers(column: Any, what: str) -> tuple[np.ndarray, Fault | None]:
+    """Return labels or weights as float64, and the first fault among them."""
     if find_type(column.type) == "number":
-        return _check(native_numbers(column), column, "weight")
+        return _check(native_numbers(column), column, what)
     text = trim(column)
-    return _check(np.where(find_gaps(text), np.nan, read_numbers(text, "1234.5")), column, "weight")
+    return _check(np.where(find_gaps(text), np.nan, read_numbers(text, "1234.5")), column, what)
 
 
 def _check(values: np.ndarray, cells: Any, what: str) -> tuple[np.ndarray, Fault | None]:

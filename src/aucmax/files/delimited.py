@@ -11,6 +11,8 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any, NoReturn
 
 import numpy as np
@@ -75,8 +77,10 @@ class DelimitedSource(TableSource):
             return
         self._names = [cell.strip() or f"column {k}" for k, cell in enumerate(cells, 1)]
         self._first_line = chunk.stop
-        if options.reading is None:
-            self._check_header(chunk)
+        counted = [[str(k) for k in range(first, first + len(cells))] for first in (0, 1)]
+        if options.reading is None and all(map(_is_number, self._names)) and self._names not in counted:
+            what = ArgumentError("found numbers instead of the names of the columns: say {header=False}.")
+            self._lines.refuse(what, chunk.start)
         check_names(self.name, self._names)
 
     def _first_chunk(self, delimiters: str) -> Chunk:
@@ -85,12 +89,6 @@ class DelimitedSource(TableSource):
             if chunk.text.strip():
                 return chunk
         raise ValueError(f"{self.name} is empty.")
-
-    def _check_header(self, chunk: Chunk) -> None:
-        counted = [[str(k) for k in range(first, first + len(self._names))] for first in (0, 1)]
-        if all(_is_number(name) for name in self._names) and self._names not in counted:
-            what = ArgumentError("found numbers instead of the names of the columns: say {header=False}.")
-            self._lines.refuse(what, chunk.start)
 
     def _guess_numbers(self) -> list[str]:
         """Return the columns that hold numbers in the first rows; digits with a leading zero may be codes."""
@@ -115,7 +113,7 @@ class DelimitedSource(TableSource):
             if table.num_rows:
                 n_rows = first_row + table.num_rows
                 position = (n_rows << ROW_BIT) + chunk.stop
-                yield TableBlock(table, first_row, position, chunk.n_read, self._placing(chunk))
+                yield TableBlock(table, first_row, position, chunk.n_read, partial(self._place, chunk))
                 first_row = n_rows
 
     def _read_columns(self, chunk: Chunk, columns: Sequence[str]) -> Any:
@@ -188,13 +186,9 @@ class DelimitedSource(TableSource):
 
     # Errors
 
-    def _placing(self, chunk: Chunk) -> Any:
-        def place(row: int) -> str:
-            """Return the line of a row of the chunk."""
-            lines = (line for line, _ in self._records(chunk))
-            return f"line {next(line for k, line in enumerate(lines) if k == row)}"
-
-        return place
+    def _place(self, chunk: Chunk, row: int) -> str:
+        line, _ = next(islice(self._records(chunk), row, None))
+        return f"line {line}"
 
     def _refuse(self, chunk: Chunk) -> NoReturn:
         """Raise a ValueError about the first row that is wrong, or else with pyarrow's reason."""

@@ -53,17 +53,10 @@ class Classes(NamedTuple):
 
 
 class Labels:
-    """The labels seen so far.
+    """The labels seen so far: `found` are earlier ones, in the order of their first rows.
 
-    Parameters
-    ----------
-    name : str
-        The name of the file, for messages.
-    positive : str, default=None
-        The positive label; all others are then negative. By default there must be two labels, and the larger is
-        positive.
-    found : list, default=()
-        The labels that were seen before, in the order of their first rows.
+    All labels but `positive` are negative. Without it there must be two labels, and the larger is positive. Messages
+    begin with `name`, the name of the file.
 
     Examples
     --------

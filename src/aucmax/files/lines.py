@@ -133,17 +133,9 @@ class Lines:
 
 
 class Quotes:
-    r"""The quotes of a text that comes in parts.
+    r"""The quotes of a text that comes in parts; any one of the `delimiters` separates cells.
 
-    Parameters
-    ----------
-    delimiters : bytes
-        What separates cells: any one of these.
-
-    Attributes
-    ----------
-    is_open : bool
-        Whether the text so far ends inside of a quoted cell.
+    `is_open` is whether the text so far ends inside of a quoted cell.
 
     Examples
     --------
@@ -159,6 +151,7 @@ class Quotes:
 
     def __init__(self, delimiters: bytes) -> None:
         self.is_open = False
+        self._opening = -1  # where the last cell was opened, among quotes that were taken one by one
         self._begins = np.zeros(256, dtype=bool)  # the bytes after which a cell begins
         self._begins[list(delimiters + LINE_ENDS)] = True
         self._last, self._has_closed = LINE_ENDS[-1], False  # the last byte, and whether it closed a cell
@@ -195,7 +188,7 @@ class Quotes:
             if self.is_open:
                 self.is_open, closed = False, place
             elif at_beginning or closed == place - 1:
-                self.is_open = True
+                self.is_open, self._opening = True, place if at_beginning else self._opening
         return closed
 
 
@@ -208,12 +201,8 @@ def find_opening(text: bytes, delimiters: bytes) -> int:
     >>> find_opening(b'"1",2,"3 ""4"" 5', b",")
     6
     """
-    begins, closed, opening, is_open = {*delimiters, *LINE_ENDS}, -2, -1, False
-    for place in np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == QUOTE).tolist():
-        if is_open:
-            is_open, closed = False, place
-        elif closed == place - 1:
-            is_open = True
-        elif place == 0 or text[place - 1] in begins:
-            is_open, opening = True, place
-    return opening
+    quotes, data = Quotes(delimiters), np.frombuffer(text, dtype=np.uint8)
+    places = np.flatnonzero(data == QUOTE)
+    begins = quotes._begins[data[places - 1]] | (places == 0)
+    quotes._follow(places.tolist(), begins.tolist())
+    return quotes._opening

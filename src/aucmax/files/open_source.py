@@ -27,13 +27,9 @@ Path = str | os.PathLike[str]
 FORMATS = ("libsvm", "csv", "parquet", "npz")
 TABLES = ("csv", "parquet")
 SUFFIXES = {
-    ".libsvm": "libsvm",
-    ".svm": "libsvm",
-    ".svmlight": "libsvm",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
+    **dict.fromkeys((".libsvm", ".svm", ".svmlight"), "libsvm"),
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
     ".npz": "npz",
 }
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
@@ -44,13 +40,11 @@ UNKNOWN = (
 # A label, then index:value pairs, or tokens that look like pairs: the reader refuses those, with their line.
 _LIBSVM_LINE = re.compile(rb"\s*[^\s:,;]+(\s+\w+:[^\s,;]*)*\s*$")
 _NUMBER_LINE = re.compile(rb"\s*[-+.\d][-+.\deE]*\s*$")
-OF_LIBSVM = (("libsvm",), "for LIBSVM text")
-OF_CSV = (("csv",), "for CSV")
-OF_TABLES = (("csv", "parquet"), "for CSV and Parquet")
+OF_TABLES = (TABLES, "for CSV and Parquet")
 # The formats that use an option, and the end of the sentence "... is used only ...".
 USED_BY: dict[str, tuple[tuple[str, ...], str]] = {
-    "zero_based": OF_LIBSVM,
-    **dict.fromkeys(("header", "delimiter", "encoding"), OF_CSV),
+    "zero_based": (("libsvm",), "for LIBSVM text"),
+    **dict.fromkeys(("header", "delimiter", "encoding"), (("csv",), "for CSV")),
     **dict.fromkeys(("target", "keep", "drop", "identifiers", "categorical", "numeric", "date"), OF_TABLES),
     **dict.fromkeys(("na_values", "thousands"), OF_TABLES),
 }
@@ -80,7 +74,10 @@ def open_source(
     keep: Sequence[str] = (),
     output: str = "features",
 ) -> Source:
-    r"""Open a file of rows.
+    r"""Open a file of rows, to be read by blocks or at once.
+
+    An OSError says that the file cannot be opened, a ValueError that it has none of the formats or does not suit the
+    arguments. Faults in later rows are found when they are read.
 
     Parameters
     ----------
@@ -124,19 +121,6 @@ def open_source(
         CSV and Parquet: columns whose cells come with the rows as text, in addition to identifiers.
     output : {"features", "codes", "levels"}, default="features"
         CSV and Parquet: what rows become, see `Reading.convert`.
-
-    Returns
-    -------
-    source : Source
-        The file, to be read by blocks or at once.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be opened.
-    ValueError
-        If the file has none of the formats, or does not suit the arguments. Faults in later rows are found when they
-        are read.
 
     Examples
     --------
@@ -182,7 +166,9 @@ def open_source(
     sources = _open_all(found, format, options)
     options = options._replace(target=sources[0].target or target)
     name = sources[0].name if len(found) == 1 else describe_paths(path)
-    check_formats(name, sources)
+    for source in sources[1:]:
+        if source.format != sources[0].format:
+            raise ValueError(f"{name}: {source.name} is {source.format}, but {sources[0].name} is {sources[0].format}.")
     if sources[0].format in TABLES and reading is None:
         learn_tables(name, cast(Any, sources), options)
     return sources[0] if len(found) == 1 else SeveralFiles(name, found, sources)
@@ -202,7 +188,11 @@ def _open_all(paths: list[str], format: str | None, options: Options) -> list[So
     if not sources:
         raise empty[0]
     for table in empty:
-        check_columns_of_empty(table, sources[0])
+        if sorted(table.columns) != sorted(getattr(sources[0], "_columns", [])):
+            raise ValueError(
+                f"{table.name} has no rows, and its columns differ from {sources[0].name}: leave it out, or make its "
+                "header agree."
+            )
     return sources
 
 
@@ -240,23 +230,16 @@ def _begin(path: str) -> tuple[File, Lines]:
 def _open(path: str, format: str | None, options: Options) -> Source:
     """Open one file."""
     file, lines = _begin(path)
-    return _make(format or find_format(file, lines), file, lines, options)
-
-
-def _make(format: str, file: File, lines: Lines, options: Options) -> Source:
+    format = format or find_format(file, lines)
     if format in ("parquet", "npz"):
         if lines.compression is not None:
             raise ValueError(f"{file.name}: a {format} file inside {lines.compression}: unpack it first.")
-        if format == "npz":
-            return NpzSource(file, options)
-        return ParquetSource(file, options)
+        return NpzSource(file, options) if format == "npz" else ParquetSource(file, options)
     if lines.head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ValueError(f"{file.name} is text in UTF-16: save it in UTF-8.")
     if b"\0" in lines.head:
         raise ArgumentError(f"{{}} is not text: {UNKNOWN}.", file.name)
-    if format == "libsvm":
-        return LibsvmSource(lines, options)
-    return DelimitedSource(lines, options)
+    return LibsvmSource(lines, options) if format == "libsvm" else DelimitedSource(lines, options)
 
 
 def find_format(file: File, lines: Lines) -> str:
@@ -272,7 +255,7 @@ def find_format(file: File, lines: Lines) -> str:
     if lines.head.startswith(b"\x93NUMPY"):
         raise ValueError(f"{file.name} holds one array: save X and y together with numpy.savez.")
     if lines.head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "csv"  # `_make` refuses UTF-16
+        return "csv"  # `_open` refuses UTF-16
     if lines.head.startswith(b"PK\x03\x04"):
         return "npz"
     found = find_text_format(lines.head)
@@ -323,24 +306,6 @@ def describe_paths(paths: Path | Sequence[Path]) -> str:
         return os.fspath(paths)
     first, *others = [os.fspath(path) for path in paths]
     return f"{first} and {len(others)} more" if others else first
-
-
-def check_columns_of_empty(empty: NoRowsError, first: Source) -> None:
-    """Raise a ValueError if a table without rows has other columns than the first one with rows."""
-    columns = getattr(first, "_columns", [])
-    if sorted(empty.columns) != sorted(columns):
-        raise ValueError(
-            f"{empty.name} has no rows, and its columns differ from {first.name}: leave it out, or make its "
-            "header agree."
-        )
-
-
-def check_formats(name: str, sources: Sequence[Source]) -> None:
-    """Raise a ValueError if files are of different formats."""
-    first = sources[0]
-    for source in sources[1:]:
-        if source.format != first.format:
-            raise ValueError(f"{name}: {source.name} is {source.format}, but {first.name} is {first.format}.")
 
 
 class SeveralFiles(Source):

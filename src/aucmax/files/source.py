@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from itertools import islice
-from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
@@ -107,20 +107,10 @@ class Source(ABC):
 
     @abstractmethod
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:
-        """Yield the rows by blocks, in memory that does not grow with the file.
+        """Yield the rows by blocks of at least one row, in memory that does not grow with the file.
 
-        Parameters
-        ----------
-        n_bytes : int, default=8 MiB
-            About the size of a block: of its text, or of its rows in memory.
-        start : int, default=0
-            Where to begin: 0, or the position of a block that was read with the same `n_bytes`. The blocks are then
-            the same as without the interruption.
-
-        Yields
-        ------
-        block : Block
-            At least one row.
+        `n_bytes` is about the size of a block: of its text, or of its rows in memory. `start` is where to begin: 0, or
+        the position of a block that was read with the same `n_bytes`, so that the blocks are as without interruption.
         """
 
     def read(self, on_block: Callable[[Block], None] = lambda block: None) -> Block:
@@ -143,18 +133,14 @@ class Source(ABC):
     def memory(self) -> int:
         """Return an upper estimate of the bytes that `read` takes at its peak, from the first rows and the size."""
         first, *more = islice(self.blocks(), 2)
-        columns = (first.y, first.weight, first.group)
-        total = n_bytes_of(first.features) + sum(column.nbytes for column in columns if column is not None)
+        X = first.features
+        arrays = [*((X.data, X.indices, X.indptr) if sparse.issparse(X) else [X]), first.y, first.weight, first.group]
+        total = sum(array.nbytes for array in arrays if array is not None)
         if more:
             # The rest may hold more rows to the byte, and bzip2 reads ahead: it unpacks 900 kB at a time.
             total = int(1.25 * total * max(1.0, self.size / max(1, first.n_read)))
         # All blocks and the copy that joins them; while one block is parsed, its text, twice, and its columns.
         return 2 * total + 8 * min(total, BLOCK_BYTES)
-
-
-def n_bytes_of(X: Any) -> int:
-    """Return the size of rows in memory."""
-    return sum(array.nbytes for array in ((X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)))
 
 
 def stack(parts: list[Any]) -> Any:
@@ -251,10 +237,6 @@ class ColumnProblem(NamedTuple):
     what: str  # what it is, and what to do
     n_cells: int
 
-    def merge(self, later: ColumnProblem) -> ColumnProblem:
-        """Return this problem with the cells of later rows."""
-        return self._replace(n_cells=self.n_cells + later.n_cells)
-
 
 class NoRowsError(ValueError):
     """A table has columns but no rows; the message is for a table that is the only one."""
@@ -274,16 +256,12 @@ class FileProblems(ValueError):
         super().__init__(f"{name}{what}.")
 
 
-def refuse_problems(name: str, problems: Mapping[str, ColumnProblem]) -> NoReturn:
-    """Raise a FileProblems error about columns of a file."""
-    raise FileProblems(name, list_problems(problems))
-
-
 def refuse_files(name: str, problems: Mapping[str, Mapping[str, ColumnProblem]]) -> None:
     """Raise a FileProblems error about columns of all files that have problems, if any has."""
-    if len(problems) == 1:
-        refuse_problems(*next(iter(problems.items())))
     lines = [f"{file}, {line}" for file, each in problems.items() for line in list_problems(each)]
+    if len(problems) == 1:
+        ((name, each),) = problems.items()
+        raise FileProblems(name, list_problems(each))
     if lines:
         raise FileProblems(name, lines, len(problems))
 

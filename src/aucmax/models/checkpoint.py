@@ -35,14 +35,8 @@ ABSENT = Absent()
 class Checkpoint:
     """A file that holds the state of a fit under way, to resume from after an interruption.
 
-    Call `load` first. Then call `save` whenever `due` says so, and `remove` when the fit is done.
-
-    Parameters
-    ----------
-    path : str or path
-        The file. It need not exist.
-    every : float, default=30
-        Seconds between two saves; with 0, one is always due.
+    Call `load` first. Then call `save` whenever `due` says so, and `remove` when the fit is done. `every` is the number
+    of seconds between two saves; with 0, one is always due.
 
     Examples
     --------
@@ -63,18 +57,10 @@ class Checkpoint:
         self._saved_at = time.monotonic()
 
     def load(self, command: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the last state that was saved, or None without a file.
+        """Return the last state that was saved, equal to the last bit, or None without a file.
 
-        Parameters
-        ----------
-        command : mapping
-            Everything that the result of the fit depends on, by name: numbers, text, None, and lists, tuples and dicts
-            of these. It is saved with each state, and the checkpoint of a different command is refused.
-
-        Returns
-        -------
-        state : dict or None
-            Equal to what was saved, to the last bit.
+        `command` is everything that the result of the fit depends on, by name: numbers, text, None, and lists, tuples
+        and dicts of these. It is saved with each state, and the checkpoint of a different command is refused.
         """
         self._command = {**command, **{f"{VERSION}{library}": version for library, version in versions().items()}}
         try:
@@ -93,12 +79,9 @@ class Checkpoint:
         return time.monotonic() - self._saved_at >= self.every
 
     def save(self, state: dict[str, Any]) -> None:
-        """Replace the file by one with this state; an interruption leaves the old file or the new one, each whole.
+        """Replace the file by one with this state, of values that a model file can hold.
 
-        Parameters
-        ----------
-        state : dict
-            Values that a model file can hold.
+        An interruption leaves the old file or the new one, each whole.
         """
         if self._command is None:
             raise RuntimeError("Call load before save: a state is saved with the command that load was given.")

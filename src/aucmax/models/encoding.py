@@ -49,20 +49,10 @@ Tensors = dict[str, np.ndarray]
 
 
 def encode(value: Any) -> tuple[Any, Tensors]:
-    """Return a description of a value that JSON can hold, and the tensors it refers to.
+    """Return a description of a value that JSON can hold, and the tensors that it refers to, once to each.
 
-    Parameters
-    ----------
-    value : object
-        None, a number, text, an array, a CSR matrix, a random state, or what the table of `names` lists: class moments,
-        named tuples and estimators; also lists, tuples and dicts of these.
-
-    Returns
-    -------
-    description : object
-        Dicts with text keys, lists, text, numbers, booleans and None.
-    tensors : dict of ndarray
-        Arrays in C order; the description refers to each of them once.
+    The value is None, a number, text, an array, a CSR matrix, a random state, or what the table of `names` lists: class
+    moments, named tuples and estimators; also lists, tuples and dicts of these. Tensors are in C order.
 
     Examples
     --------
@@ -215,10 +205,6 @@ def _decode_random_state(description: Any, tensors: Tensors) -> np.random.Random
     return rng
 
 
-def _decode_named_tuple(description: Any, tensors: Tensors) -> Any:
-    return find(description["named_tuple"], "named_tuple")(**_decode_each(description["fields"], tensors))
-
-
 def _decode_csr(description: Any, tensors: Tensors) -> Any:
     data, indices, indptr = decode(description["parts"], tensors)
     check_csr(data, indices, indptr, (len(indptr) - 1, description["n_columns"]))
@@ -233,11 +219,6 @@ def _decode_moments(description: Any, tensors: Tensors) -> Any:
     vars(moments).update(attributes)
     check_moments(moments, "the moments", {})
     return moments
-
-
-def _decode_partial(description: Any, tensors: Tensors) -> Any:
-    keywords = _decode_each(description["keywords"], tensors)
-    return functools.partial(find(description["partial"], "partial"), **keywords)
 
 
 def _decode_estimator(description: Any, tensors: Tensors) -> Any:
@@ -260,9 +241,13 @@ _DECODERS: dict[str, Callable[[Any, Tensors], Any]] = {
     "objects": _decode_objects,
     "scalar": lambda description, tensors: decode(description["scalar"], tensors)[()],
     "random_state": _decode_random_state,
-    "named_tuple": _decode_named_tuple,
+    "named_tuple": lambda description, tensors: find(description["named_tuple"], "named_tuple")(
+        **_decode_each(description["fields"], tensors)
+    ),
     "csr": _decode_csr,
     "moments": _decode_moments,
-    "partial": _decode_partial,
+    "partial": lambda description, tensors: functools.partial(
+        find(description["partial"], "partial"), **_decode_each(description["keywords"], tensors)
+    ),
     "estimator": _decode_estimator,
 }

@@ -50,21 +50,11 @@ LONGEST_HEADER = 100_000_000  # bytes; safetensors reads no longer one
 
 
 class ModelFile(NamedTuple):
-    """What a model file holds.
+    """What a model file holds."""
 
-    Attributes
-    ----------
-    model : estimator
-        The fitted model.
-    notes : dict
-        The notes that were given to `save_model`.
-    versions : dict of str
-        The versions of aucmax, scikit-learn and NumPy that wrote the file.
-    """
-
-    model: Any
-    notes: dict[str, Any]
-    versions: dict[str, str]
+    model: Any  # the fitted model
+    notes: dict[str, Any]  # that were given to `save_model`
+    versions: dict[str, str]  # of aucmax, scikit-learn and NumPy, which wrote the file
 
 
 # What `partial_fit` and warm starts continue from: class moments, and the states of stochastic algorithms.
@@ -152,16 +142,6 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 def read_model(path: str | os.PathLike[str]) -> ModelFile:
     """Return the model in a file, its notes and the versions that wrote it.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    file : ModelFile
-        The model, its notes and its versions.
 
     Examples
     --------
@@ -283,15 +263,12 @@ def tensor_bytes(tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> It
     end = 0
     for name, tensor in ordered:
         begin, end = end, end + tensor.nbytes
-        header[name] = {"dtype": type_name(tensor.dtype), "shape": tensor.shape, "data_offsets": [begin, end]}
+        bits = "" if tensor.dtype.kind == "b" else 8 * tensor.itemsize
+        dtype = f"{LETTERS[tensor.dtype.kind]}{bits}"
+        header[name] = {"dtype": dtype, "shape": tensor.shape, "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % ALIGNMENT)
     yield memoryview(len(text).to_bytes(8, "little") + text)
     for _, tensor in ordered:
         little = tensor.astype(tensor.dtype.newbyteorder("<"), copy=False)
         yield little.reshape(-1).view(np.uint8).data
-
-
-def type_name(dtype: np.dtype) -> str:
-    """Return what safetensors calls a type."""
-    return LETTERS[dtype.kind] + ("" if dtype.kind == "b" else str(8 * dtype.itemsize))

@@ -40,10 +40,7 @@ NAMES = {
     },
     "moments": {"ClassMoments": "aucmax.rows.summaries.moments:ClassMoments"},
     "partial": {"random_scores": "aucmax.papers.opauc_pipelines:_random_scores"},
-    "csr": {
-        "csr_array": "scipy.sparse:csr_array",
-        "csr_matrix": "scipy.sparse:csr_matrix",
-    },
+    "csr": {"csr_array": "scipy.sparse:csr_array", "csr_matrix": "scipy.sparse:csr_matrix"},
 }
 
 for _name in ("AUCClassifier", "TableClassifier", "KMeansNystroem", "TableEncoder"):

@@ -80,7 +80,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
     table = getattr(steps[0], "reading_", None)
     n_features = steps[0].n_features_in_ if table is None else len(table.parts)
     about = {"aucmax": __version__, "algorithm": " + ".join(map(_kind, steps))}
-    about |= _describe_features(steps[0], feature_names) if table is None else _describe_table(steps[0])
+    about |= _describe_columns(steps[0], feature_names)
 
     graph = Graph()
     rows = "X"
@@ -135,20 +135,17 @@ def _kind(step: Any) -> str:
     return next((name for name in names if name in TRANSFORMERS), names[0])
 
 
-def _describe_features(first: Any, names: Any) -> dict[str, str]:
-    """Return the metadata with the names of the columns, if they have some."""
+def _describe_columns(first: Any, names: Any) -> dict[str, str]:
+    """Return the metadata with the names of the columns, if they have some; for a table, also with their levels."""
+    if hasattr(first, "reading_"):
+        levels = [part.levels for part in first.reading_.parts] if hasattr(first, "terms_") else first.levels_
+        return {"feature_names": json.dumps(first.reading_.part_names), "levels": json.dumps(levels)}
     names = getattr(first, "feature_names_in_", None) if names is None else names
     if names is None:
         return {}
     if len(names) != first.n_features_in_:
         raise ValueError(f"feature_names holds {len(names)} names, but the model has {first.n_features_in_} features.")
     return {"feature_names": json.dumps([str(name) for name in names])}
-
-
-def _describe_table(first: Any) -> dict[str, str]:
-    """Return the metadata with the names of the columns of codes, and their levels."""
-    levels = [part.levels for part in first.reading_.parts] if hasattr(first, "terms_") else first.levels_
-    return {"feature_names": json.dumps(first.reading_.part_names), "levels": json.dumps(levels)}
 
 
 class Graph:

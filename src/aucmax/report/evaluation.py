@@ -192,7 +192,12 @@ def evaluate(
     >>> evaluation.at_zero.recall == evaluation.best.recall
     True
     """
-    mask, values = _check(positive, scores)
+    mask = np.asarray(positive)
+    if mask.dtype != bool or mask.ndim != 1:
+        raise ValueError(f"positive must be a vector of booleans, got {mask.dtype} of shape {mask.shape}.")
+    values = _check_scores(scores, "scores")
+    check_consistent_length(mask, values)
+    find_classes(mask, "positive")
     order = np.argsort(values)
     mask, values = mask[order], values[order]  # all measures are fastest on sorted rows
     cuts = _Cuts.of(mask[::-1], values[::-1])
@@ -208,17 +213,6 @@ def evaluate(
         roc=_with_band(*_thin(cuts.fp, cuts.tp), confidence_level),
         confidence_level=confidence_level,
     )
-
-
-def _check(positive: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mask of the positives, with both classes in it, and finite scores."""
-    mask = np.asarray(positive)
-    if mask.dtype != bool or mask.ndim != 1:
-        raise ValueError(f"positive must be a vector of booleans, got {mask.dtype} of shape {mask.shape}.")
-    values = _check_scores(scores, "scores")
-    check_consistent_length(mask, values)
-    find_classes(mask, "positive")
-    return mask, values
 
 
 class _Cuts(NamedTuple):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .displays.base import Key, shorten
+from .displays.base import Display, Key, shorten
 from .displays.blend import BlendDisplay, CandidatesDisplay
 from .displays.importance import ImportanceDisplay
 from .displays.path import PathDisplay
@@ -67,6 +67,12 @@ class Drawing(NamedTuple):
     note: str = ""  # a sentence below it
 
 
+def draw(display: Display, name: str, description: str, height: float = HEIGHT) -> Drawing:
+    """Return a display as a figure of the page."""
+    svg = draw_svg(name, description, partial(display.paint, colours=COLOURS), height)
+    return Drawing(display.title, svg, display.keys, display.note)
+
+
 def draw_roc(evaluation: Evaluation) -> Drawing:
     """Draw the ROC curve, its confidence band and the point of best balanced accuracy."""
     display, best = ROCDisplay([evaluation]), evaluation.best
@@ -94,16 +100,13 @@ def draw_distributions(
     """Draw the densities of the scores of the two classes, with the thresholds."""
     best = None if evaluation is None else evaluation.best.threshold
     display = ScoresDisplay(negatives, positives, names=names, threshold=0.0, best=best)
-    svg = draw_svg("scores", "Histograms of the scores of the two classes", partial(display.paint, colours=COLOURS))
-    return Drawing(display.title, svg, display.keys, display.note)
+    return draw(display, "scores", "Histograms of the scores of the two classes")
 
 
 def draw_path(results: Mapping[str, Any], best: int | None) -> Drawing:
     """Draw the cross-validated AUC along alpha, or along the number of weights, with the choice marked."""
     display = PathDisplay(results, best_index=best)
-    description = f"Cross-validated AUC along {display.along}: {display.choice}"
-    svg = draw_svg("path", description, partial(display.paint, colours=COLOURS))
-    return Drawing(display.title, svg, display.keys)
+    return draw(display, "path", f"Cross-validated AUC along {display.along}: {display.choice}")
 
 
 def draw_blend(blend: Mapping[str, Any]) -> Drawing:
@@ -111,33 +114,28 @@ def draw_blend(blend: Mapping[str, Any]) -> Drawing:
     display = BlendDisplay(blend)
     named = zip(display.share, display.labels, strict=True)
     members = "; ".join(f"{share:.0%} {label}".replace("\n", ", ") for share, label in named)
-    description = f"Shares of the members of the blend: {members}"
-    svg = draw_svg("blend", description, partial(display.paint, colours=COLOURS), 0.3 + 0.5 * len(display.share))
-    return Drawing(display.title, svg, display.keys)
+    return draw(display, "blend", f"Shares of the members of the blend: {members}", 0.3 + 0.5 * len(display.share))
 
 
 def draw_candidates(results: Mapping[str, Any], blend: Mapping[str, Any], auc: float) -> Drawing:
     """Draw the cross-validated AUC of all candidates along alpha, with the members of the blend and its AUC marked."""
     display = CandidatesDisplay(results, blend, auc)
-    description = f"Cross-validated AUC of {len(display.x)} candidates along alpha: {display.choice}"
-    svg = draw_svg("candidates", description, partial(display.paint, colours=COLOURS))
-    return Drawing(display.title, svg, display.keys, display.note)
+    return draw(
+        display, "candidates", f"Cross-validated AUC of {len(display.x)} candidates along alpha: {display.choice}"
+    )
 
 
 def draw_weights(weights: Sequence[tuple[str, float]], classes: tuple[str, str]) -> Drawing:
     """Draw the largest weights as bars."""
     display = WeightsDisplay(*zip(*weights, strict=True), classes=classes)
-    svg = draw_svg("weights", "The largest weights as bars", partial(display.paint, colours=COLOURS), display.size[1])
-    return Drawing(display.title, svg, display.keys)
+    return draw(display, "weights", "The largest weights as bars", display.size[1])
 
 
 def draw_importance(importance: Sequence[tuple[str, float]]) -> Drawing:
     """Draw the AUC that is lost without each column as bars."""
     names, lost = zip(*importance, strict=True)
     display = ImportanceDisplay(names, np.array(lost))
-    description = "The AUC lost without each column as bars"
-    svg = draw_svg("importance", description, partial(display.paint, colours=COLOURS), display.size[1])
-    return Drawing(display.title, svg, display.keys)
+    return draw(display, "importance", "The AUC lost without each column as bars", display.size[1])
 
 
 def draw_convergence(measures: np.ndarray) -> Drawing:

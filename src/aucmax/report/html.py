@@ -146,6 +146,7 @@ def render_page(report: Report) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(shorten=shorten, number=number_text)
+    comparisons = [report.comparison] if isinstance(report.comparison, Comparison) else report.comparison or []
     return environment.get_template("report.html").render(
         report=report,
         drawings=list(_drawings(report)),
@@ -153,16 +154,8 @@ def render_page(report: Report) -> str:
         importance=draw_importance(report.additive.importance)
         if report.additive and report.additive.importance
         else None,
-        comparisons=[
-            (each, _table_lines(each), draw_boxes(k, each)) for k, each in enumerate(_listed(report.comparison))
-        ],
+        comparisons=[(each, _table_lines(each), draw_boxes(k, each)) for k, each in enumerate(comparisons)],
     )
-
-
-def _listed(comparison: Comparison | Sequence[Comparison] | None) -> Sequence[Any]:
-    if comparison is None:
-        return []
-    return [comparison] if hasattr(comparison, "methods") else comparison
 
 
 class TableLine(NamedTuple):

@@ -131,3 +131,14 @@ class Bins:
     def sums_of_sorted(self, values: Any) -> np.ndarray:
         """Return the sum in each bin of values in the order of the bins."""
         return np.diff(to_numpy(namespace(values).take(prefix_sums(values), self.bounds)))
+
+
+def point_masses(positive: Any, weights: Any, points: Any, shares: Any, n_points: int) -> np.ndarray:
+    """Return the weight of each class at the points of a grid, shape (2, n_points), of rows on a device.
+
+    A row gives this share of its weight to the point after its own, and the rest to its own.
+    """
+    bins = Bins(points + n_points * namespace(points).astype(positive, points.dtype), 2 * n_points)
+    masses = bins.sums(weights * (1 - shares))
+    masses[1:] += bins.sums(weights * shares)[:-1]
+    return masses.reshape(2, n_points)

@@ -11,7 +11,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -75,10 +75,10 @@ class FileRows(BlockedRows):
         if self.passes.checkpoint is not None:
             self.passes.checkpoint.remove()
 
-    def as_table(self) -> FileRows:
+    def as_table(self) -> Self:
         """Return the rows of a table with its numbers and codes of levels, before the first pass."""
         changed = self.passes.source.change_output("levels")
-        return FileRows(self.passes, self.positive, self.memory) if changed else self
+        return type(self)(self.passes, self.positive, self.memory) if changed else self
 
     def prefetch(
         self, fit: Mapping[str, str], moments: bool = False, columns: bool = False, values: Any = None

@@ -175,9 +175,8 @@ def check_columns(
 ) -> None:
     """Raise a MemoryError before a fit begins if its `n_vectors` vectors of one float per column would not fit."""
     needed = 8 * n_vectors * n_features
-    if needed > ALWAYS_AVAILABLE and needed > (
-        usable := usable_memory()
-    ):  # asking the system takes longer than a small fit
+    # Asking the system takes longer than a small fit.
+    if needed > ALWAYS_AVAILABLE and needed > (usable := usable_memory()):
         raise MemoryError(
             f"{what} {n_features:,} columns takes {needed / 1e9:,.1f} GB or more, but this process may use "
             f"{usable / 1e9:,.1f} GB: {advice}."

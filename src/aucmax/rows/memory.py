@@ -40,25 +40,13 @@ RANK_TOL = 1e-12  # smaller eigenvalues, relative to the largest, are rounding e
 
 
 class MemorySpace:
-    """A score space whose vectors are arrays: all rows are one block.
-
-    A subclass that passes None determines its targets when they are first needed.
-    """
+    """A score space whose vectors are arrays: all rows are one block."""
 
     pair_sums: PairSums | None = None
+    targets: Targets
 
-    def __init__(self, targets: Targets | None) -> None:
-        self._targets = targets
-
-    def _find_targets(self) -> Targets:
-        raise NotImplementedError
-
-    @property
-    def targets(self) -> Targets:
-        """Class and weight of all rows."""
-        if self._targets is None:
-            self._targets = self._find_targets()
-        return self._targets
+    def __init__(self, targets: Targets) -> None:
+        self.targets = targets
 
     @property
     def n_rows(self) -> int:
@@ -89,13 +77,7 @@ class MemorySpace:
         """Return the summary of all rows."""
         return function(self.targets, *vectors)
 
-    def accumulate(
-        self,
-        empty: Callable[[], Any],
-        add: Callable[..., None],
-        *vectors: np.ndarray,
-        merge: Callable[[Any, Any], Any] = operator.add,
-    ) -> Any:
+    def accumulate(self, empty: Callable[[], Any], add: Callable[..., None], *vectors: np.ndarray) -> Any:
         """Return a summary to which all rows were added."""
         summary = empty()
         add(summary, self.targets, *vectors)
@@ -110,16 +92,34 @@ class MemorySpace:
         return self.reduce(lambda targets, *s: areas(targets.positive, s, targets.sample_weight), *scores)
 
 
-class MatrixRows:
+class NumericRows:
+    """Members of the row interface as most rows have them: columns are numbers, and nothing is prepared."""
+
+    feature_names: list[str] | None = None  # `fit` takes them from X itself
+    reading: Any = None
+    more_memory: str | None = None
+
+    def prefetch(
+        self, fit: Mapping[str, str], moments: bool = False, columns: bool = False, values: Any = None
+    ) -> None:
+        """Do nothing: only a file that was not read yet can make use of it."""
+
+    def put_away(self, array: np.ndarray) -> np.ndarray:
+        """Return the array itself."""
+        return array
+
+    def as_table(self) -> Self:
+        """Return the rows themselves."""
+        return self
+
+
+class MatrixRows(NumericRows):
     """Rows that are one matrix X, dense or CSR, in memory or on a device: their sizes."""
 
     X: Any
     is_sparse: bool
     n_features: int
     groups: np.ndarray | None
-    feature_names: list[str] | None = None  # `fit` takes them from X itself
-    reading: Any = None
-    more_memory: str | None = None
 
     @property
     def n_rows(self) -> int:
@@ -130,19 +130,6 @@ class MatrixRows:
     def row_length(self) -> float:
         """Mean number of stored values in a row."""
         return self.X.nnz / max(self.n_rows, 1) if self.is_sparse else float(self.n_features)
-
-    def prefetch(
-        self, fit: Mapping[str, str], moments: bool = False, columns: bool = False, values: Any = None
-    ) -> None:
-        """Do nothing: no answer takes a reading here."""
-
-    def put_away(self, array: np.ndarray) -> np.ndarray:
-        """Return the array itself."""
-        return array
-
-    def as_table(self) -> Self:
-        """Return the rows themselves: their columns are numbers."""
-        return self
 
 
 class MemoryRows(MatrixRows, MemorySpace):
@@ -163,13 +150,12 @@ class MemoryRows(MatrixRows, MemorySpace):
         sample_weight: np.ndarray | None = None,
         groups: np.ndarray | None = None,
     ) -> None:
-        super().__init__(None)
         self.X, self.y, self.classes, self.sample_weight, self.groups = X, y, classes, sample_weight, groups
         self.is_sparse, self.n_features = sparse.issparse(X), X.shape[1]
 
-    # The targets are determined when they are first needed: an exact fit does not need them.
-
-    def _find_targets(self) -> Targets:
+    @cached_property
+    def targets(self) -> Targets:  # type: ignore[override]
+        """Class and weight of all rows, determined when they are first needed: an exact fit does not need them."""
         positive = self.y == self.classes[1]
         sides = (~positive, positive)
         if self.sample_weight is None:

@@ -36,16 +36,9 @@ Vector = Any
 class Targets:
     """Class and weight of some rows. Functions of the scores receive it with the scores.
 
-    Parameters
-    ----------
-    positive : ndarray of bool, shape (n,)
-        Which rows are positive.
-    sample_weight : ndarray of shape (n,) or None
-        Their weights; None where every row counts once.
-    totals : ndarray of shape (2,)
-        The weight of each class over all rows, even where `positive` describes only a block of them.
-    groups : ndarray of shape (n,), default=None
-        The group of each row, where groups were given.
+    `positive` (n,) tells which rows are positive. `sample_weight` (n,) are the weights of the rows, None where every
+    row counts once, and `groups` (n,) their groups, where groups were given. `totals` (2,) is the weight of each class
+    over all rows, even where `positive` describes only a block of them.
     """
 
     def __init__(
@@ -96,40 +89,28 @@ class PairSums(Protocol):
 
 
 class ScoreSpace(Protocol):
-    """Operations on vectors: all that a loss, an AUC or a calibration needs.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    counts : ndarray of shape (2,)
-        Number of rows of each class with a weight above 0.
-    totals : ndarray of shape (2,)
-        The weight of each class, both above 0.
-    pair_sums : PairSums or None
-        The sums over pairs for vectors of another kind; None if the blocks of vectors are NumPy arrays.
-    """
+    """Operations on vectors: all that a loss, an AUC or a calibration needs."""
 
     @property
-    def pair_sums(self) -> PairSums | None: ...  # noqa: D102
+    def pair_sums(self) -> PairSums | None:
+        """The sums over pairs for vectors of another kind; None if the blocks of vectors are NumPy arrays."""
+
     @property
-    def n_rows(self) -> int: ...  # noqa: D102
+    def n_rows(self) -> int:
+        """Number of rows."""
+
     @property
-    def counts(self) -> np.ndarray: ...  # noqa: D102
+    def counts(self) -> np.ndarray:
+        """Number of rows of each class with a weight above 0, shape (2,)."""
+
     @property
-    def totals(self) -> np.ndarray: ...  # noqa: D102
+    def totals(self) -> np.ndarray:
+        """The weight of each class, both above 0, shape (2,)."""
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
         """Raise a ValueError if something would take too much of the memory that the rows may use.
 
-        Parameters
-        ----------
-        what : str
-            What would take the memory; the subject of the sentence.
-        n_bytes : float
-            How many bytes it would take.
-        advice : str
-            What to do instead.
+        `what` would take `n_bytes`: it is the subject of the sentence. `advice` is what to do instead.
         """
 
     def reduce(
@@ -137,17 +118,11 @@ class ScoreSpace(Protocol):
     ) -> Any:
         """Return the summaries ``function(targets, *entries)`` of all blocks, merged in the order of the rows."""
 
-    def accumulate(
-        self,
-        empty: Callable[[], Any],
-        add: Callable[..., None],
-        *vectors: Vector,
-        merge: Callable[[Any, Any], Any] = operator.add,
-    ) -> Any:
+    def accumulate(self, empty: Callable[[], Any], add: Callable[..., None], *vectors: Vector) -> Any:
         """Return a summary to which the blocks were added in place, for summaries that are larger than a block.
 
-        `empty` makes an empty summary, and ``add(summary, targets, *entries)`` adds a block to it. Where several
-        summaries were filled, `merge` joins them.
+        `empty` makes an empty summary, and ``add(summary, targets, *entries)`` adds a block to it. If several summaries
+        were filled, their sum is returned.
         """
 
     def map(self, function: Callable[..., Any], *vectors: Vector) -> Vector:
@@ -174,61 +149,50 @@ class RemoteScores(ScoreSpace, Protocol):
 
 
 class Rows(ScoreSpace, Protocol):
-    """The rows of a binary problem.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (2,)
-        The negative and the positive label.
-    n_features : int
-        Number of columns.
-    is_sparse : bool
-        Whether the rows are CSR, so that the cost of a product grows with the number of stored values.
-    in_memory : bool
-        Whether the rows are :class:`InMemoryRows`. If they are not, every product with X reads the file once more, and
-        a solver should need few of them.
-    row_length : float
-        Mean number of stored values in a row.
-    feature_names : list of str or None
-        The names of the columns, if they are known.
-    reading : Reading or None
-        How the columns of a table are read; None for numbers.
-    more_memory : str or None
-        How to give these rows more memory, as advice in errors: "raise memory=". None if nobody can.
-    """
+    """The rows of a binary problem."""
 
     @property
-    def classes(self) -> np.ndarray: ...  # noqa: D102
+    def classes(self) -> np.ndarray:
+        """The negative and the positive label."""
+
     @property
-    def is_sparse(self) -> bool: ...  # noqa: D102
+    def n_features(self) -> int:
+        """Number of columns."""
+
     @property
-    def in_memory(self) -> bool: ...  # noqa: D102
+    def is_sparse(self) -> bool:
+        """Whether the rows are CSR, so that the cost of a product grows with the number of stored values."""
+
     @property
-    def feature_names(self) -> list[str] | None: ...  # noqa: D102
+    def in_memory(self) -> bool:
+        """Whether the rows are :class:`InMemoryRows`.
+
+        If they are not, every product with X reads the file once more, and a solver should need few of them.
+        """
+
     @property
-    def reading(self) -> Any: ...  # noqa: D102
+    def row_length(self) -> float:
+        """Mean number of stored values in a row."""
+
     @property
-    def more_memory(self) -> str | None: ...  # noqa: D102
+    def feature_names(self) -> list[str] | None:
+        """The names of the columns, if they are known."""
+
     @property
-    def n_features(self) -> int: ...  # noqa: D102
+    def reading(self) -> Any:
+        """How the columns of a table are read; None for numbers."""
+
     @property
-    def row_length(self) -> float: ...  # noqa: D102
+    def more_memory(self) -> str | None:
+        """How to give these rows more memory, as advice in errors: "raise memory=". None if nobody can."""
 
     def prefetch(
         self, fit: Mapping[str, str], moments: bool = False, columns: bool = False, values: Any = None
     ) -> None:
         """Announce the fit, and what it will ask first: a file computes that in the pass that determines its shape.
 
-        Parameters
-        ----------
-        fit : mapping of str to str
-            What is fitted, by names and values: the checkpoint of another fit is refused.
-        moments : bool, default=False
-            Whether the class moments will be asked for.
-        columns : bool, default=False
-            Whether the statistics of the columns will be asked for.
-        values : ValuesSummary, default=None
-            The summary of values that will be asked for.
+        `fit` names what is fitted, with its values: the checkpoint of another fit is refused. What will be asked for is
+        the class `moments`, the statistics of the `columns`, or a summary of the `values`.
         """
 
     def put_away(self, array: np.ndarray) -> np.ndarray:
@@ -316,39 +280,20 @@ class Rows(ScoreSpace, Protocol):
         step: Callable[[dict[str, Any], Any], None],
         again: Callable[[dict[str, Any]], bool],
     ) -> dict[str, Any]:
-        """Update a state with one block after the other, in as many passes as `again` asks for.
+        """Update a state with one block after the other, in as many passes as `again` asks for; return the last state.
 
-        Parameters
-        ----------
-        name : str
-            The name of the passes in progress bars and checkpoints.
-        state : dict
-            The state before the first block. It is changed in place. A state read from a checkpoint may replace it.
-        prepare : callable
-            Makes the input of `step` from the matrix and the targets of a block. Blocks in memory are prepared once.
-        step : callable
-            Updates the state with a prepared block.
-        again : callable
-            Called with the state after each pass over all blocks. Returns whether to make another pass.
-
-        Returns
-        -------
-        state : dict
-            The state after the last pass.
+        `prepare` makes the input of `step` from the matrix and the targets of a block; blocks in memory are prepared
+        once. The state is changed in place, or replaced by one from a checkpoint. `name` is the name of the passes in
+        progress bars and checkpoints.
         """
 
 
 class InMemoryRows(Rows, Protocol):
-    """Rows in memory: their vectors are arrays, and all rows are one block.
-
-    Attributes
-    ----------
-    targets : Targets
-        Class and weight of all rows.
-    """
+    """Rows in memory: their vectors are arrays, and all rows are one block."""
 
     @property
-    def targets(self) -> Targets: ...  # noqa: D102
+    def targets(self) -> Targets:
+        """Class and weight of all rows."""
 
     def values(self) -> np.ndarray:
         """Return all values as a dense array, without a copy if they are one."""
@@ -370,16 +315,11 @@ class InMemoryRows(Rows, Protocol):
 
 
 class ReadRows(Rows, Protocol):
-    """Rows that are read from files, by this process or by the workers of a cluster.
-
-    Attributes
-    ----------
-    labels : Classes
-        The two labels, as the files have them.
-    """
+    """Rows that are read from files, by this process or by the workers of a cluster."""
 
     @property
-    def labels(self) -> Classes: ...  # noqa: D102
+    def labels(self) -> Classes:
+        """The two labels, as the files have them."""
 
     def spreads(self) -> np.ndarray:
         """Return the standard deviation of each column, 1 for constant ones."""

@@ -58,7 +58,7 @@ def refuse_dask(what: str, **others: Any) -> None:
 
 
 @contextmanager
-def naming_text(X: Any, advice: str = "make_pipeline(TableEncoder(), AUCClassifier())") -> Iterator[None]:
+def naming_text(X: Any) -> Iterator[None]:
     """Say what to do about columns of text, if X is a frame that has some and cannot be converted to numbers."""
     try:
         yield
@@ -68,7 +68,7 @@ def naming_text(X: Any, advice: str = "make_pipeline(TableEncoder(), AUCClassifi
             raise
         raise ValueError(
             f"X has columns that are not numbers, such as {name!r}: put TableEncoder before this estimator, as in "
-            f"{advice}."
+            "make_pipeline(TableEncoder(), AUCClassifier())."
         ) from error
 
 
@@ -104,12 +104,8 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
     They have this machine's byte order, as in model files. ``np.unique`` would sort a copy, which takes a tenth of
     the time of an exact fit at half a million rows.
 
-    Texts of any kind, such as ``np.str_``, become ``str``. So all labels that are accepted can be saved.
-
-    Raises
-    ------
-    ValueError
-        If `y` holds one class, more than two, continuous values, or records, durations or extended doubles.
+    Texts of any kind, such as ``np.str_``, become ``str``. So all labels that are accepted can be saved. One class,
+    more than two, continuous values, records, durations and extended doubles are refused.
     """
     if y.dtype.kind in "Vm" or y.dtype.char == "g":
         raise ValueError(f"{name} holds labels of the type {str(y.dtype)[:60]}: make them integers, doubles or text.")
@@ -148,10 +144,7 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
 def stream_classes(y: np.ndarray, classes: Any, known: np.ndarray | None) -> np.ndarray:
     """Return the two classes in a call of `partial_fit`: found in the first call, `known` in later ones.
 
-    Raises
-    ------
-    ValueError
-        If the first call gives no `classes` and `y` holds only one, or if a later call gives other classes.
+    A first call with one class in `y` and no `classes` is refused, and a later one with other classes.
     """
     if known is None:
         if classes is None:

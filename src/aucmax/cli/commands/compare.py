@@ -66,16 +66,11 @@ def compare(
 
     chosen = [find_method(name) for name in split_names(methods)]
     found = []
-    layout: dict[str, Any] = {
-        "format": format,
-        "header": header,
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "zero_based": zero_based,
-    }
+    layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+    layout |= {"format": format, "target": target}
     overrides = options.column_overrides(context)
     check_used(context, [each for path in data for each in find_formats(path, format)])  # before a pass over tables
-    sources = [open_source(path, target=target, with_target=True, **overrides, **layout) for path in data]
+    sources = [open_source(path, with_target=True, **overrides, **layout) for path in data]
     check_used(context, [source.format for source in sources])  # again: the format of standard input is known only now
     check_outputs({"--report": report}, force, data)
     for source in sources:

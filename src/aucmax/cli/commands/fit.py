@@ -16,12 +16,11 @@ from ...report.html import write_report
 from .. import options
 from ..checks import after_writing, check_inputs, check_outputs, check_used
 from ..console import Console, FitProgress, format_bytes, on_block
-from ..display import describe_fit, fit_report, headline, show_reading, summarise
+from ..display import describe_model, fit_report, headline, show_reading, summarise
 from ..fit import (
     BlockReading,
     check_blocks,
     check_columns,
-    check_table,
     connect,
     default_memory,
     fit_by_blocks,
@@ -31,7 +30,7 @@ from ..fit import (
     must_read_by_blocks,
     open_blocks,
 )
-from ..options import algorithm_names, parse_bytes, parse_pairs, parse_shapes
+from ..options import parse_bytes, parse_pairs, parse_shapes
 from ..score import evaluate_file, evaluate_scores, open_rows
 from ..table_model import is_table_model
 
@@ -59,7 +58,7 @@ def fit(
             "What to fit, as NAME or 'NAME(parameter=value)'; `aucmax algorithms` lists the published algorithms. By "
             "default, TableClassifier for CSV and Parquet without options of the linear model, else AUCClassifier.",
             "NAME",
-            autocompletion=algorithm_names,
+            autocompletion=lambda: list(options.FITTED),
         ),
     ] = None,
     loss: Annotated[
@@ -180,23 +179,10 @@ def fit(
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group}
     overrides = options.column_overrides(context)
     linear = any(context.params[name] not in (None, [], ()) for name in options.OF_LINEAR)
-    make = partial(
-        make_estimator,
-        algorithm,
-        random_state,
-        loss=loss,
-        selection=selection,
-        penalty=penalty,
-        l1_ratio=l1_ratio,
-        alpha=alpha,
-        n_nonzero=n_nonzero if n_nonzero is None or len(n_nonzero) > 1 else n_nonzero[0],
-        cv=cv,
-        standardize=standardize,
-        terms=terms,
-        pairs=parse_pairs(pairs),
-        monotonic_cst=parse_shapes(monotonic_cst),
-        max_bins=max_bins,
-    )
+    parameters = {name: context.params[name] for name in (*options.OF_LINEAR, "cv", "terms", "max_bins")}
+    parameters["n_nonzero"] = n_nonzero if n_nonzero is None or len(n_nonzero) > 1 else n_nonzero[0]
+    parameters |= {"pairs": parse_pairs(pairs), "monotonic_cst": parse_shapes(monotonic_cst)}
+    make = partial(make_estimator, algorithm, random_state, **parameters)
     formats = find_formats(train, format)
     tests = find_formats(test) if test else []
     # The format of standard input is not known yet.
@@ -206,7 +192,8 @@ def fit(
     estimator = make(is_table=not linear and source.reading is not None, by_blocks=False)
     of_table = is_table_model(estimator)
     if of_table:
-        check_table(estimator, source)
+        if source.reading is None:
+            raise ValueError(f"{source.name}: {type(estimator).__name__} is fitted to CSV and Parquet files only.")
         estimator.set_params(**options.as_parameters(overrides))
     else:
         source.change_output("features")
@@ -231,7 +218,7 @@ def fit(
                 trained = fit_on_cluster(estimator, source, positive, how.memory)
         elif by_blocks:
             command = {**layout, **overrides, "output": output, "report": report}
-            rows = open_blocks(estimator, source, positive, how, on_block(bar, source), command)
+            rows = open_blocks(source, positive, how, on_block(bar, source), command)
             console.note(describe_reading(source, estimator, resumed))
             trained = fit_by_blocks(estimator, rows, source)
         else:
@@ -253,7 +240,8 @@ def fit(
     if rows is not None:
         rows.finish()
     shown = summarise(file, seconds, output, report, is_named=positive is not None)
-    console.summary(describe_fit(file, seconds, output, report), *shown)
+    values = {"model": str(output), "report": report and str(report), "seconds": seconds, **describe_model(file)}
+    console.summary(values, *shown)
 
 
 def describe_reading(source: Source, estimator: Any, resumed: bool) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ...files.atomic_write import write_atomically
-from ...tables.scorecard import Entry, Scorecard
+from ...tables.scorecard import Scorecard
 from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console, make_table
@@ -57,7 +57,11 @@ def scorecard(
         "model": str(model),
         "output": output and str(output),
         "base_points": card.base_points,
-        "lines": [describe_line(entry) for entry in card.table()],
+        # `share` means the share of a member of a blend already.
+        "lines": [
+            {"column": entry.column, "values": entry.values, "points": entry.points, "sample_share": entry.share}
+            for entry in card.table()
+        ],
     }
     shown: list[Any] = [f"{card.base_points} base points"]
     if source is not None:
@@ -72,8 +76,3 @@ def scorecard(
         text = writers[output.suffix]()
         write_atomically(output, lambda out: out.write(text.encode()))
     console.result(values, *shown, *wrote(output))
-
-
-def describe_line(entry: Entry) -> dict[str, Any]:
-    """Return a line of a card for JSON, where `share` already means the share of a member of a blend."""
-    return {"column": entry.column, "values": entry.values, "points": entry.points, "sample_share": entry.share}

@@ -37,6 +37,8 @@ y : array-like of shape (n_samples,)
     Labels of the rows; the larger of the two is positive.
 scores : array-like of shape (n_samples,)
     Scores of rows that were not used in training: a higher one means more likely positive.
+confidence_level : float in (0, 1), default=0.95
+    The level of the band and of the interval.
 ax : matplotlib Axes, default=None
     Where to draw; None for a new figure.
 

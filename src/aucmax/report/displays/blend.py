@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 from sklearn.utils.validation import check_is_fitted
 
 from .base import MARKS, Display, Key, number_text
@@ -61,7 +62,10 @@ class CandidatesDisplay(Display):
         self.blend, self.auc = blend, auc
         kinds = list(zip(np.asarray(results["param_standardize"]).tolist(), results["param_loss"], strict=True))
         self.lines = {kind: np.flatnonzero([each == kind for each in kinds]) for kind in dict.fromkeys(kinds)}
-        self.looks = looks_of(self.lines)
+        long = dict.fromkeys(loss for (_, loss), line in self.lines.items() if len(line) > 1)
+        marks = dict(zip(long, itertools.cycle(MARKS), strict=False))
+        # The mark of a line shows its loss, the colour its scaling.
+        self.looks = {kind: (marks.get(kind[1], "point"), SCALING_COLOURS[kind[0]]) for kind in self.lines}
         chosen = [*blend["auc"], *([] if np.isnan(auc) else [auc])]
         self.low = lowest_shown(self.mean, self.lines.values(), chosen)
 
@@ -108,7 +112,8 @@ class CandidatesDisplay(Display):
         for kind in sorted(self.lines, key=lambda kind: kind[0]):  # on standardised data, both scalings are one line
             (mark, role), line = self.looks[kind], self.lines[kind]
             ordered = line[np.argsort(x[line])]
-            ordered = ordered[near(mean[ordered] >= self.low)]
+            # Points next to one that is shown are drawn, too; the others would only widen the axis.
+            ordered = ordered[binary_dilation(mean[ordered] >= self.low)]
             style: dict[str, Any] = {"marker": "o", "markersize": 5} if mark == "point" else {"linestyle": MARKS[mark]}
             axes.plot(x[ordered], mean[ordered], color=colours[role], **style)
         ring: dict[str, Any] = {"markerfacecolor": "none", "markersize": 9, "markeredgewidth": 1.4}
@@ -197,18 +202,3 @@ def lowest_shown(mean: np.ndarray, lines: Iterable[np.ndarray], chosen: Iterable
     best = [*(mean[line].max() for line in lines), *chosen]
     low, high = min(best), max(best)
     return float(low - (high - low)) if high > low else float(mean.min())
-
-
-def near(shown: np.ndarray) -> np.ndarray:
-    """Return which points of a line are shown or next to one that is: the others would only widen the axis."""
-    found = shown.copy()
-    found[1:] |= shown[:-1]
-    found[:-1] |= shown[1:]
-    return found
-
-
-def looks_of(lines: Mapping[tuple[bool, str], np.ndarray]) -> dict[tuple[bool, str], tuple[str, str]]:
-    """Return mark and colour of each line of candidates: the mark shows its loss, the colour its scaling."""
-    long = dict.fromkeys(loss for (_, loss), line in lines.items() if len(line) > 1)
-    marks = dict(zip(long, itertools.cycle(MARKS), strict=False))
-    return {kind: (marks.get(kind[1], "point"), SCALING_COLOURS[kind[0]]) for kind in lines}

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ..._docs import inherit_entries
 from ...tables.curves import WIDE, Curve, curves_of, most_varied
-from .base import AREA_ALPHA, PALETTE, shorten
+from .base import AREA_ALPHA, METHODS, PALETTE, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,24 +64,13 @@ class CurvesDisplay:
             The fitted model.
         columns : sequence of int or str, default=None
             The columns by name or position; None for the twelve curves that vary most over the training rows.
-
-        Returns
-        -------
-        display : CurvesDisplay
-            The display, drawn.
         """
         curves = curves_of(model)
         chosen = most_varied(curves) if columns is None else [curves[model._place(each, "columns")] for each in columns]
         return cls(chosen).plot()
 
     def plot(self) -> Self:
-        """Draw the curves, three in a row.
-
-        Returns
-        -------
-        display : CurvesDisplay
-            The display itself, drawn.
-        """
+        """Draw the curves, three in a row."""
         from matplotlib import pyplot as plt
 
         n_rows, n_columns = -(-len(self.curves) // 3), min(len(self.curves), 3)
@@ -94,6 +84,9 @@ class CurvesDisplay:
             paint_curve(ax, curve, PALETTE)
             ax.set_title(shorten(curve.name), parse_math=False)  # names of columns are not formulas
         return self
+
+
+inherit_entries(CurvesDisplay, METHODS)
 
 
 def paint_curve(axes: Axes, curve: Curve, colours: Mapping[str, Any]) -> None:

@@ -74,8 +74,6 @@ class ROCDisplay(Display):
 
         Parameters
         ----------
-        confidence_level : float in (0, 1), default=0.95
-            The level of the band and of the interval.
         name : str, default=None
             The name in the legend; None for the class of the estimator.
         """
@@ -87,13 +85,7 @@ class ROCDisplay(Display):
     def from_predictions(
         cls, y: Any, scores: Any, *, confidence_level: float = 0.95, name: str = "", color: str = "C0", ax: Any = None
     ) -> Self:
-        """Draw the ROC curve of scores.
-
-        Parameters
-        ----------
-        confidence_level : float in (0, 1), default=0.95
-            The level of the band and of the interval.
-        """
+        """Draw the ROC curve of scores."""
         return cls([_evaluate(y, scores, confidence_level)], name=name, color=color).plot(ax)
 
     @classmethod
@@ -124,16 +116,11 @@ class ROCDisplay(Display):
     @property
     def keys(self) -> list[Key]:
         """The entries of the legend."""
-        head = f"{self.name}: " if self.name else ""
-        if len(self.evaluations) > 1:
-            aucs = [each.auc.auc for each in self.evaluations]
-            text = f"{head}mean AUC {np.mean(aucs):.4f}, folds {min(aucs):.4f} to {max(aucs):.4f}"
-            return [Key("line", "accent", text), Key("dots", "muted", "chance")]
-        auc = self.evaluations[0].auc
-        return [
-            Key("line", "accent", f"{head}AUC {auc.auc:.4f} ({auc.low:.4f} to {auc.high:.4f})"),
-            Key("dots", "muted", "chance"),
-        ]
+        auc, aucs = self.evaluations[0].auc, [each.auc.auc for each in self.evaluations]
+        text = f"AUC {auc.auc:.4f} ({auc.low:.4f} to {auc.high:.4f})"
+        if len(aucs) > 1:
+            text = f"mean AUC {np.mean(aucs):.4f}, folds {min(aucs):.4f} to {max(aucs):.4f}"
+        return [Key("line", "accent", f"{self.name}: {text}" if self.name else text), Key("dots", "muted", "chance")]
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
         """Draw on axes, in the colours of these roles."""
@@ -142,7 +129,9 @@ class ROCDisplay(Display):
         if len(curves) > 1:
             for curve in curves:
                 axes.plot(curve.fpr, curve.tpr, color=colours["accent"], linewidth=0.8, alpha=0.4)
-            axes.plot(*mean_curve(curves), color=colours["accent"], linewidth=2)
+            fpr = np.unique(np.concatenate([curve.fpr for curve in curves]))
+            tpr = np.mean([np.interp(fpr, curve.fpr, curve.tpr) for curve in curves], axis=0)
+            axes.plot(np.append(0.0, fpr), np.append(0.0, tpr), color=colours["accent"], linewidth=2)
         else:
             (curve,) = curves
             axes.fill_between(curve.fpr, curve.low, curve.high, color=colours["accent"], alpha=AREA_ALPHA, linewidth=0)
@@ -160,13 +149,6 @@ class ROCDisplay(Display):
         self._plot(ax, PALETTE | {"accent": self.color})
         self.ax_.set_aspect("equal")
         return self
-
-
-def mean_curve(curves: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of the true positive rates of ROC curves at all of their false positive rates."""
-    fpr = np.unique(np.concatenate([curve.fpr for curve in curves]))
-    tpr = np.mean([np.interp(fpr, curve.fpr, curve.tpr) for curve in curves], axis=0)
-    return np.append(0.0, fpr), np.append(0.0, tpr)
 
 
 def _evaluate(y: Any, scores: Any, confidence_level: float) -> Evaluation:

@@ -126,21 +126,12 @@ class Sizes(NamedTuple):
         """Return the sizes of these rows and a block together."""
         positive, weights = block.targets.positive, block.targets.sample_weight
         n_values = block.X.nnz if sparse.issparse(block.X) else block.X.size
-        return Sizes(
-            self.n_rows + len(positive),
-            self.counts + block.counts(),
-            self.totals + np.bincount(positive, weights, 2),
-            self.n_values + n_values,
-        )
+        return self.merge(Sizes(len(positive), block.counts(), np.bincount(positive, weights, 2), n_values))
 
     def merge(self, other: Sizes) -> Sizes:
         """Return the sizes of both sets of rows together."""
-        return Sizes(
-            self.n_rows + other.n_rows,
-            self.counts + other.counts,
-            self.totals + other.totals,
-            self.n_values + other.n_values,
-        )
+        pairs: Any = zip(self, other, strict=True)
+        return Sizes(*(a + b for a, b in pairs))
 
 
 def widen(X: Any, n_features: int) -> Any:

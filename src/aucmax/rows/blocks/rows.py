@@ -12,15 +12,16 @@ import copy
 import functools
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..._text import ArgumentError
+from ...files.source import stack
 from ..folds import SAMPLE, permute
-from ..memory import MemoryRows
+from ..memory import MemoryRows, NumericRows
 from ..protocol import Rows, Targets
 from ..summaries.block_moments import subtract
 from ..summaries.moments import ClassMoments, pooled_std
@@ -46,12 +47,10 @@ MEMORY = 2 << 30
 SLICE = 8192  # rows in a block of rows in memory
 
 
-class BlockedRows(ABC):
+class BlockedRows(NumericRows, ABC):
     """Rows that come block by block. A subclass defines `_read`, `_sizes`, `classes` and `n_features`."""
 
     in_memory = False
-    feature_names: list[str] | None = None
-    reading: Any = None
     pair_sums = None
     more_memory: str | None = "raise {memory=}"
     _for_many_columns = "take an online algorithm such as SOLAM"  # whose class moments take too much memory
@@ -92,14 +91,6 @@ class BlockedRows(ABC):
     def row_length(self) -> float:
         """Mean number of stored values in a row."""
         return self._sizes.n_values / max(self.n_rows, 1)
-
-    def put_away(self, array: np.ndarray) -> np.ndarray:
-        """Return the array itself: it may be on its way from a worker."""
-        return array
-
-    def as_table(self) -> BlockedRows:
-        """Return the rows themselves: their columns are numbers."""
-        return self
 
     @abstractmethod
     def _read(self, task: Pass) -> State:
@@ -153,12 +144,6 @@ class BlockedRows(ABC):
         _ = self.totals  # computed before the pass, so that the targets of its blocks know it
         return self._pass(name, empty, lambda state, block: add(state, block.X, block.targets), merge)
 
-    def prefetch(
-        self, fit: Mapping[str, str], moments: bool = False, columns: bool = False, values: Any = None
-    ) -> None:
-        """Do nothing: only a file that was not read yet can make use of it."""
-        return
-
     # Score space
 
     def reduce(
@@ -176,24 +161,15 @@ class BlockedRows(ABC):
         _ = self.totals  # computed before the pass, so that the targets of its blocks know it
         return self._pass("scores", lambda: {"merged": None, "begun": False}, step, joined, keep=False)["merged"]
 
-    def accumulate(
-        self,
-        empty: Callable[[], Any],
-        add: Callable[..., None],
-        *vectors: LazyVector,
-        merge: Callable[[Any, Any], Any] = operator.add,
-    ) -> Any:
+    def accumulate(self, empty: Callable[[], Any], add: Callable[..., None], *vectors: LazyVector) -> Any:
         """Return a summary to which the blocks were added one after the other."""
 
         def step(state: State, block: RowBlock) -> None:
             add(state["summary"], block.targets, *(block.value(vector) for vector in vectors))
 
-        def joined(a: State, b: State) -> State:
-            return {"summary": merge(a["summary"], b["summary"])}
-
         _ = self.totals
         # A copy, since the caller may change it while a checkpoint holds it.
-        return copy.copy(self._pass("scores", lambda: {"summary": empty()}, step, joined, keep=False)["summary"])
+        return copy.copy(self._pass("scores", lambda: {"summary": empty()}, step, add_states, keep=False)["summary"])
 
     def map(self, function: Callable[..., Any], *vectors: LazyVector) -> LazyVector:
         """Return the vector whose entries are `function` of each block."""
@@ -223,11 +199,8 @@ class BlockedRows(ABC):
             if center is not None:
                 state["sum"] -= np.multiply.outer(center, entries.sum(axis=0))
 
-        def merge(a: State, b: State) -> State:
-            return {"sum": a["sum"] + b["sum"]}
-
         _ = self.totals
-        return self._pass("gradient", lambda: {"sum": np.zeros(())}, step, merge, keep=False)["sum"]
+        return self._pass("gradient", lambda: {"sum": np.zeros(())}, step, add_states, keep=False)["sum"]
 
     def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
         """Return the histogram of the scores X @ w, in one pass if their moments are known and in two if not."""
@@ -292,10 +265,7 @@ class BlockedRows(ABC):
         def step(state: State, block: RowBlock) -> None:
             state["blocks"].append(pack(choose(block)))
 
-        def merge(a: State, b: State) -> State:
-            return {"blocks": a["blocks"] + b["blocks"]}
-
-        return unpack(self._pass("rows", lambda: {"blocks": []}, step, merge)["blocks"], self.classes)
+        return unpack(self._pass("rows", lambda: {"blocks": []}, step, add_states)["blocks"], self.classes)
 
     # Other views of the same rows
 
@@ -324,19 +294,19 @@ class BlockedRows(ABC):
         """Return in memory at most `n_each` rows of each class, always the same ones; `self` if these are too large."""
         take_all = self.counts.max() <= n_each
 
-        def drawn(block: RowBlock) -> np.ndarray:
+        def choose(block: RowBlock) -> RowBlock:
+            if take_all:
+                return block
             ranks, own = block.ranks(), block.targets.positive.astype(np.intp)
             drawn = block.targets.usable.copy()
             for c, count in enumerate(self.counts.tolist()):
                 members = np.flatnonzero(drawn & (own == c))
                 drawn[members] = permute(ranks[members], count, SAMPLE) < n_each
-            return drawn
+            return block.take(np.flatnonzero(drawn))
 
         if self._bytes_of(self.n_rows if take_all else np.minimum(self.counts, n_each).sum()) > self.memory / 4:
             return self
-        if take_all:
-            return self._read_into_memory(lambda block: block)
-        return self._read_into_memory(lambda block: block.take(np.flatnonzero(drawn(block))))
+        return self._read_into_memory(choose)
 
     # The stochastic algorithms
 
@@ -400,11 +370,8 @@ class RowsView(BlockedRows):
         def step(state: State, block: RowBlock) -> None:
             state["sizes"] = [list(Sizes(*state["sizes"][0]).add(block))]
 
-        def merge(a: State, b: State) -> State:
-            return {"sizes": a["sizes"] + b["sizes"]}
-
         if self._known is None:
-            found = self._pass("sizes", lambda: {"sizes": [list(Sizes.none())]}, step, merge)["sizes"]
+            found = self._pass("sizes", lambda: {"sizes": [list(Sizes.none())]}, step, add_states)["sizes"]
             self._known = [Sizes(*sizes) for sizes in found]
         return functools.reduce(Sizes.merge, self._known)
 
@@ -460,6 +427,11 @@ class SlicedRows(BlockedRows):
                 return state
 
 
+def add_states(a: State, b: State) -> State:
+    """Return the sum of two states, entry by entry: lists are joined."""
+    return {name: a[name] + b[name] for name in a}
+
+
 def refuse_to_merge(a: State, b: State) -> State:
     """Raise a ValueError: a state that takes one row after the other cannot be made of two."""
     raise ValueError(DASK_NOT_SUPPORTED)
@@ -479,17 +451,7 @@ def pack(block: RowBlock) -> list[Any]:
 def unpack(blocks: list[list[Any]], classes: np.ndarray) -> MemoryRows:
     """Return the rows of all packed blocks, in memory."""
     parts = [block for block in blocks if len(block[1])] or blocks[:1]
-    matrices, positive, weights, groups = zip(*parts, strict=True)
-    if sparse.issparse(matrices[0]):
-        X: Any = sparse.csr_array(sparse.vstack(matrices, format="csr"))
-        X.has_canonical_format = True
-    else:
-        X = np.concatenate(matrices)
+    matrices, positive, *others = zip(*parts, strict=True)
     y = classes[np.concatenate(positive).astype(np.intp)]
-    return MemoryRows(
-        X,
-        y,
-        classes,
-        None if weights[0] is None else np.concatenate(weights),
-        None if groups[0] is None else np.concatenate(groups),
-    )
+    weights, groups = (None if each[0] is None else np.concatenate(each) for each in others)
+    return MemoryRows(stack(list(matrices)), y, classes, weights, groups)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
 from ...files import Block, Source
@@ -43,11 +45,11 @@ class DaskFiles(DaskRows):
             groups = None if source.group is None else [block.group]
             self._partitions.append(([block.features], [block.y], weights, groups))
 
-    def as_table(self) -> DaskFiles:
+    def as_table(self) -> Self:
         """Return the rows of a table with its numbers and codes of levels."""
         if not self._source.change_output("levels"):
             return self
-        return DaskFiles(self._source, self._positive, self.memory)
+        return type(self)(self._source, self._positive, self.memory)
 
     def __getstate__(self) -> State:
         """Return what tasks know of these rows."""

@@ -20,7 +20,7 @@ import numpy as np
 from ..._compat import _get_feature_names
 from ..blocks.block import RowBlock, Sizes, rows_before
 from ..blocks.passes import Pass, State
-from ..blocks.rows import MEMORY, BlockedRows
+from ..blocks.rows import MEMORY, BlockedRows, add_states
 from ..validate import DASK_NOT_SUPPORTED
 from .partitions import FirstPass, LabelSizes, align, is_array, shape_of
 from .tasks import Job, attempt, compute, merge_by_tree, merge_states, run_partition
@@ -110,12 +110,9 @@ class DaskRows(BlockedRows):
         def step(state: State, block: RowBlock) -> None:
             state["n_values"] += block.X.nnz
 
-        def merge(a: State, b: State) -> State:
-            return {"n_values": a["n_values"] + b["n_values"]}
-
         if not self.is_sparse:
             return float(self.n_features)
-        return self._pass("sizes", lambda: {"n_values": 0}, step, merge)["n_values"] / self.n_rows
+        return self._pass("sizes", lambda: {"n_values": 0}, step, add_states)["n_values"] / self.n_rows
 
     def _before(self) -> np.ndarray:
         return rows_before(self._first.partitions)
@@ -125,7 +122,8 @@ class DaskRows(BlockedRows):
     def _read(self, task: Pass) -> State:
         import dask
 
-        sent = dask.delayed(self._job(task), pure=False, traverse=False)
+        job = Job(task, self.classes, self.n_features, self.is_sparse, self.totals, np.geterr(), self._name)
+        sent = dask.delayed(job, pure=False, traverse=False)
         run = dask.delayed(run_partition, pure=False)
         states = [run(sent, number, *part) for number, part in enumerate(self._partitions)]
         result = merge_by_tree(functools.partial(dask.delayed(merge_states, pure=False), sent), states)
@@ -133,9 +131,6 @@ class DaskRows(BlockedRows):
         # beforehand, they would be lost with the workers.
         with dask.config.set({GRAPH_LIMIT: self.memory}):
             return compute(result, states)
-
-    def _job(self, task: Pass) -> Job:
-        return Job(task, self.classes, self.n_features, self.is_sparse, self.totals, np.geterr(), self._name)
 
     def iterate(self, *arguments: Any, **options: Any) -> State:
         """Raise a ValueError: partitions are not read one after the other."""

@@ -46,15 +46,10 @@ def check_targets(y: Any, beside: Any, classes: np.ndarray | None = None) -> tup
         y = np.asarray(y)
         y = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
         found = find_classes(y)
-        if classes is not None:
-            check_labels(found, classes)
-        classes = found if classes is None else classes
-        return classes, place_beside(y == classes[1], beside)
-    xp = namespace(y)
-    if y.ndim != 1:
+    elif y.ndim != 1:
         raise ValueError(f"y must have one dimension, got an array of shape {tuple(y.shape)}.")
-    # Twice, since scikit-learn warns of labels that hardly ever repeat.
-    found = find_classes(np.repeat(to_numpy(xp.unique_values(y)), 2))
+    else:  # labels twice, since scikit-learn warns of those that hardly ever repeat
+        found = find_classes(np.repeat(to_numpy(namespace(y).unique_values(y)), 2))
     if classes is not None:
         check_labels(found, classes)
     classes = found if classes is None else classes

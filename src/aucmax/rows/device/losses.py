@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Bins, namespace, place_beside, prefix_sums, to_numpy
+from ..arrays import Bins, namespace, place_beside, point_masses, prefix_sums, to_numpy
 from ..protocol import ScoreSpace, Targets, Vector
 
 
 def hinge(space: ScoreSpace, scores: Vector, margin: float, squared: bool) -> tuple[float, Vector, Any]:
     """Return value, gradient and Hessian product of the hinge, or of half of its square."""
     pairs = space.map(lambda targets, s: ActivePairs(targets, float(margin), s), scores)
-    slopes = space.map(lambda targets, pairs: pairs.slopes(), pairs)
+    slopes = space.map(lambda targets, pairs: pairs.curved(pairs.x), pairs)  # of half of the square
     if not squared:
         gradient = space.map(lambda targets, pairs: pairs.signs * pairs.sums_of(None), pairs)
         value = space.reduce(lambda targets, pairs, g: float(pairs.upper_sum(g)), pairs, slopes)
@@ -47,12 +47,8 @@ def boxes(targets: Targets, scores: Any, degree: int) -> Boxes:
 
 def grid_masses(targets: Targets, scores: Any, low: float, step: float, n_points: int) -> np.ndarray:
     """Return the pair weights at the points of a grid, shape (2, n_points)."""
-    k, right = grid_positions(scores, low, step, n_points)
-    xp = namespace(k)
-    bins = Bins(k + n_points * xp.astype(targets.positive, xp.int64), 2 * n_points)
-    masses = bins.sums(targets.pair_weights * (1 - right))
-    masses[1:] += bins.sums(targets.pair_weights * right)[:-1]
-    return masses.reshape(2, n_points)
+    points, shares = grid_positions(scores, low, step, n_points)
+    return point_masses(targets.positive, targets.pair_weights, points, shares, n_points)
 
 
 def grid_slopes(targets: Targets, scores: Any, low: float, step: float, slopes: np.ndarray) -> Any:
@@ -103,10 +99,6 @@ class ActivePairs:
     def _positions_of(self, side: Any) -> Any:
         """Return the positions of the rows of a class, and 0 for the others."""
         return self.xp.where(side, self.positions, self.xp.zeros_like(self.positions))
-
-    def slopes(self) -> Any:
-        """Return the derivatives of half of the squared hinge."""
-        return self.curved(self.x)
 
     def curved(self, v: Any) -> Any:
         """Return the second derivative of half of the squared hinge times v."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -79,7 +80,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
         changes: tuple[Change, ...] = (),
         n_features: int | None = None,
     ) -> None:
-        super().__init__(None)
         self.X, self.classes, self.sample_weight, self.groups = X, classes, sample_weight, groups
         self.positive, self.changes = positive, changes
         self.xp, self.is_sparse = namespace(positive), is_csr(X)
@@ -97,7 +97,9 @@ class DeviceRows(MatrixRows, DeviceSpace):
         weights = check_device_weights(sample_weight, beside, X.shape[0])
         return cls(X, positive, classes, weights, groups)
 
-    def _find_targets(self) -> Targets:
+    @cached_property
+    def targets(self) -> Targets:  # type: ignore[override]
+        """Class and weight of all rows."""
         return find_targets(self.positive, self.sample_weight, self.classes, self.groups)
 
     def _with(self, **changed: Any) -> DeviceRows:
@@ -219,12 +221,7 @@ class DeviceRows(MatrixRows, DeviceSpace):
                 with room_for_moments(self.n_features):
                     weight, mean, scatter = self._square_rows(numbers)
                 moments.weight[c], moments.mean[c], moments.scatter[c] = weight, to_numpy(mean), to_numpy(scatter)
-        squares = np.diagonal(moments.scatter, axis1=1, axis2=2)  # no other entry is larger
-        if not np.isfinite(squares).all():
-            self.check_finite()
-        self._check_weightless()
-        check_no_overflow(squares)
-        warn_of_underflow(moments.mean, squares)
+        self._check_summary(moments.mean, np.diagonal(moments.scatter, axis1=1, axis2=2))  # no other entry is larger
         return moments
 
     def _square_rows(self, numbers: Any, shift_all: bool = False) -> tuple[float, Any, Any]:
@@ -263,19 +260,19 @@ class DeviceRows(MatrixRows, DeviceSpace):
                     squares = weights @ (block - rest) ** 2
                     weight, mean, square = chan_update(weight, mean, square, total, rest, squares, operator.mul)
             means[c], variances[c] = to_numpy(mean), to_numpy(square) / weight
-        if not np.isfinite(variances).all():
-            self.check_finite()
-        self._check_weightless()
-        check_no_overflow(variances)
-        warn_of_underflow(means, variances)
+        self._check_summary(means, variances)
         return means, variances
 
-    def _check_weightless(self) -> None:
-        """Check the rows that are in no summary."""
+    def _check_summary(self, means: np.ndarray, squares: np.ndarray) -> None:
+        """Check the values of X by a summary of them, and the rows without weight, which are in no summary."""
+        if not np.isfinite(squares).all():
+            self.check_finite()
         if self.sample_weight is not None:
             weightless = self._numbers(self.sample_weight == 0)
             if weightless.shape[0]:
                 self.check_finite(weightless)
+        check_no_overflow(squares)
+        warn_of_underflow(means, squares)
 
     def check_finite(self, numbers: Any = None) -> None:
         """Raise a ValueError if a value of X is not finite, as scikit-learn does."""
@@ -338,13 +335,11 @@ class DeviceRows(MatrixRows, DeviceSpace):
         moved = self._beside(shift, self.xp.float64)
         return self.mapped(lambda block: block - moved, self.n_features)
 
-    def gather(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Raise a ValueError: values on a device are not summarised one by one."""
+    def iterate(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """Raise a ValueError: a device takes neither values nor rows one after the other."""
         raise ValueError(DEVICE_NOT_SUPPORTED)
 
-    def iterate(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Raise a ValueError: a device does not take one row after the other."""
-        raise ValueError(DEVICE_NOT_SUPPORTED)
+    gather = iterate
 
 
 def device_scores(X: Any, w: np.ndarray) -> Any:

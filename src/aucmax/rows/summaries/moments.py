@@ -27,6 +27,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
+from ..._docs import inherit_entries
 from ...files.atomic_write import write_atomically
 from ..machine import map_spans, usable_memory
 from ..validate import check_class_weights, check_labels, check_rows, check_weights
@@ -37,6 +38,22 @@ FILE_FORMAT = "aucmax.ClassMoments 1"
 LEAST_VARIANCE = 1e-300
 # CSR with more than this share of nonzeros is squared as dense blocks.
 DENSE_FROM = 0.2
+
+
+# Entries of the docstrings of methods.
+METHODS = """
+Parameters
+----------
+other : ClassMoments
+    Moments of the same columns and classes.
+w : ndarray of shape (n_features,)
+    Weights.
+
+Returns
+-------
+moments : Self
+    The moments; these ones are not changed.
+"""
 
 
 class ClassMoments:
@@ -135,13 +152,7 @@ class ClassMoments:
             )
 
     def absorb(self, other: ClassMoments) -> None:
-        """Add the rows of other moments, in place.
-
-        Parameters
-        ----------
-        other : ClassMoments
-            Moments of the same columns and classes.
-        """
+        """Add the rows of other moments, in place."""
         self._check_compatible(other)
         for c in range(2):
             self._add(c, other.weight[c], other.mean[c], other.scatter[c])
@@ -154,13 +165,7 @@ class ClassMoments:
         )
 
     def copy(self) -> ClassMoments:
-        """Return a copy that shares no array with these moments.
-
-        Returns
-        -------
-        copied : ClassMoments
-            The same moments.
-        """
+        """Return a copy that shares no array with these moments."""
         return self._with(self.weight.copy(), self.mean.copy(), self.scatter.copy())
 
     def _with(self, weight: np.ndarray, mean: np.ndarray, scatter: np.ndarray) -> ClassMoments:
@@ -177,11 +182,6 @@ class ClassMoments:
         ----------
         n_features : int
             The number of columns, at least as many as there are.
-
-        Returns
-        -------
-        wider : ClassMoments
-            The moments; these ones are not changed.
         """
         more = n_features - self.n_features
         if not more:
@@ -190,7 +190,7 @@ class ClassMoments:
         return self._with(self.weight, np.pad(self.mean, columns), np.pad(self.scatter, (*columns, (0, more))))
 
     def relabelled(self, classes: Any, swapped: bool = False) -> ClassMoments:
-        """Return the same moments under other labels; `swapped` makes the negative class the positive one.
+        """Return these moments under other labels, with the same arrays; `swapped` swaps the two classes.
 
         Parameters
         ----------
@@ -198,11 +198,6 @@ class ClassMoments:
             The new labels of the negative and the positive class.
         swapped : bool, default=False
             Whether the negative class becomes the positive one.
-
-        Returns
-        -------
-        relabelled : ClassMoments
-            The moments, which share their arrays with these.
         """
         turn = -1 if swapped else 1
         new = self._with(self.weight[::turn], self.mean[::turn], self.scatter[::turn])
@@ -216,11 +211,6 @@ class ClassMoments:
         ----------
         *others : ClassMoments
             Moments of the same columns and classes.
-
-        Returns
-        -------
-        merged : ClassMoments
-            The moments of all rows; these ones are not changed.
         """
         merged = self.copy()
         for other in others:
@@ -233,16 +223,6 @@ class ClassMoments:
         A class that keeps less than a billionth of its weight counts as empty. The rounding error is relative to the
         moments of all rows, so the result loses digits if nearly all rows are taken away. Merging the moments of the
         remaining parts is safer where these are known.
-
-        Parameters
-        ----------
-        other : ClassMoments
-            Moments of the same columns and classes.
-
-        Returns
-        -------
-        rest : ClassMoments
-            The moments of the other rows; these ones are not changed.
         """
         self._check_compatible(other)
         rest = self.copy()
@@ -286,11 +266,6 @@ class ClassMoments:
 
         In the pooled covariance (W_0 C_0 + W_1 C_1) / (W_0 + W_1), a class counts by its weight: a rare class,
         estimated from few rows, counts little. The square loss with it is linear discriminant analysis.
-
-        Returns
-        -------
-        pooled : ClassMoments
-            The moments; these ones are not changed.
         """
         self.check_both_classes()
         share = self.weight / self.weight.sum()
@@ -298,11 +273,6 @@ class ClassMoments:
 
     def squared_loss(self, w: np.ndarray) -> float:
         """Return the mean of (1 - w.(x+ - x-))^2 over all pairs of a positive and a negative row.
-
-        Parameters
-        ----------
-        w : ndarray of shape (n_features,)
-            Weights.
 
         Returns
         -------
@@ -315,11 +285,6 @@ class ClassMoments:
     def squared_loss_gradient(self, w: np.ndarray) -> np.ndarray:
         """Return the gradient of `squared_loss`.
 
-        Parameters
-        ----------
-        w : ndarray of shape (n_features,)
-            Weights.
-
         Returns
         -------
         gradient : ndarray of shape (n_features,)
@@ -329,11 +294,6 @@ class ClassMoments:
 
     def project(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return means and variances of the scores x.w in the two classes, each of shape (2,).
-
-        Parameters
-        ----------
-        w : ndarray of shape (n_features,)
-            Weights.
 
         Returns
         -------
@@ -377,11 +337,6 @@ class ClassMoments:
         ----------
         scale : ndarray of shape (n_features,)
             What each column is divided by.
-
-        Returns
-        -------
-        rescaled : ClassMoments
-            The moments; these ones are not changed.
         """
         return self._with(self.weight.copy(), self.mean / scale, self.scatter / np.outer(scale, scale))
 
@@ -389,11 +344,6 @@ class ClassMoments:
         """Return the moments of the columns divided by their standard deviation.
 
         The means are not subtracted: a shift changes neither the AUC nor the pairwise losses.
-
-        Returns
-        -------
-        standardized : ClassMoments
-            The moments; these ones are not changed.
         """
         return self.rescaled(self.std())
 
@@ -411,17 +361,8 @@ class ClassMoments:
         path : path
             The file; an existing one is replaced.
         """
-        write_atomically(
-            path,
-            lambda file: np.savez(
-                file,
-                format=np.array(FILE_FORMAT),
-                classes=self.classes,
-                weight=self.weight,
-                mean=self.mean,
-                scatter=self.scatter,
-            ),
-        )
+        arrays = {name: getattr(self, name) for name in ("classes", "weight", "mean", "scatter")}
+        write_atomically(path, lambda file: np.savez(file, format=np.array(FILE_FORMAT), **arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ClassMoments:
@@ -450,6 +391,9 @@ class ClassMoments:
             except Exception as error:  # NumPy and zipfile raise many kinds, from KeyError to BadZipFile
                 raise ValueError(f"{os.fspath(path)} is not a whole file of class moments.") from error
         return new
+
+
+inherit_entries(ClassMoments, METHODS)
 
 
 def check_classes(classes: Any) -> np.ndarray:

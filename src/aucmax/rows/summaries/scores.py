@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Bins, namespace
+from ..arrays import namespace, point_masses
 from .moments import ClassMoments, chan_update
 
 N_BINS = 1024
@@ -121,10 +121,7 @@ class ScoreGrid(NamedTuple):
         cell = xp.astype(place, xp.int64)
         right = place - xp.astype(cell, xp.float64)
         weights = xp.ones_like(right) if sample_weight is None else sample_weight
-        bins = Bins(cell + (N_BINS + 1) * xp.astype(positive, xp.int64), 2 * N_BINS + 2)
-        mass = bins.sums(weights * (1 - right))
-        mass[1:] += bins.sums(weights * right)[:-1]
-        return mass.reshape(2, -1)
+        return point_masses(positive, weights, cell, right, N_BINS + 1)
 
 
 class ScoreHistogram(NamedTuple):
