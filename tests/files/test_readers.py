@@ -341,7 +341,7 @@ def test_a_reading_finds_columns_by_name(colour_file, monkeypatch, tmp_path, is_
     message = refusal(write(new, "a,b,colour,d\n1,2,red,3\n"), reading=reading)
     assert "has no column 'c', which the model needs; its columns are a, b, colour, d." in message
     message = refusal(write(new, "a,b,colour,c\n1,2,red,3\n1,2,red,much\n"), reading=reading)
-    assert message == ", line 3, column 'c': found the text 'much' where a number is expected: correct it."
+    assert message == ", line 3, column 'c': found 'much' where a number is expected: correct it."
 
 
 def test_a_reading_keeps_a_feature_with_the_name_of_a_target(tmp_path):
@@ -531,7 +531,7 @@ def test_bad_weights_are_refused_with_their_place(tmp_path, cell, message):
 def test_weights_and_groups_of_other_types(tmp_path):
     text = "correct it (2 such cells in all)."
     path = write(tmp_path / "rows.csv", "a,w,y\n1,heavy,0\n2,light,1\n")
-    found = ", line 2, column 'w': found the text 'heavy' where a number is expected: "
+    found = ", line 2, column 'w': found 'heavy' where a number is expected: "
     assert refusal(path, weight="w") == found + text
     path = tmp_path / "rows.parquet"
     columns = {"a": [1, 2], "w": ["heavy", "light"], "flag": [True, False], "big": [2**60, 2**60 + 1], "y": [0, 1]}
@@ -597,14 +597,14 @@ BAD_CSV = {
     "a,b\n": "has a header but no rows",
     "a,b\n1,2\n1\n": "line 3: 1 cells, but there are 2 columns",
     "a,b\n1,2\n\n1,2,3\n": "line 4: 3 cells, but there are 2 columns",
-    "a,b\n" + "1,2\n" * 9 + "x,3\n": "line 11, column 'a': found the text 'x' where a number is expected",
-    "a,b\n" + "1,2\n" * 9 + '"1\n",2\nx,3\n': "line 13, column 'a': found the text 'x'",
+    "a,b\n" + "1,2\n" * 9 + "x,3\n": "line 11, column 'a': found 'x' where a number is expected",
+    "a,b\n" + "1,2\n" * 9 + '"1\n",2\nx,3\n': "line 13, column 'a': found 'x'",
     "a,b\n1,-inf\n": "line 2, column 'b': -inf is not a finite number",
     "a,y\n?,0\nNA,1\n": "has no column to learn from, for example 'a': every cell is missing",
     "a,y\n1,NA\n2,no\n": "line 2, column 'y': found 'NA', a missing value: fill it or drop the row",
     "a,y\n1,no\n2,\n": "line 3, column 'y': the cell is empty",
     "a,y\n1,true\n2,\n": "line 3, column 'y': the cell is empty",
-    "a,a\n1,2\n": "has two columns called 'a'",
+    "a,a\n1,2\n": "has 2 columns called 'a'",
     "a,y\n1,2\nb\xe9,3\n": "line 3: not UTF-8",
     "\xe9,y\n1,2\n": "line 1: not UTF-8",
     'a,y\n1,2\n2,"x\n3,4\n': "line 3: a quote opens a cell that is not closed",
@@ -619,7 +619,7 @@ def test_csv_faults_are_refused(tmp_path, text):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("x,0", "column 'a': found the text 'x'"),
+        ("x,0", "column 'a': found 'x'"),
         ("1", "1 cells"),
         ("1,", "column 'y': the cell is empty"),
     ],

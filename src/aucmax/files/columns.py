@@ -14,18 +14,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._text import ArgumentError
+from .._text import ArgumentError, listed
 from ..tables.reading import Overrides, Reading
 from ..tables.reading.cells import read_numbers, trim
 from ..tables.reading.features import is_sparse
 from ..tables.reading.kinds import Column, number_forms
 from ..tables.reading.summary import UNITS, ColumnSummary, find_type, native_numbers
-from ..tables.reading.table import Tally, make_reading, merge_summaries, mixed_columns, summarise_table
+from ..tables.reading.table import (
+    Tally,
+    check_overrides,
+    describe_fault,
+    make_reading,
+    merge_summaries,
+    mixed_columns,
+    summarise_table,
+)
 from .labels import label_value
 from .source import BLOCK_BYTES, EMPTY, Block, ColumnProblem, Options, Source, refuse_files, refuse_problems
 
 TARGETS = ("target", "label", "class", "y")
 TRUTH = ("true", "false")
+OF_OVERRIDES = ("drop", "identifiers", "categorical", "numeric", "date")  # that name columns
 MANY_LABELS = 100  # that are counted, of labels that nobody can use
 ROUNDED = 2.0**53  # from here on, doubles are not all integers, and two labels may become one
 # Fewer than in columns of features: "-" and "none" may be labels.
@@ -93,27 +102,13 @@ class TableSource(Source):
             self._check_columns(names, known)
             self.use(known)
         else:
-            self._check_overrides(names, options.overrides)
+            given = {name: getattr(options.overrides, name) for name in OF_OVERRIDES}
+            check_overrides(self.name, given, names, self._candidates)
 
     def _check_columns(self, names: list[str], reading: Reading) -> None:
         for column in reading.used:
             if column.name not in names:
                 raise ValueError(f"{self.name} has no column {column.name!r}, which the model needs; {listed(names)}.")
-
-    def _check_overrides(self, names: list[str], overrides: Overrides) -> None:
-        named: dict[str, str] = {}
-        for option in ("drop", "identifiers", "categorical", "numeric", "date"):
-            for column in getattr(overrides, option):
-                if column not in names:
-                    sentence = f"{{}} has no column {{}} for {{{option}=}}; {{}}."
-                    raise ArgumentError(sentence, self.name, repr(column), listed(names))
-                if column not in self._candidates:
-                    sentence = f"{{}}: the column {{}} is not a feature, so {{{option}=}} cannot name it."
-                    raise ArgumentError(sentence, self.name, repr(column))
-                if column in named:
-                    sentence = f"{{}}: the column {{}} is named by {{{named[column]}=}} and {{{option}=}}."
-                    raise ArgumentError(sentence, self.name, repr(column))
-                named[column] = option
 
     def follow(self, first: TableSource) -> None:
         """Take the columns of the first of several tables."""
@@ -161,7 +156,14 @@ class TableSource(Source):
     ) -> tuple[np.ndarray, list[Tally], dict[str, Any], dict[str, ColumnProblem]]:
         """Return the codes of some rows, what was met in them, their labels, weights and groups, and all problems."""
         codes, tallies = reading.codes(part.table, self.name)
-        faults = {tally.column.name: self._fault(tally) for tally in tallies if tally.n_faults}
+        advice = "correct it"
+        if self.reading is None:  # it is being learnt
+            advice += ", call it a missing value, or read the column as categories or drop it"
+        faults = {
+            each.column.name: (each.first, f"{describe_fault(each)}: {advice}", each.n_faults)
+            for each in tallies
+            if each.n_faults
+        }
         values = dict.fromkeys(("y", "weight", "group"))
         for role, column, read in (
             ("y", self.target, self._read_labels),
@@ -180,15 +182,6 @@ class TableSource(Source):
         if self._label_kind is None:  # of a table that was not learnt: the first rows decide
             self._label_kind = find_label_kind(column)
         return read_labels(column, self._label_kind)
-
-    def _fault(self, tally: Tally) -> Fault:
-        advice = "correct it"
-        if self.reading is None:  # it is being learnt
-            advice += ", call it a missing value, or read the column as categories or drop it"
-        if tally.shown.lower().lstrip("+-") in ("inf", "infinity"):
-            return tally.first, f"{tally.shown} is not a finite number: {advice}", tally.n_faults
-        found = f"found the text {tally.shown!r} where {tally.column.expected} is expected"
-        return tally.first, f"{found}: {advice}", tally.n_faults
 
 
 # Learning
@@ -293,15 +286,6 @@ def _may_have_faults(column: Column, summary: ColumnSummary) -> bool:
     return column.form not in found or found[column.form].n_cells < summary.n_present
 
 
-def check_names(name: str, columns: Sequence[str]) -> None:
-    """Raise a ValueError if two columns have the same name."""
-    seen: set[str] = set()
-    for column in columns:
-        if column in seen:
-            raise ValueError(f"{name} has two columns called {column!r}: rename one of them.")
-        seen.add(column)
-
-
 # The columns of a table that are not features: labels, weights and groups.
 
 
@@ -331,12 +315,6 @@ def find_target(name: str, columns: list[str], roles: Mapping[str, str], options
             *(name, listed(columns)),
         )
     return None
-
-
-def listed(columns: Collection[str], what: str = "column") -> str:
-    """Return a list of the first columns for a message."""
-    first, rest = [" ".join(column.split()) for column in list(columns)[:10]], len(columns) - 10
-    return f"its {what}s are {', '.join(first) or 'none'}" + (f" and {rest} more" if rest > 0 else "")
 
 
 def check_width(name: str, found: int, expected: int | None) -> None:
@@ -444,4 +422,4 @@ def _describe(cell: Any, value: float, what: str) -> str:
         return f"{shown} is not a finite number: fill it or drop the row"
     if what == "truth":
         return f"found {shown[:40]!r} where true or false is expected: correct it"
-    return f"found the text {shown[:40]!r} where a number is expected: correct it"
+    return f"found {shown[:40]!r} where a number is expected: correct it"

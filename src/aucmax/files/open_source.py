@@ -14,6 +14,7 @@ from typing import Any, NoReturn, cast
 from .._text import ArgumentError
 from ..tables.reading import Overrides, Reading
 from ..tables.reading.cells import check_thousands
+from ..tables.reading.frames import cell_text
 from .columns import learn_tables
 from .delimited import DelimitedSource
 from .libsvm import LibsvmSource
@@ -160,7 +161,7 @@ def open_source(
         categorical=tuple(categorical),
         numeric=tuple(numeric),
         date=tuple(date),
-        na_values=tuple(na_values),
+        na_values=tuple(map(cell_text, na_values)),
         thousands=thousands,
     )
     options = Options(

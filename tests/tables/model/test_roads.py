@@ -216,6 +216,28 @@ def test_a_fit_is_resumed_after_any_block(folder, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"thousands": ","}, r"thousands=',' was not used to read these rows"),
+        ({"na_values": ["green"]}, r"na_values=\['green'\] was not used to read these rows"),
+        ({"categorical": ["zeros"]}, "categorical= names the column 'zeros', which these rows hold as number"),
+    ],
+)
+def test_parameters_that_a_file_was_not_read_with_are_refused(folder, parameters, message):
+    model = TableClassifier("lines", cv=0, **parameters)
+    with pytest.raises(ValueError, match=f"^{message}: the rows of a file are read as open_rows was asked to.$"):
+        of_file("table.csv", folder, model, False)
+    of_file("table.csv", folder, model, False, **parameters)
+
+
+def test_memory_has_units(folder):
+    assert open_rows(folder / "table.csv", target="y", memory="2GB").memory > 1e9
+    for memory in ("lots", 0, None, True):
+        with pytest.raises(ValueError, match=r"^memory= takes a number of bytes or a size such as 2GB or 500MB, got "):
+            open_rows(folder / "table.csv", target="y", memory=memory)
+
+
 def test_columns_of_a_file_are_described_when_it_is_opened(folder):
     said = {"drop": ["w", "g"], "categorical": ["zeros"]}
     model = TableClassifier("lines", cv=0, **said).fit_rows(open_rows(folder / "table.csv", target="y", **said))

@@ -73,6 +73,11 @@ class Column(NamedTuple):
     parts: list[Part] = []  # noqa: RUF012
 
     @property
+    def is_useless(self) -> bool:
+        """Whether it is left out because of its cells, and not because the user says so."""
+        return self.kind == "left out" and self.reason != AS_ASKED
+
+    @property
     def expected(self) -> str:
         """What its cells must be, for messages."""
         if self.kind == "boolean":
@@ -122,7 +127,7 @@ def decide(name: str, summary: ColumnSummary, overrides: Overrides = NO_OVERRIDE
     if name in overrides.categorical:
         return _category(name, summary)
     if name in overrides.numeric:
-        return _number(name, summary)
+        return _number(name, summary) if truth_words(summary) is None else _boolean(name, summary)
     if name in overrides.date:
         return _date(name, summary, _most(summary.dates))
     if summary.declared == "category":
@@ -143,10 +148,8 @@ def _find_reason_against(name: str, summary: ColumnSummary, overrides: Overrides
 
 def _decide_alone(name: str, summary: ColumnSummary) -> Column:
     """Return how a column is read of which neither the user nor its type tells what it is."""
-    words = {level.lower() for level in summary.levels or ()}
-    pair = next((pair for pair in BOOLEANS if words and words <= set(pair)), None)
-    if pair is not None:
-        return _boolean(name, summary, pair)
+    if truth_words(summary) is not None:
+        return _boolean(name, summary)
     numbers, codes, signs = number_forms(summary), are_codes(summary.levels or ()), currencies(summary)
     form = _most(numbers)
     n_numbers = summary.n_infinite + (0 if form is None else numbers[form].n_cells)
@@ -169,6 +172,12 @@ def _decide_alone(name: str, summary: ColumnSummary) -> Column:
     if 2 * n_numbers >= max(summary.n_present, 1):
         column = column._replace(reason=f"{column.reason}; {n_numbers:,} cells are numbers")
     return column
+
+
+def truth_words(summary: ColumnSummary) -> tuple[str, str] | None:
+    """Return the words for true and false that all texts of a column are; None if some are not."""
+    words = {level.lower() for level in summary.levels or ()}
+    return next((pair for pair in BOOLEANS if words and words <= set(pair)), None)
 
 
 def are_codes(levels: Collection[str]) -> bool:
@@ -234,7 +243,8 @@ def _number(name: str, summary: ColumnSummary) -> Column:
     return Column(name, "number", reason, summary.n_missing, form, low=low, high=high, parts=[Part(name, numbers.mean)])
 
 
-def _boolean(name: str, summary: ColumnSummary, pair: tuple[str, str]) -> Column:
+def _boolean(name: str, summary: ColumnSummary) -> Column:
+    pair = truth_words(summary) or BOOLEANS[0]
     positive = sum(count for level, count in (summary.levels or {}).items() if level.lower() == pair[0])
     part = Part(name, positive / summary.n_present)
     return Column(name, "boolean", ", ".join(pair), summary.n_missing, parts=[part])

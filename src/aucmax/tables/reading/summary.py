@@ -191,7 +191,7 @@ def decode(column: Any) -> Any:
             return pa.array(column.to_pandas().dt.to_timestamp(), from_pandas=True)
         return decode(column.cast(dtype.storage_type))
     if types.is_dictionary(dtype):
-        return decode(column.cast(dtype.value_type))
+        return column if types.is_nested(dtype.value_type) else decode(column.cast(dtype.value_type))
     if types.is_run_end_encoded(dtype):
         return decode(pc.run_end_decode(column))
     if types.is_float16(dtype):

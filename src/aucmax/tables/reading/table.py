@@ -8,18 +8,18 @@ other. For linear models the codes become *features* (`features`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._text import warn_user
+from ..._text import ArgumentError, listed, warn_user
 from ...models.checks import Sizes, absent, count, either, items, named_tuple, number, text
 from .cells import find_missing, read_numbers, read_truth, tidy_numbers, trim
 from .dates import DATE_FORMS, TIME_FORM, read_dates, read_times
 from .features import FeaturePart, least_rows, make_features, pool, pool_codes
-from .kinds import AS_ASKED, LABELS, RARE, Column, Overrides, Part, check_column, decide, is_named_identifier
+from .frames import naming_column
+from .kinds import LABELS, RARE, Column, Overrides, Part, check_column, decide, is_named_identifier
 from .summary import (
     MIXED,
     SECONDS,
@@ -36,6 +36,7 @@ from .summary import (
 
 # The share and the number of rows with levels that no training row has, above which a column is warned of.
 MANY_UNSEEN, FEW_UNSEEN = 0.1, 10
+OF_COLUMNS = ("drop", "id", "categorical", "numeric", "date")  # the parameters of estimators that name columns
 
 
 class Tally(NamedTuple):
@@ -67,6 +68,8 @@ class Reading(NamedTuple):
         The number or share of training rows that a level must have not to be pooled in features.
     max_categories : int, default=None
         The largest number of levels of a column in features, with the pooled one; by default, there is no limit.
+    thousands : str, default=None
+        The separator of thousands, if the user names one.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Reading(NamedTuple):
     n_rows: int
     min_frequency: int | float = RARE
     max_categories: int | None = None
+    thousands: str | None = None
 
     @property
     def used(self) -> list[Column]:
@@ -103,6 +107,11 @@ class Reading(NamedTuple):
     def part_names(self) -> list[str]:
         """The names of the columns of the codes."""
         return [part.name for part in self.parts]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of the columns that the columns of the codes are made of."""
+        return [column.kind for column in self.columns for _ in column.parts]
 
     @property
     def categorical(self) -> list[bool]:
@@ -227,7 +236,8 @@ def make_reading(summaries: Mapping[str, ColumnSummary], overrides: Overrides) -
     """Return how a table is read, given the summaries of its columns."""
     columns = [decide(name, summary, overrides) for name, summary in summaries.items()]
     n_rows = max((summary.n_rows for summary in summaries.values()), default=0)
-    return Reading(columns, list(overrides.na_values), n_rows, overrides.min_frequency, overrides.max_categories)
+    pooling = overrides.min_frequency, overrides.max_categories
+    return Reading(columns, list(overrides.na_values), n_rows, *pooling, overrides.thousands)
 
 
 def numbers_as_table(names: Sequence[str]) -> Reading:
@@ -251,16 +261,6 @@ def summarise_table(
 def mixed_columns(summaries: Mapping[str, ColumnSummary]) -> list[str]:
     """Return the columns that must be summarised again, as text."""
     return [name for name, summary in summaries.items() if summary.declared == MIXED]
-
-
-@contextmanager
-def naming_column(name: str, column: str) -> Iterator[None]:
-    """Put the table and the column before errors about cells; errors of pyarrow are ValueErrors, too."""
-    try:
-        yield
-    except ValueError as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise ValueError(f"{name}, column {column!r}: {reason}.") from None
 
 
 def must_be_text(name: str, overrides: Overrides) -> bool:
@@ -378,6 +378,41 @@ def _tally_values(column: Column, cells: Any, values: np.ndarray, missing: np.nd
     return Tally(column, int(missing.sum()), 0, int(bad.sum()), first, shown, n_outside=n_outside)
 
 
+# What is wrong with a table
+
+
+def check_names(name: str, columns: Sequence[str]) -> None:
+    """Raise a ValueError if several columns have the same name; errors call the table `name`."""
+    column, n_columns = max(Counter(columns).items(), key=lambda each: each[1], default=("", 0))
+    if n_columns > 1:
+        raise ValueError(f"{name} has {n_columns} columns called {column!r}: rename all but one of them.")
+
+
+def check_overrides(
+    name: str, given: Mapping[str, Sequence[str]], columns: Sequence[str], features: Collection[str]
+) -> None:
+    """Raise a ValueError if an argument names a column that is none of the `features`, or that another one names."""
+    named: dict[str, str] = {}
+    for option, chosen in given.items():
+        for column in chosen:
+            if column not in columns:
+                sentence = f"{{}} has no column {{}} for {{{option}=}}; {{}}."
+                raise ArgumentError(sentence, name, repr(column), listed(columns))
+            if column not in features:
+                sentence = f"{{}}: the column {{}} is not a feature, so {{{option}=}} cannot name it."
+                raise ArgumentError(sentence, name, repr(column))
+            if named.setdefault(column, option) != option:
+                sentence = f"{{}}: the column {{}} is named by {{{named[column]}=}} and {{{option}=}}."
+                raise ArgumentError(sentence, name, repr(column))
+
+
+def check_used(reading: Reading) -> None:
+    """Raise a ValueError if all columns are left out."""
+    if not reading.used:
+        found = ", ".join(f"{column.name!r} ({column.reason})" for column in reading.columns[:3])
+        raise ValueError(f"X has no column to learn from: all are left out, such as {found}.")
+
+
 def check_columns(reading: Reading, names: Collection[str]) -> None:
     """Raise a ValueError if a table lacks a column that is used."""
     for column in reading.used:
@@ -385,25 +420,27 @@ def check_columns(reading: Reading, names: Collection[str]) -> None:
             raise ValueError(f"X has no column {column.name!r}, which was there in fit.")
 
 
-def check_faults(tallies: list[Tally]) -> None:
+def describe_fault(tally: Tally) -> str:
+    """Return what is wrong with the first cell of a column that is not what the column holds."""
+    if tally.shown.lower().lstrip("+-") in ("inf", "infinity"):
+        return f"{tally.shown} is not a finite number"
+    return f"found {tally.shown!r} where {tally.column.expected} is expected"
+
+
+def check_faults(tallies: list[Tally], advice: str = "correct such cells, or make them missing values") -> None:
     """Raise a ValueError about all cells that are not what their columns hold."""
     faults = []
     for tally in tallies:
         if tally.n_faults:
             more = f" ({tally.n_faults:,} such cells in all)" if tally.n_faults > 1 else ""
-            found = f"found {tally.shown!r} where {tally.column.expected} is expected"
-            faults.append(f"row {tally.first}, column {tally.column.name!r}: {found}{more}")
+            faults.append(f"row {tally.first}, column {tally.column.name!r}: {describe_fault(tally)}{more}")
     if faults:
-        raise ValueError(f"X, {'; '.join(faults)}: name such cells in na_values=, or the column in categorical=.")
+        raise ValueError(f"X, {'; '.join(faults)}: {advice}.")
 
 
 def warn_left_out(reading: Reading) -> None:
     """Warn of the columns that are left out though the user has not asked for it."""
-    found = [
-        f"{column.name!r} ({column.reason})"
-        for column in reading.columns
-        if column.kind == "left out" and column.reason != AS_ASKED
-    ]
+    found = [f"{column.name!r} ({column.reason})" for column in reading.columns if column.is_useless]
     if found:
         advice = "name them in drop= if that is right; categorical= and numeric= keep what has such values"
         warn_user(f"X has columns that are left out: {', '.join(found)}; {advice}.")
@@ -445,4 +482,5 @@ CHECK_READING = named_tuple(
     n_rows=count,
     min_frequency=number(int, float, low=0),
     max_categories=either(absent, number(int, low=2)),
+    thousands=either(absent, text),
 )
