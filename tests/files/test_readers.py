@@ -366,7 +366,7 @@ def test_reading_keeps_categories_that_look_like_numbers(tmp_path):
 def test_open_source_refuses_a_table_without_features(tmp_path):
     path = write(tmp_path / "rows.csv", "id,y\n" + "".join(f"k{k},{k % 2}\n" for k in range(1001)))
     found = "identifier or free text: 1,001 different texts in 1,001 rows"
-    assert refusal(path) == f" has no column to learn from, for example 'id': {found}."
+    assert refusal(path) == f" has no column to learn from: all are left out, such as 'id' ({found})."
     assert open_source(path, target="id").target == "id"
 
 
@@ -600,7 +600,7 @@ BAD_CSV = {
     "a,b\n" + "1,2\n" * 9 + "x,3\n": "line 11, column 'a': found 'x' where a number is expected",
     "a,b\n" + "1,2\n" * 9 + '"1\n",2\nx,3\n': "line 13, column 'a': found 'x'",
     "a,b\n1,-inf\n": "line 2, column 'b': -inf is not a finite number",
-    "a,y\n?,0\nNA,1\n": "has no column to learn from, for example 'a': every cell is missing",
+    "a,y\n?,0\nNA,1\n": "has no column to learn from: all are left out, such as 'a' (every cell is missing)",
     "a,y\n1,NA\n2,no\n": "line 2, column 'y': found 'NA', a missing value: fill it or drop the row",
     "a,y\n1,no\n2,\n": "line 3, column 'y': the cell is empty",
     "a,y\n1,true\n2,\n": "line 3, column 'y': the cell is empty",
@@ -695,12 +695,12 @@ def test_parquet_types(tmp_path):
 @pytest.mark.parametrize(
     ("column", "options", "message"),
     [
-        (pa.array([[1], [2]]), {}, "for example 'x': the type list<element: int64> is not read."),
+        (pa.array([[1], [2]]), {}, "such as 'x' (the type list<element: int64> is not read)."),
         (pa.array([1.0, np.inf]), {}, "row 2, column 'x': inf is not a finite number"),
         (pa.array([1.0, None]), {"target": "x"}, "row 2, column 'x': the cell is empty"),
         (pa.array([1.0, np.nan]), {"weight": "x"}, "row 2, column 'x': nan is not a finite number"),
         (pa.array(["a", None]), {"group": "x"}, "row 2, column 'x': the cell is empty"),
-        (pa.nulls(2), {}, "for example 'x': every cell is missing."),
+        (pa.nulls(2), {}, "such as 'x' (every cell is missing)."),
     ],
 )
 def test_parquet_faults_are_refused(tmp_path, column, options, message):

@@ -18,11 +18,13 @@ from .._text import ArgumentError, listed
 from ..tables.reading import Overrides, Reading
 from ..tables.reading.cells import read_numbers, trim
 from ..tables.reading.features import is_sparse
-from ..tables.reading.kinds import Column, number_forms
+from ..tables.reading.kinds import number_forms
 from ..tables.reading.summary import UNITS, ColumnSummary, find_type, native_numbers
 from ..tables.reading.table import (
     Tally,
+    check_columns,
     check_overrides,
+    check_used,
     describe_fault,
     make_reading,
     merge_summaries,
@@ -99,16 +101,11 @@ class TableSource(Source):
         self.kept = list(dict.fromkeys([*(name for name in identifiers if name in names), *options.keep]))
         self._candidates = [name for name in names if name != target and name not in roles]
         if known is not None:
-            self._check_columns(names, known)
+            check_columns(known, names, self.name)
             self.use(known)
         else:
             given = {name: getattr(options.overrides, name) for name in OF_OVERRIDES}
             check_overrides(self.name, given, names, self._candidates)
-
-    def _check_columns(self, names: list[str], reading: Reading) -> None:
-        for column in reading.used:
-            if column.name not in names:
-                raise ValueError(f"{self.name} has no column {column.name!r}, which the model needs; {listed(names)}.")
 
     def follow(self, first: TableSource) -> None:
         """Take the columns of the first of several tables."""
@@ -139,17 +136,14 @@ class TableSource(Source):
 
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102
         assert self.reading is not None
-        for part in self._read(self._used(), n_bytes, start):
+        used = dict.fromkeys([*(column.name for column in self.reading.used), *self._roles, *self.kept])
+        for part in self._read(list(used), n_bytes, start):
             codes, tallies, values, problems = self._convert(part, self.reading)
             if problems:
                 refuse_problems(self.name, problems)
             features = self.reading.convert(codes, self._options.output)
             kept = [read_texts(part.table.column(column))[0].tolist() for column in self.kept]
             yield Block(features, position=part.position, n_read=part.n_read, tallies=tallies, kept=kept, **values)
-
-    def _used(self) -> list[str]:
-        assert self.reading is not None
-        return list(dict.fromkeys([*(column.name for column in self.reading.used), *self._roles, *self.kept]))
 
     def _convert(
         self, part: TableBlock, reading: Reading
@@ -159,29 +153,30 @@ class TableSource(Source):
         advice = "correct it"
         if self.reading is None:  # it is being learnt
             advice += ", call it a missing value, or read the column as categories or drop it"
-        faults = {
+        faults: dict[str, Fault] = {
             each.column.name: (each.first, f"{describe_fault(each)}: {advice}", each.n_faults)
             for each in tallies
             if each.n_faults
         }
-        values = dict.fromkeys(("y", "weight", "group"))
-        for role, column, read in (
-            ("y", self.target, self._read_labels),
-            ("weight", self.weight, read_weights),
-            ("group", self.group, read_texts),
-        ):
-            if column is not None:
-                values[role], fault = read(part.table.column(column))
-                faults |= {column: fault} if fault is not None else {}
+        if self._label_kind is None and self.target is not None:  # the table was not learnt: the first rows decide
+            self._label_kind = find_label_kind(part.table.column(self.target))
+        values, others = self._read_roles(part.table, self._label_kind)
         problems = {
-            column: ColumnProblem(part.place(row), what, count) for column, (row, what, count) in faults.items()
+            column: ColumnProblem(part.place(row), what, count)
+            for column, (row, what, count) in (faults | others).items()
         }
         return codes, tallies, values, problems
 
-    def _read_labels(self, column: Any) -> tuple[np.ndarray, Fault | None]:
-        if self._label_kind is None:  # of a table that was not learnt: the first rows decide
-            self._label_kind = find_label_kind(column)
-        return read_labels(column, self._label_kind)
+    def _read_roles(self, table: Any, label_kind: str | None) -> tuple[dict[str, Any], dict[str, Fault]]:
+        """Return labels of a kind, weights and groups of some rows, and the first fault of each column of these."""
+        values: dict[str, Any] = dict.fromkeys(("y", "weight", "group"))
+        faults: dict[str, Fault] = {}
+        readers: list[Any] = [functools.partial(read_labels, kind=label_kind), read_weights, read_texts]
+        for role, column, read in zip(values, (self.target, self.weight, self.group), readers, strict=True):
+            if column is not None:
+                values[role], fault = read(table.column(column))
+                faults |= {} if fault is None else {column: fault}
+        return values, faults
 
 
 # Learning
@@ -211,14 +206,20 @@ def learn_tables(name: str, sources: Sequence[TableSource], options: Options) ->
         source.follow(sources[0])
     learnt = _learn_all(sources, options.overrides)
     reading = make_reading(learnt.summaries, options.overrides)
-    doubtful = [column for column in reading.used if _may_have_faults(column, learnt.summaries[column.name])]
+    doubtful = []  # columns that may have cells of another form
+    for column in reading.used:
+        summary = learnt.summaries[column.name]
+        forms: Mapping[str, Any] = number_forms(summary) if column.kind == "number" else summary.dates
+        n_cells = forms[column.form].n_cells if column.form in forms else 0
+        if column.kind in ("number", "date") and n_cells < summary.n_present:
+            doubtful.append(column)
     for source in sources:
         source._label_kind, source.labels = learnt.label_kind, dict(learnt.labels)
     if doubtful or learnt.faulty:
         found = {source.name: _find_problems(source, reading._replace(columns=doubtful)) for source in sources}
         refuse_files(name, {file: problems for file, problems in found.items() if problems})
-    if not reading.used:
-        _refuse_all(name, reading)
+    check_width(name, len(reading.columns), None)
+    check_used(reading, name)
     for source in sources:
         source.use(reading, learnt.label_kind)
 
@@ -245,27 +246,13 @@ def _learn(source: TableSource, overrides: Overrides) -> Learnt:
 def _pass(source: TableSource, columns: Sequence[str], overrides: Overrides, texts: Sequence[str] = ()) -> Learnt:
     found = []
     for part in source._read([*columns, *source._roles], BLOCK_BYTES, 0):
-        faults, kind, labels = [], None, Counter[Any]()
-        if source.target is not None:
-            kind = find_label_kind(part.table.column(source.target))
-            values, fault = read_labels(part.table.column(source.target), kind)
-            faults.append(fault)
-            labels.update(values.tolist())
-        if source.weight is not None:
-            faults.append(read_weights(part.table.column(source.weight))[1])
-        if source.group is not None:
-            faults.append(read_texts(part.table.column(source.group))[1])
+        kind = None if source.target is None else find_label_kind(part.table.column(source.target))
+        values, faults = source._read_roles(part.table, kind)
         summaries = summarise_table(part.table.select(columns), overrides, texts, source.name)
-        found.append(Learnt(summaries, kind, labels, any(fault is not None for fault in faults)))
+        found.append(Learnt(summaries, kind, Counter([] if kind is None else values["y"].tolist()), bool(faults)))
     if not found:
         raise ValueError(f"{source.name} has no rows.")
     return functools.reduce(Learnt.merge, found)
-
-
-def _refuse_all(name: str, reading: Reading) -> None:
-    check_width(name, len(reading.columns), None)
-    first = reading.columns[0]
-    raise ValueError(f"{name} has no column to learn from, for example {first.name!r}: {first.reason}.")
 
 
 def _find_problems(source: TableSource, reading: Reading) -> dict[str, ColumnProblem]:
@@ -276,14 +263,6 @@ def _find_problems(source: TableSource, reading: Reading) -> dict[str, ColumnPro
         for column, problem in source._convert(part, reading)[-1].items():
             problems[column] = problems[column].merge(problem) if column in problems else problem
     return {name: problems[name] for name in names if name in problems}
-
-
-def _may_have_faults(column: Column, summary: ColumnSummary) -> bool:
-    """Return whether some cells of a column are not what it holds."""
-    found: Mapping[str, Any] = number_forms(summary) if column.kind == "number" else summary.dates
-    if column.kind not in ("number", "date"):
-        return False
-    return column.form not in found or found[column.form].n_cells < summary.n_present
 
 
 # The columns of a table that are not features: labels, weights and groups.
@@ -345,29 +324,22 @@ def find_label_kind(column: Any) -> str:
         return "number"
     text = trim(column).unique()
     present = text.filter(pa.array(~find_gaps(text)))
-    if not len(present):
-        return "number"
     if not np.isnan(read_numbers(present, "1234.5")).any():
         return "number"
     return "bool" if {word.lower() for word in present.to_pylist()} <= set(TRUTH) else "text"
 
 
-def read_labels(column: Any, kind: str) -> tuple[np.ndarray, Fault | None]:
+def read_labels(column: Any, kind: str | None) -> tuple[np.ndarray, Fault | None]:
     """Return labels as float64, bool or str, and the first fault among them; times are seconds."""
     import pyarrow as pa
 
     if pa.types.is_duration(column.type):
         column = pa.array(native_numbers(column.cast(pa.int64())) / UNITS[column.type.unit], from_pandas=True)
-    if find_type(column.type) == "number":
-        if kind != "number":
-            return read_texts(column)
-        return _check(native_numbers(column), column, "label")
-    if kind == "text":
-        return read_texts(column)
-    text = trim(column)
     if kind == "number":
-        return _check(np.where(find_gaps(text), np.nan, read_numbers(text, "1234.5")), column, "label")
-    words = np.array([str(word).lower() for word in text.to_pylist()])
+        return _read_numbers(column, "label")
+    if kind == "text" or find_type(column.type) == "number":
+        return read_texts(column)
+    words = np.array([str(word).lower() for word in trim(column).to_pylist()])
     values = np.select([words == word for word in TRUTH], [1.0, 0.0], np.nan)
     _, fault = _check(values, column, "truth")
     return values == 1.0, fault
@@ -387,12 +359,14 @@ def read_weights(column: Any) -> tuple[np.ndarray, Fault | None]:
     """Return sample weights as float64, and the first that is not a number of 0 or more."""
     import pyarrow as pa
 
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
+    return _read_numbers(column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column, "weight")
+
+
+def _read_numbers(column: Any, what: str) -> tuple[np.ndarray, Fault | None]:
     if find_type(column.type) == "number":
-        return _check(native_numbers(column), column, "weight")
+        return _check(native_numbers(column), column, what)
     text = trim(column)
-    return _check(np.where(find_gaps(text), np.nan, read_numbers(text, "1234.5")), column, "weight")
+    return _check(np.where(find_gaps(text), np.nan, read_numbers(text, "1234.5")), column, what)
 
 
 def _check(values: np.ndarray, cells: Any, what: str) -> tuple[np.ndarray, Fault | None]:

@@ -235,13 +235,9 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         self.monotonic_cst = monotonic_cst
         self.cv = cv
         self.max_bins = max_bins
-        self.drop = drop
-        self.id = id
-        self.categorical = categorical
-        self.numeric = numeric
-        self.date = date
-        self.na_values = na_values
-        self.thousands = thousands
+        self.drop, self.id = drop, id
+        self.categorical, self.numeric, self.date = categorical, numeric, date
+        self.na_values, self.thousands = na_values, thousands
 
     # Reading
 
@@ -347,7 +343,8 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         design = Design(self.columns_, signs, coded.n_rows)
         with self._tasks(1 + len(rungs) * folded, callback_args) as context:
             found = None
-            self._forget_ladder()
+            for name in ("ladder_", "cv_auc_", "cv_auc_ci_"):
+                self.__dict__.pop(name, None)
             if folded:
                 if coded.counts.min() < 2:
                     raise ValueError(
@@ -409,10 +406,6 @@ class TableClassifier(TableReader, LinearAUCClassifier):
             if sign:
                 values = self.coef_[0, a : a + column.n_values]
                 values[:] = sign * np.maximum.accumulate(sign * values)
-
-    def _forget_ladder(self) -> None:
-        for name in ("ladder_", "cv_auc_", "cv_auc_ci_"):
-            self.__dict__.pop(name, None)
 
     def _set_ladder(self, found: Found) -> None:
         aucs = np.array([rung.auc for rung in found.rungs])
@@ -612,7 +605,8 @@ def warn_of_columns(reading: Reading, columns: Sequence[Column], counted: Sequen
             said.setdefault("columns that are constant", []).append(repr(name))
             continue
         found = values.values
-        if reading.kinds[j] == "number" and len(found) == rows.n_rows > FEW and is_whole(found):
+        are_whole = bool(((found == np.rint(found)) & (np.abs(found) < WHOLE)).all())
+        if reading.kinds[j] == "number" and len(found) == rows.n_rows > FEW and are_whole:
             said.setdefault("columns of whole numbers that are all different, like identifiers", []).append(repr(name))
         auc = auc_alone(column, rows.values()[:, j], rows)
         if auc > LEAK:
@@ -620,11 +614,6 @@ def warn_of_columns(reading: Reading, columns: Sequence[Column], counted: Sequen
     for what, names in said.items():
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         warn_user(f"X has {what}: {', '.join(names[:5])}{more}.")
-
-
-def is_whole(values: np.ndarray) -> bool:
-    """Return whether all values are whole numbers."""
-    return bool(((values == np.rint(values)) & (np.abs(values) < WHOLE)).all())
 
 
 def warn_of_weights(rows: MemoryRows) -> None:

@@ -245,13 +245,9 @@ class TableEncoder(TableReader, TransformerMixin, BaseEstimator):
         self.output = output
         self.min_frequency = min_frequency
         self.max_categories = max_categories
-        self.drop = drop
-        self.id = id
-        self.categorical = categorical
-        self.numeric = numeric
-        self.date = date
-        self.na_values = na_values
-        self.thousands = thousands
+        self.drop, self.id = drop, id
+        self.categorical, self.numeric, self.date = categorical, numeric, date
+        self.na_values, self.thousands = na_values, thousands
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -7,6 +7,7 @@ other. For linear models the codes become *features* (`features`).
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -145,15 +146,10 @@ class Reading(NamedTuple):
         size    number    1 to 3                         1  a number
         empty   left out  every cell is missing          3  nothing
         """
+        names = ("column", "kind", "found", "n_missing", "becomes")
         return [
-            {
-                "column": column.name,
-                "kind": column.kind,
-                "found": column.reason,
-                "n_missing": column.n_missing,
-                "becomes": column.becomes,
-            }
-            for column in self.columns
+            dict(zip(names, (each.name, each.kind, each.reason, each.n_missing, each.becomes), strict=True))
+            for each in self.columns
         ]
 
     def to_frame(self) -> Any:
@@ -167,14 +163,10 @@ class Reading(NamedTuple):
     def __repr__(self) -> str:
         lines = [["column", "kind", "found", "n_missing", "becomes"]]
         lines += [[str(value) for value in line.values()] for line in self.describe()]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(
-                cell.rjust(width) if j == 3 else cell.ljust(width)
-                for j, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
+        line = "{{:{}}}  {{:{}}}  {{:{}}}  {{:>{}}}  {{:{}}}".format(
+            *(max(map(len, each)) for each in zip(*lines, strict=True))
         )
+        return "\n".join(line.format(*each).rstrip() for each in lines)
 
     # Rare levels are pooled for linear models and for models that take few codes.
 
@@ -270,11 +262,7 @@ def must_be_text(name: str, overrides: Overrides) -> bool:
 
 def merge_summaries(summaries: Sequence[Mapping[str, ColumnSummary]]) -> dict[str, ColumnSummary]:
     """Return the summaries of all rows, given the summaries of each block."""
-    first, *others = summaries
-    merged = dict(first)
-    for other in others:
-        merged = {name: summary.merge(other[name]) for name, summary in merged.items()}
-    return merged
+    return {name: functools.reduce(ColumnSummary.merge, (each[name] for each in summaries)) for name in summaries[0]}
 
 
 # One column
@@ -290,40 +278,45 @@ def code_column(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[l
     native = find_type(cells.type)
     if native == "":
         raise ValueError(describe_unread(cells.type))
-    if column.kind == "number" and native == "number" and not column.form.endswith("%"):
-        values = native_numbers(cells, na_values)
-        return [values], _tally_values(column, cells, values, np.isnan(values))
-    if column.kind == "date" and native == "date":
-        seconds = native_dates(cells)
-        return _code_dates(column, seconds), _tally_dates(Tally(column, cells.null_count), seconds)
-    return _code_text(column, cells if native == "text" else as_text(cells), na_values, native == "number")
+    if native == column.kind and not column.form.endswith("%"):
+        values = native_numbers(cells, na_values) if native == "number" else native_dates(cells)
+        missing = np.isnan(values)
+    else:  # text, which may be texts of numbers: each different text is read once
+        cells = cells if native == "text" else as_text(cells)
+        coded = trim(cells).dictionary_encode(null_encoding="encode")
+        texts, places = coded.dictionary, coded.indices.to_numpy()
+        missing = find_missing(texts, na_values)
+        if column.kind == "category":
+            codes, unseen = _code_levels(column, texts, native == "number")
+            codes[missing] = np.nan
+            return [codes[places]], Tally(column, int(missing[places].sum()), int((unseen & ~missing)[places].sum()))
+        values, missing = np.where(missing, np.nan, _read_texts(column, texts))[places], missing[places]
+    tally = _tally(column, cells, values, missing)
+    return _code_dates(column, values) if column.kind == "date" else [values], tally
 
 
-def _code_text(
-    column: Column, cells: Any, na_values: Sequence[str], are_numbers: bool = False
-) -> tuple[list[np.ndarray], Tally]:
-    """Return the codes of cells of text, which may be texts of numbers; each different text is read once."""
-    coded = trim(cells).dictionary_encode(null_encoding="encode")
-    texts, places = coded.dictionary, coded.indices.to_numpy()
-    missing = find_missing(texts, na_values)
-    if column.kind == "category":
-        codes, unseen = _code_levels(column, texts, are_numbers)
-        codes[missing] = np.nan
-        unseen &= ~missing
-        return [codes[places]], Tally(column, int(missing[places].sum()), int(unseen[places].sum()))
+def _read_texts(column: Column, texts: Any) -> np.ndarray:
+    """Return texts as numbers, truth values, or seconds of dates; NaN where a text is none."""
     if column.kind == "boolean":
-        values = read_truth(texts)
-    elif column.kind == "date":
-        values = read_dates(texts, column.form or DATE_FORMS[0])
-    elif column.form == TIME_FORM:
-        values = read_times(texts)
-    else:
-        values = read_numbers(tidy_numbers(texts), column.form)
-    values = np.where(missing, np.nan, values)[places]
-    tally = _tally_values(column, cells, values, missing[places])
+        return read_truth(texts)
     if column.kind == "date":
-        return _code_dates(column, values), _tally_dates(tally, values)
-    return [values], tally
+        return read_dates(texts, column.form or DATE_FORMS[0])
+    return read_times(texts) if column.form == TIME_FORM else read_numbers(tidy_numbers(texts), column.form)
+
+
+def _tally(column: Column, cells: Any, values: np.ndarray, missing: np.ndarray) -> Tally:
+    """Return what was met in a column of numbers, truth values or seconds of dates."""
+    bad = ~missing & ~np.isfinite(values)
+    first = int(bad.argmax()) if bad.any() else -1
+    shown = "" if first < 0 else str(cells[first].as_py()).strip()[:40]
+    low, high = {
+        "number": (column.low, column.high),
+        "date": (column.latest - column.high * SECONDS, column.latest),
+    }.get(column.kind, (-np.inf, np.inf))
+    width = high - low
+    n_outside = np.count_nonzero((values < low - width) | (values > high + width))
+    n_later = np.count_nonzero(values > high) if column.kind == "date" else 0
+    return Tally(column, int(missing.sum()), 0, int(bad.sum()), first, shown, int(n_later), int(n_outside))
 
 
 def _code_levels(column: Column, texts: Any, are_numbers: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -354,28 +347,9 @@ def _code_dates(column: Column, seconds: np.ndarray) -> list[np.ndarray]:
     found = [(column.latest - seconds) / SECONDS]
     for part in column.parts[1:]:
         levels = part.levels or []
-        order = {level: code for code, level in enumerate(levels)}
-        codes = np.array([order.get(label, len(levels)) for label in LABELS[part.of_date]], dtype=np.float64)
+        codes = np.array([levels.index(x) if x in levels else len(levels) for x in LABELS[part.of_date]], dtype=float)
         found.append(np.where(missing, np.nan, codes[split[part.of_date]]))
     return found
-
-
-def _tally_dates(tally: Tally, seconds: np.ndarray) -> Tally:
-    """Return a tally with the dates that are after the training rows, and those that are long before them."""
-    latest, width = tally.column.latest, tally.column.high * SECONDS
-    far = (seconds < latest - 2 * width) | (seconds > latest + width)
-    n_later, n_outside = np.count_nonzero(seconds > latest), np.count_nonzero(far)
-    return tally._replace(n_later=int(n_later), n_outside=int(n_outside))
-
-
-def _tally_values(column: Column, cells: Any, values: np.ndarray, missing: np.ndarray) -> Tally:
-    bad = ~missing & ~np.isfinite(values)
-    first = int(bad.argmax()) if bad.any() else -1
-    shown = "" if first < 0 else str(cells[first].as_py()).strip()[:40]
-    width, n_outside = column.high - column.low, 0
-    if column.kind == "number":
-        n_outside = int(np.count_nonzero((values < column.low - width) | (values > column.high + width)))
-    return Tally(column, int(missing.sum()), 0, int(bad.sum()), first, shown, n_outside=n_outside)
 
 
 # What is wrong with a table
@@ -406,18 +380,18 @@ def check_overrides(
                 raise ArgumentError(sentence, name, repr(column))
 
 
-def check_used(reading: Reading) -> None:
-    """Raise a ValueError if all columns are left out."""
+def check_used(reading: Reading, name: str = "X") -> None:
+    """Raise a ValueError if all columns of a table, which errors call `name`, are left out."""
     if not reading.used:
         found = ", ".join(f"{column.name!r} ({column.reason})" for column in reading.columns[:3])
-        raise ValueError(f"X has no column to learn from: all are left out, such as {found}.")
+        raise ValueError(f"{name} has no column to learn from: all are left out, such as {found}.")
 
 
-def check_columns(reading: Reading, names: Collection[str]) -> None:
-    """Raise a ValueError if a table lacks a column that is used."""
+def check_columns(reading: Reading, names: Collection[str], name: str = "X") -> None:
+    """Raise a ValueError if a table with columns of these names, which errors call `name`, lacks one that is used."""
     for column in reading.used:
         if column.name not in names:
-            raise ValueError(f"X has no column {column.name!r}, which was there in fit.")
+            raise ValueError(f"{name} has no column {column.name!r}, which the model needs; {listed(names)}.")
 
 
 def describe_fault(tally: Tally) -> str:
