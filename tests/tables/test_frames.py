@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import fractions
+import uuid
 
 import numpy as np
 import pyarrow as pa
@@ -86,6 +87,7 @@ TYPES = {
         "left out",
         "the type dictionary<values=list<item: int64>, indices=int8, ordered=0 is not read",
     ),
+    "UUIDs": (pd.Series([uuid.UUID(int=2), uuid.UUID(int=1)]), "category", [1, 0]),
     "large numbers of polars": (pl.Series([10**29, 1], dtype=pl.Int128), "number", [1e29, 1]),
     "missing of pandas": (pd.Series([1, pd.NA], dtype=object), "number", [1, np.nan]),
     "mixed": (pd.Series([1.0, "one", pd.NA, True]), "category", [0, 1, np.nan, 2]),
@@ -144,6 +146,11 @@ def test_what_is_not_a_table_is_refused_in_a_sentence(what):
     X, message = NOT_TABLES[what]
     with pytest.raises(ValueError, match=f"^{message}"):
         TableEncoder().fit(X)
+
+
+def test_arrays_of_any_byte_order_and_unit_are_read():
+    for X in (np.array([[1.5], [2.5]], dtype=">f8"), np.array([[36], [60]], dtype="timedelta64[h]")):
+        np.testing.assert_array_equal(TableEncoder("codes").fit_transform(X), [[1.5], [2.5]])
 
 
 def test_names_and_missing_values_may_be_numbers():

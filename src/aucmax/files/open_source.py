@@ -155,6 +155,10 @@ def open_source(
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
     check_thousands(thousands)
+    lists = {"drop": drop, "identifiers": identifiers, "categorical": categorical, "numeric": numeric, "date": date}
+    for name, value in (lists | {"na_values": na_values, "keep": keep}).items():
+        if isinstance(value, str):
+            raise ArgumentError(f"{{{name}=}} takes a list of texts, got the text {{}}.", repr(value))
     overrides = Overrides(
         drop=tuple(drop),
         identifiers=tuple(identifiers),

@@ -120,7 +120,8 @@ class TableClassifier(TableReader, LinearAUCClassifier):
 
     cv_auc_ : float
         The AUC on held-out rows. The choice of the rung is made again without each fold and judged on it. It is NaN,
-        with a warning, if `cv` has a single split and there are several rungs: nothing is left to choose by.
+        with a warning, if all splits of `cv` hold out the same rows in part, as a single one does, and there are
+        several rungs: no other split is left to choose by.
 
     cv_auc_ci_ : ndarray of shape (2,)
         The ends of its 95% confidence interval.
@@ -430,7 +431,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         """Return the place of a column, given by name or position, among the columns that are fitted."""
         columns = self.reading_.columns
         names, parts = [each.name for each in columns], self.reading_.part_names
-        if isinstance(column, str) and column in parts:
+        if isinstance(column, str) and column in parts and column not in names:
             return parts.index(column)
         k = int(column) if isinstance(column, Integral) and 0 <= int(column) < len(names) else None
         by_name = names.index(str(column)) if str(column) in names else k
@@ -551,7 +552,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
     def _one_row(self, X: Any) -> Any:
         """Return a row for the type of a lazy prediction."""
         if is_frame(X):
-            check_columns(self.reading_, list(X.columns))
+            check_columns(self.reading_, [str(name) for name in X.columns])
         return Levels.of(np.full((1, len(self.columns_)), np.nan), self.reading_)
 
     def __sklearn_tags__(self) -> Any:

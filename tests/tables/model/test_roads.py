@@ -231,6 +231,20 @@ def test_parameters_that_a_file_was_not_read_with_are_refused(folder, parameters
     of_file("table.csv", folder, model, False, **parameters)
 
 
+def test_a_text_in_place_of_a_list_is_refused(folder):
+    with pytest.raises(ValueError, match=r"^na_values= takes a list of texts, got the text 'none'\.$"):
+        open_rows(folder / "table.csv", target="y", na_values="none")
+
+
+@pytest.mark.dask
+def test_numbers_that_name_columns_of_dask():
+    frame = FRAME[["curve", "zeros"]].set_axis([0, 1], axis=1)
+    X, y = (dd.from_pandas(each, npartitions=2, sort=False) for each in (frame, TABLE["y"]))
+    model = TableClassifier("lines", cv=0, drop=[1]).fit(X, y)
+    assert model.reading_.part_names == ["0"]
+    assert len(model.predict(X).compute()) == len(FRAME)
+
+
 def test_memory_has_units(folder):
     assert open_rows(folder / "table.csv", target="y", memory="2GB").memory > 1e9
     for memory in ("lots", 0, None, True):

@@ -299,6 +299,14 @@ def test_a_number_that_is_a_name_and_another_position_is_refused():
     assert_array_equal(by_name.coef_, by_text.coef_)
 
 
+def test_a_column_is_found_by_its_own_name_first():
+    frame = FRAME[["noise"]].assign(day=pd.date_range("2020", periods=len(Y)))
+    frame = frame.rename(columns={"noise": "day (age in days)"})[["day", "day (age in days)"]]
+    model = TableClassifier("curves", cv=0).fit(frame, Y)
+    assert model._place("day", "pairs") == 0
+    assert model._place("day (age in days)", "pairs") == len(model.reading_.parts) - 1
+
+
 def test_rows_are_refused():
     with pytest.raises(NotFittedError):
         TableClassifier().predict(FRAME)

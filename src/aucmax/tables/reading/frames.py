@@ -65,6 +65,7 @@ def to_arrow(X: Any, names: Sequence[str] | None = None) -> Any:
         except pa.ArrowInvalid:  # a column alone
             raise ValueError(f"X is a {type(X).__name__}, not a table: pass a frame with named columns.") from None
     X = np.asarray(X)
+    X = X.astype(X.dtype.newbyteorder("="), copy=False)
     if names is None or len(names) != X.shape[1]:
         names = [f"x{j}" for j in range(X.shape[1])]
     if X.dtype.kind in "iuf":  # NaN stays NaN

@@ -180,8 +180,8 @@ def summarise(
 def decode(column: Any) -> Any:
     """Return an Arrow column as one of a type that is read, if its values can be read so.
 
-    Dictionaries become their values, durations numbers of days, periods of pandas the dates of their beginning, and
-    bytes text.
+    Dictionaries become their values, durations numbers of days, periods of pandas the dates of their beginning, bytes
+    and UUIDs text.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -191,6 +191,8 @@ def decode(column: Any) -> Any:
     if isinstance(dtype, pa.BaseExtensionType):
         if dtype.extension_name == "pandas.period":
             return pa.array(column.to_pandas().dt.to_timestamp(), from_pandas=True)
+        if dtype.extension_name == "arrow.uuid":
+            return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
         return decode(column.cast(dtype.storage_type))
     if types.is_dictionary(dtype):
         return column if types.is_nested(dtype.value_type) else decode(column.cast(dtype.value_type))

@@ -416,7 +416,7 @@ def warn_left_out(reading: Reading) -> None:
     """Warn of the columns that are left out though the user has not asked for it."""
     found = [f"{column.name!r} ({column.reason})" for column in reading.columns if column.is_useless]
     if found:
-        advice = "name them in drop= if that is right; categorical= and numeric= keep what has such values"
+        advice = "name them in drop= if that is right; categorical= and numeric= keep what looks like identifiers"
         warn_user(f"X has columns that are left out: {', '.join(found)}; {advice}.")
 
 
