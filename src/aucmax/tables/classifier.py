@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Self
@@ -453,8 +454,8 @@ class TableClassifier(TableReader, LinearAUCClassifier):
 
     def _find_signs(self) -> np.ndarray:
         """Return the shape of each column."""
-        signs, given = np.zeros(len(self.reading_.parts), dtype=np.int8), self.monotonic_cst
-        n_columns, names = len(self.reading_.columns), self.reading_.part_names
+        parts, kinds, n_columns = self.reading_.parts, self.reading_.kinds, len(self.reading_.columns)
+        signs, given = np.zeros(len(parts), dtype=np.int8), self.monotonic_cst
         if given is None:
             return signs
         if not isinstance(given, Mapping):
@@ -467,11 +468,12 @@ class TableClassifier(TableReader, LinearAUCClassifier):
             if sign not in (-1, 0, 1):
                 raise ValueError(f"monotonic_cst holds {sign!r}: shapes are 1 to rise, -1 to fall and 0 for any.")
             place = self._place(column, "monotonic_cst")
-            if sign and self.reading_.categorical[place]:
+            if sign and parts[place].levels is not None:
+                name = parts[place].name
                 raise ValueError(
-                    f"monotonic_cst has a shape for {names[place]!r}, a category, and only numbers can rise or fall."
+                    f"monotonic_cst has a shape for {name!r}, a category, and only numbers can rise or fall."
                 )
-            is_age = self.reading_.kinds[place] == "date" and names[place] != column
+            is_age = kinds[place] == "date" and parts[place].name != column
             signs[place] = -sign if is_age else sign  # of a date, which is later the lower its age
         return signs
 
@@ -587,7 +589,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         if attributes["coef_"].shape[1] != n_cells:
             raise ValueError(f"coef_ of {name} has other numbers of cells than its terms, which have {n_cells}")
         if len(attributes["errors_"]) != sum(column.n_codes for column in columns):
-            raise ValueError(f"errors_ of {name} are not those of its columns")
+            raise ValueError(f"errors_ of {name} do not belong to its columns")
 
 
 def check_width(n_columns: int) -> None:
@@ -600,18 +602,17 @@ def check_width(n_columns: int) -> None:
 
 def warn_of_columns(reading: Reading, columns: Sequence[Column], counted: Sequence[Values], rows: MemoryRows) -> None:
     """Warn about columns that ruin models in practice: constants, row numbers, and those that know the label."""
-    said: dict[str, list[str]] = {}
-    for j, (name, column, values) in enumerate(zip(reading.part_names, columns, counted, strict=True)):
+    said = defaultdict[str, list[str]](list)
+    about = zip(reading.part_names, reading.kinds, columns, counted, rows.values().T, strict=True)
+    for name, kind, column, (found, *_), codes in about:
         if column.n_values + column.missing <= 1:
-            said.setdefault("columns that are constant", []).append(repr(name))
+            said["columns that are constant"].append(repr(name))
             continue
-        found = values.values
-        are_whole = bool(((found == np.rint(found)) & (np.abs(found) < WHOLE)).all())
-        if reading.kinds[j] == "number" and len(found) == rows.n_rows > FEW and are_whole:
-            said.setdefault("columns of whole numbers that are all different, like identifiers", []).append(repr(name))
-        auc = auc_alone(column, rows.values()[:, j], rows)
-        if auc > LEAK:
-            said.setdefault(f"columns whose own AUC is above {LEAK}, as if they knew the label", []).append(repr(name))
+        differ = kind == "number" and len(found) == rows.n_rows > FEW
+        if differ and np.all((found == np.rint(found)) & (np.abs(found) < WHOLE)):
+            said["columns of whole numbers that are all different, like identifiers"].append(repr(name))
+        if auc_alone(column, codes, rows) > LEAK:
+            said[f"columns whose own AUC is above {LEAK}, as if they knew the label"].append(repr(name))
     for what, names in said.items():
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         warn_user(f"X has {what}: {', '.join(names[:5])}{more}.")
