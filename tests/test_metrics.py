@@ -538,8 +538,10 @@ def test_compare_auc_checks_both_scores():
 def test_roc_auc_refuses_labels_that_cannot_be_sorted():
     with pytest.raises(ValueError, match=r"^Input y contains NaN\.$"):
         roc_auc([1.0, np.nan, 0.0], [1, 2, 3])
-    with pytest.raises(ValueError, match=r"^The classes of y cannot be sorted: None and 'a' are of two kinds\.$"):
+    with pytest.raises(ValueError, match=r"^y has missing labels: leave these rows out\.$"):
         roc_auc(np.array([None, "a"], dtype=object), [1, 2])
+    with pytest.raises(ValueError, match=r"^The classes of y cannot be sorted: 1 and 'a' are of two kinds\.$"):
+        roc_auc(np.array([1, "a"], dtype=object), [1, 2])
 
 
 # The support

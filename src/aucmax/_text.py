@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 
 class ArgumentError(ValueError):
@@ -43,6 +43,36 @@ class ArgumentError(ValueError):
             elif field is not None:
                 parts.append(write(field))
         return "".join(parts)
+
+
+def listed(columns: Collection[str], what: str = "column") -> str:
+    """Return a list of the first columns for a message."""
+    first, rest = [" ".join(column.split()) for column in list(columns)[:10]], len(columns) - 10
+    return f"its {what}s are {', '.join(first) or 'none'}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def parse_bytes(memory: object) -> int:
+    """Return the argument `memory` as bytes: a number, or a text such as 2GB or 500 MiB.
+
+    Examples
+    --------
+    >>> from aucmax._text import parse_bytes
+    >>> parse_bytes("2GB"), parse_bytes("1.5 GiB"), parse_bytes("300000"), parse_bytes(2**31)
+    (2000000000, 1610612736, 300000, 2147483648)
+    """
+    units = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12}
+    units |= {"tb": 10**12, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+    text = str(memory).strip()
+    number = text.rstrip("bBkKmMgGtTiI ")
+    try:
+        n = float(number) * units[text[len(number) :].strip().lower()]
+        if not 0 < n < 1 << 60:
+            raise ValueError
+    except (KeyError, ValueError):
+        raise ArgumentError(
+            "{memory=} takes a number of bytes or a size such as 2GB or 500MB, got {}.", repr(memory)
+        ) from None
+    return int(n)
 
 
 def printable(text: str) -> str:

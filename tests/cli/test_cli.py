@@ -456,7 +456,7 @@ def test_weights_and_groups_that_cannot_be_used_are_refused(refused, weighted, t
     assert refused(*fit, "--algorithm", "GaussianAUC", "--group", "patient", "--memory", "10MB") == told
     assert "has no column 'wait' to be the weight" in refused(*fit, "--weight", "wait")
     told = refused(*fit, "--weight", "patient")
-    assert "line 2, column 'patient': found the text 'z' where a number is expected" in told
+    assert "line 2, column 'patient': found 'z' where a number is expected" in told
     assert not (tmp_path / "m").exists()
 
 
@@ -746,7 +746,7 @@ set -e
 
 BAD = {
     "ragged.csv": ("a,b,y\n1,2,0\n3,1\n", "line 3"),
-    "text.csv": ("a,b,y\n" + "1,2,0\n" * 9 + "3,oops,1\n", "line 11, column 'b': found the text 'oops'"),
+    "text.csv": ("a,b,y\n" + "1,2,0\n" * 9 + "3,oops,1\n", "line 11, column 'b': found 'oops'"),
     "missing-target.csv": ("a,b,c\n1,2,0\n", "--target"),
     "one-class.csv": ("a,b,y\n1,2,0\n3,4,0\n", "every row has the label 0"),
     "three.csv": ("a,y\n1,0\n3,1\n2,2\n", "--positive"),
@@ -830,7 +830,7 @@ def test_models_and_data_that_do_not_fit_each_other_are_refused(refused, folder,
         (["--algorithm", "GaussianAUC", "--penalty", "l1"], "GaussianAUC has no parameter for --penalty"),
         (["--algorithm", "LinearSVC"], "LinearSVC can be compared with, not fitted here: --algorithm takes one of"),
         (["--algorithm", "SPAM(alpha=1)", "--alpha", "1"], "alpha is given twice, by --algorithm and by --alpha."),
-        (["--memory", "lots"], "--memory takes a size such as 2GB"),
+        (["--memory", "lots"], "--memory takes a number of bytes or a size such as 2GB"),
         (["--memory", "100kB", "--loss", "hinge", "--alpha", "1", "-q"], "GB of memory for them: raise --memory, "),
         (["--memory", "100kB", "--loss", "hinge", "-q"], "at least 50 rows of each class must fit: give --loss and"),
         (["--memory", "10MB", "--algorithm", "PSAM"], "PSAM needs all rows in memory, about 3"),

@@ -341,7 +341,7 @@ def test_a_reading_finds_columns_by_name(colour_file, monkeypatch, tmp_path, is_
     message = refusal(write(new, "a,b,colour,d\n1,2,red,3\n"), reading=reading)
     assert "has no column 'c', which the model needs; its columns are a, b, colour, d." in message
     message = refusal(write(new, "a,b,colour,c\n1,2,red,3\n1,2,red,much\n"), reading=reading)
-    assert message == ", line 3, column 'c': found the text 'much' where a number is expected: correct it."
+    assert message == ", line 3, column 'c': found 'much' where a number is expected: correct it."
 
 
 def test_a_reading_keeps_a_feature_with_the_name_of_a_target(tmp_path):
@@ -366,7 +366,7 @@ def test_reading_keeps_categories_that_look_like_numbers(tmp_path):
 def test_open_source_refuses_a_table_without_features(tmp_path):
     path = write(tmp_path / "rows.csv", "id,y\n" + "".join(f"k{k},{k % 2}\n" for k in range(1001)))
     found = "identifier or free text: 1,001 different texts in 1,001 rows"
-    assert refusal(path) == f" has no column to learn from, for example 'id': {found}."
+    assert refusal(path) == f" has no column to learn from: all are left out, such as 'id' ({found})."
     assert open_source(path, target="id").target == "id"
 
 
@@ -531,7 +531,7 @@ def test_bad_weights_are_refused_with_their_place(tmp_path, cell, message):
 def test_weights_and_groups_of_other_types(tmp_path):
     text = "correct it (2 such cells in all)."
     path = write(tmp_path / "rows.csv", "a,w,y\n1,heavy,0\n2,light,1\n")
-    found = ", line 2, column 'w': found the text 'heavy' where a number is expected: "
+    found = ", line 2, column 'w': found 'heavy' where a number is expected: "
     assert refusal(path, weight="w") == found + text
     path = tmp_path / "rows.parquet"
     columns = {"a": [1, 2], "w": ["heavy", "light"], "flag": [True, False], "big": [2**60, 2**60 + 1], "y": [0, 1]}
@@ -597,14 +597,14 @@ BAD_CSV = {
     "a,b\n": "has a header but no rows",
     "a,b\n1,2\n1\n": "line 3: 1 cells, but there are 2 columns",
     "a,b\n1,2\n\n1,2,3\n": "line 4: 3 cells, but there are 2 columns",
-    "a,b\n" + "1,2\n" * 9 + "x,3\n": "line 11, column 'a': found the text 'x' where a number is expected",
-    "a,b\n" + "1,2\n" * 9 + '"1\n",2\nx,3\n': "line 13, column 'a': found the text 'x'",
+    "a,b\n" + "1,2\n" * 9 + "x,3\n": "line 11, column 'a': found 'x' where a number is expected",
+    "a,b\n" + "1,2\n" * 9 + '"1\n",2\nx,3\n': "line 13, column 'a': found 'x'",
     "a,b\n1,-inf\n": "line 2, column 'b': -inf is not a finite number",
-    "a,y\n?,0\nNA,1\n": "has no column to learn from, for example 'a': every cell is missing",
+    "a,y\n?,0\nNA,1\n": "has no column to learn from: all are left out, such as 'a' (every cell is missing)",
     "a,y\n1,NA\n2,no\n": "line 2, column 'y': found 'NA', a missing value: fill it or drop the row",
     "a,y\n1,no\n2,\n": "line 3, column 'y': the cell is empty",
     "a,y\n1,true\n2,\n": "line 3, column 'y': the cell is empty",
-    "a,a\n1,2\n": "has two columns called 'a'",
+    "a,a\n1,2\n": "has 2 columns called 'a'",
     "a,y\n1,2\nb\xe9,3\n": "line 3: not UTF-8",
     "\xe9,y\n1,2\n": "line 1: not UTF-8",
     'a,y\n1,2\n2,"x\n3,4\n': "line 3: a quote opens a cell that is not closed",
@@ -619,7 +619,7 @@ def test_csv_faults_are_refused(tmp_path, text):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("x,0", "column 'a': found the text 'x'"),
+        ("x,0", "column 'a': found 'x'"),
         ("1", "1 cells"),
         ("1,", "column 'y': the cell is empty"),
     ],
@@ -695,12 +695,12 @@ def test_parquet_types(tmp_path):
 @pytest.mark.parametrize(
     ("column", "options", "message"),
     [
-        (pa.array([[1], [2]]), {}, "for example 'x': the type list<element: int64> is not read."),
+        (pa.array([[1], [2]]), {}, "such as 'x' (the type list<element: int64> is not read)."),
         (pa.array([1.0, np.inf]), {}, "row 2, column 'x': inf is not a finite number"),
         (pa.array([1.0, None]), {"target": "x"}, "row 2, column 'x': the cell is empty"),
         (pa.array([1.0, np.nan]), {"weight": "x"}, "row 2, column 'x': nan is not a finite number"),
         (pa.array(["a", None]), {"group": "x"}, "row 2, column 'x': the cell is empty"),
-        (pa.nulls(2), {}, "for example 'x': every cell is missing."),
+        (pa.nulls(2), {}, "such as 'x' (every cell is missing)."),
     ],
 )
 def test_parquet_faults_are_refused(tmp_path, column, options, message):

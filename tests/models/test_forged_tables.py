@@ -180,7 +180,7 @@ MODELS = {
     "half a level": (lambda m: replace_bins(m, 1, cuts=m.columns_[1].cuts / 2), OTHER_TABLE),
     "numbers that are levels": (lambda m: m.columns_.__setitem__(0, m.columns_[1]), OTHER_TABLE),
     "a value too many": (lambda m: setattr(m, "mass_", np.append(m.mass_, 0.0)), r"of shape \(K\) with"),
-    "an error too few": (lambda m: setattr(m, "errors_", m.errors_[1:]), "^errors_ of TableClassifier are not those"),
+    "an error too few": (lambda m: setattr(m, "errors_", m.errors_[1:]), "^errors_ of TableClassifier do not belong"),
     "other names": (
         lambda m: setattr(m, "feature_names_in_", m.feature_names_in_[::-1]),
         "^feature_names_in_ of TableClassifier are not",

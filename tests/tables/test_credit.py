@@ -178,8 +178,8 @@ def test_fit_lists_all_problems_of_a_table_at_once(run, folder, tmp_path, monkey
     assert err.splitlines() == [
         f"aucmax: {tmp_path / 'bad.csv'} has problems in 4 columns:",
         f"  line 9, column 'amount': inf is not a finite number: {advice}",
-        f"  line 7, column 'age': found the text 'old' where a number is expected: {advice} (2 such cells in all)",
-        f"  line 9, column 'since': found the text 'someday' where a date is expected: {advice}",
+        f"  line 7, column 'age': found 'old' where a number is expected: {advice} (2 such cells in all)",
+        f"  line 9, column 'since': found 'someday' where a date is expected: {advice}",
         "  line 7, column 'bad': the cell is empty: fill it or drop the row",
     ]
     said = ["--na-values", "old", "--na-values", "very old", "--na-values", "someday", "--drop", "amount"]
@@ -196,7 +196,7 @@ def test_fit_refuses_a_date_that_does_not_exist(refused, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("since,y\n" + "".join(f"{day},{k % 2}\n" for k, day in enumerate(days)), encoding="utf-8")
     line = refused("fit", path, "-o", tmp_path / "m")
-    found = "found the text '2021-02-30' where a date is expected"
+    found = "found '2021-02-30' where a date is expected"
     assert line == f"{path}, line 7, column 'since': {found}: {ADVICE} (2 such cells in all)."
 
 
@@ -209,7 +209,7 @@ def test_the_problems_of_several_files_are_listed_at_once(run, tmp_path):
     files = [tmp_path / f"{name}.csv" for name in "abc"]
     status, _, err = run("fit", *files, "-o", tmp_path / "m")
     assert status == 2
-    text = "found the text {!r} where a number is expected: " + ADVICE
+    text = "found {!r} where a number is expected: " + ADVICE
     assert err.splitlines() == [
         f"aucmax: {files[0]} and 2 more has problems in 3 columns of 2 files:",
         f"  {files[0]}, line 5, column 'age': {text.format('old')}",

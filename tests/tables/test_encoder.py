@@ -136,7 +136,7 @@ def test_parameters_say_how_columns_are_read():
 
 def test_encoder_refuses_bad_input():
     X, y = credit_frame(300)
-    with pytest.raises(ValueError, match=r"^X has no column 'z', which drop= names; its columns are \['loan_id', "):
+    with pytest.raises(ValueError, match=r"^X has no column 'z' for drop=; its columns are loan_id, "):
         TableEncoder(drop=["z"]).fit(X, y)
     with pytest.raises(ValueError, match=r"^X has 2 columns called 'rate': rename all but one of them\.$"):
         TableEncoder().fit(pd.concat([X, X[["rate"]]], axis=1), y)
@@ -147,14 +147,17 @@ def test_encoder_refuses_bad_input():
     ):
         TableEncoder().fit(X[["loan_id"]], y)
     encoder = TableEncoder().fit(X, y)
-    with pytest.raises(ValueError, match=r"^X has no column 'rate', which was there in fit\.$"):
+    with pytest.raises(ValueError, match=r"^X has no column 'rate', which the model needs; its columns are "):
         encoder.transform(X.drop(columns="rate"))
     bad = X.assign(age="old", amount="much")
     told = (
         r"^X, row 0, column 'amount': found 'much' where a number is expected \(300 such cells in all\); row 0, column"
+        r".*: correct such cells, or make them missing values\.$"
     )
     with pytest.raises(ValueError, match=told):
         encoder.transform(bad)
+    with pytest.raises(ValueError, match=r"expected: name such cells in na_values=, or the column in categorical=\.$"):
+        encoder.fit(X.assign(amount=[*["1"] * 299, "much"]))
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -14,18 +14,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._text import ArgumentError
+from .._text import ArgumentError, listed
 from ..tables.reading import Overrides, Reading
 from ..tables.reading.cells import read_numbers, trim
 from ..tables.reading.features import is_sparse
-from ..tables.reading.kinds import Column, number_forms
+from ..tables.reading.kinds import number_forms
 from ..tables.reading.summary import UNITS, ColumnSummary, find_type, native_numbers
-from ..tables.reading.table import Tally, make_reading, merge_summaries, mixed_columns, summarise_table
+from ..tables.reading.table import (
+    Tally,
+    check_columns,
+    check_overrides,
+    check_used,
+    describe_fault,
+    make_reading,
+    merge_summaries,
+    mixed_columns,
+    summarise_table,
+)
 from .labels import label_value
 from .source import BLOCK_BYTES, EMPTY, Block, ColumnProblem, FileProblems, Options, Source, list_problems, refuse_files
 
 TARGETS = ("target", "label", "class", "y")
 TRUTH = ("true", "false")
+OF_OVERRIDES = ("drop", "identifiers", "categorical", "numeric", "date")  # that name columns
 MANY_LABELS = 100  # that are counted, of labels that nobody can use
 ROUNDED = 2.0**53  # from here on, doubles are not all integers, and two labels may become one
 # Fewer than in columns of features: "-" and "none" may be labels.
@@ -89,28 +100,12 @@ class TableSource(Source):
                 raise ArgumentError("{} has no column {} for {keep=}; {}.", self.name, repr(column), listed(names))
         self.kept = list(dict.fromkeys([*(name for name in identifiers if name in names), *options.keep]))
         self._candidates = [name for name in names if name != target and name not in roles]
-        if known is None:
-            self._check_overrides(names, options.overrides)
-            return
-        for used in known.used:
-            if used.name not in names:
-                raise ValueError(f"{self.name} has no column {used.name!r}, which the model needs; {listed(names)}.")
-        self.use(known)
-
-    def _check_overrides(self, names: list[str], overrides: Overrides) -> None:
-        named: dict[str, str] = {}
-        for option in ("drop", "identifiers", "categorical", "numeric", "date"):
-            for column in getattr(overrides, option):
-                if column not in names:
-                    sentence = f"{{}} has no column {{}} for {{{option}=}}; {{}}."
-                    raise ArgumentError(sentence, self.name, repr(column), listed(names))
-                if column not in self._candidates:
-                    sentence = f"{{}}: the column {{}} is not a feature, so {{{option}=}} cannot name it."
-                    raise ArgumentError(sentence, self.name, repr(column))
-                if column in named:
-                    sentence = f"{{}}: the column {{}} is named by {{{named[column]}=}} and {{{option}=}}."
-                    raise ArgumentError(sentence, self.name, repr(column))
-                named[column] = option
+        if known is not None:
+            check_columns(known, names, self.name)
+            self.use(known)
+        else:
+            given = {name: getattr(options.overrides, name) for name in OF_OVERRIDES}
+            check_overrides(self.name, given, names, self._candidates)
 
     def follow(self, first: TableSource) -> None:
         """Take the columns of the first of several tables."""
@@ -141,8 +136,8 @@ class TableSource(Source):
 
     def blocks(self, n_bytes: int = BLOCK_BYTES, start: int = 0) -> Iterator[Block]:  # noqa: D102
         assert self.reading is not None
-        used = [column.name for column in self.reading.used]
-        for part in self._read(list(dict.fromkeys([*used, *self._roles, *self.kept])), n_bytes, start):
+        used = dict.fromkeys([*(column.name for column in self.reading.used), *self._roles, *self.kept])
+        for part in self._read(list(used), n_bytes, start):
             codes, tallies, values, problems = self._convert(part, self.reading)
             if problems:
                 raise FileProblems(self.name, list_problems(problems))
@@ -155,34 +150,33 @@ class TableSource(Source):
     ) -> tuple[np.ndarray, list[Tally], dict[str, Any], dict[str, ColumnProblem]]:
         """Return the codes of some rows, what was met in them, their labels, weights and groups, and all problems."""
         codes, tallies = reading.codes(part.table, self.name)
-        faults = {tally.column.name: self._fault(tally) for tally in tallies if tally.n_faults}
-        values = dict.fromkeys(("y", "weight", "group"))
-        for role, column, read in (
-            ("y", self.target, self._read_labels),
-            ("weight", self.weight, read_weights),
-            ("group", self.group, read_texts),
-        ):
-            if column is not None:
-                values[role], fault = read(part.table.column(column))
-                faults |= {column: fault} if fault is not None else {}
-        problems = {
-            column: ColumnProblem(part.place(row), what, count) for column, (row, what, count) in faults.items()
-        }
-        return codes, tallies, values, problems
-
-    def _read_labels(self, column: Any) -> tuple[np.ndarray, Fault | None]:
-        if self._label_kind is None:  # of a table that was not learnt: the first rows decide
-            self._label_kind = find_label_kind(column)
-        return read_labels(column, self._label_kind)
-
-    def _fault(self, tally: Tally) -> Fault:
         advice = "correct it"
         if self.reading is None:  # it is being learnt
             advice += ", call it a missing value, or read the column as categories or drop it"
-        if tally.shown.lower().lstrip("+-") in ("inf", "infinity"):
-            return tally.first, f"{tally.shown} is not a finite number: {advice}", tally.n_faults
-        found = f"found the text {tally.shown!r} where {tally.column.expected} is expected"
-        return tally.first, f"{found}: {advice}", tally.n_faults
+        faults: dict[str, Fault] = {
+            each.column.name: (each.first, f"{describe_fault(each)}: {advice}", each.n_faults)
+            for each in tallies
+            if each.n_faults
+        }
+        if self._label_kind is None and self.target is not None:  # the table was not learnt: the first rows decide
+            self._label_kind = find_label_kind(part.table.column(self.target))
+        values, others = self._read_roles(part.table, self._label_kind)
+        problems = {
+            column: ColumnProblem(part.place(row), what, count)
+            for column, (row, what, count) in (faults | others).items()
+        }
+        return codes, tallies, values, problems
+
+    def _read_roles(self, table: Any, label_kind: str | None) -> tuple[dict[str, Any], dict[str, Fault]]:
+        """Return labels of a kind, weights and groups of some rows, and the first fault of each column of these."""
+        values: dict[str, Any] = dict.fromkeys(("y", "weight", "group"))
+        faults: dict[str, Fault] = {}
+        readers: list[Any] = [functools.partial(read_labels, kind=label_kind), read_weights, read_texts]
+        for role, column, read in zip(values, (self.target, self.weight, self.group), readers, strict=True):
+            if column is not None:
+                values[role], fault = read(table.column(column))
+                faults |= {} if fault is None else {column: fault}
+        return values, faults
 
 
 # Learning
@@ -212,16 +206,20 @@ def learn_tables(name: str, sources: Sequence[TableSource], options: Options) ->
         source.follow(sources[0])
     learnt = _learn_all(sources, options.overrides)
     reading = make_reading(learnt.summaries, options.overrides)
-    doubtful = [column for column in reading.used if _may_have_faults(column, learnt.summaries[column.name])]
+    doubtful = []  # columns that may have cells of another form
+    for column in reading.used:
+        summary = learnt.summaries[column.name]
+        forms: Mapping[str, Any] = number_forms(summary) if column.kind == "number" else summary.dates
+        n_cells = forms[column.form].n_cells if column.form in forms else 0
+        if column.kind in ("number", "date") and n_cells < summary.n_present:
+            doubtful.append(column)
     for source in sources:
         source._label_kind, source.labels = learnt.label_kind, dict(learnt.labels)
     if doubtful or learnt.faulty:
         found = {source.name: _find_problems(source, reading._replace(columns=doubtful)) for source in sources}
         refuse_files(name, {file: problems for file, problems in found.items() if problems})
-    if not reading.used:
-        check_width(name, len(reading.columns), None)
-        first = reading.columns[0]
-        raise ValueError(f"{name} has no column to learn from, for example {first.name!r}: {first.reason}.")
+    check_width(name, len(reading.columns), None)
+    check_used(reading, name)
     for source in sources:
         source.use(reading, learnt.label_kind)
 
@@ -248,18 +246,10 @@ def _learn(source: TableSource, overrides: Overrides) -> Learnt:
 def _pass(source: TableSource, columns: Sequence[str], overrides: Overrides, texts: Sequence[str] = ()) -> Learnt:
     found = []
     for part in source._read([*columns, *source._roles], BLOCK_BYTES, 0):
-        faults, kind, labels = [], None, Counter[Any]()
-        if source.target is not None:
-            kind = find_label_kind(part.table.column(source.target))
-            values, fault = read_labels(part.table.column(source.target), kind)
-            faults.append(fault)
-            labels.update(values.tolist())
-        if source.weight is not None:
-            faults.append(read_weights(part.table.column(source.weight))[1])
-        if source.group is not None:
-            faults.append(read_texts(part.table.column(source.group))[1])
+        kind = None if source.target is None else find_label_kind(part.table.column(source.target))
+        values, faults = source._read_roles(part.table, kind)
         summaries = summarise_table(part.table.select(columns), overrides, texts, source.name)
-        found.append(Learnt(summaries, kind, labels, any(fault is not None for fault in faults)))
+        found.append(Learnt(summaries, kind, Counter([] if kind is None else values["y"].tolist()), bool(faults)))
     if not found:
         raise ValueError(f"{source.name} has no rows.")
     return functools.reduce(Learnt.merge, found)
@@ -274,23 +264,6 @@ def _find_problems(source: TableSource, reading: Reading) -> dict[str, ColumnPro
             first = problems.get(column, problem._replace(n_cells=0))
             problems[column] = first._replace(n_cells=first.n_cells + problem.n_cells)
     return {name: problems[name] for name in names if name in problems}
-
-
-def _may_have_faults(column: Column, summary: ColumnSummary) -> bool:
-    """Return whether some cells of a column are not what it holds."""
-    found: Mapping[str, Any] = number_forms(summary) if column.kind == "number" else summary.dates
-    if column.kind not in ("number", "date"):
-        return False
-    return column.form not in found or found[column.form].n_cells < summary.n_present
-
-
-def check_names(name: str, columns: Sequence[str]) -> None:
-    """Raise a ValueError if two columns have the same name."""
-    seen: set[str] = set()
-    for column in columns:
-        if column in seen:
-            raise ValueError(f"{name} has two columns called {column!r}: rename one of them.")
-        seen.add(column)
 
 
 # The columns of a table that are not features: labels, weights and groups.
@@ -322,12 +295,6 @@ def find_target(name: str, columns: list[str], roles: Mapping[str, str], options
             *(name, listed(columns)),
         )
     return None
-
-
-def listed(columns: Collection[str], what: str = "column") -> str:
-    """Return a list of the first columns for a message."""
-    first, rest = [" ".join(column.split()) for column in list(columns)[:10]], len(columns) - 10
-    return f"its {what}s are {', '.join(first) or 'none'}" + (f" and {rest} more" if rest > 0 else "")
 
 
 def check_width(name: str, found: int, expected: int | None) -> None:
@@ -363,7 +330,7 @@ def find_label_kind(column: Any) -> str:
     return "bool" if {word.lower() for word in present.to_pylist()} <= set(TRUTH) else "text"
 
 
-def read_labels(column: Any, kind: str) -> tuple[np.ndarray, Fault | None]:
+def read_labels(column: Any, kind: str | None) -> tuple[np.ndarray, Fault | None]:
     """Return labels as float64, bool or str, and the first fault among them; times are seconds."""
     import pyarrow as pa
 
@@ -393,13 +360,10 @@ def read_weights(column: Any) -> tuple[np.ndarray, Fault | None]:
     """Return sample weights as float64, and the first that is not a number of 0 or more."""
     import pyarrow as pa
 
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
-    return _read_numbers(column, "weight")
+    return _read_numbers(column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column, "weight")
 
 
 def _read_numbers(column: Any, what: str) -> tuple[np.ndarray, Fault | None]:
-    """Return labels or weights as float64, and the first fault among them."""
     if find_type(column.type) == "number":
         return _check(native_numbers(column), column, what)
     text = trim(column)
@@ -433,4 +397,4 @@ def _describe(cell: Any, value: float, what: str) -> str:
         return f"{shown} is not a finite number: fill it or drop the row"
     if what == "truth":
         return f"found {shown[:40]!r} where true or false is expected: correct it"
-    return f"found the text {shown[:40]!r} where a number is expected: correct it"
+    return f"found {shown[:40]!r} where a number is expected: correct it"

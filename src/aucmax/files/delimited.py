@@ -19,8 +19,8 @@ import numpy as np
 
 from .._text import ArgumentError
 from ..tables.reading.cells import find_missing, read_numbers, spellings, trim
-from ..tables.reading.table import Reading, must_be_text
-from .columns import TableBlock, TableSource, check_names
+from ..tables.reading.table import Reading, check_names, must_be_text
+from .columns import TableBlock, TableSource
 from .lines import BOM, Chunk, Lines
 from .source import NoRowsError, Options
 

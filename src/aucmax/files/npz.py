@@ -13,8 +13,9 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
+from .._text import listed
 from ..rows.validate import check_csr
-from .columns import ROUNDED, check_role, check_width, listed
+from .columns import ROUNDED, check_role, check_width
 from .source import BLOCK_BYTES, Block, File, Options, Source, is_of_the_disk
 
 NAMES = (("X", "y"), ("X_train", "y_train"))

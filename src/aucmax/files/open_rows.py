@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from .._text import parse_bytes
 from ..models.checkpoint import Checkpoint
 from ..rows.blocks.rows import MEMORY
 from ..rows.file import FileRows, rows_of
@@ -19,7 +20,7 @@ def open_rows(
     path: Path | Sequence[Path],
     *,
     positive: str | None = None,
-    memory: int = MEMORY,
+    memory: int | str = MEMORY,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = 30.0,
     **options: Any,
@@ -38,8 +39,8 @@ def open_rows(
         ``"part-*.csv"`` may stand for.
     positive : str, default=None
         The positive label; all others are negative then. By default there must be two, and the larger is positive.
-    memory : int, default=2 GiB
-        About how many bytes the process may use.
+    memory : int or str, default=2 GiB
+        About how many bytes the process may use, such as ``"2GB"`` or ``"500 MiB"``.
     checkpoint : path-like, default=None
         A file that a fit resumes from after an interruption. Used as ``with open_rows(...) as rows:``, it is removed
         when the fit is done. The checkpoint of another fit is refused.
@@ -67,10 +68,11 @@ def open_rows(
     >>> round(clf.score(X, y), 3)
     0.997
     """
+    n_bytes = parse_bytes(memory)
     given = {name: value for name, value in options.items() if value not in (DEFAULTS.get(name), None, (), [])}
     check_options(given, find_formats(path, options.get("format")))
     source = open_source(path, **{"with_target": True, **options})
     check_options(given, [source.format])  # the format of standard input is known only now
     kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every)
     command = {name: str(value) for name, value in options.items()}
-    return rows_of(source, positive=positive, memory=memory, checkpoint=kept, command=command)
+    return rows_of(source, positive=positive, memory=n_bytes, checkpoint=kept, command=command)

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, cast
 from .._text import ArgumentError
 from ..tables.reading import Overrides, Reading
 from ..tables.reading.cells import check_thousands
+from ..tables.reading.frames import cell_text
 from .columns import learn_tables
 from .delimited import DelimitedSource
 from .libsvm import LibsvmSource
@@ -138,13 +139,17 @@ def open_source(
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
     check_thousands(thousands)
+    lists = {"drop": drop, "identifiers": identifiers, "categorical": categorical, "numeric": numeric, "date": date}
+    for name, value in (lists | {"na_values": na_values, "keep": keep}).items():
+        if isinstance(value, str):
+            raise ArgumentError(f"{{{name}=}} takes a list of texts, got the text {{}}.", repr(value))
     overrides = Overrides(
         drop=tuple(drop),
         identifiers=tuple(identifiers),
         categorical=tuple(categorical),
         numeric=tuple(numeric),
         date=tuple(date),
-        na_values=tuple(na_values),
+        na_values=tuple(map(cell_text, na_values)),
         thousands=thousands,
     )
     options = Options(

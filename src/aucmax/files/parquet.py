@@ -8,7 +8,8 @@ from typing import Any
 
 from ..tables.reading.cells import trim
 from ..tables.reading.summary import find_type
-from .columns import TableBlock, TableSource, check_names
+from ..tables.reading.table import check_names
+from .columns import TableBlock, TableSource
 from .source import File, NoRowsError, Options, is_of_the_disk
 
 SMALL = 1 << 16  # bytes of a file that one thread reads as soon as several

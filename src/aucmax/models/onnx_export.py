@@ -34,9 +34,7 @@ from ..files.atomic_write import write_atomically
 from ..files.labels import label_text
 from ..papers.nystroem import GaussianKernel
 from ..rows.validate import check_indices
-from ..tables.encoder import TableEncoder
 from ..tables.reading.features import FeaturePart
-from ..tables.reading.table import Levels
 from ..tables.terms import edges_of
 
 BLOCK = 2**22  # how many numbers a runtime is given at a time
@@ -370,8 +368,7 @@ def as_onnx_takes(model: Any, X: Any) -> Any:
     """Return rows as the ONNX file of a model takes them: numbers, with codes of the levels of tables and frames."""
     first = model[0] if isinstance(model, Pipeline) else model
     if hasattr(first, "reading_"):
-        encoder = TableEncoder().set_reading(first.reading_, hasattr(first, "feature_names_in_"))
-        codes = np.asarray(X) if isinstance(X, Levels) else encoder._read(X)
+        codes = first._read(X)
         return codes if hasattr(first, "terms_") else first.reading_.pool(codes)
     return check_indices(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
 

@@ -119,7 +119,7 @@ def learn_remote_table(X: Any, find_overrides: Callable[[list[str]], Any]) -> An
         return None
     from .dask.tables import learn_partitions
 
-    return learn_partitions(X, find_overrides(list(X.columns)))
+    return learn_partitions(X, find_overrides([str(name) for name in X.columns]))
 
 
 def transform_remote_table(X: Any, reading: Any, output: str, n_columns: int, is_sparse: bool) -> Any:

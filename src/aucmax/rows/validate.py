@@ -32,6 +32,7 @@ DEVICE_NOT_SUPPORTED = (
     "The stochastic algorithms and partial_fit take one row after the other in memory, and not rows on a device: use "
     "fit of AUCClassifier or of another batch estimator, or copy X and y to NumPy arrays first."
 )
+MISSING = ("None", "nan", "<NA>", "NaT")  # labels that are not text, as text
 INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and any two of them are classes
 
 
@@ -105,12 +106,14 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
     the time of an exact fit at half a million rows.
 
     Texts of any kind, such as ``np.str_``, become ``str``. So all labels that are accepted can be saved. One class,
-    more than two, continuous values, records, durations and extended doubles are refused.
+    more than two, gaps, continuous values, records, durations, bytes, complex numbers and extended doubles are refused.
     """
-    if y.dtype.kind in "Vm" or y.dtype.char == "g":
+    if y.dtype.kind in "VmSc" or y.dtype.char == "g":
         raise ValueError(f"{name} holds labels of the type {str(y.dtype)[:60]}: make them integers, doubles or text.")
     if y.ndim != 1:
         y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O" and any(not isinstance(label, str) and str(label) in MISSING for label in y):
+        raise ValueError(f"{name} has missing labels: leave these rows out.")
     if y.dtype.kind not in INTEGERS:
         assert_all_finite(y, input_name=name)
     first, second = y[0], None

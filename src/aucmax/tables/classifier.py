@@ -9,14 +9,14 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import logit
-from sklearn.utils import assert_all_finite, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._base import LinearAUCClassifier, all_or_nothing, check_finite, lazy_on_dask
@@ -42,7 +42,7 @@ from .bins import (
     limit_of,
     summarise_values,
 )
-from .encoder import TableEncoder, check_used
+from .encoder import COLUMN_PARAMETERS, TableReader
 from .ladder import (
     ENOUGH_ROWS,
     MANY_COLUMNS,
@@ -56,12 +56,18 @@ from .ladder import (
     make_system,
 )
 from .reading import Reading
-from .reading.frames import is_frame
-from .reading.table import Levels, check_columns, check_reading, numbers_as_table, warn_left_out
+from .reading.frames import cell_text, is_frame
+from .reading.table import Levels, check_columns, check_reading, check_used, numbers_as_table, warn_left_out
 from .terms import check_term, edges_of, groups_in, show
 
-OVERRIDES = ("drop", "id", "categorical", "numeric", "date", "na_values", "thousands")
-KINDS = {"drop": "left out", "id": "identifier", "categorical": "category", "numeric": "number", "date": "date"}
+# What columns are read as that a parameter names.
+KINDS = {
+    "drop": ("left out",),
+    "id": ("identifier",),
+    "categorical": ("category",),
+    "numeric": ("number", "boolean"),
+    "date": ("date",),
+}
 NUMBERS_OF_RUNGS = ("surfaces", "freedom", "seconds")
 NO_DEVICE = "TableClassifier needs X in memory or in a Dask dataframe."
 TOL = 1e-8  # of the objective of the last fit, relative
@@ -71,7 +77,7 @@ WHOLE = 2.0**53  # from here on, all numbers are whole
 REPETITIONS = 100  # times a row that a weight may well stand for in the mean, and that a row may stand for
 
 
-class TableClassifier(LinearAUCClassifier):
+class TableClassifier(TableReader, LinearAUCClassifier):
     """Readable classifier for tables: a sum of lines, curves, levels and surfaces.
 
     The table may have text, dates, gaps and numbers; what each column holds is found from its cells, as in
@@ -106,39 +112,17 @@ class TableClassifier(LinearAUCClassifier):
     max_bins : int, default=128
         The largest number of bins of a number, about. Categories have all of their levels.
 
-    drop : list of str, default=None
-        Columns to leave out.
-
-    id : list of str, default=None
-        Columns that name rows: they are left out, too.
-
-    categorical : list of str, default=None
-        Columns to read as levels, whatever their cells look like.
-
-    numeric : list of str, default=None
-        Columns to read as numbers.
-
-    date : list of str, default=None
-        Columns to read as dates.
-
-    na_values : list of str, default=None
-        Further spellings of missing values, in addition to the usual ones such as NA, ?, null and none.
-
-    thousands : str, default=None
-        The separator of thousands; by default, one that a whole column has.
-
     Attributes
     ----------
-    reading_ : Reading
-        How each column is read, and why.
-
     ladder_ : dict of arrays
         The rungs: "terms", held-out "auc" with the ends "low" and "high" of its 95% interval, the number of "surfaces",
         the degrees of "freedom", "seconds" of a fit, and which was "chosen". ``pandas.DataFrame(clf.ladder_)`` shows it
         as a table. Only after cross-validation.
 
     cv_auc_ : float
-        The AUC on held-out rows. The choice of the rung is made again without each fold and judged on it.
+        The AUC on held-out rows. The choice of the rung is made again without each fold and judged on it. It is NaN,
+        with a warning, if all splits of `cv` hold out the same rows in part, as a single one does, and there are
+        several rungs: no other split is left to choose by.
 
     cv_auc_ci_ : ndarray of shape (2,)
         The ends of its 95% confidence interval.
@@ -170,12 +154,6 @@ class TableClassifier(LinearAUCClassifier):
 
     n_iter_ : int
         Number of steps of Newton's method.
-
-    n_features_in_ : int
-        Number of columns of the table.
-
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if X had them.
 
     See Also
     --------
@@ -235,8 +213,7 @@ class TableClassifier(LinearAUCClassifier):
         "monotonic_cst": ["array-like", dict, None],
         "cv": ["cv_object", Options(Integral, {0})],
         "max_bins": [Interval(Integral, 2, None, closed="left")],
-        **{name: [list, tuple, None] for name in OVERRIDES[:-1]},
-        "thousands": [str, None],
+        **COLUMN_PARAMETERS,
     }
 
     def __init__(
@@ -260,13 +237,9 @@ class TableClassifier(LinearAUCClassifier):
         self.monotonic_cst = monotonic_cst
         self.cv = cv
         self.max_bins = max_bins
-        self.drop = drop
-        self.id = id
-        self.categorical = categorical
-        self.numeric = numeric
-        self.date = date
-        self.na_values = na_values
-        self.thousands = thousands
+        self.drop, self.id = drop, id
+        self.categorical, self.numeric, self.date = categorical, numeric, date
+        self.na_values, self.thousands = na_values, thousands
 
     # Reading
 
@@ -282,58 +255,30 @@ class TableClassifier(LinearAUCClassifier):
         groups : array-like of shape (n_samples,), default=None
             Groups of rows that cross-validation keeps together, as in :class:`AUCClassifier`.
         """
-        if is_dask(X) and not is_frame(X):
+        if not is_dask(X):
+            remote_rows(X, y, sample_weight, groups, device_error=NO_DEVICE)  # nothing may be elsewhere
+        elif not is_frame(X):
             rows = remote_rows(X, y, sample_weight, groups)
             self._describe(rows)
             self._fit_rows(rows, X=X, y=y)
             return self
-        if not is_dask(X):
-            remote_rows(X, y, sample_weight, groups, device_error=NO_DEVICE)  # nothing may be elsewhere
         if isinstance(X, Levels):
-            encoder = TableEncoder().set_reading(X.reading)
+            self._set_reading(X.reading, named=True)
             levels: Any = np.asarray(X)
         else:
-            encoder = self._encoder()
-            levels = encoder._learn(X)
-        self._set_reading(encoder)
+            levels = self._learn(X)
         if levels is None:
             lazy = transform_remote_table(X, self.reading_, "levels", len(self.reading_.parts), False)
             rows = remote_rows(lazy, y, sample_weight, groups)
             self.classes_ = rows.classes
         else:
             labels = column_or_1d(y, warn=True)
-            assert_all_finite(labels, input_name="y")
-            if labels.dtype.kind == "O" and any(label is None for label in labels):
-                raise ValueError("y has missing labels: leave these rows out.")
-            check_classification_targets(labels)
             check_consistent_length(levels, labels)
             self.classes_ = find_classes(labels)
             weights = check_weights(sample_weight, levels)
             rows = MemoryRows(levels, labels, self.classes_, weights, check_groups(groups, levels))
         self._fit_rows(rows, X=X, y=y)
         return self
-
-    def _check_overrides(self, reading: Reading) -> None:
-        """Raise a ValueError if columns are read already, and otherwise than the parameters say."""
-        kinds = {column.name: column.kind for column in reading.columns}
-        for option, kind in KINDS.items():
-            for column in getattr(self, option) or ():
-                if kinds.get(column) != kind:
-                    found = f"these rows hold as {kinds[column]}" if column in kinds else "X does not have"
-                    raise ValueError(
-                        f"{option}= names the column {column!r}, which {found}: the rows of a file are read as "
-                        "open_rows was asked to."
-                    )
-
-    def _encoder(self) -> TableEncoder:
-        return TableEncoder(**{name: getattr(self, name) for name in OVERRIDES})
-
-    def _set_reading(self, encoder: TableEncoder) -> None:
-        """Take from a fitted encoder what is known of the table."""
-        self.reading_, self.n_features_in_ = encoder.reading_, encoder.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(encoder, "feature_names_in_"):
-            self.feature_names_in_ = encoder.feature_names_in_
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
@@ -362,8 +307,25 @@ class TableClassifier(LinearAUCClassifier):
         check_used(reading)
         self._check_overrides(reading)
         warn_left_out(reading)
-        self._set_reading(TableEncoder().set_reading(reading, named=names is not None))
+        self._set_reading(reading, named=names is not None)
         self.classes_ = rows.classes
+
+    def _check_overrides(self, reading: Reading) -> None:
+        """Raise a ValueError if columns are read already, and otherwise than the parameters say."""
+        columns = {column.name: column for column in reading.columns}
+        wrong = []
+        for option, kinds in KINDS.items():
+            for name in map(str, getattr(self, option) or ()):
+                if name not in columns:
+                    wrong.append(f"{option}= names the column {name!r}, which X does not have")
+                elif columns[name].kind not in kinds and not columns[name].is_useless:
+                    wrong.append(f"{option}= names the column {name!r}, which these rows hold as {columns[name].kind}")
+        if not set(map(cell_text, self.na_values or ())) <= {*reading.na_values}:
+            wrong.append(f"na_values={self.na_values!r} was not used to read these rows")
+        if self.thousands not in (None, reading.thousands):
+            wrong.append(f"thousands={self.thousands!r} was not used to read these rows")
+        if wrong:
+            raise ValueError(f"{wrong[0]}: the rows of a file are read as open_rows was asked to.")
 
     # Fitting
 
@@ -383,7 +345,8 @@ class TableClassifier(LinearAUCClassifier):
         design = Design(self.columns_, signs, coded.n_rows)
         with self._tasks(1 + len(rungs) * folded, callback_args) as context:
             found = None
-            self._forget_ladder()
+            for name in ("ladder_", "cv_auc_", "cv_auc_ci_"):
+                self.__dict__.pop(name, None)
             if folded:
                 if coded.counts.min() < 2:
                     raise ValueError(
@@ -446,10 +409,6 @@ class TableClassifier(LinearAUCClassifier):
                 values = self.coef_[0, a : a + column.n_values]
                 values[:] = sign * np.maximum.accumulate(sign * values)
 
-    def _forget_ladder(self) -> None:
-        for name in ("ladder_", "cv_auc_", "cv_auc_ci_"):
-            self.__dict__.pop(name, None)
-
     def _set_ladder(self, found: Found) -> None:
         aucs = np.array([rung.auc for rung in found.rungs])
         self.ladder_ = {
@@ -461,62 +420,62 @@ class TableClassifier(LinearAUCClassifier):
             "chosen": np.arange(len(found.rungs)) == found.chosen,
         }
         self.cv_auc_, self.cv_auc_ci_ = found.auc.auc, np.array(found.auc[1:])
+        if math.isnan(self.cv_auc_):
+            warn_user(
+                "cv_auc_ is NaN: it judges the choice of the rung on rows that had no part in it, and cv holds out too "
+                "few different rows for that: give it more splits, or one rung in terms=."
+            )
 
     # Parameters that name columns
 
     def _place(self, column: Any, parameter: str) -> int:
         """Return the place of a column, given by name or position, among the columns that are fitted."""
-        names = [each.name for each in self.reading_.columns]
-        parts = self.reading_.part_names
-        if isinstance(column, str) and column in parts:
+        columns = self.reading_.columns
+        names, parts = [each.name for each in columns], self.reading_.part_names
+        if isinstance(column, str) and column in parts and column not in names:
             return parts.index(column)
-        if isinstance(column, str) and column not in names:
+        k = int(column) if isinstance(column, Integral) and 0 <= int(column) < len(names) else None
+        by_name = names.index(str(column)) if str(column) in names else k
+        if isinstance(column, str) and by_name is None:
             raise ValueError(f"{parameter} names the column {column!r}, which X does not have.")
-        if not isinstance(column, str):
-            if not isinstance(column, Integral) or not 0 <= int(column) < len(names):
-                raise ValueError(
-                    f"{parameter} holds {column!r}: columns are given by name or by a position from 0 to "
-                    f"{len(names) - 1}."
-                )
-            column = names[int(column)]
-        before = 0
-        for each in self.reading_.columns:
-            if each.name == column:
-                if not each.parts:
-                    raise ValueError(f"{parameter} names the column {column!r}, which is left out: {each.reason}.")
-                break
-            before += len(each.parts)
-        return before
+        if by_name is None:
+            raise ValueError(
+                f"{parameter} holds {column!r}: columns are given by name or by a position from 0 to {len(names) - 1}."
+            )
+        if k not in (None, by_name):
+            raise ValueError(
+                f"{parameter} holds {column!r}, the name of one column and the position of another: give the name as "
+                f"text, {str(column)!r}."
+            )
+        if not columns[by_name].parts:
+            reason = columns[by_name].reason
+            raise ValueError(f"{parameter} names the column {names[by_name]!r}, which is left out: {reason}.")
+        return sum(len(each.parts) for each in columns[:by_name])
 
     def _find_signs(self) -> np.ndarray:
         """Return the shape of each column."""
-        signs, given = np.zeros(len(self.reading_.parts), dtype=np.int8), self.monotonic_cst
+        parts, kinds, n_columns = self.reading_.parts, self.reading_.kinds, len(self.reading_.columns)
+        signs, given = np.zeros(len(parts), dtype=np.int8), self.monotonic_cst
         if given is None:
             return signs
         if not isinstance(given, Mapping):
-            if len(given) != len(self.reading_.columns):
+            if len(given) != n_columns:
                 raise ValueError(
-                    f"monotonic_cst has {len(given)} entries, but X has {len(self.reading_.columns)} columns: one for "
-                    "each."
+                    f"monotonic_cst has {len(given)} entries, but X has {n_columns} columns: one for each."
                 )
-            given = {j: sign for j, sign in enumerate(given) if sign != 0}
+            given = {self.reading_.columns[j].name: sign for j, sign in enumerate(given) if sign != 0}
         for column, sign in given.items():
             if sign not in (-1, 0, 1):
                 raise ValueError(f"monotonic_cst holds {sign!r}: shapes are 1 to rise, -1 to fall and 0 for any.")
             place = self._place(column, "monotonic_cst")
-            if sign and self.reading_.categorical[place]:
-                name = self.reading_.part_names[place]
+            if sign and parts[place].levels is not None:
+                name = parts[place].name
                 raise ValueError(
                     f"monotonic_cst has a shape for {name!r}, a category, and only numbers can rise or fall."
                 )
-            is_age = self.reading_.part_names[place] != column and place in self._ages()
+            is_age = kinds[place] == "date" and parts[place].name != column
             signs[place] = -sign if is_age else sign  # of a date, which is later the lower its age
         return signs
-
-    def _ages(self) -> set[int]:
-        """Return the places of the ages of dates."""
-        kinds = [(column.kind, k) for column in self.reading_.columns for k in range(len(column.parts))]
-        return {place for place, (kind, k) in enumerate(kinds) if kind == "date" and k == 0}
 
     def _find_pairs(self, signs: np.ndarray) -> Any:
         """Return the parameter `pairs` with places for names, each pair once; None for "auto"."""
@@ -590,24 +549,17 @@ class TableClassifier(LinearAUCClassifier):
         """Return the code of each value."""
         check_is_fitted(self, "coef_")
         require_memory(X, device_error=NO_DEVICE)
-        if isinstance(X, Levels):
-            return encode(self.columns_, np.asarray(X))
-        encoder = TableEncoder().set_reading(self.reading_, hasattr(self, "feature_names_in_"))
-        return encode(self.columns_, encoder._read(X))
+        return encode(self.columns_, self._read(X))
 
     def _one_row(self, X: Any) -> Any:
         """Return a row for the type of a lazy prediction."""
         if is_frame(X):
-            check_columns(self.reading_, list(X.columns))
+            check_columns(self.reading_, [str(name) for name in X.columns])
         return Levels.of(np.full((1, len(self.columns_)), np.nan), self.reading_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = False
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.array_api_support = False
+        tags.input_tags.sparse = tags.array_api_support = False
         return tags
 
     @staticmethod
@@ -620,10 +572,8 @@ class TableClassifier(LinearAUCClassifier):
 
     def _check_file(self, attributes: dict[str, Any], sizes: Sizes) -> None:
         """Raise a ValueError if the columns, terms and values of a model from a file do not belong together."""
+        super()._check_file(attributes, sizes)
         name, reading, columns = type(self).__name__, attributes["reading_"], attributes["columns_"]
-        names = attributes.get("feature_names_in_")
-        if names is not None and names.tolist() != [column.name for column in reading.columns]:
-            raise ValueError(f"feature_names_in_ of {name} are not the names of the columns that it reads")
         for column, part in zip(columns, reading.parts, strict=True):
             places = column.cuts if part.levels is None else np.arange(len(part.levels))
             if column.categorical != (part.levels is not None) or not np.isin(column.cuts, places).all():
@@ -639,7 +589,7 @@ class TableClassifier(LinearAUCClassifier):
         if attributes["coef_"].shape[1] != n_cells:
             raise ValueError(f"coef_ of {name} has other numbers of cells than its terms, which have {n_cells}")
         if len(attributes["errors_"]) != sum(column.n_codes for column in columns):
-            raise ValueError(f"errors_ of {name} are not those of its columns")
+            raise ValueError(f"errors_ of {name} do not belong to its columns")
 
 
 def check_width(n_columns: int) -> None:
@@ -652,26 +602,20 @@ def check_width(n_columns: int) -> None:
 
 def warn_of_columns(reading: Reading, columns: Sequence[Column], counted: Sequence[Values], rows: MemoryRows) -> None:
     """Warn about columns that ruin models in practice: constants, row numbers, and those that know the label."""
-    said: dict[str, list[str]] = {}
-    kinds = [column.kind for column in reading.columns for _ in column.parts]
-    for j, (name, column, values) in enumerate(zip(reading.part_names, columns, counted, strict=True)):
+    said = defaultdict[str, list[str]](list)
+    about = zip(reading.part_names, reading.kinds, columns, counted, rows.values().T, strict=True)
+    for name, kind, column, (found, *_), codes in about:
         if column.n_values + column.missing <= 1:
-            said.setdefault("columns that are constant", []).append(repr(name))
+            said["columns that are constant"].append(repr(name))
             continue
-        found = values.values
-        if kinds[j] == "number" and len(found) == rows.n_rows > FEW and is_whole(found):
-            said.setdefault("columns of whole numbers that are all different, like identifiers", []).append(repr(name))
-        auc = auc_alone(column, rows.values()[:, j], rows)
-        if auc > LEAK:
-            said.setdefault(f"columns whose own AUC is above {LEAK}, as if they knew the label", []).append(repr(name))
+        differ = kind == "number" and len(found) == rows.n_rows > FEW
+        if differ and np.all((found == np.rint(found)) & (np.abs(found) < WHOLE)):
+            said["columns of whole numbers that are all different, like identifiers"].append(repr(name))
+        if auc_alone(column, codes, rows) > LEAK:
+            said[f"columns whose own AUC is above {LEAK}, as if they knew the label"].append(repr(name))
     for what, names in said.items():
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         warn_user(f"X has {what}: {', '.join(names[:5])}{more}.")
-
-
-def is_whole(values: np.ndarray) -> bool:
-    """Return whether all values are whole numbers."""
-    return bool(((values == np.rint(values)) & (np.abs(values) < WHOLE)).all())
 
 
 def warn_of_weights(rows: MemoryRows) -> None:

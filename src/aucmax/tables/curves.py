@@ -33,21 +33,16 @@ class Values(NamedTuple):
 
     def label(self, levels: Sequence[str]) -> str:
         """Return the values in words, which are not one of the levels of the column."""
+        if math.isinf(self.low):
+            return "any" if math.isinf(self.high) else f"up to {self.high:g}"
         if self.low == self.low:
-            return range_label(self.low, self.high)
+            return f"above {self.low:g}" if math.isinf(self.high) else f"{self.low:g} to {self.high:g}"
         if self.levels:
             return ", ".join(self.levels)
         word = MISSING if self.known is None else OTHER
         while word in levels:
             word = f"({word})"
         return word
-
-
-def range_label(low: float, high: float) -> str:
-    """Return a range of numbers in words; the upper border belongs to it."""
-    if np.isinf(low):
-        return "any" if np.isinf(high) else f"up to {high:g}"
-    return f"above {low:g}" if np.isinf(high) else f"{low:g} to {high:g}"
 
 
 def level_names(model: Any, j: int) -> list[str]:
@@ -111,32 +106,16 @@ def cell_labels(model: Any, term: Term) -> list[str]:
 
 
 class Curve(NamedTuple):
-    """The curve of a column, in log-odds.
+    """The curve of a column, in log-odds."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the column.
-    categorical : bool
-        Whether its values are levels.
-    labels : list of str
-        The values of each cell in words.
-    low, high : ndarray of shape (n_values,)
-        The smallest and the largest value of each bin or level.
-    values, errors : ndarray of shape (n_cells,)
-        The log-odds of each cell less their mean, and their standard errors.
-    share : ndarray of shape (n_cells,)
-        The share of the training rows.
-    """
-
-    name: str
-    categorical: bool
-    labels: list[str]
-    low: np.ndarray
+    name: str  # of the column
+    categorical: bool  # whether its values are levels
+    labels: list[str]  # the values of each cell in words
+    low: np.ndarray  # with high: the smallest and the largest value of each bin or level
     high: np.ndarray
-    values: np.ndarray
+    values: np.ndarray  # with errors: the log-odds of each cell less their mean, and their standard errors
     errors: np.ndarray
-    share: np.ndarray
+    share: np.ndarray  # of the training rows in each cell
 
 
 def curves_of(model: Any) -> list[Curve]:
@@ -161,24 +140,9 @@ def most_varied(curves: list[Curve]) -> list[Curve]:
 def auc_lost_without(model: Any, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
     """Return the AUC that is lost when a column is left out of the sum of terms.
 
-    Nothing is fitted again: the curve of the column, and the surfaces that it is in, have their mean value instead.
-
-    Parameters
-    ----------
-    model : TableClassifier
-        The fitted model.
-    X : {array-like, dataframe} of shape (n_samples, n_columns)
-        The table, best of rows that the model was not fitted to.
-    y : array-like of shape (n_samples,)
-        Their classes.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Their weights.
-
-    Returns
-    -------
-    lost : ndarray of shape (n_columns_of_model,)
-        The AUC of the model minus that without each of the columns ``reading_.part_names``; below 0 where a column does
-        harm.
+    Nothing is fitted again: the curve of the column, and the surfaces that it is in, have their mean value instead. The
+    columns are ``reading_.part_names``, and the loss is below 0 where a column does harm. The rows of X are best rows
+    that the model was not fitted to.
 
     Examples
     --------

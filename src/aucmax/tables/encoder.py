@@ -1,8 +1,7 @@
-"""`TableEncoder`: raw frames as features, for pipelines of scikit-learn."""
+"""How estimators read raw tables, and `TableEncoder`: raw frames as features, for pipelines of scikit-learn."""
 
 from __future__ import annotations
 
-from collections import Counter
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -12,25 +11,158 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import Interval, RealNotInt, StrOptions, _check_feature_names_in, _fit_context, _get_output_config
+from .._docs import inherit_entries
 from ..models.checks import FEATURES, Check, Sizes, array, fields, text
 from ..rows.dispatch import learn_remote_table, transform_remote_table
 from .reading import Overrides, Reading
 from .reading.cells import check_thousands
 from .reading.features import is_sparse
-from .reading.frames import is_frame, to_arrow
+from .reading.frames import cell_text, check_table, is_frame, to_arrow
 from .reading.kinds import RARE
 from .reading.table import (
+    OF_COLUMNS,
+    Levels,
     check_columns,
     check_faults,
+    check_names,
+    check_overrides,
     check_reading,
+    check_used,
     make_reading,
     summarise_table,
     warn_left_out,
     warn_outside,
 )
 
+OVERRIDES = ("drop", "id", "categorical", "numeric", "date", "na_values", "thousands")
+COLUMN_PARAMETERS: dict[str, Any] = {**{name: [list, tuple, None] for name in OVERRIDES[:-1]}, "thousands": [str, None]}
+# Entries of the docstrings of the methods of `TableEncoder`.
+METHODS = """
+Parameters
+----------
+X : {dataframe, array-like} of shape (n_samples, n_columns)
+    The table: of pandas, polars, Dask, Arrow or any library with ``__arrow_c_stream__``, or an array.
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+Returns
+-------
+X_out : ndarray or CSR of shape (n_samples, n_columns_out)
+    The features or codes; a lazy Dask array if X is a Dask dataframe.
+"""
+
+
+class TableReader:
+    """What estimators of raw tables share.
+
+    Parameters
+    ----------
+    drop : list of str, default=None
+        Columns to leave out.
+
+    id : list of str, default=None
+        Columns that name rows: they are left out, too.
+
+    categorical : list of str, default=None
+        Columns to read as levels, whatever their cells look like.
+
+    numeric : list of str, default=None
+        Columns to read as numbers.
+
+    date : list of str, default=None
+        Columns to read as dates.
+
+    na_values : list of str, default=None
+        Further spellings of missing values, in addition to the usual ones such as NA, ?, null and none.
+
+    thousands : str, default=None
+        The separator of thousands; by default, one that a whole column has.
+
+    Attributes
+    ----------
+    reading_ : Reading
+        How each column is read, and why.
+
+    n_features_in_ : int
+        Number of columns of the table.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, if X had them.
+    """
+
+    reading_: Reading
+    na_values: Any
+    thousands: str | None
+
+    def _learn(self, X: Any) -> Any:
+        """Find how a table is read; return the codes of the training rows, or None for a Dask dataframe."""
+        learned = learn_remote_table(X, self._overrides)
+        if learned is None:
+            table = self._table(X, reset=True)
+            overrides = self._overrides(table.column_names)
+            reading = make_reading(summarise_table(table, overrides), overrides)
+            check_used(reading)
+            codes, tallies = reading.codes(table)
+        else:
+            (reading, tallies), codes = learned, None
+            check_used(reading)
+        check_faults(tallies, "name such cells in na_values=, or the column in categorical=")
+        warn_left_out(reading)
+        self._set_reading(reading, learned is not None or is_frame(X))
+        return codes
+
+    def _read(self, X: Any) -> np.ndarray:
+        """Return the codes of all levels of a table in memory."""
+        if isinstance(X, Levels):
+            return np.asarray(X)
+        table = self._table(X, reset=False)
+        check_columns(self.reading_, table.column_names)
+        codes, tallies = self.reading_.codes(table)
+        check_faults(tallies)
+        warn_outside(tallies, len(codes))
+        return codes
+
+    def _table(self, X: Any, reset: bool) -> Any:
+        """Return X as an Arrow table; columns of an array have the names of the training rows, or x0, x1, ..."""
+        check_table(X)
+        if is_frame(X):
+            table = to_arrow(X)
+            check_names("X", table.column_names)
+            if 0 in table.shape:
+                what = "sample(s)" if table.column_names else "feature(s)"
+                raise ValueError(f"Found a table with 0 {what} (shape={table.shape}) while a minimum of 1 is required.")
+            return table
+        X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        return to_arrow(X, None if reset else [column.name for column in self.reading_.columns])
+
+    def _overrides(self, names: list[str]) -> Overrides:
+        """Return what the parameters say about the columns of a table with these names."""
+        said: dict[str, Any] = {name: tuple(map(str, getattr(self, name) or ())) for name in OF_COLUMNS}
+        check_overrides("X", said, names, names)
+        check_thousands(self.thousands)
+        said["identifiers"], missing = said.pop("id"), tuple(map(cell_text, self.na_values or ()))
+        return Overrides(**said, na_values=missing, thousands=self.thousands)
+
+    def _set_reading(self, reading: Reading, named: bool) -> None:
+        """Keep how a table is read, whose columns may have names of their own."""
+        self.reading_, self.n_features_in_ = reading, len(reading.columns)
+        self.__dict__.pop("feature_names_in_", None)
+        if named:
+            self.feature_names_in_ = np.array([column.name for column in reading.columns], dtype=object)
+
+    def _check_file(self, attributes: dict[str, Any], sizes: Sizes) -> None:
+        """Raise a ValueError if the names in a file are not the names of the columns that are read."""
+        names = attributes.get("feature_names_in_")
+        if names is not None and names.tolist() != [column.name for column in attributes["reading_"].columns]:
+            raise ValueError(
+                f"feature_names_in_ of {type(self).__name__} are not the names of the columns that it reads"
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
+
+
+class TableEncoder(TableReader, TransformerMixin, BaseEstimator):
     """Turn a raw table into numbers: for each column, what it holds is found from its cells.
 
     - Numbers stay as they are, also those with currency signs or separators of thousands. Missing ones have their mean
@@ -54,27 +186,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     max_categories : int, default=None
         The largest number of levels of a column, with the pooled one: the rarest are pooled. By default, there is no
         limit. ``HistGradientBoostingClassifier`` takes up to 255.
-    drop, id : list of str, default=None
-        Columns to leave out; `id` names rows.
-    categorical, numeric, date : list of str, default=None
-        Columns to read as levels, as numbers or as dates, whatever their cells look like.
-    na_values : list of str, default=None
-        Further spellings of missing values, beside the usual ones such as NA, ?, null and none.
-    thousands : str, default=None
-        The separator of thousands; by default, one that a whole column has.
 
     Attributes
     ----------
-    reading_ : Reading
-        How each column is read, and why.
     categorical_features_ : ndarray of bool, shape (n_columns_out,)
         For ``output="codes"``, which columns hold codes of levels.
     levels_ : list
         For ``output="codes"``, the levels of each column in the order of their codes, "(rare)" last; None for numbers.
     feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
         The columns of the table; columns of an array are called x0, x1, ...
-    n_features_in_ : int
-        Their number.
 
     See Also
     --------
@@ -105,13 +225,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "output": [StrOptions({"features", "codes"})],
         "min_frequency": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="neither")],
         "max_categories": [Interval(Integral, 1, None, closed="left"), None],
-        "drop": [list, tuple, None],
-        "id": [list, tuple, None],
-        "categorical": [list, tuple, None],
-        "numeric": [list, tuple, None],
-        "date": [list, tuple, None],
-        "na_values": [list, tuple, None],
-        "thousands": [str, None],
+        **COLUMN_PARAMETERS,
     }
 
     def __init__(
@@ -131,21 +245,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.output = output
         self.min_frequency = min_frequency
         self.max_categories = max_categories
-        self.drop = drop
-        self.id = id
-        self.categorical = categorical
-        self.numeric = numeric
-        self.date = date
-        self.na_values = na_values
-        self.thousands = thousands
+        self.drop, self.id = drop, id
+        self.categorical, self.numeric, self.date = categorical, numeric, date
+        self.na_values, self.thousands = na_values, thousands
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find what each column holds.
 
         Parameters
         ----------
-        X : {dataframe, array-like} of shape (n_samples, n_columns)
-            The table: of pandas, polars, Dask, Arrow or any library with ``__arrow_c_stream__``, or an array.
         y : None
             Ignored.
 
@@ -157,73 +266,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._learn(X)
         return self
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Find what each column holds, and return the training rows: the same as ``fit(X).transform(X)``.
 
         Parameters
         ----------
-        X : {dataframe, array-like} of shape (n_samples, n_columns)
-            The table: of pandas, polars, Dask, Arrow or any library with ``__arrow_c_stream__``, or an array.
         y : None
             Ignored.
-
-        Returns
-        -------
-        X_out : ndarray or CSR of shape (n_samples, n_columns_out)
-            The features or codes; a lazy Dask array if X is a Dask dataframe.
         """
         codes = self._learn(X)
         return self._transform_remotely(X) if codes is None else self._finish(X, codes)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def _learn(self, X: Any) -> Any:
-        """Set the fitted attributes; return the codes of the training rows, or None for a Dask dataframe."""
-        learned = learn_remote_table(X, self._overrides)
-        if learned is None:
-            table = self._table(X, reset=True)
-            overrides = self._overrides(table.column_names)
-            reading = make_reading(summarise_table(table, overrides), overrides)
-            check_used(reading)
-            codes, tallies = reading.codes(table)
-        else:
-            (reading, tallies), codes = learned, None
-            check_used(reading)
-        check_faults(tallies)
-        warn_left_out(reading)
-        self.set_reading(reading, named=learned is not None or is_frame(X))
-        return codes
-
-    def _table(self, X: Any, reset: bool) -> Any:
-        """Return X as an Arrow table; columns of an array have the names of the training rows, or x0, x1, ..."""
-        if getattr(X, "ndim", 2) == 1 and not isinstance(X, np.ndarray):
-            raise ValueError(f"X is a {type(X).__name__} of one dimension: pass a table, with a row for each sample.")
-        if is_frame(X):
-            table = to_arrow(X)
-            check_names(table)
-            return table
-        X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
-        return to_arrow(X, None if reset else [column.name for column in self.reading_.columns])
-
     def _overrides(self, names: list[str]) -> Overrides:
-        said = {
-            option: tuple(getattr(self, option) or ()) for option in ("drop", "id", "categorical", "numeric", "date")
-        }
-        named: dict[str, str] = {}
-        for option, columns in said.items():
-            for column in columns:
-                if column not in names:
-                    raise ValueError(f"X has no column {column!r}, which {option}= names; its columns are {names}.")
-                if named.setdefault(column, option) != option:
-                    raise ValueError(f"The column {column!r} is named by {named[column]}= and {option}=.")
-        check_thousands(self.thousands)
         frequency, most = self.min_frequency, self.max_categories
-        return Overrides(
-            identifiers=said.pop("id"),
-            **said,
-            na_values=tuple(self.na_values or ()),
-            thousands=self.thousands,
-            min_frequency=frequency if isinstance(frequency, float) else int(frequency),
-            max_categories=most if most is None else int(most),
+        return (
+            super()
+            ._overrides(names)
+            ._replace(
+                min_frequency=frequency if isinstance(frequency, float) else int(frequency),
+                max_categories=most if most is None else int(most),
+            )
         )
 
     def set_reading(self, reading: Reading, named: bool = True) -> Self:
@@ -241,41 +304,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self : TableEncoder
             The fitted encoder.
         """
-        self.reading_ = reading
-        self.__dict__.pop("feature_names_in_", None)
-        if named:
-            self.feature_names_in_ = np.array([column.name for column in reading.columns], dtype=object)
-        self.n_features_in_ = len(reading.columns)
-        self.categorical_features_ = np.array(reading.categorical)
+        self._set_reading(reading, named)
         return self
 
+    def _set_reading(self, reading: Reading, named: bool) -> None:
+        super()._set_reading(reading, named)
+        self.categorical_features_ = np.array(reading.categorical)
+
     def transform(self, X: Any) -> Any:
-        """Return rows as features or codes. Columns are found by name; those that are left out may be absent.
-
-        Parameters
-        ----------
-        X : {dataframe, array-like} of shape (n_samples, n_columns)
-            The table: of pandas, polars, Dask, Arrow or any library with ``__arrow_c_stream__``, or an array.
-
-        Returns
-        -------
-        X_out : ndarray or CSR of shape (n_samples, n_columns_out)
-            The features or codes; a lazy Dask array if X is a Dask dataframe.
-        """
+        """Return rows as features or codes. Columns are found by name; those that are left out may be absent."""
         check_is_fitted(self)
         lazy = self._transform_remotely(X)
-        if lazy is not None:
-            return lazy
-        return self._finish(X, self._read(X))
-
-    def _read(self, X: Any) -> np.ndarray:
-        """Return the codes of all levels of a table in memory."""
-        table = self._table(X, reset=False)
-        check_columns(self.reading_, table.column_names)
-        codes, tallies = self.reading_.codes(table)
-        check_faults(tallies)
-        warn_outside(tallies, len(codes))
-        return codes
+        return self._finish(X, self._read(X)) if lazy is None else lazy
 
     def _finish(self, X: Any, codes: np.ndarray) -> Any:
         """Return the features or codes of rows, given the codes of all levels."""
@@ -321,34 +361,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = self.reading_.feature_names if self.output == "features" else self.reading_.part_names
         return np.array(names, dtype=object)
 
-    def _check_file(self, attributes: dict[str, Any], sizes: Sizes) -> None:
-        """Raise a ValueError if the names in a file are not the names of the columns that are read."""
-        names = attributes.get("feature_names_in_")
-        if names is not None and names.tolist() != [column.name for column in attributes["reading_"].columns]:
-            raise ValueError("feature_names_in_ of TableEncoder are not the names of the columns that it reads")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def check_names(table: Any) -> None:
-    """Raise a ValueError if a table has no rows, or two columns of one name."""
-    if table.num_rows == 0:
-        raise ValueError(f"Found a table with 0 sample(s) (shape={table.shape}) while a minimum of 1 is required.")
-    name, count = max(Counter(table.column_names).items(), key=lambda each: each[1], default=("", 0))
-    if count > 1:
-        raise ValueError(f"X has {count} columns called {name!r}: rename all but one of them.")
-
-
-def check_used(reading: Reading) -> None:
-    """Raise a ValueError if all columns are left out."""
-    if not reading.used:
-        found = ", ".join(f"{column.name!r} ({column.reason})" for column in reading.columns[:3])
-        raise ValueError(f"X has no column to learn from: all are left out, such as {found}.")
+inherit_entries(TableEncoder, METHODS)
 
 
 def codes_table(reading: Reading, codes: np.ndarray) -> Any:

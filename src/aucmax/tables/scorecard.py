@@ -17,15 +17,35 @@ import csv
 import io
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._docs import inherit_entries
 from ..metrics import roc_auc
 from .classifier import TableClassifier
 from .curves import Values, cell_labels, list_values, term_name
 from .terms import Term, edges_of
+
+# Entries of the docstrings of the methods of `Scorecard`.
+METHODS = """
+Parameters
+----------
+X : {array-like, dataframe} of shape (n_samples, n_features)
+    Rows.
+y : array-like of shape (n_samples,)
+    Their classes.
+sample_weight : array-like of shape (n_samples,), default=None
+    Their weights.
+"""
+
+
+def borders(values: Values, name: str) -> list[str]:
+    """Return the conditions that a number is in a range, in SQL and Python."""
+    low = [f"{name} > {values.low!r}"] if math.isfinite(values.low) else []
+    return low + ([f"{name} <= {values.high!r}"] if math.isfinite(values.high) else [])
 
 
 def sql_condition(values: Values, name: str) -> str:
@@ -43,9 +63,7 @@ def sql_condition(values: Values, name: str) -> str:
     name = '"' + name.replace('"', '""') + '"'
     parts = []
     if values.low == values.low:
-        borders = [f"{name} > {values.low!r}"] * math.isfinite(values.low)
-        borders += [f"{name} <= {values.high!r}"] * math.isfinite(values.high)
-        parts.append(" AND ".join(borders) or f"{name} IS NOT NULL")
+        parts.append(" AND ".join(borders(values, name)) or f"{name} IS NOT NULL")
     for word, levels in (("IN", values.levels), ("NOT IN", values.known)):
         if levels:
             listed = ", ".join("'" + level.replace("'", "''") + "'" for level in levels)
@@ -61,9 +79,7 @@ def python_condition(values: Values, v: str) -> str:
     """Return the condition of Python that the variable `v` has one of these values; nothing if there are none."""
     present, parts = f"{v} is not None and {v} == {v}", []
     if values.low == values.low:
-        borders = [f"{v} > {values.low!r}"] * math.isfinite(values.low)
-        borders += [f"{v} <= {values.high!r}"] * math.isfinite(values.high)
-        parts.append(" and ".join([present, *borders]))
+        parts.append(" and ".join([present, *borders(values, v)]))
     if values.levels:
         parts.append(f"{v} in {tuple(values.levels)!r}")
     if values.known is not None:
@@ -191,11 +207,6 @@ class Scorecard:
     def parts(self, X: Any) -> np.ndarray:
         """Return the points of each row for each curve, shape (n_samples, n_terms).
 
-        Parameters
-        ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            Rows.
-
         Returns
         -------
         points : ndarray of shape (n_samples, n_terms)
@@ -207,11 +218,6 @@ class Scorecard:
 
     def score(self, X: Any) -> np.ndarray:
         """Return the score of each row: the base points and the points of its curves, shape (n_samples,).
-
-        Parameters
-        ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -227,8 +233,6 @@ class Scorecard:
 
         Parameters
         ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            Rows.
         n_reasons : int, default=4
             The largest number of curves to name.
 
@@ -247,30 +251,15 @@ class Scorecard:
     def auc_lost(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the AUC of the model on some rows minus the AUC of the whole points.
 
-        Parameters
-        ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
-
         Returns
         -------
         lost : float
             What rounding to whole points costs.
         """
-        sign = 1 if self._rises else -1
+        sign = 1 if np.concatenate(self.points) @ self.model.coef_[0] >= 0 else -1  # a higher score may be a risk
         positive = np.asarray(y) == self.model.classes_[1]
         auc = self.model.score(X, y, sample_weight)
         return auc - float(roc_auc(positive, sign * self.score(X), sample_weight))
-
-    @property
-    def _rises(self) -> bool:
-        """Whether a higher score means higher odds."""
-        whole = np.concatenate(self.points)
-        return bool(whole @ self.model.coef_[0] >= 0)
 
     # Export
 
@@ -303,16 +292,21 @@ class Scorecard:
         return "\n+ ".join([str(self.base_points), *(self._sql(line) for line in self._lines())])
 
     def _sql(self, line: Line) -> str:
-        lines, names = ["CASE"], self.model.reading_.part_names
-        for values, whole in zip(itertools.product(*self._sides(line.term)), line.points, strict=True):
-            conditions = [sql_condition(each, names[j]) for each, j in zip(values, line.term.columns, strict=True)]
-            if all(conditions):
-                lines.append(f"    WHEN {' AND '.join(conditions)} THEN {whole}")
-        return "\n".join([*lines, "    ELSE 0", "  END"]) if len(lines) > 1 else "0"
+        names = [self.model.reading_.part_names[j] for j in line.term.columns]
+        cases = self._cases(line, lambda values, k: sql_condition(values, names[k]))
+        if not cases:
+            return "0"
+        whens = [f"    WHEN {' AND '.join(conditions)} THEN {whole}" for conditions, whole in cases]
+        return "\n".join(["CASE", *whens, "    ELSE 0", "  END"])
 
-    def _sides(self, term: Term) -> list[list[Values]]:
-        """Return for each column of a term the values of each of its groups."""
-        return [list_values(self.model, j, group) for j, group in zip(term.columns, term.groups, strict=True)]
+    def _cases(self, line: Line, condition: Callable[[Values, int], str]) -> list[tuple[list[str], int]]:
+        """Return the conditions on the columns of a line for each of its cells that has some, and its points."""
+        sides = [
+            list_values(self.model, j, group) for j, group in zip(line.term.columns, line.term.groups, strict=True)
+        ]
+        cells = zip(itertools.product(*sides), line.points, strict=True)
+        cases = [([condition(each, k) for k, each in enumerate(values)], int(whole)) for values, whole in cells]
+        return [case for case in cases if all(case[0])]
 
     def to_python(self) -> str:
         """Return the source of a Python function `score(row)`, for a mapping of column names to values.
@@ -327,10 +321,10 @@ class Scorecard:
         lines, names = ["def score(row):", f"    total = {self.base_points}"], self.model.reading_.part_names
         for line in self._lines():
             lines += [f"    v{k} = row[{names[j]!r}]" for k, j in enumerate(line.term.columns)]
-            word = "if"
-            for values, whole in zip(itertools.product(*self._sides(line.term)), line.points, strict=True):
-                conditions = [python_condition(each, f"v{k}") for k, each in enumerate(values)]
-                if all(conditions):
-                    lines += [f"    {word} {' and '.join(conditions)}:", f"        total += {whole}"]
-                    word = "elif"
+            cases = self._cases(line, lambda values, k: python_condition(values, f"v{k}"))
+            for n, (conditions, whole) in enumerate(cases):
+                lines += [f"    {'elif' if n else 'if'} {' and '.join(conditions)}:", f"        total += {whole}"]
         return "\n".join([*lines, "    return total", ""])
+
+
+inherit_entries(Scorecard, METHODS)

@@ -158,6 +158,16 @@ def test_with_folds_probabilities_are_calibrated_on_held_out_rows():
     assert_allclose(model.predict_proba(X)[:, 1].mean(), y.mean(), atol=0.03)
 
 
+def test_one_split_cannot_judge_the_choice_of_a_rung():
+    frame, y = mixed_frame()
+    split = [(np.arange(300), np.arange(300, 400))]
+    with pytest.warns(UserWarning, match=r"^cv_auc_ is NaN: it judges the choice of the rung on rows that had no part"):
+        model = TableClassifier(pairs=0, cv=split).fit(frame, y)
+    assert np.isnan([model.cv_auc_, *model.cv_auc_ci_]).all()
+    assert np.isfinite(model.ladder_["auc"]).all()
+    assert TableClassifier("lines", cv=split).fit(frame, y).cv_auc_ > 0.5
+
+
 @pytest.mark.parametrize(
     ("cv", "n_positives", "message"),
     [

@@ -135,7 +135,7 @@ def test_predictions_of_dask_frames_are_lazy():
         assert_array_equal(np.asarray(found.compute()), expected)
     labels = dd.from_pandas(TABLE, npartitions=3, sort=False)["y"]
     assert_allclose(model.score(parts, labels), model.score(FRAME, LABELS))
-    with pytest.raises(ValueError, match=r"^X has no column 'kind', which was there in fit\.$"):
+    with pytest.raises(ValueError, match=r"^X has no column 'kind', which the model needs; its columns are "):
         model.decision_function(parts.drop(columns="kind"))
 
 
@@ -214,6 +214,42 @@ def test_a_fit_is_resumed_after_any_block(folder, tmp_path):
     assert 4 < n_lives < 40
     assert_allclose(model.coef_, expected.coef_, atol=1e-8)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"thousands": ","}, r"thousands=',' was not used to read these rows"),
+        ({"na_values": ["green"]}, r"na_values=\['green'\] was not used to read these rows"),
+        ({"categorical": ["zeros"]}, "categorical= names the column 'zeros', which these rows hold as number"),
+    ],
+)
+def test_parameters_that_a_file_was_not_read_with_are_refused(folder, parameters, message):
+    model = TableClassifier("lines", cv=0, **parameters)
+    with pytest.raises(ValueError, match=f"^{message}: the rows of a file are read as open_rows was asked to.$"):
+        of_file("table.csv", folder, model, False)
+    of_file("table.csv", folder, model, False, **parameters)
+
+
+def test_a_text_in_place_of_a_list_is_refused(folder):
+    with pytest.raises(ValueError, match=r"^na_values= takes a list of texts, got the text 'none'\.$"):
+        open_rows(folder / "table.csv", target="y", na_values="none")
+
+
+@pytest.mark.dask
+def test_numbers_that_name_columns_of_dask():
+    frame = FRAME[["curve", "zeros"]].set_axis([0, 1], axis=1)
+    X, y = (dd.from_pandas(each, npartitions=2, sort=False) for each in (frame, TABLE["y"]))
+    model = TableClassifier("lines", cv=0, drop=[1]).fit(X, y)
+    assert model.reading_.part_names == ["0"]
+    assert len(model.predict(X).compute()) == len(FRAME)
+
+
+def test_memory_has_units(folder):
+    assert open_rows(folder / "table.csv", target="y", memory="2GB").memory > 1e9
+    for memory in ("lots", 0, None, True):
+        with pytest.raises(ValueError, match=r"^memory= takes a number of bytes or a size such as 2GB or 500MB, got "):
+            open_rows(folder / "table.csv", target="y", memory=memory)
 
 
 def test_columns_of_a_file_are_described_when_it_is_opened(folder):

@@ -181,7 +181,9 @@ def test_cells_that_a_column_cannot_have_are_refused():
     model = clone(CURVES).fit(frame, Y)
     with pytest.raises(ValueError, match=r"^X, row 1, column 'rate': found '0.345' where a number with % is exp"):
         model.predict(frame.iloc[:2].assign(rate=["34.5%", "0.345"]))
-    with pytest.raises(ValueError, match=r"^X has no column 'noise', which was there in fit\.$"):
+    with pytest.raises(ValueError, match=r"^X has 2 features, but TableClassifier is expecting 3 features as input"):
+        clone(CURVES).fit(X[:, [0, 1, 3]], Y).predict(np.ones((3, 2)))
+    with pytest.raises(ValueError, match=r"^X has no column 'noise', which the model needs; its columns are "):
         model.predict(frame.drop(columns="noise"))
     with pytest.warns(UserWarning, match=r"^X has values further outside of the range .*: 'noise' \(1 cell\)\.$"):
         model.predict(frame.iloc[:2].assign(noise=[0.0, 1e3]))
@@ -268,7 +270,7 @@ def test_ordinary_columns_are_not_told(other):
         ({"pairs": [("noise", "size")]}, "^pairs names the column 'size', which X does not have.$"),
         ({"pairs": [(1, 9)]}, "^pairs holds 9: columns are given by name or by a position from 0 to 3.$"),
         ({"pairs": [(0, 1)], "monotonic_cst": {"curve": 1}}, r"^pairs holds \(0, 1\), and monotonic_cst a shape "),
-        ({"drop": ["size"]}, r"^X has no column 'size', which drop= names; its columns are \['curve', "),
+        ({"drop": ["size"]}, r"^X has no column 'size' for drop=; its columns are curve, zeros"),
         ({"thousands": "ab"}, "^'ab' cannot separate thousands: give one character"),
         ({"terms": "trees"}, "^The 'terms' parameter of TableClassifier must be a str among "),
         ({"max_bins": 1}, "^The 'max_bins' parameter of TableClassifier must be an int in the range"),
@@ -286,6 +288,25 @@ def test_shapes_by_list_are_shapes_by_name():
     assert_array_equal(by_name.coef_, by_list.coef_)
 
 
+def test_a_number_that_is_a_name_and_another_position_is_refused():
+    numbers = FRAME[["curve", "noise"]].set_axis([1, 0], axis=1)
+    with pytest.raises(ValueError, match=r"^monotonic_cst holds 1, the name of one column and the position of another"):
+        TableClassifier("curves", cv=0, monotonic_cst={1: 1}).fit(numbers, Y)
+    by_name, by_text = (
+        TableClassifier("curves", cv=0, monotonic_cst=cst).fit(numbers.set_axis([10, 20], axis=1), Y)
+        for cst in ({10: 1}, {"10": 1})
+    )
+    assert_array_equal(by_name.coef_, by_text.coef_)
+
+
+def test_a_column_is_found_by_its_own_name_first():
+    frame = FRAME[["noise"]].assign(day=pd.date_range("2020", periods=len(Y)))
+    frame = frame.rename(columns={"noise": "day (age in days)"})[["day", "day (age in days)"]]
+    model = TableClassifier("curves", cv=0).fit(frame, Y)
+    assert model._place("day", "pairs") == 0
+    assert model._place("day (age in days)", "pairs") == len(model.reading_.parts) - 1
+
+
 def test_rows_are_refused():
     with pytest.raises(NotFittedError):
         TableClassifier().predict(FRAME)
@@ -293,6 +314,8 @@ def test_rows_are_refused():
         TableClassifier(drop=["curve"]).fit(FRAME[["curve"]], Y)
     with pytest.raises(ValueError, match=r"^AUC needs two classes, but y holds only one class: 1"):
         TableClassifier().fit(FRAME, np.ones(len(Y)))
+    with pytest.raises(ValueError, match=r"^The classes of y cannot be sorted: 1 and 'no' are of two kinds\.$"):
+        TableClassifier().fit(FRAME, np.array([1, "no"] * (len(Y) // 2), dtype=object))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         TableClassifier().fit(FRAME, Y[:-1])
 
@@ -375,7 +398,8 @@ def test_callbacks_see_every_rung(parameters, tasks):
     assert recorder.seen == [len(tasks), "fit", *tasks, "end"]
 
 
-def test_missing_labels_are_refused():
-    labels = np.array([None, *["yes", "no"] * (len(FRAME) // 2)], dtype=object)[: len(FRAME)]
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+def test_missing_labels_are_refused(missing):
+    labels = np.array([missing, *["yes", "no"] * (len(FRAME) // 2)], dtype=object)[: len(FRAME)]
     with pytest.raises(ValueError, match=r"^y has missing labels: leave these rows out.$"):
         TableClassifier().fit(FRAME, labels)

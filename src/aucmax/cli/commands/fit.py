@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..._text import parse_bytes
 from ...files import TABLES, Source, describe_paths, find_formats, open_source
 from ...losses import FITTED
 from ...models.model_file import save_model
@@ -30,7 +31,7 @@ from ..fit import (
     must_read_by_blocks,
     open_blocks,
 )
-from ..options import parse_bytes, parse_pairs, parse_shapes
+from ..options import parse_pairs, parse_shapes
 from ..score import evaluate_file, evaluate_scores, open_rows
 from ..table_model import is_table_model
 

@@ -34,7 +34,8 @@ def learn_partitions(X: Any, overrides: Overrides) -> tuple[Reading, list[Tally]
     summaries = summarise(partitions)
     mixed = mixed_columns(summaries)
     if mixed:
-        summaries |= summarise(X[mixed].to_delayed(), mixed)
+        again = [name for name in X.columns if str(name) in mixed]
+        summaries |= summarise(X[again].to_delayed(), mixed)
     reading = make_reading(summaries, overrides)
     tallies = compute(together([look(reading, frame) for frame in partitions]))
     return reading, [tally for each in tallies for tally in each]

@@ -94,14 +94,7 @@ def tidy_numbers(text: Any) -> Any:
 def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
     """Return the cells as numbers; NaN where a cell has another form. A currency sign may be absent, a % may not.
 
-    Parameters
-    ----------
-    text : Array of text
-        The cells, tidied.
-    form : str
-        How they are written.
-    strict : bool, default=False
-        Whether all thousands must be separated.
+    The cells are tidied. With `strict`, all thousands must be separated.
 
     Examples
     --------
@@ -145,13 +138,6 @@ def split_sign(form: str) -> tuple[str, str]:
         return "", form
     sign, thousands, decimal = _split(form)
     return sign, f"1{thousands}234{decimal}5"
-
-
-def rank_number_form(form: str) -> int:
-    """Return the rank of a form of numbers: the first is the most usual."""
-    _, thousands, decimal = _split(form)
-    plain = f"1{thousands}234{decimal}5"
-    return NUMBER_FORMS.index(plain) if plain in NUMBER_FORMS else len(NUMBER_FORMS)
 
 
 def _split(form: str) -> tuple[str, str, str]:

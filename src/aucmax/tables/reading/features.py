@@ -35,29 +35,17 @@ def least_rows(n_rows: int, min_frequency: int | float) -> float:
 
 
 class FeaturePart(NamedTuple):
-    """A part with pooled levels.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    levels : list of str or None
-        The levels that are not pooled; None for numbers.
-    codes : ndarray of shape (n_levels + 1,)
-        For each level of the training rows, and last for any other, its place in `levels`: the first after them if it
-        is pooled.
-    neutral : ndarray
-        What stands for a value that is not known: the mean of numbers, or the share of each level and of the pooled
-        ones, which is 0 if too few training rows have them.
-    gaps : bool
-        Whether missing values have an indicator.
-    """
+    """A part with pooled levels."""
 
     name: str
-    levels: list[str] | None
+    levels: list[str] | None  # that are not pooled; None for numbers
+    # For each level of the training rows, and last for any other, its place in `levels`: the first after them if it is
+    # pooled.
     codes: np.ndarray
+    # What stands for a value that is not known: the mean of numbers, or the share of each level and of the pooled ones,
+    # which is 0 if too few training rows have them.
     neutral: np.ndarray
-    gaps: bool
+    gaps: bool  # whether missing values have an indicator
 
     @property
     def n_levels(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models.checks import Sizes, absent, array, count, either, items, named_tuple, number, text
-from .cells import BOOLEANS, CODES, rank_number_form, split_sign
+from .cells import BOOLEANS, CODES, NUMBER_FORMS, split_sign
 from .dates import DATE_FORMS, DIGITS_FORM, TIME_FORM, has_days
 from .summary import MAX_DISTINCT, PARTS, READ, SECONDS, ColumnSummary, DateSummary, NumberSummary
 
@@ -73,6 +73,11 @@ class Column(NamedTuple):
     parts: list[Part] = []  # noqa: RUF012
 
     @property
+    def is_useless(self) -> bool:
+        """Whether it is left out because of its cells, and not because the user says so."""
+        return self.kind == "left out" and self.reason != AS_ASKED
+
+    @property
     def expected(self) -> str:
         """What its cells must be, for messages."""
         if self.kind == "boolean":
@@ -94,16 +99,7 @@ def is_named_identifier(name: str) -> bool:
 
 
 def decide(name: str, summary: ColumnSummary, overrides: Overrides = NO_OVERRIDES) -> Column:
-    """Return how a column is read.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    summary : ColumnSummary
-        All its rows.
-    overrides : Overrides
-        What the user says.
+    """Return how a column is read, given the summary of all its rows.
 
     Examples
     --------
@@ -116,37 +112,25 @@ def decide(name: str, summary: ColumnSummary, overrides: Overrides = NO_OVERRIDE
     """
     if name in overrides.identifiers:
         return Column(name, "identifier", AS_ASKED, summary.n_missing)
-    left_out = _find_reason_against(name, summary, overrides)
-    if left_out is not None:
-        return _left_out(name, left_out, summary)
-    if name in overrides.categorical:
-        return _category(name, summary)
+    if name in overrides.drop:
+        return _left_out(name, AS_ASKED, summary)
+    if summary.declared not in READ:
+        return _left_out(name, summary.declared, summary)
+    if summary.n_present == 0:
+        return _left_out(name, "every cell is missing", summary)
     if name in overrides.numeric:
-        return _number(name, summary)
+        return _number(name, summary) if truth_words(summary) is None else _boolean(name, summary)
     if name in overrides.date:
         return _date(name, summary, _most(summary.dates))
-    if summary.declared == "category":
+    if name in overrides.categorical or summary.declared == "category":
         return _category(name, summary)
-    if summary.declared == "number":
-        return _number(name, summary)
-    return _decide_alone(name, summary)
-
-
-def _find_reason_against(name: str, summary: ColumnSummary, overrides: Overrides) -> str | None:
-    """Return why a column is left out whatever it holds; None if it is not."""
-    if name in overrides.drop:
-        return AS_ASKED
-    if summary.n_present == 0 and summary.declared in READ:
-        return "every cell is missing"
-    return None if summary.declared in READ else summary.declared
+    return _number(name, summary) if summary.declared == "number" else _decide_alone(name, summary)
 
 
 def _decide_alone(name: str, summary: ColumnSummary) -> Column:
     """Return how a column is read of which neither the user nor its type tells what it is."""
-    words = {level.lower() for level in summary.levels or ()}
-    pair = next((pair for pair in BOOLEANS if words and words <= set(pair)), None)
-    if pair is not None:
-        return _boolean(name, summary, pair)
+    if truth_words(summary) is not None:
+        return _boolean(name, summary)
     numbers, codes, signs = number_forms(summary), are_codes(summary.levels or ()), currencies(summary)
     form = _most(numbers)
     n_numbers = summary.n_infinite + (0 if form is None else numbers[form].n_cells)
@@ -161,14 +145,20 @@ def _decide_alone(name: str, summary: ColumnSummary) -> Column:
         column = _left_out(name, f"identifier or free text: {many}", summary)
     else:
         column = _category(name, summary)
-    n_numbers = max((each.n_cells for each in summary.numbers.values()), default=0)
+    n_numbers, remark = max((each.n_cells for each in summary.numbers.values()), default=0), ""
     if codes:
-        return column._replace(reason=f"{column.reason}; digits with leading zeros")
-    if len(signs) > 1:
-        return column._replace(reason=f"{column.reason}; amounts in {' and '.join(signs)}")
-    if 2 * n_numbers >= max(summary.n_present, 1):
-        column = column._replace(reason=f"{column.reason}; {n_numbers:,} cells are numbers")
-    return column
+        remark = "; digits with leading zeros"
+    elif len(signs) > 1:
+        remark = f"; amounts in {' and '.join(signs)}"
+    elif 2 * n_numbers >= max(summary.n_present, 1):
+        remark = f"; {n_numbers:,} cells are numbers"
+    return column._replace(reason=column.reason + remark)
+
+
+def truth_words(summary: ColumnSummary) -> tuple[str, str] | None:
+    """Return the words for true and false that all texts of a column are; None if some are not."""
+    words = {level.lower() for level in summary.levels or ()}
+    return next((pair for pair in BOOLEANS if words and words <= set(pair)), None)
 
 
 def are_codes(levels: Collection[str]) -> bool:
@@ -214,15 +204,10 @@ def _left_out(name: str, reason: str, summary: ColumnSummary) -> Column:
 
 
 def _most(found: Mapping[str, Any]) -> str | None:
-    """Return the form that most cells have, the most usual one of several."""
-    return min(found, key=lambda form: (-found[form].n_cells, _rank(form)), default=None)
-
-
-def _rank(form: str) -> int:
-    """Return the rank of a form of numbers or dates: the first is the most usual."""
-    if form in DATE_FORMS:
-        return DATE_FORMS.index(form)
-    return rank_number_form(form) if "234" in form else len(DATE_FORMS)
+    """Return the form that most cells have, the most usual one of several; times of day are the least usual."""
+    usual = (*DATE_FORMS, *NUMBER_FORMS)
+    ranks = {form: usual.index(plain) if (plain := split_sign(form)[1]) in usual else len(usual) for form in found}
+    return min(found, key=lambda form: (-found[form].n_cells, ranks[form], form == TIME_FORM), default=None)
 
 
 def _number(name: str, summary: ColumnSummary) -> Column:
@@ -234,7 +219,8 @@ def _number(name: str, summary: ColumnSummary) -> Column:
     return Column(name, "number", reason, summary.n_missing, form, low=low, high=high, parts=[Part(name, numbers.mean)])
 
 
-def _boolean(name: str, summary: ColumnSummary, pair: tuple[str, str]) -> Column:
+def _boolean(name: str, summary: ColumnSummary) -> Column:
+    pair = truth_words(summary) or BOOLEANS[0]
     positive = sum(count for level, count in (summary.levels or {}).items() if level.lower() == pair[0])
     part = Part(name, positive / summary.n_present)
     return Column(name, "boolean", ", ".join(pair), summary.n_missing, parts=[part])
@@ -242,9 +228,8 @@ def _boolean(name: str, summary: ColumnSummary, pair: tuple[str, str]) -> Column
 
 def _category(name: str, summary: ColumnSummary) -> Column:
     if summary.levels is None:
-        return _left_out(
-            name, f"more than {MAX_DISTINCT:,} different texts, as identifiers and free text have", summary
-        )
+        many = f"more than {MAX_DISTINCT:,} different texts, as identifiers and free text have"
+        return _left_out(name, many, summary)
     part = _levels(name, dict(sorted(summary.levels.items())))
     reason = f"{len(part.counts):,} level{'s' if len(part.counts) != 1 else ''}"
     return Column(name, "category", reason, summary.n_missing, parts=[part])
@@ -255,28 +240,24 @@ def _levels(name: str, counts: Mapping[str, float]) -> Part:
 
 
 def _date(name: str, summary: ColumnSummary, form: str | None) -> Column:
-    dates = DateSummary(0, 0.0, 0.0, 0.0, {}) if form is None else summary.dates[form]
-    age = Part(f"{name} (age in days)", (dates.latest - dates.mean) / SECONDS)
+    age = Part(f"{name} (age in days)")
     if form is None:  # all cells are faults
         return Column(name, "date", "no date was found", summary.n_missing, DATE_FORMS[0], parts=[age])
-    parts, varying = [age], [part for part in PARTS if np.count_nonzero(dates.parts[part]) > 1]
-    if not has_days(form):
-        varying = [part for part in varying if part != "weekday"]
+    dates: DateSummary = summary.dates[form]
+    parts = [age._replace(mean=(dates.latest - dates.mean) / SECONDS)]
+    varying = [
+        part for part in PARTS if np.count_nonzero(dates.parts[part]) > 1 and (part != "weekday" or has_days(form))
+    ]
     for part in varying:
         counts = {label: n for label, n in zip(LABELS[part], dates.parts[part], strict=True) if n}
         parts.append(_levels(f"{name} ({part})", counts)._replace(of_date=part))
     latest = np.datetime64(int(dates.latest), "s").astype("datetime64[D]")
     reason = f"up to {latest}, as " + ", ".join(["age", *varying]) + (f"; written as {form}" if form else "")
-    if form.startswith("%m") and _is_ambiguous(summary, form):
+    day_first = summary.dates.get("%d" + form[2:].replace("%d", "%m"))
+    if form.startswith("%m") and day_first is not None and day_first.n_cells == dates.n_cells:
         reason += ", taken as the month first"
     oldest = (dates.latest - dates.earliest) / SECONDS
     return Column(name, "date", reason, summary.n_missing, form, dates.latest, high=oldest, parts=parts)
-
-
-def _is_ambiguous(summary: ColumnSummary, form: str) -> bool:
-    """Return whether all cells are dates too if the day comes first."""
-    other = "%d" + form[2:].replace("%d", "%m")
-    return other in summary.dates and summary.dates[other].n_cells == summary.dates[form].n_cells
 
 
 def check_column(value: Any, where: str, sizes: Sizes) -> None:
@@ -284,28 +265,23 @@ def check_column(value: Any, where: str, sizes: Sizes) -> None:
     CHECK_FIELDS(value, where, sizes)
     if value.kind not in KINDS:
         raise ValueError(f"kind of {where} is {value.kind!r:.60}, where one of {', '.join(KINDS)} is expected")
-    if value.kind == "number" and not NUMBER_FORM.fullmatch(value.form):
-        raise ValueError(f"form of {where} is {value.form!r:.60}, which no numbers have")
-    if value.kind == "date" and value.form not in ("", *DATE_FORMS, DIGITS_FORM):
-        raise ValueError(f"form of {where} is {value.form!r:.60}, which no dates have")
-    if not all(has_size(part) for part in value.parts) or not has_parts(value):
+    is_number, is_date = NUMBER_FORM.fullmatch(value.form), value.form in ("", *DATE_FORMS, DIGITS_FORM)
+    if not {"number": is_number, "date": is_date}.get(value.kind, True):
+        raise ValueError(f"form of {where} is {value.form!r:.60}, which no {value.kind}s have")
+    of_levels = [part.levels is not None for part in value.parts]
+    if value.kind == "date":
+        have_kind = not any(of_levels[:1]) and all(of_levels[1:]) and all(p.of_date in LABELS for p in value.parts[1:])
+    else:
+        have_kind = of_levels == {"number": [False], "boolean": [False], "category": [True]}.get(value.kind, [])
+    if not have_kind or not all(map(has_size, value.parts)):
         raise ValueError(f"parts of {where} do not belong to a column of the kind {value.kind!r}")
 
 
-def has_size(part: Any) -> bool:
+def has_size(part: Part) -> bool:
     """Return whether a part of levels has one or more of them, each with a number of rows."""
     if part.levels is None:
         return len(part.counts) == 0
     return len(part.counts) == len(set(part.levels)) == len(part.levels) > 0 and bool((part.counts > 0).all())
-
-
-def has_parts(column: Any) -> bool:
-    """Return whether a column has the parts of its kind."""
-    of_levels = [part.levels is not None for part in column.parts]
-    if column.kind == "date":
-        known = all(part.of_date in LABELS for part in column.parts[1:])
-        return known and of_levels == [False, *[True] * (len(of_levels) - 1)][: len(of_levels)]
-    return of_levels == {"number": [False], "boolean": [False], "category": [True]}.get(column.kind, [])
 
 
 KINDS = ("number", "boolean", "category", "date", "identifier", "left out")

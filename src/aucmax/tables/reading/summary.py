@@ -116,12 +116,15 @@ class ColumnSummary(NamedTuple):
         for some, others in ((self, other), (other, self)):
             if others.n_present == 0 and others.declared in READ:
                 return some._replace(n_rows=n_rows, n_missing=n_missing)
+        levels = None
+        if self.levels is not None and other.levels is not None:
+            levels = self.levels | {text: self.levels.get(text, 0) + n for text, n in other.levels.items()}
         return ColumnSummary(
             n_rows,
             n_missing,
             _merge(self.numbers, other.numbers),
             _merge(self.dates, other.dates),
-            _add(self.levels, other.levels),
+            levels if levels is not None and len(levels) <= MAX_DISTINCT else None,
             _declared({self.declared, other.declared}),
             self.n_infinite + other.n_infinite,
         )
@@ -137,13 +140,6 @@ def _declared(types: set[str]) -> str:
 
 def _merge(ours: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
     return {**ours, **{form: ours[form].merge(each) if form in ours else each for form, each in others.items()}}
-
-
-def _add(ours: dict[str, int] | None, others: dict[str, int] | None) -> dict[str, int] | None:
-    if ours is None or others is None:
-        return None
-    total = {**ours, **{level: ours.get(level, 0) + count for level, count in others.items()}}
-    return total if len(total) <= MAX_DISTINCT else None
 
 
 def summarise(
@@ -168,9 +164,15 @@ def summarise(
         return ColumnSummary(len(cells), cells.null_count, {}, {}, None, describe_unread(cells.type))
     as_levels = types.is_dictionary(column.type) and kind != "date" and not types.is_boolean(cells.type)
     if kind == "number" and not must_be_text and not as_levels:
-        return _summarise_numbers(native_numbers(cells, na_values))
+        values = native_numbers(cells, na_values)
+        finite = values[np.isfinite(values)]
+        numbers = {"1234.5": NumberSummary.of(finite)} if len(finite) else {}
+        return ColumnSummary(len(values), int(np.isnan(values).sum()), numbers, {}, None, "number")
     if kind == "date" and not must_be_text:
-        return _summarise_dates(native_dates(cells))
+        seconds = native_dates(cells)
+        known = seconds[np.isfinite(seconds)]
+        dates = {"": DateSummary.of(known, np.ones(len(known)))} if len(known) else {}
+        return ColumnSummary(len(seconds), len(seconds) - len(known), {}, dates, None, "date")
     text = trim(cells if kind == "text" else as_text(cells))
     return _summarise_text(text, na_values, thousands)._replace(declared="category" if as_levels else "")
 
@@ -178,8 +180,8 @@ def summarise(
 def decode(column: Any) -> Any:
     """Return an Arrow column as one of a type that is read, if its values can be read so.
 
-    Dictionaries become their values, durations numbers of days, periods of pandas the dates of their beginning, and
-    bytes text.
+    Dictionaries become their values, durations numbers of days, periods of pandas the dates of their beginning, bytes
+    and UUIDs text.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -189,9 +191,11 @@ def decode(column: Any) -> Any:
     if isinstance(dtype, pa.BaseExtensionType):
         if dtype.extension_name == "pandas.period":
             return pa.array(column.to_pandas().dt.to_timestamp(), from_pandas=True)
+        if dtype.extension_name == "arrow.uuid":
+            return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
         return decode(column.cast(dtype.storage_type))
     if types.is_dictionary(dtype):
-        return decode(column.cast(dtype.value_type))
+        return column if types.is_nested(dtype.value_type) else decode(column.cast(dtype.value_type))
     if types.is_run_end_encoded(dtype):
         return decode(pc.run_end_decode(column))
     if types.is_float16(dtype):
@@ -266,37 +270,17 @@ def native_dates(column: Any) -> np.ndarray:
     import pyarrow.compute as pc
 
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    check_dates(column)
-    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
-        column = pc.local_timestamp(column)
-    seconds = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
-    return seconds.cast(pa.float64()).to_numpy(zero_copy_only=False) / 1000
-
-
-def check_dates(column: Any) -> None:
-    """Raise a ValueError if a column of dates has one that no calendar has, which other units would not hold."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     is_days = pa.types.is_date32(column.type)
     counts = column.cast(pa.int32()).cast(pa.int64()) if is_days else column.cast(pa.int64())
     unit = column.type.unit if pa.types.is_timestamp(column.type) else "ms"
     per_second = 1 / SECONDS if is_days else UNITS[unit]
     low, high = pc.min_max(counts).as_py().values()
     if low is not None and (low < CALENDAR[0] * per_second or high > CALENDAR[1] * per_second):
-        raise ValueError("it has a date before the year 1 or after the year 9999")
-
-
-def _summarise_numbers(values: np.ndarray) -> ColumnSummary:
-    finite = values[np.isfinite(values)]
-    numbers = {"1234.5": NumberSummary.of(finite)} if len(finite) else {}
-    return ColumnSummary(len(values), int(np.isnan(values).sum()), numbers, {}, None, "number")
-
-
-def _summarise_dates(seconds: np.ndarray) -> ColumnSummary:
-    known = seconds[np.isfinite(seconds)]
-    dates = {"": DateSummary.of(known, np.ones(len(known)))} if len(known) else {}
-    return ColumnSummary(len(seconds), len(seconds) - len(known), {}, dates, None, "date")
+        raise ValueError("it has a date before the year 1 or after the year 9999")  # which milliseconds may not hold
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        column = pc.local_timestamp(column)
+    seconds = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+    return seconds.cast(pa.float64()).to_numpy(zero_copy_only=False) / 1000
 
 
 def _summarise_text(text: Any, na_values: Sequence[str], thousands: str | None) -> ColumnSummary:

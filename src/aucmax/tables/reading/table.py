@@ -7,19 +7,20 @@ other. For linear models the codes become *features* (`features`).
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._text import warn_user
+from ..._text import ArgumentError, listed, warn_user
 from ...models.checks import Sizes, absent, count, either, items, named_tuple, number, text
 from .cells import find_missing, read_numbers, read_truth, tidy_numbers, trim
 from .dates import DATE_FORMS, TIME_FORM, read_dates, read_times
 from .features import FeaturePart, least_rows, make_features, pool, pool_codes
-from .kinds import AS_ASKED, LABELS, RARE, Column, Overrides, Part, check_column, decide, is_named_identifier
+from .frames import naming_column
+from .kinds import LABELS, RARE, Column, Overrides, Part, check_column, decide, is_named_identifier
 from .summary import (
     MIXED,
     SECONDS,
@@ -36,6 +37,7 @@ from .summary import (
 
 # The share and the number of rows with levels that no training row has, above which a column is warned of.
 MANY_UNSEEN, FEW_UNSEEN = 0.1, 10
+OF_COLUMNS = ("drop", "id", "categorical", "numeric", "date")  # the parameters of estimators that name columns
 
 
 class Tally(NamedTuple):
@@ -67,6 +69,8 @@ class Reading(NamedTuple):
         The number or share of training rows that a level must have not to be pooled in features.
     max_categories : int, default=None
         The largest number of levels of a column in features, with the pooled one; by default, there is no limit.
+    thousands : str, default=None
+        The separator of thousands, if the user names one.
 
     Examples
     --------
@@ -88,6 +92,7 @@ class Reading(NamedTuple):
     n_rows: int
     min_frequency: int | float = RARE
     max_categories: int | None = None
+    thousands: str | None = None
 
     @property
     def used(self) -> list[Column]:
@@ -103,6 +108,11 @@ class Reading(NamedTuple):
     def part_names(self) -> list[str]:
         """The names of the columns of the codes."""
         return [part.name for part in self.parts]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of the columns that the columns of the codes are made of."""
+        return [column.kind for column in self.columns for _ in column.parts]
 
     @property
     def categorical(self) -> list[bool]:
@@ -136,15 +146,10 @@ class Reading(NamedTuple):
         size    number    1 to 3                         1  a number
         empty   left out  every cell is missing          3  nothing
         """
+        names = ("column", "kind", "found", "n_missing", "becomes")
         return [
-            {
-                "column": column.name,
-                "kind": column.kind,
-                "found": column.reason,
-                "n_missing": column.n_missing,
-                "becomes": column.becomes,
-            }
-            for column in self.columns
+            dict(zip(names, (each.name, each.kind, each.reason, each.n_missing, each.becomes), strict=True))
+            for each in self.columns
         ]
 
     def to_frame(self) -> Any:
@@ -158,14 +163,10 @@ class Reading(NamedTuple):
     def __repr__(self) -> str:
         lines = [["column", "kind", "found", "n_missing", "becomes"]]
         lines += [[str(value) for value in line.values()] for line in self.describe()]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(
-                cell.rjust(width) if j == 3 else cell.ljust(width)
-                for j, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
+        line = "{{:{}}}  {{:{}}}  {{:{}}}  {{:>{}}}  {{:{}}}".format(
+            *(max(map(len, each)) for each in zip(*lines, strict=True))
         )
+        return "\n".join(line.format(*each).rstrip() for each in lines)
 
     # Rare levels are pooled for linear models and for models that take few codes.
 
@@ -227,7 +228,8 @@ def make_reading(summaries: Mapping[str, ColumnSummary], overrides: Overrides) -
     """Return how a table is read, given the summaries of its columns."""
     columns = [decide(name, summary, overrides) for name, summary in summaries.items()]
     n_rows = max((summary.n_rows for summary in summaries.values()), default=0)
-    return Reading(columns, list(overrides.na_values), n_rows, overrides.min_frequency, overrides.max_categories)
+    pooling = overrides.min_frequency, overrides.max_categories
+    return Reading(columns, list(overrides.na_values), n_rows, *pooling, overrides.thousands)
 
 
 def numbers_as_table(names: Sequence[str]) -> Reading:
@@ -253,16 +255,6 @@ def mixed_columns(summaries: Mapping[str, ColumnSummary]) -> list[str]:
     return [name for name, summary in summaries.items() if summary.declared == MIXED]
 
 
-@contextmanager
-def naming_column(name: str, column: str) -> Iterator[None]:
-    """Put the table and the column before errors about cells; errors of pyarrow are ValueErrors, too."""
-    try:
-        yield
-    except ValueError as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise ValueError(f"{name}, column {column!r}: {reason}.") from None
-
-
 def must_be_text(name: str, overrides: Overrides) -> bool:
     """Return whether the texts of a column are counted even if they are numbers."""
     return is_named_identifier(name) or name in overrides.categorical or name in overrides.date
@@ -270,11 +262,7 @@ def must_be_text(name: str, overrides: Overrides) -> bool:
 
 def merge_summaries(summaries: Sequence[Mapping[str, ColumnSummary]]) -> dict[str, ColumnSummary]:
     """Return the summaries of all rows, given the summaries of each block."""
-    first, *others = summaries
-    merged = dict(first)
-    for other in others:
-        merged = {name: summary.merge(other[name]) for name, summary in merged.items()}
-    return merged
+    return {name: functools.reduce(ColumnSummary.merge, (each[name] for each in summaries)) for name in summaries[0]}
 
 
 # One column
@@ -290,40 +278,45 @@ def code_column(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[l
     native = find_type(cells.type)
     if native == "":
         raise ValueError(describe_unread(cells.type))
-    if column.kind == "number" and native == "number" and not column.form.endswith("%"):
-        values = native_numbers(cells, na_values)
-        return [values], _tally_values(column, cells, values, np.isnan(values))
-    if column.kind == "date" and native == "date":
-        seconds = native_dates(cells)
-        return _code_dates(column, seconds), _tally_dates(Tally(column, cells.null_count), seconds)
-    return _code_text(column, cells if native == "text" else as_text(cells), na_values, native == "number")
+    if native == column.kind and not column.form.endswith("%"):
+        values = native_numbers(cells, na_values) if native == "number" else native_dates(cells)
+        missing = np.isnan(values)
+    else:  # text, which may be texts of numbers: each different text is read once
+        cells = cells if native == "text" else as_text(cells)
+        coded = trim(cells).dictionary_encode(null_encoding="encode")
+        texts, places = coded.dictionary, coded.indices.to_numpy()
+        missing = find_missing(texts, na_values)
+        if column.kind == "category":
+            codes, unseen = _code_levels(column, texts, native == "number")
+            codes[missing] = np.nan
+            return [codes[places]], Tally(column, int(missing[places].sum()), int((unseen & ~missing)[places].sum()))
+        values, missing = np.where(missing, np.nan, _read_texts(column, texts))[places], missing[places]
+    tally = _tally(column, cells, values, missing)
+    return _code_dates(column, values) if column.kind == "date" else [values], tally
 
 
-def _code_text(
-    column: Column, cells: Any, na_values: Sequence[str], are_numbers: bool = False
-) -> tuple[list[np.ndarray], Tally]:
-    """Return the codes of cells of text, which may be texts of numbers; each different text is read once."""
-    coded = trim(cells).dictionary_encode(null_encoding="encode")
-    texts, places = coded.dictionary, coded.indices.to_numpy()
-    missing = find_missing(texts, na_values)
-    if column.kind == "category":
-        codes, unseen = _code_levels(column, texts, are_numbers)
-        codes[missing] = np.nan
-        unseen &= ~missing
-        return [codes[places]], Tally(column, int(missing[places].sum()), int(unseen[places].sum()))
+def _read_texts(column: Column, texts: Any) -> np.ndarray:
+    """Return texts as numbers, truth values, or seconds of dates; NaN where a text is none."""
     if column.kind == "boolean":
-        values = read_truth(texts)
-    elif column.kind == "date":
-        values = read_dates(texts, column.form or DATE_FORMS[0])
-    elif column.form == TIME_FORM:
-        values = read_times(texts)
-    else:
-        values = read_numbers(tidy_numbers(texts), column.form)
-    values = np.where(missing, np.nan, values)[places]
-    tally = _tally_values(column, cells, values, missing[places])
+        return read_truth(texts)
     if column.kind == "date":
-        return _code_dates(column, values), _tally_dates(tally, values)
-    return [values], tally
+        return read_dates(texts, column.form or DATE_FORMS[0])
+    return read_times(texts) if column.form == TIME_FORM else read_numbers(tidy_numbers(texts), column.form)
+
+
+def _tally(column: Column, cells: Any, values: np.ndarray, missing: np.ndarray) -> Tally:
+    """Return what was met in a column of numbers, truth values or seconds of dates."""
+    bad = ~missing & ~np.isfinite(values)
+    first = int(bad.argmax()) if bad.any() else -1
+    shown = "" if first < 0 else str(cells[first].as_py()).strip()[:40]
+    low, high = {
+        "number": (column.low, column.high),
+        "date": (column.latest - column.high * SECONDS, column.latest),
+    }.get(column.kind, (-np.inf, np.inf))
+    width = high - low
+    n_outside = np.count_nonzero((values < low - width) | (values > high + width))
+    n_later = np.count_nonzero(values > high) if column.kind == "date" else 0
+    return Tally(column, int(missing.sum()), 0, int(bad.sum()), first, shown, int(n_later), int(n_outside))
 
 
 def _code_levels(column: Column, texts: Any, are_numbers: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -354,58 +347,76 @@ def _code_dates(column: Column, seconds: np.ndarray) -> list[np.ndarray]:
     found = [(column.latest - seconds) / SECONDS]
     for part in column.parts[1:]:
         levels = part.levels or []
-        order = {level: code for code, level in enumerate(levels)}
-        codes = np.array([order.get(label, len(levels)) for label in LABELS[part.of_date]], dtype=np.float64)
+        codes = np.array([levels.index(x) if x in levels else len(levels) for x in LABELS[part.of_date]], dtype=float)
         found.append(np.where(missing, np.nan, codes[split[part.of_date]]))
     return found
 
 
-def _tally_dates(tally: Tally, seconds: np.ndarray) -> Tally:
-    """Return a tally with the dates that are after the training rows, and those that are long before them."""
-    latest, width = tally.column.latest, tally.column.high * SECONDS
-    far = (seconds < latest - 2 * width) | (seconds > latest + width)
-    n_later, n_outside = np.count_nonzero(seconds > latest), np.count_nonzero(far)
-    return tally._replace(n_later=int(n_later), n_outside=int(n_outside))
+# What is wrong with a table
 
 
-def _tally_values(column: Column, cells: Any, values: np.ndarray, missing: np.ndarray) -> Tally:
-    bad = ~missing & ~np.isfinite(values)
-    first = int(bad.argmax()) if bad.any() else -1
-    shown = "" if first < 0 else str(cells[first].as_py()).strip()[:40]
-    width, n_outside = column.high - column.low, 0
-    if column.kind == "number":
-        n_outside = int(np.count_nonzero((values < column.low - width) | (values > column.high + width)))
-    return Tally(column, int(missing.sum()), 0, int(bad.sum()), first, shown, n_outside=n_outside)
+def check_names(name: str, columns: Sequence[str]) -> None:
+    """Raise a ValueError if several columns have the same name; errors call the table `name`."""
+    column, n_columns = max(Counter(columns).items(), key=lambda each: each[1], default=("", 0))
+    if n_columns > 1:
+        raise ValueError(f"{name} has {n_columns} columns called {column!r}: rename all but one of them.")
 
 
-def check_columns(reading: Reading, names: Collection[str]) -> None:
-    """Raise a ValueError if a table lacks a column that is used."""
+def check_overrides(
+    name: str, given: Mapping[str, Sequence[str]], columns: Sequence[str], features: Collection[str]
+) -> None:
+    """Raise a ValueError if an argument names a column that is none of the `features`, or that another one names."""
+    named: dict[str, str] = {}
+    for option, chosen in given.items():
+        for column in chosen:
+            if column not in columns:
+                sentence = f"{{}} has no column {{}} for {{{option}=}}; {{}}."
+                raise ArgumentError(sentence, name, repr(column), listed(columns))
+            if column not in features:
+                sentence = f"{{}}: the column {{}} is not a feature, so {{{option}=}} cannot name it."
+                raise ArgumentError(sentence, name, repr(column))
+            if named.setdefault(column, option) != option:
+                sentence = f"{{}}: the column {{}} is named by {{{named[column]}=}} and {{{option}=}}."
+                raise ArgumentError(sentence, name, repr(column))
+
+
+def check_used(reading: Reading, name: str = "X") -> None:
+    """Raise a ValueError if all columns of a table, which errors call `name`, are left out."""
+    if not reading.used:
+        found = ", ".join(f"{column.name!r} ({column.reason})" for column in reading.columns[:3])
+        raise ValueError(f"{name} has no column to learn from: all are left out, such as {found}.")
+
+
+def check_columns(reading: Reading, names: Collection[str], name: str = "X") -> None:
+    """Raise a ValueError if a table with columns of these names, which errors call `name`, lacks one that is used."""
     for column in reading.used:
         if column.name not in names:
-            raise ValueError(f"X has no column {column.name!r}, which was there in fit.")
+            raise ValueError(f"{name} has no column {column.name!r}, which the model needs; {listed(names)}.")
 
 
-def check_faults(tallies: list[Tally]) -> None:
+def describe_fault(tally: Tally) -> str:
+    """Return what is wrong with the first cell of a column that is not what the column holds."""
+    if tally.shown.lower().lstrip("+-") in ("inf", "infinity"):
+        return f"{tally.shown} is not a finite number"
+    return f"found {tally.shown!r} where {tally.column.expected} is expected"
+
+
+def check_faults(tallies: list[Tally], advice: str = "correct such cells, or make them missing values") -> None:
     """Raise a ValueError about all cells that are not what their columns hold."""
     faults = []
     for tally in tallies:
         if tally.n_faults:
             more = f" ({tally.n_faults:,} such cells in all)" if tally.n_faults > 1 else ""
-            found = f"found {tally.shown!r} where {tally.column.expected} is expected"
-            faults.append(f"row {tally.first}, column {tally.column.name!r}: {found}{more}")
+            faults.append(f"row {tally.first}, column {tally.column.name!r}: {describe_fault(tally)}{more}")
     if faults:
-        raise ValueError(f"X, {'; '.join(faults)}: name such cells in na_values=, or the column in categorical=.")
+        raise ValueError(f"X, {'; '.join(faults)}: {advice}.")
 
 
 def warn_left_out(reading: Reading) -> None:
     """Warn of the columns that are left out though the user has not asked for it."""
-    found = [
-        f"{column.name!r} ({column.reason})"
-        for column in reading.columns
-        if column.kind == "left out" and column.reason != AS_ASKED
-    ]
+    found = [f"{column.name!r} ({column.reason})" for column in reading.columns if column.is_useless]
     if found:
-        advice = "name them in drop= if that is right; categorical= and numeric= keep what has such values"
+        advice = "name them in drop= if that is right; categorical= and numeric= keep what looks like identifiers"
         warn_user(f"X has columns that are left out: {', '.join(found)}; {advice}.")
 
 
@@ -445,4 +456,5 @@ CHECK_READING = named_tuple(
     n_rows=count,
     min_frequency=number(int, float, low=0),
     max_categories=either(absent, number(int, low=2)),
+    thousands=either(absent, text),
 )
