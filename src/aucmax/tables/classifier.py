@@ -144,7 +144,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         The weight of the training rows in each cell.
 
     strengths_, freedom_ : ndarray of shape (n_terms,)
-        The strength of the penalty, and the degrees of freedom of each term: 0 if the penalty makes it flat.
+        The strength of the penalty, and the degrees of freedom of each term: near 0 if the penalty makes it flat.
 
     intercept_ : ndarray of shape (1,)
         The intercept. A score of zero has the base rate of the training data as its probability.

@@ -10,10 +10,19 @@ strengths alternate,
     lam_t = (r_t - lam_t tr(V_tt S_t)) / u_t'S_t u_t
 
 where V is the inverse Hessian: the degrees of freedom of the term over its roughness. A fixed point maximises the
-marginal likelihood, with Laplace's approximation (Wood and Fasiolo, 2017, A generalized Fellner-Schall method). A term
-that explains nothing gets a strength so high that it is flat. No row is held out, and ten steps are enough for all
-strengths together, where cross-validation would need a grid for each. A prior does not depend on the number of rows, so
-the strengths of a sample serve for all rows.
+marginal likelihood, with Laplace's approximation (Wood and Fasiolo, 2017, A generalized Fellner-Schall method). No row
+is held out, and ten steps are enough for all strengths together, where cross-validation would need a grid for each. A
+prior does not depend on the number of rows, so the strengths of a sample serve for all rows.
+
+Strengths say something about each other: among 200 columns of noise, some look as if they had a weak shape. So the
+strengths of all curves have a gamma prior of PULL degrees of freedom with a common mean mu, and the strengths of all
+surfaces another one. With the degrees of freedom d_t and the roughness q_t of each term,
+
+    lam_t = (d_t + PULL) / (q_t + PULL / mu),    mu = the mean of all lam_t
+
+maximises the evidence times this prior, for the strengths and mu together. Where most terms are weak mu is high, and
+they are flat. The prior falls slowly below mu, so a strong term keeps a strength of its own, and fast above: a column
+of noise among a few strong ones has about two degrees of freedom.
 
 The Hessian is A for the coordinates of most terms and the offset. A category with more than WIDE levels stands apart:
 its own block D is diagonal, and B is the block between the two. With the Schur complement
@@ -45,8 +54,10 @@ WIDE = 100  # levels of a category that stands apart
 MAX_STEPS = 15
 CLOSE = 0.25  # of the logarithm of the strengths, each weighted by the degrees of freedom of its terms, up to 1
 LOWEST, HIGHEST = 1e-4, 1e6
-FIRST_STEPS = 2  # with the strengths of the start, so that terms have a shape
+FIRST_STEPS = 2  # with the strengths of the start, so that terms have a shape; one if there is a fit to start from
 INNER = 2  # updates of the strengths for one Hessian
+PULL = 2.0  # degrees of freedom by which the strengths of curves, and those of surfaces, are pulled together
+MEAN_STEPS, MEAN_TOL = 100, 1e-3  # of the iteration for the mean of strengths
 JITTER, MORE_JITTER = 1e-10, 1e-6  # of the Hessian's diagonal, relative to each entry
 CHUNK_BYTES = 1 << 26  # of the coordinates of rows that are made at once
 # Seconds on one core, to choose between two ways to a Hessian: of an addition to a cell, a multiplication of BLAS, and
@@ -412,39 +423,52 @@ class Fit(NamedTuple):
 
 
 def find_strengths(system: System, start: Fit | None = None) -> Fit:
-    """Return the terms with the strengths that maximise the evidence.
-
-    `start` is the result for the first of these terms, to start from.
-    """
-    blocks, n_strengths = system.blocks, 1 + max(block.strength for block in system.blocks)
-    lam, known = np.ones(n_strengths), [np.zeros(block.size) for block in blocks]
-    weights = system.weights_of(slice(None))
-    offset = float(np.log(weights[system.positive].sum() / weights[~system.positive].sum()))
-    if start is not None:
-        lam[: len(start.strengths)] = start.strengths
-        known[: len(start.coordinates)], offset = start.coordinates, start.offset
-    f, owners = system.join(known, offset), np.array([blocks[t].strength for t in system.order])
+    """Return the terms with the strengths that maximise the evidence, starting from a fit of the same terms."""
+    blocks = system.blocks
+    if start is None:
+        weights, lam = system.weights_of(slice(None)), np.ones(1 + max(block.strength for block in blocks))
+        offset = float(np.log(weights[system.positive].sum() / weights[~system.positive].sum()))
+        f, n_first = system.join([np.zeros(block.size) for block in blocks], offset), FIRST_STEPS
+    else:
+        lam, f, n_first = start.strengths, system.join(start.coordinates, start.offset), 1
+    owners, pools = np.array([blocks[t].strength for t in system.order]), np.zeros(len(lam), dtype=np.intp)
+    pools[[block.strength for block in blocks]] = [block.pool for block in blocks]
     freedom = np.zeros(len(blocks))
     for number in range(MAX_STEPS):
-        at, change = system.expand(f), 0.0
-        for inner in range(INNER if number >= FIRST_STEPS else 1):
+        at, change = system.expand(f), np.inf
+        for inner in range(INNER if number >= n_first else 1):
             used, factor = lam, at.hessian.penalised(lam)
             new = factor.solve(at.working)
-            if number < FIRST_STEPS:
+            if number < n_first:
                 break
             freedom = np.maximum(np.diff(system.ends) - lam[owners] * factor.traces(), 0.0)
             parts = zip(system.order, np.split(new[: system.K], system.ends[1:-1]), strict=True)
             rough = np.array([part @ blocks[t].pull(part) for t, part in parts])
-            total, roughness = (np.bincount(owners, each, n_strengths) for each in (freedom, rough))
-            lam = np.clip(total / np.maximum(roughness, 1e-300), LOWEST, HIGHEST)
+            total, roughness = (np.bincount(owners, each, len(lam)) for each in (freedom, rough))
+            lam = pull_together(total, np.maximum(roughness, 1e-300), pools)
             if inner == 0:
                 change = float((np.abs(np.log(lam / used)) * np.clip(total, 0, 1)).max(initial=0.0))
         f = at.towards(system, used, new)
-        if number >= FIRST_STEPS and change < CLOSE:
+        if change < CLOSE:
             break
     in_order = np.empty(len(blocks))
     in_order[system.order] = freedom
     return Fit(blocks, lam, in_order, system.parts(f), float(f[-1]), number + 1)
+
+
+def pull_together(freedom: np.ndarray, rough: np.ndarray, pools: np.ndarray) -> np.ndarray:
+    """Return the strengths, given the degrees of freedom and the roughness of their terms; pool 0 has no prior."""
+    lam = freedom / rough
+    for pool in np.unique(pools[pools > 0]):
+        d, q = freedom[pools == pool], rough[pools == pool]
+        mean = np.clip(d.sum() / q.sum(), LOWEST, HIGHEST)
+        for _ in range(MEAN_STEPS):
+            shares, before = 1 / (q + PULL / mean), mean
+            mean = np.clip((shares @ d) / (shares @ q), LOWEST, HIGHEST)
+            if abs(mean - before) <= MEAN_TOL * mean:
+                break
+        lam[pools == pool] = (d + PULL) / (q + PULL / mean)
+    return np.clip(lam, LOWEST, HIGHEST)
 
 
 Solve = Callable[[Hessian, np.ndarray, np.ndarray], np.ndarray]

@@ -1,8 +1,9 @@
 """The ladder: lines, curves, few surfaces and many, each with the AUC of its held-out rows.
 
 1. The columns become codes, without labels (`bins.py`): these are the same for all folds.
-2. In each fold, every rung is fitted to the training rows from the beginning: strengths and pairs are found there, and
-   the rung below is where it starts (`Climb`). The test rows are scored.
+2. In each fold, every rung is fitted to the training rows from the beginning: strengths and pairs are found there
+   (`Climb`). Surfaces are added to the rung below, whose curves keep the functions that these rows say something about.
+   The test rows are scored.
 3. Many surfaces are tried only if few are better than curves by more than a standard error.
 4. The best rung is taken, unless a lower one is within MARGIN standard errors of their paired difference. The choice is
    made again without each fold, and judged on that fold: `cv_auc_` is the mean.
@@ -17,6 +18,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from ..rows.protocol import InMemoryRows
 from ..search.choice import HeldOutAUC, blocks_of, interval_of, judges_without, signal_share
@@ -27,14 +29,18 @@ from .bins import Column
 from .evidence import Factor, Fit, System, find_mode, find_strengths
 from .pairs import rank_pairs
 from .shapes import constrained
-from .terms import FEWEST, MAX_GROUPS, MOST, Block, curve, functions_of, group_codes, levels, line, surface
+from .terms import MOST, Block, Functions, curve, functions_of, levels, line, make_surfaces, narrow
 
 RUNGS = ("lines", "curves", "few pairs", "many pairs")
 MAX_CELLS = 640  # coordinates of all curves together
 FEW_FUNCTIONS = 8  # of a column, which it has even if there are few rows
 MANY_COLUMNS, MOST_COLUMNS = 256, 8192  # with more, there are lines alone; with more, nothing
-MAX_FUNCTIONS = 1152  # coordinates of all surfaces together
 FEW, MANY = 0.5, 2.0  # surfaces for each column
+FEW_COORDINATES, MANY_COORDINATES = 384, 768  # of the surfaces that a rung adds, or as many as rows
+MAX_SURFACES = 128
+FLAT = 10.0  # the strengths of surfaces to begin with
+FAINT = 0.2  # the information on a function of a curve, relative to its prior's, below which surfaces take its place
+FEWEST = 3  # functions of a curve beside surfaces
 ENOUGH_ROWS = 25_000  # of each class, on which strengths and pairs are found and rungs are compared
 MARGIN = 0.5  # standard errors of the paired difference by which a higher rung must be better
 COPIES = 4  # of the Hessian that a fit holds at once
@@ -53,7 +59,8 @@ class Design:
 
     def __init__(self, columns: Sequence[Column], signs: np.ndarray, n_rows: int) -> None:
         self.columns, self.signs, self.n_rows = columns, signs, n_rows
-        self._functions: dict[tuple[int, int], Any] = {}
+        self._functions: dict[int, Functions] = {}
+        self._wide: dict[int, Block] = {}
 
     @cached_property
     def lines(self) -> list[Block]:
@@ -76,27 +83,25 @@ class Design:
             for j, column in enumerate(self.columns)
         ]
 
-    @cached_property
-    def n_groups(self) -> np.ndarray:
-        """The number of groups of the codes of each column in a surface, shape (p,)."""
-        return np.array([1 + group_codes(column, MAX_GROUPS).max(initial=-1) for column in self.columns])
+    def surfaces(self, pairs: Sequence[tuple[int, int]], first: int, most: int) -> list[Block]:
+        """Return the surfaces of pairs; their strengths are numbered from `first`."""
+        for j in {column for pair in pairs for column in pair} - self._functions.keys():
+            self._functions[j] = functions_of(self.columns[j], MOST)
+        return make_surfaces(pairs, self._functions, first, min(most, self.n_rows))
 
-    def surfaces(self, pairs: Sequence[tuple[int, int]], first: int, budget: int) -> list[Block]:
-        """Return the surfaces of pairs with about `budget` coordinates; their strengths are numbered from `first`.
-
-        Each column has at most n functions: the largest n with which the surfaces keep to the budget, but FEWEST or
-        more.
-        """
-        sizes = [self.n_groups[list(pair)] for pair in pairs]
-        fitting = (n for n in range(MOST, FEWEST, -1) if sum(np.minimum(both, n).prod() for both in sizes) <= budget)
-        n = next(fitting, FEWEST)
-        for j in {column for pair in pairs for column in pair}:
-            if (j, n) not in self._functions:
-                self._functions[j, n] = functions_of(self.columns[j], n)
-        return [
-            surface(pair, self._functions[pair[0], n], self._functions[pair[1], n], first + k)
-            for k, pair in enumerate(pairs)
-        ]
+    def narrow(self, block: Block, u: np.ndarray, roughest: float) -> tuple[Block, np.ndarray]:
+        """Return a curve without its functions that are rougher, and its coordinates; other terms as they were."""
+        j = block.term.columns[0]
+        column = self.columns[j]
+        if len(block.term.columns) > 1 or column.categorical or self.signs[j] or column.n_values <= FEWEST:
+            return block, u
+        if block.T is None and j not in self._wide:
+            self._wide[j] = curve(j, column, block.strength, column.n_values - 1)
+        wide = self._wide.get(j, block)
+        n_functions = max(int(np.count_nonzero(wide.S[: wide.size - column.missing] <= roughest)), FEWEST)
+        if n_functions + column.missing >= block.size:
+            return block, u
+        return narrow(wide, column, n_functions, block.values(u))
 
 
 def share_out(n_values: Sequence[int], most: int, budget: int) -> int:
@@ -124,35 +129,46 @@ class Climb:
         return self.fits[rung]
 
     def _fit(self, rung: str) -> Fit:
-        if rung == "lines":
-            blocks, start = self.design.lines, None
-        elif rung == "curves":
-            blocks, start = self.design.curves, None
+        if rung in ("lines", "curves"):
+            system = make_system(self.rows, getattr(self.design, rung), self.design)
+            fit = find_strengths(system)
         else:
-            start = self.fit("curves")
-            pairs = self._choose(rung)
-            budget = 16 * len(pairs) if rung == "few pairs" else MAX_FUNCTIONS
-            surfaces = self.design.surfaces(pairs, len(start.strengths), budget)
-            blocks = [*start.blocks, *surfaces]
-        if start is not None and len(blocks) == len(start.blocks):
-            return start
-        system = make_system(self.rows, blocks, self.design)
-        fit = find_strengths(system, start)
+            below = self.fit("few pairs" if rung == "many pairs" else "curves")
+            start = self._add_surfaces(below, rung)
+            if start is below:
+                return below
+            system = make_system(self.rows, start.blocks, self.design)
+            fit = find_strengths(system, start)
         return find_mode_in_shape(system, fit, self.design, ROUGH)[0] if self.design.signs.any() else fit
 
-    def _choose(self, rung: str) -> list[tuple[int, int]]:
-        """Return the pairs of a rung: first the pairs of the rung below, then the ones that its terms explain least."""
-        if isinstance(self.pairs, list):
-            return self.pairs
-        below = self.fit("few pairs" if rung == "many pairs" else "curves")
-        known = dict.fromkeys((j, k) for j, *others in (block.term.columns for block in below.blocks) for k in others)
-        share = FEW if rung == "few pairs" else MANY
-        most = min(int(np.ceil(share * len(self.design.columns))), MAX_FUNCTIONS // FEWEST**2)
-        n_pairs = most if self.pairs is None else int(self.pairs)
-        codes, targets, allowed = self.rows.values(), self.rows.targets, np.flatnonzero(self.design.signs == 0)
+    def _add_surfaces(self, fit: Fit, rung: str) -> Fit:
+        """Return a fit with flat surfaces of the pairs that its terms explain least, or that were asked for."""
+        rows, design, targets = self.rows, self.design, self.rows.targets
+        codes, p = rows.values(), expit(fit.score(rows.values()))
         weights = np.ones(len(codes)) if targets.sample_weight is None else targets.sample_weight
-        ranked = rank_pairs(codes, targets.positive, weights, self.design.columns, allowed, below.score(codes))
-        return [*known, *[pair for pair in ranked if pair not in known][: max(n_pairs - len(known), 0)]]
+        known = {block.term.columns for block in fit.blocks if len(block.term.columns) > 1}
+        if isinstance(self.pairs, list):
+            new = self.pairs
+        else:
+            share, allowed = FEW if rung == "few pairs" else MANY, np.flatnonzero(design.signs == 0)
+            most = min(int(np.ceil(share * len(design.columns))), MAX_SURFACES)
+            most = most if self.pairs is None else int(self.pairs)
+            ranked = rank_pairs(codes, targets.positive, weights, design.columns, allowed, p)
+            new = [pair for pair in ranked if pair not in known][: max(most - len(known), 0)]
+        if not new:
+            return fit
+        information = float(weights @ (p * (1 - p)))
+        parts = [
+            design.narrow(block, u, information / (FAINT * fit.strengths[block.strength]))
+            for block, u in zip(fit.blocks, fit.coordinates, strict=True)
+        ]
+        most = FEW_COORDINATES if rung == "few pairs" else MANY_COORDINATES
+        surfaces = design.surfaces(new, len(fit.strengths), most)
+        return fit._replace(
+            blocks=[block for block, _ in parts] + surfaces,
+            coordinates=[u for _, u in parts] + [np.zeros(block.size) for block in surfaces],
+            strengths=np.append(fit.strengths, np.full(len(surfaces), FLAT)),
+        )
 
 
 def make_system(rows: InMemoryRows, blocks: Sequence[Block], design: Design) -> System:

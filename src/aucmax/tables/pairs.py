@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import expit
 
 from .bins import Column
 from .kernels import add_pairs
@@ -29,21 +28,21 @@ def rank_pairs(
     weights: np.ndarray,
     columns: Sequence[Column],
     allowed: np.ndarray,
-    scores: np.ndarray,
+    probabilities: np.ndarray,
 ) -> list[tuple[int, int]]:
     """Return all pairs of columns, those that act together most clearly first.
 
-    `codes` has the shape (n, p). Only columns whose numbers are `allowed` are in a pair. `scores` are the log-odds of
-    each row in the model so far.
+    `codes` has the shape (n, p). Only columns whose numbers are `allowed` are in a pair. `probabilities` are what the
+    model so far says of each row.
     """
     terms = [coarse_term(int(j), columns[j]) for j in allowed]
     if len(terms) < 2:
         return []
-    edges, cells, p = edges_of(terms), cell_codes(terms, codes), expit(scores)
+    edges, cells = edges_of(terms), cell_codes(terms, codes)
     n_cells = int(edges[-1]) + 1
     residuals, curvatures = np.zeros((2, n_cells, n_cells))
-    add_pairs(cells, weights * (positive - p), residuals)
-    add_pairs(cells, weights * p * (1 - p), curvatures)
+    add_pairs(cells, weights * (positive - probabilities), residuals)
+    add_pairs(cells, weights * probabilities * (1 - probabilities), curvatures)
     width = int(np.diff(edges).max())
     places = edges[:-1, None] + np.arange(width)  # of a term's cells, then the empty last one
     places[places >= edges[1:, None]] = n_cells - 1

@@ -12,7 +12,8 @@ is u'Su, times a strength that is found for it:
   S and the weights of the bins with the smallest eigenvalues, which are then the diagonal of S;
 - a line: T is the mean value of each bin, standardised, and S is 1;
 - missing values have a coordinate of their own, with the penalty 1;
-- a surface: products of the smoothest functions of both columns over at most MAX_GROUPS groups of their codes.
+- a surface: products of the smoothest functions of both columns over at most MAX_GROUPS groups of their codes. S is
+  diagonal, with the products of the roughnesses of both; all surfaces together have the products with the smallest S.
 
 What a surface says about one of its columns alone belongs to the column's curve: surfaces have no main effects. Many
 curves and surfaces have the same sum. Those are shown in which each curve has the mean 0 over the training rows, and
@@ -39,8 +40,9 @@ from .bins import Column
 
 RIDGE = 1e-3  # of a curve, relative to the square of its slope: a constant is hardly penalised, the AUC does not see it
 SURFACE_RIDGE = 1.0  # of a surface, whose main effects belong to its columns
-MAX_GROUPS = 16  # of the codes of a column in a surface
-FEWEST, MOST = 3, 6  # functions of a column in a surface
+MAX_GROUPS = 32  # of the codes of a column in a surface
+MOST = 6  # functions of a column in a surface
+CURVES, SURFACES = 1, 2  # pools of strengths, see `evidence.py`
 
 
 class Term(NamedTuple):
@@ -72,6 +74,7 @@ class Block(NamedTuple):
     T: np.ndarray | None  # shape (m, r): the values of the cells are T @ u; None for the identity
     S: np.ndarray  # shape (r, r) or (r,): the penalty, or its diagonal
     strength: int  # the number of its strength, which blocks may share
+    pool: int = 0  # of its strength
 
     @property
     def size(self) -> int:
@@ -121,18 +124,38 @@ def curve(number: int, column: Column, strength: int, n_functions: int) -> Block
     """Return the curve of a number, made of at most so many functions."""
     S = roughness(column.n_values, RIDGE)
     if column.n_values <= n_functions:
-        return Block(single_term(number, column), None, with_missing(S, column.missing), strength)
+        return Block(single_term(number, column), None, with_missing(S, column.missing), strength, CURVES)
     penalties, functions = smoothest(S, column.mass[: column.n_values], n_functions)
     T = with_missing(functions, column.missing)
-    return Block(single_term(number, column), T, np.append(penalties, [1.0] * column.missing), strength)
+    return Block(single_term(number, column), T, np.append(penalties, [1.0] * column.missing), strength, CURVES)
 
 
-def surface(pair: tuple[int, int], first: Functions, second: Functions, strength: int) -> Block:
-    """Return the surface of two columns."""
-    shape = len(first.values), len(second.values)
-    term = Term(pair, (first.groups, second.groups), shape)
-    T = np.kron(first.values, second.values)
-    return Block(term, T, np.kron(first.roughness, second.roughness), strength)
+def narrow(wide: Block, column: Column, n_functions: int, values: np.ndarray) -> tuple[Block, np.ndarray]:
+    """Return a curve with its smoothest functions alone, and the coordinates that come next to its values."""
+    assert wide.T is not None
+    kept = np.append(np.arange(n_functions), [wide.size - 1] * column.missing).astype(np.intp)
+    T, mass = wide.T[:, kept], column.mass[: column.n_values]
+    shares = np.append(mass / mass.sum(), [1.0] * column.missing)
+    return wide._replace(T=T, S=wide.S[kept]), T.T @ (shares * values)
+
+
+def make_surfaces(
+    pairs: Sequence[tuple[int, int]], functions: dict[int, Functions], first: int, most: int
+) -> list[Block]:
+    """Return surfaces with at most about so many coordinates together; their strengths are numbered from `first`.
+
+    Each has the smoothest product of functions of its columns, and those that are among the smoothest of all.
+    """
+    penalties = [np.outer(*(functions[j].roughness for j in pair)) for pair in pairs]
+    limit = np.sort(np.concatenate([penalty.ravel() for penalty in penalties]))[:most][-1]
+    blocks = []
+    for number, (pair, penalty) in enumerate(zip(pairs, penalties, strict=True), first):
+        a, b = (functions[j] for j in pair)
+        j, k = np.nonzero(penalty <= max(limit, penalty.min()))
+        T = (a.values[:, None, j] * b.values[None, :, k]).reshape(-1, len(j))
+        term = Term(pair, (a.groups, b.groups), (len(a.values), len(b.values)))
+        blocks.append(Block(term, T, penalty[j, k], number, SURFACES))
+    return blocks
 
 
 def roughness(n: int, ridge: float) -> np.ndarray:

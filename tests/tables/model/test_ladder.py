@@ -79,7 +79,7 @@ def test_the_ladder_is_a_table_of_its_rungs():
 def test_parameters_fix_the_rungs(parameters, rungs):
     model = TableClassifier(cv=2, max_bins=8, **parameters).fit(FRAME, Y)
     assert model.ladder_["terms"].tolist()[: len(rungs)] == rungs
-    if len(rungs) == 1:
+    if len(model.ladder_["terms"]) == 1:
         assert model.cv_auc_ == model.ladder_["auc"][model.ladder_["chosen"]][0]
 
 

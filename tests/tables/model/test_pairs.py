@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from additive_data import Problem
 from numpy.testing import assert_allclose
-from scipy.special import expit
 from scipy.stats import chi2, norm
 
 from aucmax import TableClassifier
@@ -58,15 +57,14 @@ def test_sums_of_the_test_are_those_of_the_rows(weighted, monkeypatch):
     rows = np.column_stack([X[:, :3], RNG.integers(0, 3, len(X))])
     rows[:200, 2] = np.nan
     problem = Problem(rows, TOGETHER, [False, False, False, True], weights=weights)
-    scores, codes, seen = RNG.standard_normal(len(X)), problem.rows.X, []
+    p, codes, seen = RNG.uniform(0.1, 0.9, len(X)), problem.rows.X, []
 
     def spy(r, h):
         seen.extend(zip(r, h, strict=True))
         return surprises(r, h)
 
     monkeypatch.setattr("aucmax.tables.pairs.surprises", spy)
-    rank_pairs(codes, TOGETHER == 1, weights, problem.columns, np.array([0, 2, 3]), scores)
-    p = expit(scores)
+    rank_pairs(codes, TOGETHER == 1, weights, problem.columns, np.array([0, 2, 3]), p)
     for (a, b), (r, h) in zip([(0, 2), (0, 3), (2, 3)], seen, strict=True):  # of bins: each has at most 8
         for found, g in ((r, weights * (TOGETHER - p)), (h, weights * p * (1 - p))):
             expected = np.zeros((found.shape[0], found.shape[1]))
@@ -76,11 +74,11 @@ def test_sums_of_the_test_are_those_of_the_rows(weighted, monkeypatch):
 
 def test_the_pair_that_acts_together_is_first():
     problem = Problem(X, TOGETHER, NUMBERS, 64)
-    allowed, scores = np.arange(5), np.zeros(len(X))
-    ranked = rank_pairs(problem.rows.X, TOGETHER == 1, np.ones(len(X)), problem.columns, allowed, scores)
+    allowed, p = np.arange(5), np.full(len(X), 0.5)
+    ranked = rank_pairs(problem.rows.X, TOGETHER == 1, np.ones(len(X)), problem.columns, allowed, p)
     assert ranked[0] == (1, 3)
     assert sorted(ranked) == list(itertools.combinations(range(5), 2))
-    without = rank_pairs(problem.rows.X, TOGETHER == 1, np.ones(len(X)), problem.columns, np.array([0, 3]), scores)
+    without = rank_pairs(problem.rows.X, TOGETHER == 1, np.ones(len(X)), problem.columns, np.array([0, 3]), p)
     assert without == [(0, 3)]
 
 

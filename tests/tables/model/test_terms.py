@@ -10,6 +10,7 @@ from aucmax.tables.bins import encode
 from aucmax.tables.ladder import Climb
 from aucmax.tables.terms import (
     MAX_GROUPS,
+    MOST,
     RIDGE,
     cell_codes,
     curve,
@@ -18,6 +19,7 @@ from aucmax.tables.terms import (
     group_codes,
     line,
     main_effects,
+    narrow,
     show,
     single_term,
 )
@@ -67,6 +69,35 @@ def test_functions_of_a_surface_are_orthonormal_over_groups(j):
     mass = np.bincount(functions.groups[known], COLUMNS[j].mass[known])
     product = functions.values.T @ (mass[:, None] / mass.sum() * functions.values)
     assert_allclose(product, np.eye(len(product)), atol=1e-6)
+
+
+@pytest.mark.parametrize("most", [1, 20, 999])
+def test_surfaces_have_the_smoothest_products_of_functions(most):
+    """Each product has the penalty of its two functions; none that is left out is smoother than one that is in."""
+    problem = Problem(X, Y, max_bins=20)
+    surfaces = problem.design.surfaces(PAIRS, 7, most)
+    whole = problem.design.surfaces(PAIRS, 7, 999)
+    assert [block.strength for block in surfaces] == [7, 8, 9]
+    assert sum(block.size for block in surfaces) < most + len(PAIRS)
+    left_out = np.concatenate([np.setdiff1d(each.S, block.S) for block, each in zip(surfaces, whole, strict=True)])
+    for pair, block in zip(PAIRS, surfaces, strict=True):
+        assert block.size == 1 or block.S.max() < left_out.min(initial=np.inf)
+        a, b = (functions_of(COLUMNS[j], MOST) for j in pair)
+        products = np.einsum("aj,bk->abjk", a.values, b.values).reshape(len(block.T), -1)
+        used = [np.flatnonzero((products == column[:, None]).all(axis=0))[0] for column in block.T.T]
+        assert_allclose(block.S, np.outer(a.roughness, b.roughness).ravel()[used])
+
+
+@pytest.mark.parametrize("n_functions", [3, 7])
+def test_a_narrow_curve_is_next_to_the_curve(n_functions):
+    """Least squares over the rows, whether the curve was made of bins or of functions."""
+    column = COLUMNS[0]
+    wide = curve(0, column, 0, column.n_values - 1)
+    values = np.random.default_rng(0).standard_normal(column.n_codes)
+    block, u = narrow(wide, column, n_functions, values)
+    root = np.sqrt(np.append(column.mass[:-1], 1.0))
+    assert_allclose(u, np.linalg.lstsq(root[:, None] * block.T, root * values)[0], atol=1e-6)
+    assert_allclose(block.S, np.append(curve(0, column, 0, n_functions).S[:-1], 1.0))
 
 
 def test_each_row_is_in_one_cell_of_each_term():
