@@ -38,7 +38,6 @@ MANY_COLUMNS, MOST_COLUMNS = 256, 8192  # with more, there are lines alone; with
 FEW, MANY = 0.5, 2.0  # surfaces for each column
 FEW_COORDINATES, MANY_COORDINATES = 384, 768  # of the surfaces that a rung adds, or as many as rows
 MAX_SURFACES = 128
-FLAT = 10.0  # the strengths of surfaces to begin with
 FAINT = 0.2  # the information on a function of a curve, relative to its prior's, below which surfaces take its place
 FEWEST = 3  # functions of a curve beside surfaces
 ENOUGH_ROWS = 25_000  # of each class, on which strengths and pairs are found and rungs are compared
@@ -142,7 +141,7 @@ class Climb:
         return find_mode_in_shape(system, fit, self.design, ROUGH)[0] if self.design.signs.any() else fit
 
     def _add_surfaces(self, fit: Fit, rung: str) -> Fit:
-        """Return a fit with flat surfaces of the pairs that its terms explain least, or that were asked for."""
+        """Return a fit with empty surfaces of the pairs that its terms explain least, or that were asked for."""
         rows, design, targets = self.rows, self.design, self.rows.targets
         codes, p = rows.values(), expit(fit.score(rows.values()))
         weights = np.ones(len(codes)) if targets.sample_weight is None else targets.sample_weight
@@ -167,7 +166,7 @@ class Climb:
         return fit._replace(
             blocks=[block for block, _ in parts] + surfaces,
             coordinates=[u for _, u in parts] + [np.zeros(block.size) for block in surfaces],
-            strengths=np.append(fit.strengths, np.full(len(surfaces), FLAT)),
+            strengths=np.append(fit.strengths, np.ones(len(surfaces))),
         )
 
 

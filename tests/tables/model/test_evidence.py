@@ -300,7 +300,7 @@ def test_a_start_from_fewer_terms_leads_to_the_same_terms():
     start = below._replace(
         blocks=system.blocks,
         coordinates=[*below.coordinates, *(np.zeros(block.size) for block in new)],
-        strengths=np.append(below.strengths, [10.0] * len(new)),
+        strengths=np.append(below.strengths, [1.0] * len(new)),
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evidence, "MAX_STEPS", 300)
