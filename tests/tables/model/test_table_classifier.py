@@ -192,11 +192,11 @@ def test_cells_that_a_column_cannot_have_are_refused():
 # No silent loss
 
 
-@pytest.mark.parametrize("terms", ["lines", pytest.param("auto", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("terms", ["lines", "curves", pytest.param("auto", marks=pytest.mark.slow)])
 def test_many_levels_stay_beside_many_columns_of_noise(terms):
-    frame, y = levels_of(2000, 30, n_noise=200)
+    frame, y = levels_of(3000, 30, n_noise=200)
     new, truth = levels_of(10_000, 30, seed=1, n_noise=200)
-    cv = 0 if terms == "lines" else 3
+    cv = 3 if terms == "auto" else 0
     model = TableClassifier(terms, cv=cv, pairs=0).fit(frame, y)
     alone = TableClassifier("lines", cv=0).fit(frame[["level"]], y)
     assert model.columns_[-1].n_values == 30
