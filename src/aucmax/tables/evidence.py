@@ -210,8 +210,8 @@ class System:
         self, cells: np.ndarray, X: np.ndarray, h: np.ndarray, A: np.ndarray, wide: Sequence[np.ndarray]
     ) -> None:
         """Add the products of some rows to the lower half of A and to the B of each wide category."""
-        sizes = np.diff(self.cell_ends)
-        room = np.empty(sizes.max() * sizes[: self.n_terms].max(initial=0))  # a new array for each pair would cost more
+        sizes = np.diff(self.cell_ends).tolist()
+        room = np.empty(max(sizes) * max(sizes[: self.n_terms], default=0))  # a new array for each pair would cost more
         if self.d:
             A[: self.d, : self.d] += dsyrk(1.0, (X * np.sqrt(h)[:, None]).T, lower=True)
         for s, block in enumerate(self.own[self.n_by_rows :], self.n_by_rows):
@@ -223,8 +223,7 @@ class System:
                 if block.T is None and other.T is None:
                     add_joint(cells[s], first, cells[t], second, h, place)
                     continue
-                shape = block.term.n_cells, other.term.n_cells
-                J = room[: shape[0] * shape[1]].reshape(shape)
+                J = room[: sizes[s] * sizes[t]].reshape(sizes[s], sizes[t])
                 J.fill(0.0)
                 add_joint(cells[s], first, cells[t], second, h, J)
                 J = J if other.T is None else J @ other.T
@@ -245,7 +244,8 @@ class Hessian:
         wide: list[np.ndarray],
         places: list[slice],
     ) -> None:
-        self.system, self.curvatures, self.A, self.wide, self.places = system, curvatures, A, wide, places
+        self.system, self.curvatures, self.wide, self.places = system, curvatures, wide, places
+        self.A = np.asfortranarray(A)  # as LAPACK takes it
 
     def __matmul__(self, f: np.ndarray) -> np.ndarray:
         values = self.system.to_cells(f)

@@ -29,6 +29,7 @@ as the mean over this column.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ class Term(NamedTuple):
     @property
     def n_cells(self) -> int:
         """Number of cells."""
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
     def cells(self, codes: np.ndarray) -> np.ndarray:
         """Return the cell of each row, -1 where nothing is known of one of its values; `codes` are by column."""
