@@ -33,15 +33,15 @@ def model(run, folder):
     """Return the model of the table, which is fitted once."""
     path = folder / "m"
     if not path.exists():
-        options = ["--pairs", "1", "--monotonic", "income=increasing", "--report", folder / "r.html", "-o", path]
-        status, out, err = run("fit", folder / "train.csv", *options)
+        options = ["--terms", "pairs", "--pairs", "1", "--monotonic", "income=increasing"]
+        status, out, err = run("fit", folder / "train.csv", *options, "--report", folder / "r.html", "-o", path)
         assert (status, err) == (0, ""), err
         assert "TableClassifier" in out
     return path
 
 
 def test_fit_is_what_python_fits(run, model, folder):
-    fitted = TableClassifier(pairs=1, monotonic_cst={"income": 1}).fit(FRAME, Y.astype(int))
+    fitted = TableClassifier("pairs", pairs=1, monotonic_cst={"income": 1}).fit(FRAME, Y.astype(int))
     found = load_model(model)
     np.testing.assert_allclose(found.coef_, fitted.coef_, rtol=0, atol=1e-8 * np.abs(fitted.coef_).max())
     assert found.cv_auc_ == pytest.approx(fitted.cv_auc_, abs=1e-12)
