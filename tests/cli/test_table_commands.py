@@ -1,8 +1,10 @@
 """Raw tables from the command line: read, fitted, shown, reported, compared, and written as scorecards."""
 
 import csv
+import io
 import json
 import sqlite3
+import sys
 from contextlib import closing
 
 import numpy as np
@@ -64,6 +66,23 @@ def test_fit_says_how_columns_are_read_and_shows_the_ladder(run, folder, tmp_pat
     told = json.loads(run("fit", folder / "train.csv", *options, "--force", "--json")[1])
     assert [rung["terms"] for rung in told["ladder"]][:2] == ["lines", "curves"]
     assert sum(rung["chosen"] for rung in told["ladder"]) == 1
+
+
+def test_standard_input_with_options_of_tables_is_a_table(run, folder, tmp_path, monkeypatch):
+    text = io.BytesIO((folder / "train.csv").read_bytes())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(text, encoding="utf-8"))
+    assert run("fit", "-", "--terms", "lines", "--cv", "0", "-o", tmp_path / "m")[0] == 0
+    expected = TableClassifier("lines", cv=0).fit(FRAME, Y.astype(int))
+    np.testing.assert_allclose(load_model(tmp_path / "m").coef_, expected.coef_, rtol=0, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("always:X has columns")
+def test_a_quiet_fit_warns_of_columns_that_are_left_out(run, tmp_path):
+    FRAME.assign(y=Y.astype(int), gap="").to_csv(tmp_path / "train.csv", index=False)
+    options = ["--terms", "lines", "--cv", "0", "--quiet", "-o", tmp_path / "m"]
+    status, out, err = run("fit", tmp_path / "train.csv", *options)
+    assert (status, out) == (0, "")
+    assert "left out: 'gap' (every cell is missing); name them in drop= if that is right." in err
 
 
 @pytest.mark.parametrize("option", [["--loss", "auto"], ["--alpha", "0.1"], ["--algorithm", "AUCClassifier"]], ids=str)
@@ -182,11 +201,11 @@ def test_compare_fits_tables_as_they_are_read(run, folder):
         ),
         (
             ["--monotonic", "wage=increasing"],
-            "{0}: monotonic_cst names the column 'wage', which X does not have.",
+            "{0}: --monotonic names the column 'wage', which the table does not have.",
         ),
         (
             ["--monotonic", "job=increasing"],
-            "{0}: monotonic_cst has a shape for 'job', a category, and only numbers can rise or fall.",
+            "{0}: --monotonic has a shape for 'job', a category, and only numbers can rise or fall.",
         ),
         (["--pairs", "1", "--penalty", "l1"], "AUCClassifier has no parameter for --pairs."),
     ],

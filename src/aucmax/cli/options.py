@@ -65,6 +65,7 @@ Jobs = Annotated[int, model("Number of processes; times are comparable with 1 on
 OF_COLUMNS = ("drop", "identifiers", "categorical", "numeric", "date", "na_values", "thousands")
 # Those of the linear model: with one of them, a table is fitted by AUCClassifier.
 OF_LINEAR = ("loss", "selection", "penalty", "l1_ratio", "alpha", "n_nonzero", "standardize")
+OF_TERMS = ("terms", "pairs", "monotonic_cst", "max_bins")  # of the model of tables
 FITTED = ("AUCClassifier", "TableClassifier", *ALGORITHMS)  # what `aucmax fit` takes
 SHAPES = {"increasing": 1, "decreasing": -1}
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._base import LinearAUCClassifier, all_or_nothing, check_finite, lazy_on_dask
 from .._compat import Interval, Options, StrOptions, _fit_context
-from .._text import warn_user
+from .._text import ArgumentError, warn_user
 from ..metrics import roc_auc
 from ..models.checks import TOGETHER, Sizes, array, fields, items, measured
 from ..rows.dispatch import remote_rows, require_memory, transform_remote_table
@@ -87,8 +87,8 @@ class TableClassifier(TableReader, LinearAUCClassifier):
     logistic model.
 
     With ``terms="auto"`` the fit climbs a ladder: lines, curves, few surfaces and many. Every rung is judged on
-    held-out rows, and the lowest rung is taken that is within half a standard error of the best one: of their paired
-    difference.
+    held-out rows. The lowest rung is taken whose AUC is less than half a standard error below the best one; the
+    standard error is that of their paired difference.
 
     Read more in ``docs/guide/tables.md``.
 
@@ -99,7 +99,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
 
     pairs : {"auto"}, int or list of pairs, default="auto"
         The surfaces: a number of pairs of columns to find, or the pairs, by name or position. "auto" tries half as many
-        as there are columns, and twice as many as columns if these help.
+        as there are columns, and twice as many, at most 128, if these help.
 
     monotonic_cst : dict or array-like of int, default=None
         The shape of lines and curves: 1 to rise, -1 to fall, 0 for any; by name of the column, or one for each. A date
@@ -209,7 +209,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
     }
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "terms": [StrOptions({"auto", "lines", "curves", "pairs"})],
-        "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list],
+        "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list, tuple],
         "monotonic_cst": ["array-like", dict, None],
         "cv": ["cv_object", Options(Integral, {0})],
         "max_bins": [Interval(Integral, 2, None, closed="left")],
@@ -315,12 +315,12 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         columns = {column.name: column for column in reading.columns}
         wrong = []
         for option, kinds in KINDS.items():
-            for name in map(str, getattr(self, option) or ()):
+            for name in self._listed(option):
                 if name not in columns:
                     wrong.append(f"{option}= names the column {name!r}, which X does not have")
                 elif columns[name].kind not in kinds and not columns[name].is_useless:
                     wrong.append(f"{option}= names the column {name!r}, which these rows hold as {columns[name].kind}")
-        if not set(map(cell_text, self.na_values or ())) <= {*reading.na_values}:
+        if not {*self._listed("na_values", cell_text)} <= {*reading.na_values}:
             wrong.append(f"na_values={self.na_values!r} was not used to read these rows")
         if self.thousands not in (None, reading.thousands):
             wrong.append(f"thousands={self.thousands!r} was not used to read these rows")
@@ -336,7 +336,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         pairs = self._find_pairs(signs)
         rungs, folded = self._rungs(pairs), not (isinstance(self.cv, Integral) and self.cv == 0)
         if not folded and len(rungs) > 1:
-            raise ValueError("cv=0 fits one rung without cross-validation: give terms= and a number of pairs.")
+            raise ArgumentError("{cv=0} fits one rung without cross-validation: give {terms=} and a number of pairs.")
         counted = summarise_values(rows)
         self.columns_ = find_columns(counted, np.array(self.reading_.categorical), self.max_bins)
         coded = code_rows(rows, self.columns_)
@@ -349,9 +349,10 @@ class TableClassifier(TableReader, LinearAUCClassifier):
                 self.__dict__.pop(name, None)
             if folded:
                 if coded.counts.min() < 2:
-                    raise ValueError(
-                        "Cross-validation needs at least two rows of each class, got {1} positive and {0} negative: "
-                        "set cv=0, and terms= to one rung.".format(*coded.counts)
+                    raise ArgumentError(
+                        "Cross-validation needs at least two rows of each class, got {} positive and {} negative: "
+                        "set {cv=0}, and {terms=} to one rung.",
+                        *coded.counts[::-1],
                     )
                 sample = draw_sample(coded, self.cv, ENOUGH_ROWS)
                 found = climb(sample, design, rungs, pairs, self.cv, lambda name: self._task(context, name))
@@ -367,6 +368,10 @@ class TableClassifier(TableReader, LinearAUCClassifier):
                 raise TooManyColumnsError(
                     f"X has {n_columns} columns, and terms={self.terms!r} takes at most {MANY_COLUMNS}: use "
                     "terms='lines' or drop columns."
+                )
+            if pairs:
+                raise TooManyColumnsError(
+                    f"X has {n_columns} columns, and pairs={self.pairs!r} takes at most {MANY_COLUMNS}: drop columns."
                 )
             if self.terms == "auto":
                 warn_user(f"X has {n_columns} columns: with more than {MANY_COLUMNS}, the ladder has lines alone.")
@@ -437,7 +442,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         k = int(column) if isinstance(column, Integral) and 0 <= int(column) < len(names) else None
         by_name = names.index(str(column)) if str(column) in names else k
         if isinstance(column, str) and by_name is None:
-            raise ValueError(f"{parameter} names the column {column!r}, which X does not have.")
+            raise ArgumentError(f"{{{parameter}=}} names the column {{}}, which the table does not have.", repr(column))
         if by_name is None:
             raise ValueError(
                 f"{parameter} holds {column!r}: columns are given by name or by a position from 0 to {len(names) - 1}."
@@ -449,7 +454,8 @@ class TableClassifier(TableReader, LinearAUCClassifier):
             )
         if not columns[by_name].parts:
             reason = columns[by_name].reason
-            raise ValueError(f"{parameter} names the column {names[by_name]!r}, which is left out: {reason}.")
+            named = f"{{{parameter}=}} names the column {{}}, which is left out: {{}}."
+            raise ArgumentError(named, repr(names[by_name]), reason)
         return sum(len(each.parts) for each in columns[:by_name])
 
     def _find_signs(self) -> np.ndarray:
@@ -469,19 +475,17 @@ class TableClassifier(TableReader, LinearAUCClassifier):
                 raise ValueError(f"monotonic_cst holds {sign!r}: shapes are 1 to rise, -1 to fall and 0 for any.")
             place = self._place(column, "monotonic_cst")
             if sign and parts[place].levels is not None:
-                name = parts[place].name
-                raise ValueError(
-                    f"monotonic_cst has a shape for {name!r}, a category, and only numbers can rise or fall."
-                )
+                what = "{monotonic_cst=} has a shape for {}, a category, and only numbers can rise or fall."
+                raise ArgumentError(what, repr(parts[place].name))
             is_age = kinds[place] == "date" and parts[place].name != column
             signs[place] = -sign if is_age else sign  # of a date, which is later the lower its age
         return signs
 
     def _find_pairs(self, signs: np.ndarray) -> Any:
         """Return the parameter `pairs` with places for names, each pair once; None for "auto"."""
-        if self.terms in ("lines", "curves") and self.pairs not in ("auto", 0, []):
-            raise ValueError(f"pairs={self.pairs!r} is not used with terms={self.terms!r}: leave one of them out.")
-        if not isinstance(self.pairs, list):
+        if self.terms in ("lines", "curves") and self.pairs not in ("auto", 0, [], ()):
+            raise ArgumentError(f"{{pairs=}} is not used with {{terms={self.terms!r}}}: leave one of them out.")
+        if not isinstance(self.pairs, list | tuple):
             return None if isinstance(self.pairs, str) else int(self.pairs)
         found = []
         for pair in self.pairs:
@@ -629,7 +633,10 @@ def warn_of_weights(rows: MemoryRows) -> None:
 
 
 def auc_alone(column: Column, codes: np.ndarray, rows: MemoryRows) -> float:
-    """Return the AUC of a column by itself, in the better direction; 0 if there are few rows of a class or level."""
+    """Return the AUC of a column by itself; 0 if there are few rows of a class or level.
+
+    Levels and bins of many rows are in the order of their shares of positives, other bins in their own or reversed.
+    """
     positive, weights = rows.targets.positive, rows.targets.sample_weight
     weights = np.ones(rows.n_rows) if weights is None else weights
     if rows.counts.min() < FEW:
@@ -638,10 +645,10 @@ def auc_alone(column: Column, codes: np.ndarray, rows: MemoryRows) -> float:
     n_codes = column.n_codes
     sums = np.array([np.bincount(codes[side], weights[side], n_codes)[:n_codes] for side in (~positive, positive)])
     order = np.arange(column.n_codes, dtype=np.float64)
-    if column.categorical:
-        if sums.sum() < FEW * column.n_values:
-            return 0.0
+    if sums.sum() >= FEW * column.n_values:
         order = sums[1] / np.maximum(sums.sum(axis=0), 1e-300)
+    elif column.categorical:
+        return 0.0
     labels, scores = np.repeat([False, True], column.n_codes), np.tile(order, 2)
     used = sums.ravel() > 0
     auc = float(roc_auc(labels[used], scores[used], sums.ravel()[used]))

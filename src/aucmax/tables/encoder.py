@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -35,7 +36,7 @@ from .reading.table import (
 )
 
 OVERRIDES = ("drop", "id", "categorical", "numeric", "date", "na_values", "thousands")
-COLUMN_PARAMETERS: dict[str, Any] = {**{name: [list, tuple, None] for name in OVERRIDES[:-1]}, "thousands": [str, None]}
+COLUMN_PARAMETERS: dict[str, Any] = {name: ["array-like", None] for name in OVERRIDES[:-1]} | {"thousands": [str, None]}
 # Entries of the docstrings of the methods of `TableEncoder`.
 METHODS = """
 Parameters
@@ -135,11 +136,16 @@ class TableReader:
 
     def _overrides(self, names: list[str]) -> Overrides:
         """Return what the parameters say about the columns of a table with these names."""
-        said: dict[str, Any] = {name: tuple(map(str, getattr(self, name) or ())) for name in OF_COLUMNS}
+        said: dict[str, Any] = {name: self._listed(name) for name in OF_COLUMNS}
         check_overrides("X", said, names, names)
         check_thousands(self.thousands)
-        said["identifiers"], missing = said.pop("id"), tuple(map(cell_text, self.na_values or ()))
+        said["identifiers"], missing = said.pop("id"), self._listed("na_values", cell_text)
         return Overrides(**said, na_values=missing, thousands=self.thousands)
+
+    def _listed(self, parameter: str, write: Callable[[Any], str] = str) -> tuple[str, ...]:
+        """Return a parameter that lists columns or cells, as texts."""
+        given = getattr(self, parameter)
+        return () if given is None else tuple(map(write, given))
 
     def _set_reading(self, reading: Reading, named: bool) -> None:
         """Keep how a table is read, whose columns may have names of their own."""

@@ -72,7 +72,7 @@ def test_columns_of_arrays_have_names_and_others_are_refused():
     X = np.random.default_rng(0).standard_normal((200, 2))
     model = TableClassifier("lines", **QUICK).fit(X, X[:, 0] ** 2 > 1)
     assert [curve.name for curve in CurvesDisplay.from_estimator(model, columns=["x1", 0]).curves] == ["x1", "x0"]
-    with pytest.raises(ValueError, match=r"^columns names the column 'x2', which X does not have"):
+    with pytest.raises(ValueError, match=r"^columns= names the column 'x2', which the table does not have"):
         CurvesDisplay.from_estimator(model, columns=["x2"])
 
 

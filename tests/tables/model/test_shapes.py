@@ -139,5 +139,5 @@ def test_a_date_rises_from_earlier_to_later():
 
 
 def test_lines_and_curves_take_no_pairs():
-    with pytest.raises(ValueError, match=r"^pairs=2 is not used with terms='lines'"):
+    with pytest.raises(ValueError, match=r"^pairs= is not used with terms='lines'"):
         TableClassifier("lines", cv=0, pairs=2).fit(np.random.default_rng(0).random((40, 2)), np.arange(40) % 2)

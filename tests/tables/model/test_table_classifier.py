@@ -231,6 +231,7 @@ WARNINGS = {
     "^X has columns of whole numbers that are all different, like identifiers: 'other'.$": np.arange(len(Y)),
     "^X has columns whose own AUC is above 0.99, as if they knew the label: 'other'.$": -3.0 * Y,
     "^X has columns whose own AUC is above 0.99, as if .*: 'other'.$": np.where(Y, "good", "bad"),
+    "^X has columns whose own AUC .* knew the label: 'other'.$": np.where(Y, (-1.0) ** np.arange(len(Y)), 0.0),
 }
 
 
@@ -253,21 +254,28 @@ def test_ordinary_columns_are_not_told(other):
 # Parameters
 
 
+def test_columns_may_be_listed_in_any_sequence():
+    plain = TableClassifier("pairs", pairs=[("curve", "zeros")], drop=["noise"], cv=0).fit(FRAME, Y)
+    for drop in (FRAME.columns[FRAME.columns == "noise"], np.array(["noise"]), ("noise",)):
+        other = TableClassifier("pairs", pairs=(["curve", "zeros"],), drop=drop, cv=0).fit(FRAME, Y)
+        np.testing.assert_array_equal(other.coef_, plain.coef_)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"monotonic_cst": [1, 0]}, "^monotonic_cst has 2 entries, but X has 4 columns: one for each.$"),
         ({"monotonic_cst": [1, 0, 0, 2]}, "^monotonic_cst holds 2: shapes are 1 to rise, -1 to fall and 0 for any.$"),
-        ({"monotonic_cst": {"size": 1}}, "^monotonic_cst names the column 'size', which X does not have.$"),
-        ({"monotonic_cst": {"colour": 1}}, "^monotonic_cst has a shape for 'colour', a category, and only"),
-        ({"monotonic_cst": [0, 0, -1, 0]}, "^monotonic_cst has a shape for 'colour', a category, and only"),
-        ({"monotonic_cst": {"noise": 1}, "drop": ["noise"]}, "^monotonic_cst names the column 'noise', which is "),
+        ({"monotonic_cst": {"size": 1}}, "^monotonic_cst= names the column 'size', which the table does not have.$"),
+        ({"monotonic_cst": {"colour": 1}}, "^monotonic_cst= has a shape for 'colour', a category, and only"),
+        ({"monotonic_cst": [0, 0, -1, 0]}, "^monotonic_cst= has a shape for 'colour', a category, and only"),
+        ({"monotonic_cst": {"noise": 1}, "drop": ["noise"]}, "^monotonic_cst= names the column 'noise', which is "),
         ({"monotonic_cst": {"noise": "up"}}, "^monotonic_cst holds 'up': shapes are 1 to rise, -1 to fall and 0 for a"),
         ({"pairs": [("noise", "noise")]}, r"^pairs holds \('noise', 'noise'\): a pair is two different columns.$"),
         ({"pairs": [("noise",)]}, r"^pairs holds \('noise',\): a pair is two different columns.$"),
         ({"pairs": ["noise"]}, "^pairs holds 'noise': a pair is two different columns.$"),
         ({"pairs": [0, 1]}, "^pairs holds 0: a pair is two different columns.$"),
-        ({"pairs": [("noise", "size")]}, "^pairs names the column 'size', which X does not have.$"),
+        ({"pairs": [("noise", "size")]}, "^pairs= names the column 'size', which the table does not have.$"),
         ({"pairs": [(1, 9)]}, "^pairs holds 9: columns are given by name or by a position from 0 to 3.$"),
         ({"pairs": [(0, 1)], "monotonic_cst": {"curve": 1}}, r"^pairs holds \(0, 1\), and monotonic_cst a shape "),
         ({"drop": ["size"]}, r"^X has no column 'size' for drop=; its columns are curve, zeros"),
@@ -359,7 +367,7 @@ def test_weights_and_groups_are_routed():
 def test_a_failed_fit_leaves_the_model_unchanged():
     model = clone(CURVES).fit(FRAME, Y)
     before = model.decision_function(FRAME)
-    with pytest.raises(ValueError, match=r"^monotonic_cst names the column"):
+    with pytest.raises(ValueError, match=r"^monotonic_cst= names the column"):
         model.set_params(monotonic_cst={"size": 1}).fit(FRAME.drop(columns="noise"), Y)
     assert_array_equal(model.decision_function(FRAME), before)
 

@@ -14,6 +14,7 @@ from ...files import TABLES, Source, describe_paths, find_formats, open_source
 from ...losses import FITTED
 from ...models.model_file import save_model
 from ...report.html import write_report
+from ...tables.reading.table import warn_left_out
 from .. import options
 from ..checks import after_writing, check_inputs, check_outputs, check_used
 from ..console import Console, FitProgress, format_bytes, on_block
@@ -83,7 +84,9 @@ def fit(
         list[int] | None,
         options.linear("Largest number of weights that are not 0; several are cross-validated.", "NUMBER", min=1),
     ] = None,
-    cv: Annotated[int | None, options.model("Number of folds; by default, 5.", "NUMBER", min=2)] = None,
+    cv: Annotated[
+        int | None, options.model("Number of folds; by default, 5. 0 fits one rung without.", "NUMBER", min=0)
+    ] = None,
     standardize: Annotated[
         bool | None,
         options.linear(
@@ -186,8 +189,10 @@ def fit(
     make = partial(make_estimator, algorithm, random_state, **parameters)
     formats = find_formats(train, format)
     tests = find_formats(test) if test else []
-    # The format of standard input is not known yet.
-    check_used(context, [*formats, *tests], make(is_table=not linear and set(formats) <= set(TABLES), by_blocks=False))
+    # The format of standard input is not known yet: options of tables say that it is one.
+    as_table = any(parameters[name] is not None for name in options.OF_TERMS) and not set(formats).isdisjoint(TABLES)
+    is_table = not linear and (as_table or set(formats) <= set(TABLES))
+    check_used(context, [*formats, *tests], make(is_table=is_table, by_blocks=False))
     source = open_source(train, format=format, with_target=True, output="levels", **columns, **overrides, **layout)
     formats = [source.format]
     estimator = make(is_table=not linear and source.reading is not None, by_blocks=False)
@@ -209,7 +214,9 @@ def fit(
     check_used(context, formats, estimator)  # again, since the format of standard input is known only now
     check_outputs({"the model": output, "--report": report}, force or resumed, [*train, *(test or [])], checkpoint)
     check_columns(estimator, source)
-    if source.reading is not None and not (quiet or as_json):
+    if source.reading is not None and (quiet or as_json):
+        warn_left_out(source.reading)
+    elif source.reading is not None:
         console.result({}, *show_reading(source, positive))
     begun, rows = time.perf_counter(), None
     with console.progress() as bar:

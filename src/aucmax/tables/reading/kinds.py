@@ -82,7 +82,8 @@ class Column(NamedTuple):
         """What its cells must be, for messages."""
         if self.kind == "boolean":
             return f"one of {self.reason}"
-        return f"a {self.kind}" + (" with %" if self.form.endswith("%") and self.kind == "number" else "")
+        sign = split_sign(self.form)[0] if self.kind == "number" else ""
+        return f"a {self.kind}" + {"": "", "%": " with %"}.get(sign, f", with {sign} or without,")
 
     @property
     def becomes(self) -> str:

@@ -414,9 +414,12 @@ def check_faults(tallies: list[Tally], advice: str = "correct such cells, or mak
 
 def warn_left_out(reading: Reading) -> None:
     """Warn of the columns that are left out though the user has not asked for it."""
-    found = [f"{column.name!r} ({column.reason})" for column in reading.columns if column.is_useless]
+    left = [column for column in reading.columns if column.is_useless]
+    found = [f"{column.name!r} ({column.reason})" for column in left]
+    advice = "name them in drop= if that is right"
+    if any("identifier" in column.reason for column in left):
+        advice += "; categorical= and numeric= keep what looks like identifiers"
     if found:
-        advice = "name them in drop= if that is right; categorical= and numeric= keep what looks like identifiers"
         warn_user(f"X has columns that are left out: {', '.join(found)}; {advice}.")
 
 
