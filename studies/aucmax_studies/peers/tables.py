@@ -11,12 +11,13 @@ B. The numeric sets of the folder with at most 300 columns, of which at most 10,
 the rows train and one quarter tests, split by class at random, twice; EBM runs on the first split alone.
 
 `TableClassifier` is fitted to the raw frame: the ladder, which chooses its terms, and each rung alone: lines and curves
-without folds, and pairs with the folds that choose their number. On numeric sets it is lines and the ladder. The rivals
-have columns of numbers, dates as days, and categories, where text with more levels than half of the rows is left out.
-Logistic regression and `AUCClassifier` have categories one-hot, with levels of fewer than 5 rows as one, means for
-missing numbers with an indicator, and scaled numbers; the trees and EBM have categories and missing cells of their own.
-All have their defaults, but logistic regression has up to 1,000 iterations. Logistic CV chooses among 10 penalties, and
-LightGBM tuned in a grid of 24 points that has the defaults, both by the AUC of five shuffled folds.
+without folds, and pairs with the folds that choose their number. On numeric sets it is lines and the ladder, and
+"linear" is `AUCClassifier`. The rivals have columns of numbers, dates as days, and categories, where text with more
+levels than half of the rows is left out. Logistic regression and `AUCClassifier` have categories one-hot, with levels
+of fewer than 5 rows as one, means for missing numbers with an indicator, and scaled numbers; the trees and EBM have
+categories and missing cells of their own. All have their defaults, but logistic regression has up to 1,000 iterations.
+Logistic CV chooses among 10 penalties, and LightGBM tuned in a grid of 24 points that has the defaults, both by the AUC
+of five shuffled folds.
 
 A cell is one model on one split, with one thread. Its time is that of the processor, after a fit to a few rows that
 imports and compiles everything. Each cell is saved to studies/results/tables.json as soon as it ends: a stopped run
