@@ -27,6 +27,7 @@ _HOME = {
     "PathCV": "search.path_cv",
     "ProgressBar": "_compat",
     "Scorecard": "tables.scorecard",
+    "adjust_base_rate": "search.calibration",
     "cross_validate_path": "search.path_cv",
     "load_model": "models.model_file",
     "open_rows": "files.open_rows",
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from .report.displays.scores import ScoresDisplay as ScoresDisplay
     from .report.displays.weights import WeightsDisplay as WeightsDisplay
     from .rows.summaries.moments import ClassMoments as ClassMoments
+    from .search.calibration import adjust_base_rate as adjust_base_rate
     from .search.path_cv import PathCV as PathCV
     from .search.path_cv import cross_validate_path as cross_validate_path
     from .tables.classifier import TableClassifier as TableClassifier

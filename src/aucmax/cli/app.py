@@ -44,7 +44,7 @@ HELP: dict[str, tuple[str, str | None]] = {  # a line of help, and an example
         "aucmax fit train.csv --target label --test test.csv --report report.html -o model.st",
     ),
     "predict": (
-        "Write the scores of the rows of a file, as CSV: the larger, the more likely the class in the header.",
+        "Write the scores of the rows of a file: the larger, the more likely the class in the header.",
         "aucmax predict model.st new.csv --proba -o scores.csv",
     ),
     "evaluate": (

@@ -18,7 +18,9 @@ from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logit
+from sklearn.utils import check_array
 
 from ..losses.rowwise import logistic_terms
 from ..rows.summaries.scores import N_BINS, ScoreHistogram
@@ -113,3 +115,53 @@ def fit_line(x: np.ndarray, against: np.ndarray, towards: np.ndarray) -> tuple[f
         if np.abs(step).max() <= 1e-8 * np.abs(line).max():  # the next step would be its square
             break
     return float(line[0]), float(line[1] - line[0] * center)
+
+
+def adjust_base_rate(probabilities: ArrayLike, base_rate: float, training_base_rate: float) -> np.ndarray:
+    """Return probabilities for a population in which the share of positives is another one than in training.
+
+    The odds of each row are multiplied by the odds of the new base rate over those of the old one, which is a shift of
+    the log-odds. That is right if the rows of each class are distributed as in training, for example if the training
+    rows had more positives because negatives were left out. The order of the rows stays.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_samples,) or (n_samples, 2)
+        Probabilities of the positive class, or of both classes as `predict_proba` returns them.
+    base_rate : float in (0, 1)
+        The share of positives in the population.
+    training_base_rate : float in (0, 1)
+        The share of positives for which the probabilities are right. For classifiers of this package it is
+        ``scipy.special.expit(clf.calibration_[1])``.
+
+    Returns
+    -------
+    probabilities : ndarray of the same shape
+        Probabilities for the new base rate.
+
+    References
+    ----------
+    M. Saerens, P. Latinne and C. Decaestecker, "Adjusting the outputs of a classifier to new a priori probabilities",
+    Neural Computation 14 (2002).
+
+    Examples
+    --------
+    >>> from aucmax import adjust_base_rate
+    >>> adjust_base_rate([0.5, 0.9], base_rate=0.1, training_base_rate=0.5)
+    array([0.1, 0.5])
+    """
+    for name, rate in (("base_rate", base_rate), ("training_base_rate", training_base_rate)):
+        if not 0 < rate < 1:
+            raise ValueError(f"{name} must be above 0 and below 1, got {rate!r}.")
+    found: np.ndarray = check_array(probabilities, dtype=np.float64, ensure_2d=False, input_name="probabilities")
+    if found.ndim == 2 and found.shape[1] != 2:
+        raise ValueError(f"probabilities must have one column or two, got an array of shape {found.shape}.")
+    if found.min() < 0 or found.max() > 1:
+        raise ValueError("probabilities must be between 0 and 1.")
+    negative, positive = (found[:, 0], found[:, 1]) if found.ndim == 2 else (1 - found, found)
+    negative, positive = (
+        negative * (1 - base_rate) / (1 - training_base_rate),
+        positive * base_rate / training_base_rate,
+    )
+    total = negative + positive
+    return np.column_stack([negative / total, positive / total]) if found.ndim == 2 else positive / total

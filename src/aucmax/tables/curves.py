@@ -6,7 +6,7 @@ The cells of a curve are ranges of numbers, or levels; then missing values, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,6 +135,62 @@ def most_varied(curves: list[Curve]) -> list[Curve]:
     """Return the curves that vary most over the training rows, the first of them first."""
     spread = [-float(curve.share @ curve.values**2) for curve in curves]
     return [curves[j] for j in np.argsort(spread, kind="stable")[:MAX_CURVES]]
+
+
+class Reason(NamedTuple):
+    """What a term adds to the log-odds of a row.
+
+    Attributes
+    ----------
+    term : str
+        The column, or the pair of columns.
+    value : str
+        The value of the row in words.
+    log_odds : float
+        What the term adds, compared with its mean over the training rows.
+    """
+
+    term: str
+    value: str
+    log_odds: float
+
+    def __str__(self) -> str:
+        return f"{self.term} = {self.value} ({self.log_odds:+.2f})"
+
+
+def list_reasons(model: Any, values: np.ndarray, contributions: np.ndarray, n_reasons: int) -> list[list[Reason]]:
+    """Return the terms that move the score of each row most, given the values of its columns and what terms add."""
+    if n_reasons < 1:
+        raise ValueError(f"n_reasons must be at least 1, got {n_reasons!r}.")
+    names = [term_name(model, term) for term in model.terms_]
+    added = model.calibration_[0] * contributions
+    order = np.argsort(-np.abs(added), axis=1, kind="stable")[:, :n_reasons]
+    words = [value_words(model, j) for j in range(len(model.columns_))]
+    found = []
+    for row, chosen, moved in zip(
+        values, order.tolist(), np.take_along_axis(added, order, axis=1).tolist(), strict=True
+    ):
+        texts = [", ".join(words[j](row[j]) for j in model.terms_[t].columns) for t in chosen]
+        reasons = zip([names[t] for t in chosen], texts, moved, strict=True)
+        found.append([Reason(*each) for each in reasons if each[-1]])
+    return found
+
+
+def value_words(model: Any, j: int) -> Callable[[float], str]:
+    """Return a function that says a value of a column in words, given as the number or the code that it is read as."""
+    part, kind, levels = model.reading_.parts[j], model.reading_.kinds[j], model.reading_.parts[j].levels
+    missing, other = Values(missing=True).label(levels or ()), Values(known=levels).label(levels or ())
+    column = next(each for each in model.reading_.columns if part in each.parts)
+    booleans = column.reason.split(", ")
+
+    def words(value: float) -> str:
+        if value != value:
+            return missing
+        if levels is not None:
+            return levels[int(value)] if value < len(levels) else other
+        return booleans[int(value == 0)] if kind == "boolean" else f"{value:.6g}"
+
+    return words
 
 
 def auc_lost_without(model: Any, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
