@@ -372,12 +372,12 @@ def show_curves(curves: list[dict[str, Any]] | None, n: int = TOP) -> list[Table
     return [make_table("", [key.replace("_", " ") for key in curves[0]], rows, right=(1, 2, 3, 4))]
 
 
-def comparison_report(found: list[Comparison], folds: int, repeats: int) -> Report:
-    """Return the report of comparisons."""
-    often = f", {repeats} times" if repeats > 1 else ""
+def comparison_report(found: list[Comparison], n_splits: int, n_repeats: int, kind: str = "stratified folds") -> Report:
+    """Return the report of comparisons; `kind` is the kind of folds, in words."""
+    often = f", {n_repeats} times" if n_repeats > 1 else ""
     summary = [
-        ("protocol", f"{folds} stratified folds{often}; parameters chosen inside each training part"),
-        ("test", f"paired t-tests of {found[0].methods[0]} against the others at 95%"),
+        ("protocol", f"{n_splits} {kind}{often}; parameters chosen inside each training part"),
+        ("test", f"corrected paired t-tests of {found[0].methods[0]} against the others at 95%"),
         ("aucmax", __version__),
     ]
     return Report(

@@ -22,6 +22,9 @@ from ..models.model_file import ModelFile
 from ..report.evaluation import Evaluation, evaluate
 from ..rows.validate import TooManyColumnsError
 from ..tables.reading import Reading
+from ..tables.reading.kinds import NO_OVERRIDES
+from ..tables.reading.summary import SECONDS
+from ..tables.reading.table import count_cells, make_reading, summarise_table
 from .checks import check_used
 from .console import Console, on_block
 from .table_model import UnseenValues, find_reading, is_table_model, read_as_numbers, scored_as, split_model
@@ -41,6 +44,36 @@ def read_rows(source: Source, on_block: OnBlock = lambda name, block: None) -> B
     if sparse.issparse(X) and X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
         return rows._replace(features=X.toarray())
     return rows
+
+
+@contextmanager
+def keeping_time() -> Iterator[None]:
+    """Let errors about a column that is kept, which is one of times, name the option --time."""
+    try:
+        yield
+    except ArgumentError as error:
+        sentence, *values = error.args
+        raise ArgumentError(sentence.replace("{keep=}", "{time=}"), *values) from error
+
+
+def read_times(name: str, column: str, cells: Sequence[str]) -> np.ndarray:
+    """Return a column of dates or numbers, given its cells as text."""
+    import pyarrow as pa
+
+    table = pa.table({column: pa.array(cells, pa.string())})
+    reading = make_reading(summarise_table(table, NO_OVERRIDES), NO_OVERRIDES)
+    (found,) = reading.columns
+    if found.kind not in ("date", "number"):
+        raise ValueError(
+            f"{name}: --time needs dates or numbers, and {column!r} is not such a column ({found.reason})."
+        )
+    values = reading.codes(table)[0][:, 0]
+    if np.isnan(values).any():
+        gaps = count_cells(int(np.isnan(values).sum()))
+        raise ValueError(f"{name}: --time needs a date in each row, and {column!r} has {gaps} without one.")
+    if found.kind == "number":
+        return values
+    return np.rint(found.latest - values * SECONDS).astype("M8[s]")  # they are read as ages in days
 
 
 def find_classes(source: Source, rows: Block, positive: str | None) -> tuple[Classes, np.ndarray]:

@@ -109,9 +109,7 @@ def fit(
     format: options.Format = None,
     target: options.Target = None,
     positive: options.Positive = None,
-    weight: Annotated[
-        str | None, options.data("Column of the sample weights; by default, all are 1.", "COLUMN")
-    ] = None,
+    weight: options.Weight = None,
     group: Annotated[
         str | None, options.data("Column of the groups, which cross-validation keeps whole.", "COLUMN")
     ] = None,
