@@ -30,6 +30,8 @@ _HOME = {
     "adjust_base_rate": "search.calibration",
     "cross_validate_path": "search.path_cv",
     "load_model": "models.model_file",
+    "monitor": "monitoring",
+    "population_stability": "monitoring",
     "open_rows": "files.open_rows",
     "save_model": "models.model_file",
     "AUCComparison": "metrics",
@@ -61,6 +63,8 @@ if TYPE_CHECKING:
     from .metrics import support_jaccard as support_jaccard
     from .models.model_file import load_model as load_model
     from .models.model_file import save_model as save_model
+    from .monitoring import monitor as monitor
+    from .monitoring import population_stability as population_stability
     from .papers.nystroem import KMeansNystroem as KMeansNystroem
     from .report.displays.blend import BlendDisplay as BlendDisplay
     from .report.displays.blend import CandidatesDisplay as CandidatesDisplay

@@ -51,6 +51,10 @@ HELP: dict[str, tuple[str, str | None]] = {  # a line of help, and an example
         "Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold.",
         "aucmax evaluate model.st test.csv --report report.html",
     ),
+    "monitor": (
+        "Compare new rows with the training rows of a model: exit status 0 if they are stable, 1 if they have drifted.",
+        "aucmax monitor model.st new.csv --report drift.html",
+    ),
     "compare": (
         "Compare methods as the papers do: repeated stratified folds, each method tuned on the training part, t-tests.",
         "aucmax compare data.csv --target label --methods 'AUCClassifier, OPAUC(alpha=0.1)'",

@@ -10,10 +10,8 @@ from typing import Any, cast
 import numpy as np
 import typer
 from scipy import sparse
-from scipy.special import expit
 
 from .._text import ArgumentError
-from ..compare.methods import last_step
 from ..files import Block, Source, open_source
 from ..files.labels import Classes, Labels
 from ..files.libsvm import LibsvmSource
@@ -146,12 +144,6 @@ def classes_of(file: ModelFile) -> Classes:
     """Return the classes of a model."""
     known = file.notes.get("classes")
     return Classes(**known) if known else Classes(*file.model.classes_)
-
-
-def training_base_rate(model: Any) -> float:
-    """Return the share of positives that the probabilities of a classifier are for."""
-    last = last_step(model)
-    return float(last.priors_[1] if hasattr(last, "priors_") else expit(last.calibration_[1]))
 
 
 @contextmanager

@@ -14,16 +14,17 @@ import numpy as np
 import typer
 
 from ..._text import printable
+from ...compare.methods import last_step
 from ...files import Block, Source
 from ...files.atomic_write import write_atomically
 from ...files.labels import label_text
 from ...models.model_file import ModelFile
-from ...search.calibration import adjust_base_rate
+from ...search.calibration import adjust_base_rate, training_base_rate
 from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console, on_block
 from ..model_notes import read_model_file
-from ..score import OnBlock, classes_of, naming, open_rows, training_base_rate, without_names
+from ..score import OnBlock, classes_of, naming, open_rows, without_names
 from ..table_model import UnseenValues, scored_as, split_model
 
 PARQUET = (".parquet", ".pq")
@@ -198,7 +199,7 @@ def describe_rows(file: ModelFile, X: Any, wanted: Wanted) -> Batch:
     if wanted.proba:
         probabilities = inner.predict_proba(X)[:, 1]
         if wanted.base_rate is not None:
-            probabilities = adjust_base_rate(probabilities, wanted.base_rate, training_base_rate(inner))
+            probabilities = adjust_base_rate(probabilities, wanted.base_rate, training_base_rate(last_step(inner)))
         columns.append(probabilities.tolist())
         judged = scores if wanted.threshold is None else probabilities
     if wanted.labels:
