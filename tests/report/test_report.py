@@ -18,9 +18,9 @@ from aucmax.report import figures
 from aucmax.report import html as module
 from aucmax.report.displays.base import shorten
 from aucmax.report.displays.path import N_TICKS
-from aucmax.report.evaluation import evaluate
+from aucmax.report.evaluation import OWN, evaluate
 from aucmax.report.figures import COLOURS
-from aucmax.report.html import NONE, Report, render_page, write_report
+from aucmax.report.html import NONE, Report, render_page, write_page
 from aucmax.search.path_cv import PathCV
 from aucmax.solvers.candidate import Candidate
 
@@ -152,7 +152,7 @@ def test_report_page_shows_the_numbers_of_the_evaluation(report, page):
     assert f"up to 0.1 {found.partial_auc:.4f}" in text
     assert f"average precision {found.average_precision:.4f}" in text
     assert f"best balanced accuracy {found.best.balanced_accuracy:.4f}" in text
-    for counts in (found.best, found.at_zero):
+    for counts in (found.best, found.thresholds[OWN]):
         assert f"predicted first predicted second first {counts.tn} {counts.fp} second {counts.fn} {counts.tp}" in text
         assert f"specificity {counts.specificity:.4f}, precision {counts.precision:.4f}" in text
     assert "data second first" in text
@@ -465,18 +465,18 @@ def test_shorten(length):
 # Files and libraries
 
 
-def test_write_report_writes_all_or_nothing(tmp_path, page, report):
+def test_write_page_writes_all_or_nothing(tmp_path, page, report):
     path = tmp_path / "report.html"
-    write_report(path, report)
+    write_page(path, report)
     assert path.read_text("utf-8") == page
     with pytest.raises(ValueError, match="could not convert"):
-        write_report(path, report._replace(path={"mean_test_score": ["many"]}))
+        write_page(path, report._replace(path={"mean_test_score": ["many"]}))
     assert path.read_text("utf-8") == page
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_file_name_of_broken_characters(tmp_path):
-    write_report(tmp_path / "a.html", Report("caf\udce9", comparison=make_comparison(("caf\udce9", "b", "c"))))
+    write_page(tmp_path / "a.html", Report("caf\udce9", comparison=make_comparison(("caf\udce9", "b", "c"))))
     assert "<h1>caf?</h1>" in (tmp_path / "a.html").read_text("utf-8")
 
 

@@ -99,7 +99,7 @@ class Report(NamedTuple):
     additive: AdditiveParts | None = None
 
 
-def write_report(path: str | os.PathLike[str], report: Report) -> None:
+def write_page(path: str | os.PathLike[str], report: Report) -> None:
     """Write the report to an HTML file, completely or not at all.
 
     Parameters
@@ -112,9 +112,9 @@ def write_report(path: str | os.PathLike[str], report: Report) -> None:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from aucmax.report.html import Report, write_report
+    >>> from aucmax.report.html import Report, write_page
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_report(pathlib.Path(folder, "report.html"), Report("Nothing yet"))
+    ...     write_page(pathlib.Path(folder, "report.html"), Report("Nothing yet"))
     ...     [file.name for file in pathlib.Path(folder).iterdir()]
     ['report.html']
     """

@@ -9,7 +9,7 @@ from ...compare.comparison import compare as compare_methods
 from ...compare.comparison import win_tie_loss
 from ...compare.methods import find_method
 from ...files import find_formats, open_source
-from ...report.html import write_report
+from ...report.html import write_page
 from .. import options
 from ..checks import check_inputs, check_outputs, check_used
 from ..console import Console, make_table, on_block, on_fit
@@ -97,7 +97,7 @@ def compare(
                 )
             )
     if report is not None:
-        write_report(report, comparison_report(found, n_splits, n_repeats))
+        write_page(report, comparison_report(found, n_splits, n_repeats))
     counts = win_tie_loss(found)
     values = {
         "report": report and str(report),

@@ -14,7 +14,7 @@ from ...compare.comparison import Comparison, SplitResult, compare
 from ...files.labels import Classes
 from ...models.model_file import ModelFile, versions
 from ...report.evaluation import Evaluation, evaluate
-from ...report.html import write_report
+from ...report.html import write_page
 from .. import options
 from ..checks import check_outputs
 from ..console import Console, on_fit
@@ -50,7 +50,7 @@ def demo(
         on_progress = on_fit(bar, len(METHODS) * N_SPLITS * N_REPEATS)
         file, evaluation, scores, comparison = find_eights(n_jobs, on_progress)
     made = fit_report(file, DATA, evaluation, scores, "test")
-    write_report(output, made._replace(title="Which digit is an 8?", comparison=comparison))
+    write_page(output, made._replace(title="Which digit is an 8?", comparison=comparison))
     values = {
         "report": str(output),
         "test": {"data": DATA, **headline(evaluation)},
