@@ -248,9 +248,7 @@ def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
     if found is not None:
         lines.append(f"Brier score        {found.brier:.4f}  (mean probability {found.mean:.4f})")
     if found is not None and not np.isnan(found.slope.value):
-        lines.append(
-            f"calibration        {found.slope.value:.4f}  is the slope, {found.intercept.value:.4f} the intercept"
-        )
+        lines.append(f"calibration slope  {found.slope.value:.4f}  (intercept {found.intercept.value:.4f})")
     counts = ("called", "tp", "fp", "fn")
     rows = [
         (

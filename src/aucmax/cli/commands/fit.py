@@ -234,7 +234,7 @@ def fit(
             file.notes["test"] = {"data": describe_paths(test), **headline(evaluation)}
             save_model(file.model, output, moments=moments, **file.notes)
         elif report is not None and trained.scores is not None and trained.rows is not None:
-            evaluation, scores = evaluate_scores(trained.scores, trained.rows[1])
+            evaluation, scores = evaluate_scores(file, trained.scores, trained.rows[1])
         if report is not None:
             which, data = ("test", describe_paths(test)) if test else ("training", source.name)
             write_page(report, fit_report(file, data, evaluation, scores, which, measured))
