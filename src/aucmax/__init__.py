@@ -42,6 +42,7 @@ _HOME = {
     "roc_auc_ci": "metrics",
     "support_f1": "metrics",
     "support_jaccard": "metrics",
+    "write_report": "report.model_report",
     **{name: method.module.removeprefix("aucmax.") for name, method in ALGORITHMS.items() if method.maker == name},
 }
 
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from .report.displays.roc import ROCDisplay as ROCDisplay
     from .report.displays.scores import ScoresDisplay as ScoresDisplay
     from .report.displays.weights import WeightsDisplay as WeightsDisplay
+    from .report.model_report import write_report as write_report
     from .rows.summaries.moments import ClassMoments as ClassMoments
     from .search.calibration import adjust_base_rate as adjust_base_rate
     from .search.path_cv import PathCV as PathCV

@@ -16,12 +16,12 @@ from ..compare.comparison import Comparison
 from ..files import Source
 from ..files.labels import Labels, is_label
 from ..models.model_file import ModelFile
-from ..report.curves import describe_additive
 from ..report.displays import weights as weights_display
+from ..report.displays.base import count_text
 from ..report.displays.blend import SCALINGS
-from ..report.displays.path import chosen_index
 from ..report.evaluation import Evaluation
 from ..report.html import Report
+from ..report.model_report import describe_parts, describe_table, is_linear
 from ..tables.curves import term_name
 from ..tables.terms import edges_of
 from .console import make_table
@@ -29,7 +29,7 @@ from .score import classes_of
 from .table_model import feature_names, find_reading, is_table_model, split_model
 
 MOST_COLUMNS = 50  # of a table that are listed before a fit
-TOP, SHOWN = 20, 5  # weights that a report shows; columns that are left out, of a fit
+TOP, SHOWN = 20, 5  # curves that are shown; columns that are left out, of a fit
 HELD_OUT, INTERVAL = "cross_validated_auc", "cross_validated_auc_interval"
 HEADLINE = ("n_samples", "n_positive", "auc", "auc_low", "auc_high", "auc_standard_error")
 TEXTS = {HELD_OUT: "cross-validated AUC", "n_nonzero": "weights not 0"}  # of keys, for people
@@ -73,11 +73,6 @@ def describe_fitted(model: Any) -> dict[str, Any]:
     if is_linear(model):
         fitted["n_nonzero"] = int((model.coef_ != 0).sum())
     return fitted
-
-
-def is_linear(model: Any) -> bool:
-    """Return whether a model has a weight for each column; `coef_` of an additive model has one for each cell."""
-    return hasattr(model, "coef_") and not hasattr(model, "terms_")
 
 
 def describe_members(model: Any) -> list[dict[str, Any]]:
@@ -241,21 +236,33 @@ def wrote(*paths: Path | None) -> list[str]:
 
 def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
     """Return the lines and the table of an evaluation."""
-    negative, positive = classes_of(file).names
-    auc, best = evaluation.auc, evaluation.best
+    positive, auc, found = classes_of(file).names[1], evaluation.auc, evaluation.calibration
     level = f"{evaluation.confidence_level:.0%} interval"
     lines = [
         f"AUC                {auc.auc:.4f}  {level} [{auc.low:.4f}, {auc.high:.4f}] (DeLong)",
+        f"Gini               {evaluation.gini.value:.4f}",
+        f"KS                 {evaluation.ks:.4f}  at a score of {evaluation.ks_threshold:.6g}",
         f"partial AUC        {evaluation.partial_auc:.4f}  up to a false positive rate of {evaluation.max_fpr:g}",
-        f"average precision  {evaluation.average_precision:.4f}  "
-        f"({evaluation.n_positive / evaluation.n_samples:.4f} by chance)",
-        f"balanced accuracy  {best.balanced_accuracy:.4f}  at best, with scores above {best.threshold:.6g} positive",
+        f"average precision  {evaluation.average_precision:.4f}  ({evaluation.base_rate:.4f} by chance)",
     ]
+    if found is not None:
+        lines.append(f"Brier score        {found.brier:.4f}  (mean probability {found.mean:.4f})")
+    if found is not None and not np.isnan(found.slope.value):
+        lines.append(f"calibration slope  {found.slope.value:.4f}  (intercept {found.intercept.value:.4f})")
+    counts = ("called", "tp", "fp", "fn")
     rows = [
-        (f"is {negative}", f"{best.tn:,}", f"{best.fp:,}"),
-        (f"is {positive}", f"{best.fn:,}", f"{best.tp:,}"),
+        (
+            rule,
+            f"{at.threshold:.6g}",
+            *(count_text(getattr(at, name)) for name in counts),
+            "" if np.isnan(at.precision) else f"{at.precision:.4f}",
+            f"{at.recall:.4f}",
+            f"{at.fpr:.4f}",
+        )
+        for rule, at in evaluation.thresholds.items()
     ]
-    return [*lines, make_table("", ("", f"predicted {negative}", f"predicted {positive}"), rows, right=(1, 2))]
+    header = ("", "score above", f"predicted {positive}", "right", "wrong", "missed", "precision", "recall", "FPR")
+    return [*lines, make_table("", header, rows, right=range(1, len(header)))]
 
 
 def show_comparison(comparison: Comparison) -> list[Any]:
@@ -292,7 +299,8 @@ def show_comparison(comparison: Comparison) -> list[Any]:
 NOTES = {
     "": "",
     "test": "Measured on rows that the model has not seen.",
-    "training": "Measured on the training rows, on which every model looks better than it is.",
+    "training": "All figures are of the training rows, on which every model looks better than it is; "
+    "--test measures other rows.",
     "held out": "The AUC above is of rows that were held out in turn. All figures below it are of the training rows, "
     "on which every model looks better than it is; --test measures other rows.",
 }
@@ -306,14 +314,12 @@ def fit_report(
 
     `rows` are these rows and the mask of the positives, for the parts that only additive models have.
     """
-    about, (_, model), additive = describe_model(file), split_model(file.model), None
-    if is_table_model(file.model):
-        X, y = (None, None) if rows is None else (rows[0], model.classes_[rows[1].astype(int)])
-        additive = describe_additive(model, X, y)
-    best, blend = chosen_index(model), getattr(model, "blend_", None)
-    fitted = describe_fitted(model) if which == "training" else {}
-    held_out = fitted.get(HELD_OUT)
-    which = which if held_out is None else "held out"
+    about, (_, model) = describe_model(file), split_model(file.model)
+    X, y = (None, None) if rows is None else (rows[0], model.classes_[rows[1].astype(int)])
+    parts = describe_parts(model, X, y, names=feature_names(file.model), spreads=file.notes.get("spreads"))
+    on_training = which == "training"
+    if on_training and parts.get("held_out_auc") is not None:
+        which = "held out"
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
     return Report(
@@ -321,25 +327,15 @@ def fit_report(
         note=NOTES[which] if evaluation is not None else UNSEEN,
         summary=summary,
         evaluation=evaluation,
-        held_out_auc=held_out,
-        held_out_interval=fitted.get(INTERVAL),
+        of_training_rows=on_training,
         scores=scores,
         class_names=classes_of(file).names,
-        path=None if best is None and blend is None else model.cv_results_,
-        best_index=best,
-        blend=blend,
-        blend_auc=None if blend is None else model.cv_auc_,
-        table=[(each["column"], each["kind"], each["n_missing"], each["found"]) for each in about["table"]],
-        weights=largest_weights(file),
-        weights_note=""
-        if file.notes.get("spreads") is None
-        else "Each is the weight times the standard deviation of its column.",
-        convergence=np.asarray(model.convergence_) if len(getattr(model, "convergence_", ())) else None,
-        additive=additive,
+        table=describe_table(file.model),
+        **parts,
     )
 
 
-def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | None:
+def largest_weights(file: ModelFile, n: int) -> list[tuple[str, float]] | None:
     """Return the names of the columns with the largest weights, and these weights; None if the model is not linear.
 
     If the standard deviations of the columns are known, each weight is multiplied by the one of its column.

@@ -10,8 +10,10 @@ from typing import Any, cast
 import numpy as np
 import typer
 from scipy import sparse
+from scipy.special import expit
 
 from .._text import ArgumentError
+from ..compare.methods import last_step
 from ..files import Block, Source, open_source
 from ..files.labels import Classes, Labels
 from ..files.libsvm import LibsvmSource
@@ -195,11 +197,19 @@ def evaluate_file(
         scores, positive, rows = score_rows(file, source, unseen, on_block(bar, source), keep)
     for note in unseen.notes(source.name, scored_as(file.model)):
         console.note(note)
-    return *evaluate_scores(scores, positive, max_fpr), (rows, positive) if keep else None
+    return *evaluate_scores(file, scores, positive, max_fpr), (rows, positive) if keep else None
 
 
 def evaluate_scores(
-    scores: np.ndarray, positive: np.ndarray, max_fpr: float = 0.1
+    file: ModelFile, scores: np.ndarray, positive: np.ndarray, max_fpr: float = 0.1
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray]]:
-    """Return the evaluation of scores, and the scores of the negatives and of the positives."""
-    return evaluate(positive, scores, max_fpr=max_fpr), (scores[~positive], scores[positive])
+    """Return the evaluation of the scores of a model, and the scores of the negatives and of the positives."""
+    probabilities = find_probabilities(file.model, scores)
+    found = evaluate(positive, scores, probabilities=probabilities, max_fpr=max_fpr)
+    return found, (scores[~positive], scores[positive])
+
+
+def find_probabilities(model: Any, scores: np.ndarray) -> np.ndarray | None:
+    """Return the probabilities of rows, given their scores; None if the model has none."""
+    calibration = getattr(last_step(model), "calibration_", None)
+    return None if calibration is None else expit(calibration[0] * scores + calibration[1])

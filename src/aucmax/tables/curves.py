@@ -117,6 +117,11 @@ class Curve(NamedTuple):
     errors: np.ndarray
     share: np.ndarray  # of the training rows in each cell
 
+    @property
+    def is_binary(self) -> bool:
+        """Whether it is of numbers that have at most two values."""
+        return not self.categorical and len(self.low) <= 2 and np.array_equal(self.low, self.high)
+
 
 def curves_of(model: Any) -> list[Curve]:
     """Return the curves of all columns of a fitted model."""
@@ -127,8 +132,21 @@ def curves_of(model: Any) -> list[Curve]:
         values, mass = model.calibration_[0] * model.coef_[0, cells], model.mass_[cells]
         share = mass / max(float(mass.sum()), 1e-300)
         about = name, column.categorical, cell_labels(model, model.terms_[j]), column.low, column.high
-        found.append(Curve(*about, values, model.errors_[cells], share))
+        curve = Curve(*about, values, model.errors_[cells], share)
+        if curve.is_binary:
+            curve.labels[: len(curve.low)] = name_binary(model, j)
+        found.append(curve)
     return found
+
+
+def name_binary(model: Any, j: int) -> list[str]:
+    """Return the values of a column of at most two numbers, in the words of the table if it has truth words."""
+    values = model.columns_[j].low
+    if model.reading_.kinds[j] == "boolean":
+        part = model.reading_.parts[j]
+        ((yes, no),) = (each.reason.split(", ") for each in model.reading_.columns if part in each.parts)
+        return [yes if value else no for value in values]
+    return [f"{value:g}" for value in values]
 
 
 def most_varied(curves: list[Curve]) -> list[Curve]:
@@ -212,9 +230,14 @@ def auc_lost_without(model: Any, X: Any, y: Any, sample_weight: Any = None) -> n
     >>> bool(abs(lost[0]) < 0.02), bool(lost[1] > 0.4)
     (True, True)
     """
-    values, labels = model.contributions(X), column_or_1d(y, warn=True)
+    labels = column_or_1d(y, warn=True)
     check_labels(labels, model.classes_)
-    kept = np.array([[j not in term.columns for term in model.terms_] for j in range(len(model.columns_))])
-    scores = np.column_stack([values.sum(axis=1), values @ kept.T])
-    aucs = np.asarray(roc_auc(labels == model.classes_[1], scores, sample_weight))
+    aucs = np.asarray(roc_auc(labels == model.classes_[1], np.column_stack(scores_without(model, X)), sample_weight))
     return aucs[0] - aucs[1:]
+
+
+def scores_without(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of rows, and in each column the scores without one column of the table."""
+    values = model.contributions(X)
+    kept = np.array([[j not in term.columns for term in model.terms_] for j in range(len(model.columns_))])
+    return values.sum(axis=1), values @ kept.T

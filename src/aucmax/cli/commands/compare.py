@@ -11,7 +11,7 @@ from ...compare.comparison import compare as compare_methods
 from ...compare.methods import find_method
 from ...files import Source, find_formats, open_source
 from ...papers.registry import Method
-from ...report.html import write_report
+from ...report.html import write_page
 from .. import options
 from ..checks import check_inputs, check_outputs, check_used
 from ..console import Bar, Console, make_table, on_block, on_fit
@@ -101,7 +101,7 @@ def compare(
             of_file = {**protocol, **settings, "n_jobs": n_jobs}
             found.append(compare_on(source, chosen, positive, time, bar, **of_file))
     if report is not None:
-        write_report(report, comparison_report(found, **protocol, kind=folds_in_words(group, time)))
+        write_page(report, comparison_report(found, **protocol, kind=folds_in_words(group, time)))
     counts = win_tie_loss(found)
     values = {
         "report": report and str(report),

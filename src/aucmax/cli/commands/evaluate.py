@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from ...files import describe_paths
-from ...report.html import write_report
+from ...report.html import write_page
 from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console
@@ -44,7 +44,7 @@ def evaluate(
     check_outputs({"--report": report}, force, [model, *data])
     evaluation, scores, rows = evaluate_file(console, file, source, max_fpr, with_rows=report is not None)
     if report is not None:
-        write_report(report, fit_report(file, describe_paths(data), evaluation, scores, "", rows))
+        write_page(report, fit_report(file, describe_paths(data), evaluation, scores, "", rows))
     values = {"model": str(model), "data": describe_paths(data), "report": report and str(report)}
     values |= evaluation.to_dict()
     console.result(values, *show_evaluation(file, evaluation), *wrote(report))
