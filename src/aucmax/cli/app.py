@@ -48,7 +48,7 @@ HELP: dict[str, tuple[str, str | None]] = {  # a line of help, and an example
         "aucmax predict model.st new.csv --proba -o scores.csv",
     ),
     "evaluate": (
-        "Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold.",
+        "Measure a model on labelled rows: AUC with its interval, thresholds, gains, calibration, and rates by group.",
         "aucmax evaluate model.st test.csv --report report.html",
     ),
     "monitor": (

@@ -69,7 +69,7 @@ def blends(facts: Facts) -> bool:
 
 USES = {
     "top": Use(reads("model"), "for models"),
-    "time": Use(reads(*TABLES), "for CSV and Parquet"),
+    **dict.fromkeys(("time", "by"), Use(reads(*TABLES), "for CSV and Parquet")),
     "format": Use(reads(*FORMATS), "for files of rows"),
     **{name: Use(reads(*formats), when) for name, (formats, when) in USED_BY.items()},
     "l1_ratio": Use(lambda facts: facts.parameter("penalty") == "elasticnet", "with {penalty='elasticnet'}"),

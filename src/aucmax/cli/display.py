@@ -15,11 +15,12 @@ from .. import __version__
 from ..compare.comparison import Comparison
 from ..files import Source
 from ..files.labels import Labels, is_label
+from ..metrics import AUCInterval
 from ..models.model_file import ModelFile
 from ..report.displays import weights as weights_display
 from ..report.displays.base import count_text
 from ..report.displays.blend import SCALINGS
-from ..report.evaluation import Evaluation
+from ..report.evaluation import Evaluation, GroupEvaluation
 from ..report.html import Report
 from ..report.model_report import describe_parts, describe_table, is_linear
 from ..tables.curves import term_name
@@ -265,6 +266,62 @@ def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
     return [*lines, make_table("", header, rows, right=range(1, len(header)))]
 
 
+def show_gains(evaluation: Evaluation) -> list[Any]:
+    """Return the table of gains and lift, by tenths of the rows."""
+    rows = [
+        (
+            f"{10 * k}%",
+            count_text(round(tenth.rows, 1)),
+            count_text(round(tenth.positives, 1)),
+            f"{tenth.rate:.4f}",
+            f"{tenth.lift:.2f}",
+            f"{tenth.gain:.1%}",
+        )
+        for k, tenth in enumerate(evaluation.gains, 1)
+    ]
+    header = ("highest scores, to", "rows", "positive", "share", "lift", "of all positives")
+    return [make_table("", header, rows, right=range(1, len(header)))]
+
+
+def show_groups(column: str, groups: list[GroupEvaluation]) -> list[Any]:
+    """Return the table of the groups of a column; nothing if there are none."""
+
+    def text(found: Any) -> str:
+        return "" if np.isnan(found.value) else f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+
+    rows = []
+    for group in groups:
+        auc = group.note if group.auc is None else "{:.4f} ({:.4f} to {:.4f})".format(*group.auc[:3])
+        rates = (group.base_rate, group.called, group.recall, group.fpr, group.precision)
+        mean = "" if group.calibration is None else f"{group.calibration.mean:.3f}"
+        rows.append((group.group, f"{group.n_samples:,}", auc, *map(text, rates), mean))
+    header = (column, "rows", "AUC", "share of positives", "predicted positive", "recall", "FPR", "precision")
+    return [make_table("", (*header, "mean probability"), rows, right=(1,))] if rows else []
+
+
+RENAMED = {"rows": "n_samples", "positives": "n_positive", "mean": "mean_probability"}
+ESTIMATE = {"value", "low", "high"}
+
+
+def json_figures(value: Any) -> Any:
+    """Return the figures of an evaluation under the names of `--json`, in which a key has one meaning and type."""
+    if isinstance(value, list):
+        return [json_figures(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    found: dict[str, Any] = {}
+    for key, inner in value.items():
+        if isinstance(inner, dict) and set(inner) == ESTIMATE:
+            name = "called_share" if key == "called" else key
+            found |= {name: inner["value"], f"{name}_low": inner["low"], f"{name}_high": inner["high"]}
+        elif key == "auc" and not isinstance(inner, float):
+            for name in AUCInterval._fields:
+                found[name if name == "auc" else f"auc_{name}"] = None if inner is None else inner[name]
+        else:
+            found[RENAMED.get(str(key), str(key))] = json_figures(inner)
+    return found
+
+
 def show_comparison(comparison: Comparison) -> list[Any]:
     """Return the table of a comparison."""
     rows = []
@@ -308,15 +365,24 @@ UNSEEN = "The training rows were read by blocks and not kept: `aucmax evaluate` 
 
 
 def fit_report(
-    file: ModelFile, data: str, evaluation: Evaluation | None, scores: Any, which: str, rows: Any = None
+    file: ModelFile,
+    data: str,
+    evaluation: Evaluation | None,
+    scores: Any,
+    which: str,
+    rows: Any = None,
+    sample_weight: Any = None,
 ) -> Report:
     """Return the report of a model and of its evaluation, on "test" or "training" rows or on others ("").
 
-    `rows` are these rows and the mask of the positives, for the parts that only additive models have.
+    `rows` are these rows and the mask of the positives, for the parts that only additive models have. With weights, all
+    figures but the densities of the scores are weighted.
     """
     about, (_, model) = describe_model(file), split_model(file.model)
     X, y = (None, None) if rows is None else (rows[0], model.classes_[rows[1].astype(int)])
-    parts = describe_parts(model, X, y, names=feature_names(file.model), spreads=file.notes.get("spreads"))
+    parts = describe_parts(
+        model, X, y, sample_weight, names=feature_names(file.model), spreads=file.notes.get("spreads")
+    )
     on_training = which == "training"
     if on_training and parts.get("held_out_auc") is not None:
         which = "held out"

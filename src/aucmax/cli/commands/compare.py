@@ -16,7 +16,7 @@ from .. import options
 from ..checks import check_inputs, check_outputs, check_used
 from ..console import Bar, Console, make_table, on_block, on_fit
 from ..display import comparison_report, show_comparison, wrote
-from ..score import find_classes, keeping_time, naming, read_rows, read_times
+from ..score import find_classes, keeping, naming, read_rows, read_times
 
 OF_TABLES = "TableClassifier, AUCClassifier, LogisticRegression, HistGradientBoosting"
 OF_NUMBERS = "AUCClassifier, LogisticRegression, LinearSVC, RidgeClassifier, GaussianAUC"
@@ -87,7 +87,7 @@ def compare(
         layout |= {"drop": [*(drop or ()), time], "keep": [time]}
     chosen = None if methods is None else find_methods(methods)  # before the files are read
     check_used(context, [each for path in data for each in find_formats(path, format)])  # before a pass over tables
-    with keeping_time():
+    with keeping("time"):
         sources = [open_source(path, with_target=True, **layout) for path in data]
     check_used(context, [source.format for source in sources])  # again: the format of standard input is known only now
     if chosen is None:

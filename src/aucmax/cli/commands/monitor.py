@@ -15,7 +15,7 @@ from ..checks import check_inputs, check_outputs
 from ..console import Console, make_table, on_block
 from ..display import wrote
 from ..model_notes import read_model_file
-from ..score import classes_of, keeping_time, naming, open_rows, read_times, without_names
+from ..score import classes_of, keeping, naming, open_rows, read_times, without_names
 
 SHOWN = 50  # columns
 DRIFTED = 1  # the exit status
@@ -54,7 +54,7 @@ def monitor(
     watch = Watch(file.model)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     layout |= {"format": format, "target": target, "with_target": None if target is None else True}
-    with keeping_time():
+    with keeping("time"):
         kept = [] if time is None else [time]
         source = open_rows(console, file, data, context=context, as_levels=True, keep=kept, **layout)
     check_outputs({"--report": report}, force, [model, *data])
