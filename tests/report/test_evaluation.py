@@ -440,6 +440,12 @@ def test_equal_probabilities_are_in_one_bin(rng):
     assert [(each.mean, each.rows) for each in bins] == [(0.25, (scores <= 0).sum()), (0.75, (scores > 0).sum())]
 
 
+def test_a_tied_bin_is_where_the_middle_of_its_rows_is():
+    p = np.concatenate([np.linspace(0, 0.2, 30), np.full(35, 0.5), np.linspace(0.8, 1, 35)])
+    bins = evaluate(np.arange(100) % 3 == 0, p, probabilities=p).calibration.bins
+    assert [each.rows for each in bins] == [10, 10, 10, 35, 5, 10, 10, 10]
+
+
 # Groups
 
 

@@ -95,6 +95,7 @@ def test_the_other_class_may_be_positive(report, make):
     p = model.predict_proba(X[200:])
     assert found.calibration.brier == pytest.approx(np.mean((p[:, 0] - (LABELS[200:] == "bad")) ** 2))
     assert found.thresholds[OWN].called == (p[:, 0] > p[:, 1]).sum()
+    assert found.thresholds[OWN].threshold == (0 if make is LogisticRegression else 0.5)
     assert "bad (positive) against good" in text
     if make is LogisticRegression:
         assert "A positive weight makes good more likely, a negative one bad" in text
@@ -141,6 +142,7 @@ def test_a_linear_model_behind_an_encoder_shows_weights_and_columns(report):
     _, text = report(model, FRAME[200:])
     assert "Largest weights" in text
     assert "plan=x" in text
+    assert f"trained on 200 rows, {Y[:200].mean():.1%} positive (1)" in text
     assert "times the standard deviation" in text
     assert "Columns of the table 6 columns" in text
 

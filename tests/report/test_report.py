@@ -306,7 +306,7 @@ def test_roc_curve(report, axes):
 def test_precision_recall_gains_and_calibration(report, axes):
     render_page(report)
     found = report.evaluation
-    np.testing.assert_array_equal(lines(axes["precision"], "accent")[0], np.transpose(found.precision_recall))
+    np.testing.assert_array_equal(lines(axes["precision"], "accent")[0][1:], np.transpose(found.precision_recall))
     assert [bar.get_height() for bar in axes["gains"].patches] == [each.rate for each in found.gains]
     points = np.array([(each.mean, each.rate.value) for each in found.calibration.bins])
     np.testing.assert_allclose(lines(axes["calibration"], "accent")[0], points)

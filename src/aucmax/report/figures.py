@@ -146,7 +146,7 @@ def draw_precision_recall(evaluation: Evaluation) -> Drawing:
 
     def paint(axes: Axes) -> None:
         axes.axhline(evaluation.base_rate, color=COLOURS["muted"], linestyle=":", linewidth=1)
-        axes.plot(recall, precision, color=COLOURS["accent"], drawstyle="steps-pre")
+        axes.plot([0, *recall], [precision[0], *precision], color=COLOURS["accent"], drawstyle="steps-pre")
         axes.set(xlabel="recall", ylabel="precision", xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
 
     average = f"average precision {evaluation.average_precision:.4f}"

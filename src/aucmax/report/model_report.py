@@ -19,6 +19,7 @@ from ..metrics import _check_scores
 from ..models.model_file import versions
 from ..rows.validate import check_labels, find_classes
 from ..tables.classifier import TableClassifier
+from ..tables.reading import Reading
 from .curves import describe_additive
 from .displays.base import scores_of
 from .displays.path import chosen_index
@@ -163,9 +164,12 @@ def score(model: Any, X: Any, pos_label: Any) -> Scored:
     """Return the scores of a classifier for a positive class."""
     scores, threshold = scores_of(model, X)
     probabilities = np.asarray(model.predict_proba(X))[:, 1] if hasattr(model, "predict_proba") else None
-    if pos_label is not None and pos_label == model.classes_[0]:
-        return Scored(-scores, None if probabilities is None else 1 - probabilities, -threshold)
-    return Scored(scores, probabilities, threshold)
+    if pos_label is None or pos_label != model.classes_[0]:
+        return Scored(scores, probabilities, threshold)
+    probabilities = None if probabilities is None else 1 - probabilities
+    if probabilities is not None and not hasattr(model, "decision_function"):
+        return Scored(probabilities, probabilities, threshold)
+    return Scored(-scores, probabilities, -threshold)
 
 
 def read_scores(values: Any, X: Any, labels: np.ndarray, pos_label: Any) -> Scored:
@@ -212,20 +216,23 @@ def describe_fit(model: Any, last: Any) -> list[tuple[str, str]]:
     """Return what a model is, and what it was fitted to, as pairs of a name and a text."""
     text = " ".join(repr(model).split())
     entries = [("model", text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")]
-    reading = getattr(last, "reading_", None)
+    reading = find_reading(model)
     if reading is not None and hasattr(last, "calibration_"):
         rate = expit(last.calibration_[1])
         entries.append(("trained on", f"{reading.n_rows:,} rows, {rate:.1%} positive ({label_text(last.classes_[1])})"))
     return entries
 
 
+def find_reading(model: Any) -> Reading | None:
+    """Return how a model reads the columns of a table; None if it does not read tables."""
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    return next((step.reading_ for step in steps if hasattr(step, "reading_")), None)
+
+
 def describe_table(model: Any) -> list[tuple[str, str, int, str]]:
     """Return how a model reads each column of a table; nothing if it does not read tables."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    for reading in (getattr(step, "reading_", None) for step in steps):
-        if reading is not None:
-            return [(each["column"], each["kind"], each["n_missing"], each["found"]) for each in reading.describe()]
-    return []
+    columns = [] if (reading := find_reading(model)) is None else reading.describe()
+    return [(each["column"], each["kind"], each["n_missing"], each["found"]) for each in columns]
 
 
 def describe_parts(

@@ -148,8 +148,8 @@ def beyond_axis(curve: Curve) -> str:
     if curve.categorical or curve.is_binary:
         return ""
     borders, low, high = steps_of(curve)
-    parts = [f"from {borders[0]:.4g}"] if borders[0] < low else []
-    parts += [f"to {borders[-1]:.4g}"] if borders[-1] > high else []
+    parts = [f"from {curve.low[0]:.4g}"] if borders[0] < low else []
+    parts += [f"to {curve.high[-1]:.4g}"] if borders[-1] > high else []
     return f"Values go on beyond the axis: {' and '.join(parts)}." if parts else ""
 
 
