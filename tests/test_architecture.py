@@ -17,8 +17,8 @@ PACKAGE = ROOT / "src" / "aucmax"
 LISTS = {"papers", "commands", "displays"}
 # Libraries that functions import when they need them: optional, heavy, or not on every system.
 OPTIONAL = {
-    "array_api_compat", "cupy", "dask", "distributed", "fcntl", "jinja2", "markupsafe", "matplotlib", "onnx",
-    "onnxruntime", "pandas", "polars", "pyarrow", "resource", "rich", "torch", "typer",
+    "array_api_compat", "cupy", "dask", "distributed", "fcntl", "interpret", "jinja2", "lightgbm", "markupsafe",
+    "matplotlib", "onnx", "onnxruntime", "pandas", "polars", "pyarrow", "resource", "rich", "torch", "typer",
 }  # fmt: skip
 # Rooms that can be locked: no module outside needs one to be imported.
 ROOMS = ("aucmax.rows.dask", "aucmax.rows.device")

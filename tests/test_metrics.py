@@ -590,3 +590,38 @@ def test_empty_supports():
 def test_bad_supports(metric, coef, support, message):
     with pytest.raises(ValueError, match=message):
         metric(coef, support)
+
+
+@pytest.mark.parametrize("labels", [(0, 1, 2), ("bad", "good", "ugly"), (-1.5, 0.0, 2.5)])
+def test_positive_label_is_one_class_against_the_others(labels):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 300)
+    y, scores, weights = np.array(labels)[codes], rng.normal(size=300) + codes, rng.random(300)
+    for k, label in enumerate(labels):
+        mask = codes == k
+        assert roc_auc(y, scores, pos_label=label) == roc_auc(mask, scores)
+        assert roc_auc(y.tolist(), scores, weights, pos_label=label) == roc_auc(mask, scores, weights)
+        assert roc_auc(y, scores, max_fpr=0.3, pos_label=label) == roc_auc(mask, scores, max_fpr=0.3)
+        assert roc_auc_ci(y, scores, pos_label=label) == roc_auc_ci(mask, scores)
+        assert compare_auc(y, scores, -scores, pos_label=label) == compare_auc(mask, scores, -scores)
+
+
+def test_the_smaller_label_as_positive_reverses_the_area():
+    y, scores, _ = make_data()
+    assert roc_auc(y, scores, pos_label=0) == pytest.approx(1 - roc_auc(y, scores))
+
+
+@pytest.mark.parametrize(
+    ("y", "pos_label", "message"),
+    [
+        ([0, 1, 0], 2, "pos_label=2 is not one of the labels of y"),
+        (["a", "b", "a"], 1, "pos_label=1 is not one of the labels of y"),
+        ([0, 1, 0], [0, 1], r"pos_label=\[0, 1\] is not one of the labels of y"),
+        ([1, 1, 1], 1, "AUC needs two classes"),
+        ([0.0, 1.0, math.nan], 1, "y contains NaN"),
+        (np.array(["a", "b", None], dtype=object), "a", "y has missing labels: leave these rows out"),
+    ],
+)
+def test_positive_labels_that_cannot_be(y, pos_label, message):
+    with pytest.raises(ValueError, match=message):
+        roc_auc(y, [1.0, 2.0, 3.0], pos_label=pos_label)

@@ -27,8 +27,11 @@ _HOME = {
     "PathCV": "search.path_cv",
     "ProgressBar": "_compat",
     "Scorecard": "tables.scorecard",
+    "adjust_base_rate": "search.calibration",
     "cross_validate_path": "search.path_cv",
     "load_model": "models.model_file",
+    "monitor": "monitoring",
+    "population_stability": "monitoring",
     "open_rows": "files.open_rows",
     "save_model": "models.model_file",
     "AUCComparison": "metrics",
@@ -39,6 +42,7 @@ _HOME = {
     "roc_auc_ci": "metrics",
     "support_f1": "metrics",
     "support_jaccard": "metrics",
+    "write_report": "report.model_report",
     **{name: method.module.removeprefix("aucmax.") for name, method in ALGORITHMS.items() if method.maker == name},
 }
 
@@ -60,6 +64,8 @@ if TYPE_CHECKING:
     from .metrics import support_jaccard as support_jaccard
     from .models.model_file import load_model as load_model
     from .models.model_file import save_model as save_model
+    from .monitoring import monitor as monitor
+    from .monitoring import population_stability as population_stability
     from .papers.nystroem import KMeansNystroem as KMeansNystroem
     from .report.displays.blend import BlendDisplay as BlendDisplay
     from .report.displays.blend import CandidatesDisplay as CandidatesDisplay
@@ -69,7 +75,9 @@ if TYPE_CHECKING:
     from .report.displays.roc import ROCDisplay as ROCDisplay
     from .report.displays.scores import ScoresDisplay as ScoresDisplay
     from .report.displays.weights import WeightsDisplay as WeightsDisplay
+    from .report.model_report import write_report as write_report
     from .rows.summaries.moments import ClassMoments as ClassMoments
+    from .search.calibration import adjust_base_rate as adjust_base_rate
     from .search.path_cv import PathCV as PathCV
     from .search.path_cv import cross_validate_path as cross_validate_path
     from .tables.classifier import TableClassifier as TableClassifier

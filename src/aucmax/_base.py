@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._compat import CallbackSupportMixin, _fit_context, end_callbacks
 from ._docs import inherit_entries
 from .metrics import roc_auc
-from .models.checks import FEATURES, Check, array, check_moments, classes, count
+from .models.checks import FEATURES, Check, array, bins, check_moments, classes, count
 from .models.model_file import save_model
 from .rows.arrays import by_class, expit, namespace, softplus, to_host, to_numpy
 from .rows.dispatch import device_product, predict_where_stored, remote_rows, remote_scores, require_memory
@@ -135,6 +135,10 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     calibration_ : ndarray of shape (2,)
         Slope and offset of the log-odds of `predict_proba` in `decision_function`, fitted to the training scores.
 
+    score_bins_ : ndarray of shape (2, n_bins)
+        About ten bins of the scores that the calibration was fitted to, for :func:`monitor`: the upper end of each bin,
+        and the weight of the rows in it. Class moments and streams have none.
+
     n_features_in_ : int
         Number of features seen in fit.
 
@@ -149,6 +153,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "coef_": array("f", 1, "d"),
         "intercept_": array("f", 1),
         "calibration_": array("f", 2),
+        "score_bins_": bins,
         "n_iter_": count,
     }
 
@@ -226,6 +231,9 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _set_calibration(self, calibration: Calibration) -> None:
         self.intercept_ = np.array([-calibration.threshold])
         self.calibration_ = np.array([calibration.slope, calibration.base_logit])
+        self.__dict__.pop("score_bins_", None)
+        if calibration.bins is not None:
+            self.score_bins_ = calibration.bins
 
     @contextmanager
     def _tasks(self, n_tasks: int, callback_args: dict[str, Any]) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .rows.arrays import to_host
-from .rows.dispatch import remote_scores, require_memory
+from .rows.dispatch import label_mask, remote_scores, require_memory
 from .rows.memory import MemorySpace
 from .rows.protocol import ScoreSpace, Targets
 from .rows.summaries.delong import estimate_aucs
@@ -66,7 +66,12 @@ class AUCComparison(NamedTuple):
 
 
 def roc_auc(
-    y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None, *, max_fpr: float | None = None
+    y: ArrayLike,
+    scores: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    max_fpr: float | None = None,
+    pos_label: Any = None,
 ) -> float | np.ndarray:
     """Compute the area under the ROC curve of one or several vectors of scores.
 
@@ -89,6 +94,8 @@ def roc_auc(
         If below 1, compute the partial area over the false positive rates in [0, `max_fpr`], standardised by
         McClish [1]_: 0.5 for scores without information, 1 for perfect scores. It needs all scores in one
         place: compute() Dask collections first.
+    pos_label : label, default=None
+        The positive class; all other labels are negative. By default, y has two labels and the larger is positive.
 
     Returns
     -------
@@ -110,6 +117,7 @@ def roc_auc(
     """
     if max_fpr is not None and not 0 < max_fpr <= 1:
         raise ValueError(f"max_fpr must be in (0, 1], got {max_fpr!r}.")
+    y = label_mask(y, pos_label)
     partial = max_fpr is not None and max_fpr < 1
     if partial:
         require_memory(
@@ -135,7 +143,12 @@ def roc_auc(
 
 
 def roc_auc_ci(
-    y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None, *, confidence_level: float = 0.95
+    y: ArrayLike,
+    scores: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    confidence_level: float = 0.95,
+    pos_label: Any = None,
 ) -> AUCInterval:
     """Compute the area under the ROC curve and its confidence interval by the method of DeLong [1]_.
 
@@ -151,6 +164,8 @@ def roc_auc_ci(
         Weights of the rows. The weight of a pair is the product of the weights of its two rows.
     confidence_level : float in (0, 1), default=0.95
         Probability with which the interval should cover the AUC of the population.
+    pos_label : label, default=None
+        The positive class; all other labels are negative. By default, y has two labels and the larger is positive.
 
     Returns
     -------
@@ -178,7 +193,7 @@ def roc_auc_ci(
     0.889 in [0.581, 1.000]
     """
     quantile = _normal_quantile(confidence_level)
-    (auc,), error = _delong(y, sample_weight, scores=scores)
+    (auc,), error = _delong(label_mask(y, pos_label), sample_weight, scores=scores)
     return AUCInterval(auc, max(auc - quantile * error, 0.0), min(auc + quantile * error, 1.0), error)
 
 
@@ -189,6 +204,7 @@ def compare_auc(
     sample_weight: ArrayLike | None = None,
     *,
     confidence_level: float = 0.95,
+    pos_label: Any = None,
 ) -> AUCComparison:
     """Compare the areas under the ROC curves of two scores of the same rows by DeLong's paired test [1]_.
 
@@ -202,6 +218,8 @@ def compare_auc(
         Weights of the rows. The weight of a pair is the product of the weights of its two rows.
     confidence_level : float in (0, 1), default=0.95
         Probability with which the interval should cover the difference of the two AUCs of the population.
+    pos_label : label, default=None
+        The positive class; all other labels are negative. By default, y has two labels and the larger is positive.
 
     Returns
     -------
@@ -222,7 +240,7 @@ def compare_auc(
     difference 0.333, p = 0.221
     """
     quantile = _normal_quantile(confidence_level)
-    (auc_a, auc_b), error = _delong(y, sample_weight, scores_a=scores_a, scores_b=scores_b)
+    (auc_a, auc_b), error = _delong(label_mask(y, pos_label), sample_weight, scores_a=scores_a, scores_b=scores_b)
     difference = auc_a - auc_b
     if error > 0:
         statistic = difference / error

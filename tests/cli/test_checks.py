@@ -66,6 +66,8 @@ UNUSED = {
 ELSEWHERE = {
     "top": (["inspect", "rows.csv", "--top", "3"], "--top is used only for models"),
     "format": (["inspect", "model", "--format", "csv"], "--format is used only for files of rows"),
+    "by": (["evaluate", "model", "rows.libsvm", "--by", "a"], "--by is used only for CSV and Parquet"),
+    "time": (["compare", "rows.libsvm", "--time", "a"], "--time is used only for CSV and Parquet"),
     "keep": (["predict", "model", "rows.libsvm", "--keep", "a"], "--keep is used only for CSV and Parquet"),
 }
 

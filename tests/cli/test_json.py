@@ -44,6 +44,8 @@ def folder(tmp_path_factory):
     for name in ("table", "other"):
         lines = [f"{x:.3f},{'red' if rng.random() < 0.5 else 'blue'},{k}\n" for x, k in zip(X[:, 0], y, strict=True)]
         (folder / f"{name}.csv").write_text("size,colour,y\n" + "".join(lines), encoding="utf-8")
+    days = [f"{x:.3f},{'red' if k else 'green'},2026-0{1 + k}-01,{k}\n" for x, k in zip(X[:, 0], y, strict=True)]
+    (folder / "new.csv").write_text("size,colour,day,y\n" + "".join(days), encoding="utf-8")
     AUCClassifier(alpha=0.1).fit(X, y).save(folder / "python")
     return folder
 
@@ -51,14 +53,18 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def commands(folder):
     """Return commands that together print every key."""
-    table, other, linear, additive = (folder / name for name in ("table.csv", "other.csv", "linear", "additive"))
+    names = ("table.csv", "other.csv", "new.csv", "linear", "additive")
+    table, other, new, linear, additive = (folder / name for name in names)
     of_target = ("--target", "y", "--positive", "1")
     methods = ("--methods", "GaussianAUC, GaussianError", "--folds", "2", "--repeats", "1")
     return [
         ("fit", table, *of_target, "--loss", "auto", "--test", table, "-o", linear, "--report", folder / "fit.html"),
         ("fit", table, *of_target, "-o", additive),
         ("fit", table, *of_target, "--algorithm", "OPAUCrp", "-o", folder / "pipeline"),
-        ("evaluate", linear, table),
+        ("evaluate", linear, table, "--cost-fp", "1", "--cost-fn", "5"),
+        ("evaluate", linear, new, "--by", "day"),
+        ("monitor", additive, table, "--limit", "99"),
+        ("monitor", linear, new, "--limit", "99", "--time", "day"),
         ("inspect", linear),
         ("inspect", additive),
         ("inspect", folder / "pipeline"),

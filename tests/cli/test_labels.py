@@ -91,7 +91,7 @@ def test_labels_that_no_fit_finds_are_known_by_their_texts(run, tmp_path, labels
     frame.to_csv(tmp_path / "rows.csv", index=False)
     status, out, err = run("evaluate", tmp_path / "m", tmp_path / "rows.csv")
     assert status == 0, err
-    assert f"predicted {text}" in out
+    assert f"predicted {other}" in out
 
 
 @pytest.mark.parametrize("label", [None, 10**400, np.inf, "x"], ids=["none", "huge", "inf", "text"])

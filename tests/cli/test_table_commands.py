@@ -120,6 +120,7 @@ def test_predict_notes_unseen_levels_and_gaps(run, model, tmp_path):
 
 def test_curves_importance_and_scorecard_are_in_the_report(run, model, folder, tmp_path):
     run("evaluate", model, folder / "train.csv", "--report", tmp_path / "e.html")
+    assert "area under the ROC curve,<br>cross-validated" in (folder / "r.html").read_text(encoding="utf-8")
     for path in (folder / "r.html", tmp_path / "e.html"):
         page = path.read_text(encoding="utf-8")
         for text in (
@@ -233,3 +234,20 @@ def test_only_tables_have_models_of_tables(refused, tmp_path):
 def test_the_name_of_the_card_tells_its_format(refused, model, tmp_path):
     line = refused("scorecard", model, "-o", tmp_path / "card.txt")
     assert line == f"--output {tmp_path / 'card.txt'} ends with none of .csv, .sql, .py, which say what to write."
+
+
+def test_evaluate_and_its_report_show_what_a_validator_asks_first(run, model, folder, tmp_path):
+    status, out, err = run("evaluate", model, folder / "train.csv", "--report", tmp_path / "e.html")
+    assert status == 0, err
+    for line in ("Gini ", "KS ", "Brier score ", "calibration slope ", "false positive rate 1%", "top 10%"):
+        assert line in out
+    page = (tmp_path / "e.html").read_text(encoding="utf-8")
+    for title in ("What it would do", "Gains and lift", "Are the probabilities right?", "How it ranks"):
+        assert f"<h2>{title}</h2>" in page
+    told = json.loads(run("evaluate", model, folder / "train.csv", "--json")[1])
+    rates = {each["rule"]: each["fpr"] for each in told["thresholds"]}
+    assert rates["false positive rate 10%"] <= 0.1
+    assert len(told["gains"]) == 10
+    assert abs(told["calibration"]["mean"] - told["base_rate"]) < 0.05
+    probabilities = load_model(model).predict_proba(FRAME)[:, 1]
+    assert told["calibration"]["mean"] == pytest.approx(probabilities.mean())

@@ -7,23 +7,37 @@ import warnings
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import sparse, stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.linear_model import RidgeClassifier
-from sklearn.model_selection import GridSearchCV, ParameterGrid, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import (
+    GridSearchCV,
+    ParameterGrid,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from aucmax import OPAUC, roc_auc
 from aucmax.compare import comparison
 from aucmax.compare.comparison import Comparison, compare, paired_t_test, win_tie_loss
-from aucmax.compare.methods import METHODS, describe_methods, find_method
+from aucmax.compare.methods import METHODS, describe_methods, find_method, last_step
+from aucmax.compare.splits import TimeFolds
 from aucmax.compare.tuning import list_candidates, seeded_estimator
 from aucmax.papers import ALGORITHMS
 from aucmax.papers.registry import Method
+from aucmax.tables.reading import Overrides
+from aucmax.tables.reading.table import Levels, make_reading, summarise_table
 
 SCIKIT_LEARN = [name for name in METHODS if name not in {"AUCClassifier", *ALGORITHMS}]
+DENSE = ("LinearDiscriminantAnalysis", "TableClassifier", "HistGradientBoosting", "LightGBM", "EBM")
 FEW = {"n_splits": 3, "n_repeats": 2, "inner_splits": 3}
 
 
@@ -70,7 +84,7 @@ def run_spy(X, y, methods, **options):
         Spy.record.clear()
 
     Spy.record.clear()
-    return compare(spied(X), y, methods, on_progress=on_progress, **FEW, **options), given
+    return compare(spied(X), y, methods, on_progress=on_progress, **FEW | options), given
 
 
 def test_all_methods_see_the_same_splits_and_nothing_is_fitted_to_test_rows(data):
@@ -144,6 +158,156 @@ def test_comparison_p_values_and_verdicts(data):
     )
     assert compare(X, y, methods[::-1], **FEW).verdicts[1:] == ["win", "loss", "loss"]
     assert table.data == "made up"
+
+
+def test_verdicts_follow_the_corrected_test(data):
+    """Differences with a plain p-value below 5% and a corrected one above are a tie."""
+    X, y = data
+    rng = np.random.default_rng(6)
+    X = np.column_stack([X[:, 0] + 0.8 * y, X[:, 0] + 0.8 * y + 0.6 * rng.standard_normal(len(y))])
+    methods = [Method(name, partial(Spy, column=column)) for name, column in (("clean", 0), ("noisy", 1))]
+    table = compare(X, y, methods, n_splits=5, n_repeats=3, inner_splits=3)
+    assert table.pvalues[1] < 0.05 < table.corrected_pvalues[1]
+    assert table.verdicts[1] == "tie"
+
+
+def test_groups_stay_whole_in_all_folds(data):
+    X, y = data
+    groups = np.arange(len(y)) // 5
+    _, given = run_spy(X, y, [Method("a", Spy, {"column": [1, 2]})], groups=groups)
+    tests = []
+    for calls in given.values():
+        for (_, fitted, _), (_, scored, _) in zip(calls[::2], calls[1::2], strict=True):
+            of_train, of_test = (set(groups[[int(row) for row in rows]]) for rows in (fitted, scored))
+            assert not of_train & of_test
+        tests.append(frozenset(calls[-1][1]))
+    assert len(set(tests)) == 6, "the repeats draw other folds"
+    assert set.union(*map(set, tests[:3])) == set(range(len(y)))
+
+
+def test_folds_in_time_test_on_what_comes_next(data):
+    X, y = data
+    time = np.random.default_rng(0).permutation(len(y))
+    methods = [Method("a", Spy, {"column": [1, 2]})]
+    _, given = run_spy(X, y, methods, time=np.datetime64("2020-01-01") + time, n_repeats=None)
+    expected = list(TimeSeriesSplit(3).split(np.arange(len(y))))
+    assert len(given) == 3
+    row_at = np.argsort(time)
+    for k, (train, test) in enumerate(expected):
+        *tuning, (_, fitted, _), (_, scored, _) = given["a", k]
+        assert (fitted, scored) == (set(row_at[train]), set(row_at[test]))
+        for (_, inner_train, _), (_, inner_test, _) in zip(tuning[::2], tuning[1::2], strict=True):
+            latest = max(time[[int(row) for row in inner_train]])
+            assert latest < min(time[[int(row) for row in inner_test]])
+            assert inner_test <= fitted
+
+
+def test_rows_of_the_same_time_are_in_one_part():
+    time = np.repeat(np.arange(20), 7)
+    folds = list(TimeFolds(3).split(time, None, time))
+    assert [len(test) for _, test in folds] == [35, 35, 35]
+    for train, test in folds:
+        assert time[train].max() < time[test].min()
+    with pytest.raises(ValueError, match="time has too few different values for 3 folds"):
+        list(TimeFolds(3).split(time, None, np.repeat([0, 1, 2], [100, 20, 20])))
+
+
+def test_weights_of_two_are_rows_twice(data):
+    """In the fit of each method that takes weights, in the choice of its parameters, and in the AUC."""
+    X, y = data
+    X, weights = np.column_stack([X, np.arange(len(y))]), np.arange(len(y)) % 3 + 1.0
+    methods = [Method("Ridge", RidgeClassifier, {"alpha": [0.1, 1e4]}), "LogisticRegression(C=1.0)"]
+    table = compare(X, y, methods, sample_weight=weights, **FEW)
+    splits = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X, y)
+    for k, (train, test) in enumerate(splits):
+        again = np.repeat(train, weights[train].astype(int))
+        ridge = RidgeClassifier(**table.parameters[0][k]).fit(X[again], y[again])
+        logistic = make_pipeline(StandardScaler(), LogisticRegression(C=1.0)).fit(X[again], y[again])
+        twice = np.repeat(test, weights[test].astype(int))
+        expected = [roc_auc(y[twice], model.decision_function(X[twice])) for model in (ridge, logistic)]
+        np.testing.assert_allclose(table.auc[:, k], expected, atol=2e-3)
+    failing = compare(X, y, ["RidgeClassifier(alpha=1)", "LinearDiscriminantAnalysis"], sample_weight=weights, **FEW)
+    assert failing.failures == {
+        "LinearDiscriminantAnalysis": "6 of 6 splits: LinearDiscriminantAnalysis takes no weights."
+    }
+
+
+def test_an_estimator_is_imported_by_its_full_name(data):
+    name = "sklearn.ensemble.RandomForestClassifier(n_estimators=5, max_depth=2)"
+    table = compare(*data, [find_method(name, imports=True), "GaussianAUC"], **FEW)
+    assert table.methods[0] == name
+    assert table.failures == {}
+    X, y = data
+    train, test = next(RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X, y))
+    forest = RandomForestClassifier(n_estimators=5, max_depth=2, random_state=0).fit(X[train], y[train])
+    assert table.auc[0, 0] == pytest.approx(roc_auc(y[test], forest.predict_proba(X[test])[:, 1]))
+    with pytest.raises(ValueError, match="is not a known method"):
+        find_method(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nowhere.at.All", r"'nowhere.at.All' cannot be imported: No module named 'nowhere'\."),
+        ("sklearn.ensemble.Forest", "'sklearn.ensemble.Forest' cannot be imported: module 'sklearn.ensemble' has no"),
+        (".ensemble.Forest", "'.ensemble.Forest' is not a known method: write its name"),
+        ("os.getcwd", r"'os.getcwd' is not a class of estimators, with fit and get_params\."),
+        ("sklearn.preprocessing.StandardScaler", "has neither decision_function nor predict_proba"),
+        ("sklearn.svm.SVC(D=1)", r"sklearn.svm.SVC cannot be given D here\."),
+        ("sklearn.svm.SVC(C=f())", "is not a known method: write its name"),
+    ],
+)
+def test_names_that_cannot_be_imported(text, message):
+    with pytest.raises(ValueError, match=message):
+        find_method(text, imports=True)
+
+
+def test_a_library_that_is_not_installed_is_named(monkeypatch):
+    method = METHODS["LightGBM"]._replace(requires=("no_such_library",))
+    monkeypatch.setitem(METHODS, "LightGBM", method)
+    with pytest.raises(ValueError, match="LightGBM needs no_such_library, which is not installed"):
+        find_method("lightgbm(learning_rate=0.1)")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"groups": np.zeros(30), "time": np.arange(30)}, "groups= and time= are two kinds of folds"),
+        ({"time": np.arange(30), "n_repeats": 2}, "n_repeats= is not used with time="),
+        ({"time": np.full(30, np.nan)}, "time= must be numbers or dates, without gaps"),
+        ({"time": np.full(30, "May")}, "time= must be numbers or dates, without gaps"),
+        ({"time": np.arange(29)}, "inconsistent numbers of samples"),
+        ({"time": -1 * (np.arange(30) % 3 == 0) - np.arange(30) / 100}, "rows of one class only: ask for fewer folds"),
+        ({"groups": np.arange(30) % 3}, "rows of one class only: ask for fewer folds"),
+        ({"sample_weight": np.full(30, -1.0)}, "Negative values"),
+    ],
+)
+def test_compare_refuses_folds_and_weights_that_cannot_be(options, message):
+    arguments = {"X": np.arange(30.0)[:, None], "y": np.arange(30) % 3 == 0, "methods": ["GaussianAUC"], **options}
+    with pytest.raises(ValueError, match=message):
+        compare(**arguments, n_splits=3)
+
+
+@pytest.mark.parametrize("name", ["HistGradientBoosting", "LightGBM", "EBM"])
+def test_trees_know_the_levels_of_a_table(name):
+    """Effects that alternate with the place of a level: as a number, a stump of two leaves finds hardly any."""
+    need(name)
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 12, 600)
+    frame = pa.table({"level": [f"L{code:02}" for code in codes], "noise": rng.standard_normal(600)})
+    y = (rng.random(600) < np.where(codes % 2, 0.9, 0.1)).astype(int)
+    reading = make_reading(summarise_table(frame, Overrides()), Overrides())
+    levels = Levels.of(reading.codes(frame)[0], reading)
+    stump = {
+        "HistGradientBoosting": "HistGradientBoosting(max_iter=1, max_leaf_nodes=2, learning_rate=0.1)",
+        "LightGBM": "LightGBM(n_estimators=1, num_leaves=2, learning_rate=0.1, min_data_per_group=1, cat_smooth=0)",
+        "EBM": "EBM(interactions=0)",
+    }[name]
+    table = compare(np.asarray(levels), y, [stump], levels=levels, n_splits=2, n_repeats=1)
+    assert table.failures == {}
+    assert table.auc.mean() > 0.85
+    if name != "EBM":
+        assert compare(np.asarray(levels), y, [stump], n_splits=2, n_repeats=1).auc.mean() < 0.75
 
 
 @pytest.mark.parametrize(
@@ -225,10 +389,19 @@ def test_comparison_to_dict_is_json(data):
     assert b["failure"] == table.failures["b"]
 
 
+def need(name):
+    """Return a method, or skip the test if a library that it needs is not installed."""
+    method = METHODS[name]
+    if method.missing:
+        pytest.skip(f"needs {', '.join(method.missing)}")
+    return method
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCIKIT_LEARN)
 def test_classifiers_of_scikit_learn_are_standardised_and_tuned_dense_and_sparse(name, data):
     X, y = data
+    need(name)
     options = {"n_splits": 2, "n_repeats": 1, "inner_splits": 2, "max_candidates": 2}
     dense = compare(X, y, [name], **options)
     units = compare(X * 2.0 ** np.arange(-9, 9, 3), y, [name], **options)
@@ -236,7 +409,7 @@ def test_classifiers_of_scikit_learn_are_standardised_and_tuned_dense_and_sparse
     rows = sparse.csr_array(X)
     rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
     table = compare(rows, y, [name], **options)
-    if name in ("LinearDiscriminantAnalysis", "TableClassifier"):
+    if name in DENSE:
         assert table.failures[name].endswith(f"{name} takes dense rows only, and these are sparse.")
     else:
         assert table.failures == {}
@@ -252,7 +425,7 @@ def test_sparse_rows_and_labels_of_any_kind_give_the_same_figures(data):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_is_seeded_and_its_grid_fits_its_estimator(name):
-    method = METHODS[name]
+    method = need(name)
     estimator = seeded_estimator(method, 7, is_sparse=False)
     centring = {key: False for key in estimator.get_params() if key.endswith("with_mean")}
     seeds = [value for key, value in estimator.get_params().items() if key.endswith("random_state")]
@@ -260,7 +433,8 @@ def test_every_method_is_seeded_and_its_grid_fits_its_estimator(name):
     candidates = list_candidates(method.grid, 1000, None)
     assert len(candidates) == math.prod(map(len, method.grid.values()))
     clone(estimator).set_params(**candidates[-1])
-    assert hasattr(estimator, "decision_function") or hasattr(estimator[-1], "decision_function")
+    last = last_step(estimator)
+    assert hasattr(last, "decision_function") or hasattr(last, "predict_proba")
     assert method.takes_sparse == get_tags(estimator.set_params(**centring)).input_tags.sparse
 
 

@@ -304,7 +304,9 @@ def test_load_model_restores_the_members_of_a_blend(selection, rows, tmp_path):
     assert_same(outputs(loaded, rows), outputs(model, rows))
     tensors = safetensors.numpy.load_file(tmp_path / "model").values()
     shapes = {tensor.shape for tensor in tensors if tensor.ndim > 1}
-    assert shapes == {(1, D), (n_members, D), (2, D), (2, D, D)}  # weights and class moments, no rows, no scores
+    bins = model.score_bins_.shape
+    assert bins[1] <= 10
+    assert shapes == {(1, D), (n_members, D), (2, D), (2, D, D), bins}  # weights and class moments, no rows, no scores
 
 
 @pytest.mark.parametrize("name", ["AUCClassifier with moments", "GaussianAUC", "OPAUC", "OAM", "SPDAM", "OPAUCf"])
@@ -315,7 +317,7 @@ def test_without_moments_a_file_predicts_and_holds_nothing_else_of_the_rows(name
     assert_same(outputs(loaded, X), outputs(model, X))
     tensors = safetensors.numpy.load_file(tmp_path / "model").values()
     largest = max(tensor.size for tensor in tensors if tensor.dtype != np.uint8)  # which the names of losses are
-    assert largest <= max(D, len(getattr(model, "alphas_", ())))
+    assert largest <= max(D, len(getattr(model, "alphas_", ())), np.size(getattr(model, "score_bins_", ())))
     last = loaded[-1] if name == "OPAUCf" else loaded
     if hasattr(last, "partial_fit"):
         with pytest.raises(ValueError, match=r"^partial_fit continues from (class moments|the state of the last call)"):

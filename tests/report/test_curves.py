@@ -7,6 +7,7 @@ import pytest
 
 from aucmax import Scorecard, TableClassifier
 from aucmax.report.curves import describe_additive
+from aucmax.report.displays.base import number_text
 from aucmax.report.html import Report, render_page
 from aucmax.tables.curves import auc_lost_without
 
@@ -28,8 +29,8 @@ def test_describe_additive_has_the_parts_of_the_model(fitted):
     model, X, y = fitted
     parts = describe_additive(model, X, y)
     assert parts.scorecard == Scorecard(model).table()
-    assert parts.importance[0][0] == ATTACK
-    assert sorted(lost for _, lost in parts.importance) == sorted(auc_lost_without(model, X, y))
+    assert parts.importance[0].name == ATTACK
+    np.testing.assert_allclose(sorted(each.lost for each in parts.importance), sorted(auc_lost_without(model, X, y)))
     assert parts.curves[0].name == ATTACK
     assert [rung.terms for rung in parts.ladder] == model.ladder_["terms"].tolist()
     assert [rung.low < rung.auc < rung.high for rung in parts.ladder] == [True] * len(parts.ladder)
@@ -42,16 +43,18 @@ def test_the_page_shows_curves_importance_and_scorecard_and_escapes_names(fitted
     assert len(re.findall("<figure>", page)) == len(parts.curves) + 1, "and that of the importance"
     assert "What each column is worth" in page
     assert len(re.findall("%</td></tr>", page)) == len(parts.scorecard)
+    for each in parts.importance:
+        ends = [number_text(end, "+z.4f") for end in each[1:]]
+        assert f"<td>{ends[0]}</td><td>{ends[1]} to {ends[2]}</td>" in page
     assert f"Every row has {parts.base_points} points" in page
     assert "Missing values: " in page
     assert "<script" not in page
 
 
-def test_the_ladder_is_the_first_section_of_the_page(fitted):
+def test_the_page_shows_the_ladder(fitted):
     parts = describe_additive(*fitted)
     page = render_page(Report("A table model", summary=[("data", "train.csv")], additive=parts))
-    first = page.split("<section>")[1]
-    assert "<h2>The ladder</h2>" in first
+    (first,) = (part for part in page.split("<section>") if "<h2>The ladder</h2>" in part)
     rows = re.findall(r'<tr( class="chosen")?><th scope="row">(.*?)</th><td>(.*?)</td><td>(.*?)</td>', first)
     expected = [
         (
@@ -85,10 +88,18 @@ def test_without_rows_the_page_has_curves_and_scorecard_alone(fitted):
 def test_the_most_important_columns_are_shown(monkeypatch, fitted):
     monkeypatch.setattr("aucmax.report.curves.MOST_IMPORTANT", 2)
     lost = sorted(auc_lost_without(*fitted), reverse=True)
-    assert [value for _, value in describe_additive(*fitted).importance] == lost[:2]
+    np.testing.assert_allclose([each.lost for each in describe_additive(*fitted).importance], lost[:2])
 
 
 def test_a_page_without_a_table_model_has_no_trace_of_it():
     page = render_page(Report("Nothing"))
     assert "Scorecard" not in page
     assert "ladder</h2>" not in page
+
+
+def test_a_long_scorecard_is_folded(fitted):
+    parts = describe_additive(*fitted)
+    assert "<details open>" in render_page(Report("Short", additive=parts))
+    page = render_page(Report("Long", additive=parts._replace(scorecard=parts.scorecard * 20)))
+    assert "<details>\n<summary>" in page
+    assert f"{20 * len(parts.scorecard):,} lines</summary>" in page

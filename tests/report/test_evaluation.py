@@ -5,18 +5,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
+from scipy.stats import binomtest, ks_2samp, somersd
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     average_precision_score,
     balanced_accuracy_score,
+    brier_score_loss,
     confusion_matrix,
+    precision_recall_curve,
     precision_score,
     recall_score,
     roc_auc_score,
 )
 
 from aucmax.metrics import roc_auc_ci
-from aucmax.report.evaluation import Confusion, evaluate
+from aucmax.report.evaluation import OWN, Confusion, evaluate, evaluate_by
 
 
 def binormal(rng, n_negative, n_positive, distance, decimals=None):
@@ -44,10 +48,10 @@ def draw_bits(draw, n):
 def test_thresholds_against_brute_force(rows):
     positive, scores = rows
     found = evaluate(positive, scores)
-    for confusion in (found.best, found.at_zero):
+    for confusion in (found.best, found.thresholds[OWN]):
         (tn, fp), (fn, tp) = confusion_matrix(positive, scores > confusion.threshold, labels=[False, True])
         assert confusion[1:] == (tn, fp, fn, tp)
-    assert found.at_zero.threshold == 0
+    assert found.thresholds[OWN].threshold == 0
     cuts = [-np.inf, *scores]
     rates = [np.mean(scores[positive] > cut) / 2 + np.mean(scores[~positive] <= cut) / 2 for cut in cuts]
     assert found.best.balanced_accuracy == pytest.approx(max(rates))
@@ -83,7 +87,7 @@ def test_evaluate_tells_neighbouring_floats_apart():
 def test_evaluate_of_equal_scores_predicts_no_positive():
     found = evaluate([False, False, True, True], [3.0] * 4)
     assert found.best == Confusion(3.0, tn=2, fp=0, fn=2, tp=0)
-    assert found.at_zero == Confusion(0.0, tn=0, fp=2, fn=0, tp=2)
+    assert found.thresholds[OWN] == Confusion(0.0, tn=0, fp=2, fn=0, tp=2)
     assert math.isnan(found.best.precision)
     assert found.best.to_dict()["precision"] is None
 
@@ -185,16 +189,18 @@ def test_evaluation_to_dict_is_json_without_the_curve(rng):
     assert json.loads(json.dumps(table, allow_nan=False)) == table
     assert "roc" not in table
     assert table["auc_low"] == found.auc.low
-    assert table["best"]["tp"] == found.best.tp
-    assert table["at_zero"]["recall"] == found.at_zero.recall
+    assert [each["rule"] for each in table["thresholds"]] == list(found.thresholds)
+    assert table["thresholds"][-1]["recall"] == found.thresholds[OWN].recall
+    assert table["gains"][9]["gain"] == 1
+    assert table["calibration"] is None
 
 
 @pytest.mark.parametrize(
     ("positive", "scores", "message"),
     [
-        ([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0], "positive must be a vector of booleans, got int64 of shape (4,)."),
-        ([[True, False]], [1.0, 2.0], "positive must be a vector of booleans, got bool of shape (1, 2)."),
-        ([True, True], [1.0, 2.0], "AUC needs two classes, but positive holds only one class: True."),
+        ([[True, False]], [1.0, 2.0], "y should be a 1d array, got an array of shape (1, 2) instead."),
+        ([True, True], [1.0, 2.0], "AUC needs two classes, but y holds only one class: True."),
+        ([0, 1, 2], [1.0, 2.0, 3.0], "y holds 3 classes"),
         ([True, False], [1.0, math.nan], "contains NaN"),
         ([True, False], [1.0], "inconsistent numbers of samples"),
         ([True, False, False], [1.0, 2.0, 3.0], "at least two rows of each class, got 1 positive and 2 negative."),
@@ -210,6 +216,277 @@ def test_evaluate_refuses_bad_input(positive, scores, message):
 def test_evaluate_refuses_options_out_of_range(options):
     with pytest.raises(ValueError, match=rf"{next(iter(options))} must be in \(0, 1[\])], got"):
         evaluate([False, False, True, True], [1.0, 2.0, 3.0, 4.0], **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": math.nan}, "threshold must be a finite number or None, got nan."),
+        ({"costs": (-1, 1)}, "costs must be two numbers, of a false positive and of a false negative: none below 0"),
+        ({"costs": (0, 0)}, "got (0, 0)."),
+        ({"costs": 3}, "got 3."),
+        ({"costs": (1, math.inf)}, "got (1, inf)."),
+        ({"pos_label": 2}, "pos_label must be one of the classes [0, 1], got 2."),
+        ({"probabilities": [0, 0, 1, 1.5]}, "probabilities must be in [0, 1], got 0 to 1.5."),
+        ({"probabilities": [0, 1]}, "inconsistent numbers of samples"),
+        ({"sample_weight": [0, 0, 1, 1]}, "class 0 has no row with a weight above 0."),
+    ],
+)
+def test_evaluate_refuses_options_in_a_sentence(options, message):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        evaluate([0, 0, 1, 1], [1.0, 2.0, 3.0, 4.0], **options)
+    assert message in str(error.value)
+
+
+# Labels and weights
+
+
+def test_any_two_labels_and_pos_label(rng):
+    positive, scores = binormal(rng, 60, 40, 1.0, decimals=1)
+    expected = evaluate(positive, scores).to_dict()
+    assert evaluate(positive.astype(int), scores).to_dict() == expected
+    assert evaluate(np.where(positive, "bad", "good"), scores, pos_label="bad").to_dict() == expected
+    assert evaluate(positive, scores, pos_label=False).gini.value == pytest.approx(-expected["gini"])
+
+
+def everything(found):
+    """All point estimates of an evaluation, one after the other."""
+    calibration = found.calibration
+    return np.concatenate(
+        [
+            [found.auc.auc, found.ks, found.ks_threshold, found.partial_auc, found.average_precision, found.base_rate],
+            *(list(confusion) for confusion in found.thresholds.values()),
+            *(list(tenth) for tenth in found.gains),
+            [calibration.mean, calibration.brier, calibration.slope.value, calibration.intercept.value],
+            *([each.rows, each.mean, each.rate.value] for each in calibration.bins),
+        ]
+    )
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_weights_are_repetitions_and_zero_leaves_out(rng, decimals):
+    positive, scores = binormal(rng, 90, 40, 1.0, decimals)
+    weights, p = rng.integers(0, 4, len(scores)), ndtr(scores)
+    weighted = evaluate(positive, scores, weights, probabilities=p, costs=(1, 5))
+    rows = np.repeat(np.arange(len(scores)), weights)
+    repeated = evaluate(positive[rows], scores[rows], probabilities=p[rows], costs=(1, 5))
+    np.testing.assert_allclose(everything(weighted), everything(repeated), rtol=1e-7)
+    assert weighted.n_samples == np.count_nonzero(weights)
+
+
+def test_scale_of_weights_changes_no_rate_and_no_interval(rng):
+    positive, scores = binormal(rng, 90, 40, 1.0, 1)
+    weights, p = rng.uniform(0.1, 3, len(scores)), ndtr(scores)
+    one, other = (evaluate(positive, scores, c * weights, probabilities=p) for c in (1, 1e6))
+    for rule, found in one.thresholds.items():
+        assert found.threshold == other.thresholds[rule].threshold
+        np.testing.assert_allclose(np.array(found[1:]) * 1e6, other.thresholds[rule][1:], atol=1e-3)
+    assert one.calibration.slope == pytest.approx(other.calibration.slope, rel=1e-6)
+    for a, b in zip(one.calibration.bins, other.calibration.bins, strict=True):
+        assert a.rate == pytest.approx(b.rate)
+    np.testing.assert_allclose(one.roc.low, other.roc.low, atol=1e-9)
+
+
+# Thresholds, gains and KS
+
+
+@given(tied_rows(), st.data())
+@settings(max_examples=60, deadline=None)
+def test_threshold_table_against_brute_force(rows, data):
+    """Each rule takes the most rows that it may: of all sets of rows above some threshold."""
+    positive, scores = rows
+    weights = np.array(data.draw(st.lists(st.integers(1, 5), min_size=len(scores), max_size=len(scores))))
+    found = evaluate(positive, scores, weights, costs=(2, 3), threshold=1.0)
+    called = [scores > cut for cut in (-np.inf, *scores)]
+    fp, tp = ([int(weights[rows & which].sum()) for rows in called] for which in (~positive, positive))
+    negatives, total = weights[~positive].sum(), weights.sum()
+    for percent in (1, 5, 10):
+        within = [n for n in fp if 100 * n <= percent * negatives]
+        most = max(p + n for p, n in zip(tp, fp, strict=True) if n in within)
+        assert found.thresholds[f"false positive rate {percent}%"].called == most
+        within = max(p + n for p, n in zip(tp, fp, strict=True) if 100 * (p + n) <= percent * total)
+        assert found.thresholds[f"top {percent}%"].called == within
+    cost = min(2 * n + 3 * (weights[positive].sum() - p) for p, n in zip(tp, fp, strict=True))
+    assert found.thresholds["lowest cost, 2 : 3"].cost(found.costs) == cost
+    for confusion in found.thresholds.values():
+        rule = scores > confusion.threshold
+        assert confusion.tp == weights[rule & positive].sum()
+        assert confusion.fp == weights[rule & ~positive].sum()
+        assert confusion.called + confusion.tn + confusion.fn == total
+        assert confusion.fpr == pytest.approx(1 - confusion.specificity)
+
+
+def test_exact_percents_are_reached():
+    """0.07 * 100 is more than 7 in floating point, and 0.29 * 100 less than 29: here all are reached."""
+    positive = np.arange(1100) >= 1000
+    found = evaluate(positive, np.random.default_rng(0).permutation(1100)).thresholds
+    assert [found[f"false positive rate {percent}%"].fp for percent in (1, 5, 10)] == [10, 50, 100]
+    assert [found[f"top {percent}%"].called for percent in (1, 5, 10)] == [11, 55, 110]
+    tenths = evaluate(positive, np.arange(1100.0), np.full(1100, 0.1)).thresholds
+    assert tenths["top 10%"].called == pytest.approx(11)
+
+
+def test_thresholds_never_split_ties():
+    scores = [5.0] * 2 + [4.0] * 3 + list(np.linspace(-1, 0, 45))
+    found = evaluate([1, 0, 1, 0, 0, 1] + [0] * 44, scores).thresholds
+    assert found["top 10%"].called == 5
+    assert found["top 5%"].called == 2
+    assert found["top 1%"] == Confusion(5.0, tn=47, fp=0, fn=3, tp=0)
+    assert found["false positive rate 5%"].called == 2, "a third negative would be 3 of 47"
+
+
+def test_without_a_threshold_of_the_model_there_is_no_row_for_it():
+    found = evaluate([0, 0, 1, 1], [1, 3, 2, 4], threshold=None)
+    assert OWN not in found.thresholds
+    assert not any(rule.startswith("lowest cost") for rule in found.thresholds)
+
+
+def test_if_false_positives_cost_nothing_all_rows_are_called():
+    found = evaluate([0, 0, 1, 1], [1, 3, -2, 4], costs=(0, 1))
+    assert found.thresholds["lowest cost, 0 : 1"] == Confusion(math.nextafter(-2, -3), tn=0, fp=2, fn=0, tp=2)
+    assert found.to_dict()["thresholds"][7]["cost"] == 0
+
+
+@pytest.mark.parametrize("distance", [1.0, 0.0, -1.0])
+def test_ks_and_gini_are_those_of_scipy_and_of_somers(rng, distance):
+    positive, scores = binormal(rng, 300, 100, distance, decimals=1)
+    found = evaluate(positive, scores)
+    test = ks_2samp(scores[positive], scores[~positive])
+    assert found.ks == pytest.approx(test.statistic)
+    above = scores > found.ks_threshold
+    assert abs(above[positive].mean() - above[~positive].mean()) == pytest.approx(found.ks)
+    assert found.gini.value == pytest.approx(somersd(positive, scores).statistic)
+    assert found.gini.low == pytest.approx(2 * found.auc.low - 1)
+
+
+def test_gains_of_tied_scores_are_expected_values(rng):
+    """Ties in random order, drawn many times, have these gains in the mean."""
+    positive, scores = binormal(rng, 140, 60, 1.0, decimals=0)
+    found = evaluate(positive, scores).gains
+    drawn = []
+    for _ in range(4_000):
+        order = np.lexsort([rng.random(200), -scores])
+        drawn.append(positive[order].reshape(10, 20).sum(axis=1))
+    np.testing.assert_allclose([each.positives for each in found], np.mean(drawn, axis=0), atol=0.2)
+    assert [each.rows for each in found] == [20] * 10
+    total = np.cumsum([each.positives for each in found])
+    np.testing.assert_allclose([each.gain for each in found], total / 60)
+    np.testing.assert_allclose([each.lift for each in found], [each.positives / 20 / 0.3 for each in found])
+    np.testing.assert_allclose([each.total_lift for each in found], total / np.arange(20, 201, 20) / 0.3)
+
+
+def test_gains_of_distinct_scores_are_counts(rng):
+    positive, scores = binormal(rng, 140, 60, 1.0)
+    counts = positive[np.argsort(-scores)].reshape(10, 20).sum(axis=1)
+    np.testing.assert_allclose([each.positives for each in evaluate(positive, scores).gains], counts, atol=1e-9)
+
+
+def test_precision_recall_curve_has_the_points_of_scikit_learn(rng):
+    positive, scores = binormal(rng, 60, 20, 1.0, decimals=1)
+    recall, precision = evaluate(positive, scores).precision_recall
+    precisions, recalls, _ = precision_recall_curve(positive, scores)
+    ours = {(round(r, 9), round(p, 9)) for r, p in zip(recall, precision, strict=True)}
+    theirs = {(round(r, 9), round(p, 9)) for r, p in zip(recalls[:-1], precisions[:-1], strict=True)}
+    assert theirs <= ours
+
+
+# Calibration
+
+
+def test_calibration_line_maximises_the_likelihood(rng):
+    positive, scores = binormal(rng, 300, 100, 1.0)
+    weights, p = rng.uniform(0.2, 3, 400), expit(0.7 * scores - 0.3)
+    found = evaluate(positive, scores, weights, probabilities=p).calibration
+    line = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(logit(p)[:, None], positive, weights)
+    assert found.slope.value == pytest.approx(line.coef_[0, 0], rel=1e-5)
+    assert found.intercept.value == pytest.approx(line.intercept_[0], rel=1e-4, abs=1e-5)
+    assert found.brier == pytest.approx(brier_score_loss(positive, p, sample_weight=weights))
+    assert found.mean == pytest.approx(np.average(p, weights=weights))
+
+
+def test_calibration_intervals_cover_the_truth(rng):
+    covered = np.zeros(2)
+    for _ in range(300):
+        x = rng.normal(size=400)
+        positive = rng.random(400) < expit(0.8 * x + 0.2)
+        found = evaluate(positive, x, probabilities=expit(x)).calibration
+        covered += [found.slope.low <= 0.8 <= found.slope.high, found.intercept.low <= 0.2 <= found.intercept.high]
+    assert np.all((covered / 300 >= 0.91) & (covered / 300 <= 0.985)), covered
+
+
+@pytest.mark.parametrize("probabilities", [[0, 0, 1, 1], [0.5] * 4, [0.2, 0.4, 0.4, 0.9], [0.9, 0.8, 0.1, 0.2]])
+def test_calibration_line_that_does_not_exist_is_nan(probabilities):
+    found = evaluate([0, 0, 1, 1], [1, 3, 2, 4], probabilities=probabilities)
+    assert math.isnan(found.calibration.slope.value)
+    assert found.to_dict()["calibration"]["intercept"] == {"value": None, "low": None, "high": None}
+    assert math.isfinite(found.calibration.brier)
+
+
+def test_calibration_bins_have_equally_many_rows_and_wilsons_intervals(rng):
+    positive, scores = binormal(rng, 300, 100, 1.0)
+    p = expit(scores)
+    bins = evaluate(positive, scores, probabilities=p).calibration.bins
+    order = np.argsort(p).reshape(10, 40)
+    assert [each.rows for each in bins] == [40] * 10
+    np.testing.assert_allclose([each.mean for each in bins], p[order].mean(axis=1))
+    for each, rows in zip(bins, positive[order], strict=True):
+        expected = binomtest(int(rows.sum()), 40).proportion_ci(method="wilson")
+        assert each.rate == pytest.approx((rows.mean(), expected.low, expected.high))
+
+
+def test_equal_probabilities_are_in_one_bin(rng):
+    positive, scores = binormal(rng, 300, 100, 1.0)
+    bins = evaluate(positive, scores, probabilities=np.where(scores > 0, 0.75, 0.25)).calibration.bins
+    assert [(each.mean, each.rows) for each in bins] == [(0.25, (scores <= 0).sum()), (0.75, (scores > 0).sum())]
+
+
+def test_a_tied_bin_is_where_the_middle_of_its_rows_is():
+    p = np.concatenate([np.linspace(0, 0.2, 30), np.full(35, 0.5), np.linspace(0.8, 1, 35)])
+    bins = evaluate(np.arange(100) % 3 == 0, p, probabilities=p).calibration.bins
+    assert [each.rows for each in bins] == [10, 10, 10, 35, 5, 10, 10, 10]
+
+
+# Groups
+
+
+def test_groups_are_evaluated_as_their_rows_alone(rng):
+    positive, scores = binormal(rng, 300, 100, 1.0, decimals=1)
+    groups, weights, p = rng.choice(["a", "b"], 400), rng.integers(0, 3, 400), ndtr(scores)
+    for found in evaluate_by(groups, positive, scores, weights, probabilities=p, threshold=0.5):
+        rows = groups == found.group
+        alone = evaluate(positive[rows], scores[rows], weights[rows], probabilities=p[rows], threshold=0.5)
+        own = alone.thresholds[OWN]
+        assert found.auc == pytest.approx(alone.auc)
+        assert found.calibration.slope == pytest.approx(alone.calibration.slope)
+        assert len(found.calibration.bins) == len(alone.calibration.bins)
+        rates = [found.recall.value, found.fpr.value, found.precision.value, found.base_rate.value]
+        assert rates == pytest.approx([own.recall, own.fpr, own.precision, alone.base_rate])
+        for rate in (found.recall, found.fpr, found.precision, found.called):
+            assert rate.low < rate.value < rate.high
+        assert (found.n_samples, found.n_positive) == (alone.n_samples, alone.n_positive)
+        assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
+
+
+def test_rates_of_groups_have_wilsons_intervals():
+    found = evaluate_by(["a"] * 30, [1] * 12 + [0] * 18, [1.0] * 9 + [-1.0] * 21)[0]
+    expected = binomtest(9, 12).proportion_ci(method="wilson")
+    assert found.recall == pytest.approx((0.75, expected.low, expected.high))
+
+
+def test_small_groups_have_no_auc_and_say_so():
+    groups = [2.0] * 3 + [10.0] * 2 + [None] * 2 + ["10 to 12"]
+    found = evaluate_by(groups, [0, 0, 1, 0, 0, 1, 1, 1], np.arange(8.0), probabilities=[0.5] * 8, threshold=3.0)
+    assert [each.group for each in found] == ["2", "10", "10 to 12", "missing"]
+    assert [each.auc for each in found] == [None] * 4
+    assert found[1].note == "no AUC: 0 positive and 2 negative, and 10 of each are needed"
+    assert math.isnan(found[1].recall.value)
+    assert found[1].calibration.mean == 0.5
+    assert found[0].to_dict()["precision"] == {"value": None, "low": None, "high": None}
+
+
+def test_groups_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        evaluate_by(["a"], [0, 0, 1, 1], [1, 2, 3, 4])
 
 
 @pytest.fixture

@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from scipy.special import expit, logit
 
 from aucmax.compare.comparison import Comparison
 from aucmax.report import figures
 from aucmax.report import html as module
-from aucmax.report.displays.base import shorten
+from aucmax.report.displays.base import count_text, number_text, shorten
 from aucmax.report.displays.path import N_TICKS
 from aucmax.report.evaluation import evaluate
 from aucmax.report.figures import COLOURS
-from aucmax.report.html import NONE, Report, render_page, write_report
+from aucmax.report.html import NONE, Report, render_page, write_page
 from aucmax.search.path_cv import PathCV
 from aucmax.solvers.candidate import Candidate
 
@@ -82,7 +83,7 @@ def make_report(names=("first", "second"), blended=False):
     return Report(
         title=f"Title {names[0]}",
         summary=[(f"data {names[-1]}", names[0])],
-        evaluation=evaluate(positive, scores),
+        evaluation=evaluate(positive, scores, probabilities=expit(scores), costs=(1, 5)),
         scores=(scores[~positive], scores[positive]),
         class_names=(names[0], names[-1]),
         path=path.results(),
@@ -150,26 +151,73 @@ def test_report_page_shows_the_numbers_of_the_evaluation(report, page):
     assert f"{found.auc.auc:.4f} area under the ROC curve" in text
     assert f"95% confidence: {found.auc.low:.4f} to {found.auc.high:.4f}" in text
     assert f"up to 0.1 {found.partial_auc:.4f}" in text
-    assert f"average precision {found.average_precision:.4f}" in text
+    assert f"average precision, {found.base_rate:.4f} by chance {found.average_precision:.4f}" in text
     assert f"best balanced accuracy {found.best.balanced_accuracy:.4f}" in text
-    for counts in (found.best, found.at_zero):
-        assert f"predicted first predicted second first {counts.tn} {counts.fp} second {counts.fn} {counts.tp}" in text
-        assert f"specificity {counts.specificity:.4f}, precision {counts.precision:.4f}" in text
+    gini, calibration = found.gini, found.calibration
+    assert f"Gini, {gini.low:.4f} to {gini.high:.4f} {gini.value:.4f}" in text
+    assert f"KS, at a score of {number_text(found.ks_threshold)} {found.ks:.4f}" in text
+    assert f"with the base rate for all {calibration.brier:.4f}" in text
+    for rule, at in found.thresholds.items():
+        counts = f"{at.tp} {at.fp} {at.fn} {at.tn} {at.precision:.1%} {at.recall:.1%} {at.fpr:.1%}"
+        assert (
+            f"{rule} {number_text(at.threshold)} {at.called} {at.called / 500:.1%} {counts} {at.fp + 5 * at.fn}" in text
+        )
+    for k, tenth in enumerate(found.gains):
+        counts = f"{k + 1} 50 {count_text(tenth.positives)} {tenth.rate:.1%} {tenth.lift:.2f}"
+        assert f"{counts} {tenth.gain:.1%} {tenth.total_lift:.2f}" in text
+    slope, line = calibration.slope, calibration.intercept
+    assert (
+        f"slope, {slope.low:.3f} to {slope.high:.3f}; right is 1, below it they are too extreme {slope.value:.3f}"
+        in text
+    )
+    assert f"{number_text(line.low, '.3f')} to {number_text(line.high, '.3f')}; right is 0" in text
+    for each in calibration.bins:
+        interval = f"{each.rate.low:.1%} to {each.rate.high:.1%}"
+        assert f"{each.rows:g} {each.mean:.1%} {each.rate.value:.1%} {interval}" in text
     assert "data second first" in text
-    assert "To the right they speak for second, to the left for first. Of standardised columns." in text
+    assert "A positive weight makes second more likely, a negative one first. Of standardised columns." in text
     assert "first +1.00 second \N{MINUS SIGN}0.500" in text
     assert "10 splits" in text
 
 
+def test_the_auc_of_training_rows_is_called_so():
+    found = evaluate([False, False, True, True], [1, 3, 2, 4])
+    alone = Page(render_page(Report("", evaluation=found, of_training_rows=True))).text
+    assert "0.7500 area under the ROC curve on the training rows, not on new ones" in alone
+    assert "confidence:" not in alone
+    held_out = Report("", evaluation=found, of_training_rows=True, held_out_auc=0.6, held_out_interval=(0.5, 0.7))
+    text = Page(render_page(held_out)).text
+    assert "0.6000 area under the ROC curve, cross-validated, 95% confidence: 0.5000 to 0.7000" in text
+    assert "AUC of the training rows 0.7500" in text
+    other = Page(render_page(held_out._replace(of_training_rows=False))).text
+    assert "0.7500 area under the ROC curve 95% confidence: " in other
+    assert "cross-validated AUC of the fit, 0.5000 to 0.7000 0.6000" in other
+
+
+def test_probabilities_that_have_no_logistic_fit_are_said(axes):
+    found = evaluate([False, False, True, True], [1, 3, 2, 4], probabilities=[0.5] * 4)
+    text = Page(render_page(Report("", evaluation=found))).text
+    assert "There is no logistic fit: the probabilities are all equal, or separate the classes." in text
+    assert not lines(axes["calibration"], "other")
+
+
+def test_a_report_without_probabilities_or_threshold_has_no_trace_of_them():
+    page = render_page(Report("", evaluation=evaluate([False, False, True, True], [1, 3, 2, 4], threshold=None)))
+    assert "Are the probabilities right?" not in page
+    assert "Brier" not in page
+    assert "threshold of the model" not in page
+    assert "cost</th>" not in page
+
+
 HEADINGS = {
-    "evaluation": ["ROC curve", "Confusion"],
-    "scores": ["Scores of the two classes"],
-    "path": ["AUC along alpha"],
-    "blend": ["Shares of the blend"],
+    "evaluation": ["What it would do", "Gains and lift", "Are the probabilities right?", "How it ranks"],
+    "scores": ["How it ranks"],
+    "path": ["How it was made"],
+    "blend": ["How it was made"],
     "weights": ["Largest weights"],
-    "convergence": ["Convergence by epoch"],
+    "convergence": ["How it was made"],
     "comparison": ["Comparison on first", "Comparison on mice & men"],
-    "summary": ["Summary"],
+    "summary": ["How it was made"],
 }
 
 
@@ -190,7 +238,7 @@ def test_hostile_names_are_harmless_text(recwarn):
     found = Page(render_page(make_report(HOSTILE, blended=True)))
     assert not {"script", "img", "b"} & set(found.tags)
     assert not [name for name, _ in found.attributes if name.startswith("on")]
-    assert found.texts.count(ATTACK) >= 6
+    assert found.texts.count(ATTACK) >= 5
     assert f"Title {ATTACK}" in found.texts
     assert ("title", HOSTILE[5]) in found.attributes
     for name in HOSTILE[2:5]:
@@ -205,10 +253,10 @@ def test_report_page_loads_nothing_from_outside(page):
 
 
 def test_report_page_is_accessible(report, page):
-    found, n_figures = Page(page), 7 if report.blend is None else 8
+    found, n_figures = Page(page), 10 if report.blend is None else 11
     assert ("lang", "en") in found.attributes
     assert found.tags["svg"] == found.attributes.count(("role", "img")) == found.tags["title"] - 1 == n_figures
-    assert found.tags["table"] == found.tags["caption"] == 5
+    assert found.tags["table"] == found.tags["caption"] == 6
     assert page.count("<th ") == len(re.findall('<th scope="(?:row|col)"', page))
 
 
@@ -255,6 +303,21 @@ def test_roc_curve(report, axes):
         assert set(zip(roc.fpr, limit, strict=True)) <= set(map(tuple, outline))
 
 
+def test_precision_recall_gains_and_calibration(report, axes):
+    render_page(report)
+    found = report.evaluation
+    np.testing.assert_array_equal(lines(axes["precision"], "accent")[0][1:], np.transpose(found.precision_recall))
+    assert [bar.get_height() for bar in axes["gains"].patches] == [each.rate for each in found.gains]
+    points = np.array([(each.mean, each.rate.value) for each in found.calibration.bins])
+    np.testing.assert_allclose(lines(axes["calibration"], "accent")[0], points)
+    (bars,) = axes["calibration"].collections
+    ends = [segment[:, 1] for segment in bars.get_segments()]
+    np.testing.assert_allclose(ends, [each.rate[1:] for each in found.calibration.bins])
+    (fit,) = lines(axes["calibration"], "other")
+    slope = np.diff(logit(fit[[100, 300], 1])) / np.diff(logit(fit[[100, 300], 0]))
+    assert slope == pytest.approx(found.calibration.slope.value)
+
+
 def test_report_scores_are_densities_on_the_same_bins(report, axes):
     render_page(report)
     (_, negative), (_, positive) = (axes["scores"].patches[k : k + 2] for k in (0, 2))
@@ -272,7 +335,7 @@ def test_scores_far_out_are_left_out_and_counted(axes):
     scores = np.append(np.random.default_rng(0).normal(size=9_999), 1e6)
     text = Page(render_page(Report("", scores=(scores, scores)))).text
     assert axes["scores"].patches[1].get_data().edges[-1] < 10
-    assert f"{2 * (9 + 9):,} scores are outside the range and not shown." in text
+    assert f"{2 * (9 + 9):,} scores outside the range are not shown." in text
 
 
 def test_a_threshold_far_off_is_not_drawn(axes):
@@ -349,7 +412,7 @@ def test_candidates_of_a_blend(axes):
 
 def test_lines_of_candidates_differ_in_mark_or_colour():
     path, blend = make_candidates()
-    *_, drawing = module._drawings(Report("", path=path.results(), blend=blend, blend_auc=0.9))
+    *_, drawing = module._making(Report("", path=path.results(), blend=blend, blend_auc=0.9))
     looks = [(key.mark, key.colour) for key in drawing.keys]
     assert len(set(looks)) == len(looks) == 2 + 5
 
@@ -426,7 +489,7 @@ def test_weights_are_drawn_by_their_display_and_listed(axes):
     assert [bar.get_width() for bar in bars] == [3.0, -1.0]
     assert [to_hex(bar.get_facecolor()) for bar in bars] == [COLOURS[role] for role in ("accent", "other")]
     assert [text.get_text() for text in axes["weights"].get_yticklabels()] == ["a", "b"]
-    assert "speaks for spam speaks for ham" in found.text
+    assert "makes spam more likely makes ham more likely" in found.text
     assert "a +3.00 b \N{MINUS SIGN}1.00" in found.text
 
 
@@ -465,18 +528,18 @@ def test_shorten(length):
 # Files and libraries
 
 
-def test_write_report_writes_all_or_nothing(tmp_path, page, report):
+def test_write_page_writes_all_or_nothing(tmp_path, page, report):
     path = tmp_path / "report.html"
-    write_report(path, report)
+    write_page(path, report)
     assert path.read_text("utf-8") == page
     with pytest.raises(ValueError, match="could not convert"):
-        write_report(path, report._replace(path={"mean_test_score": ["many"]}))
+        write_page(path, report._replace(path={"mean_test_score": ["many"]}))
     assert path.read_text("utf-8") == page
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_file_name_of_broken_characters(tmp_path):
-    write_report(tmp_path / "a.html", Report("caf\udce9", comparison=make_comparison(("caf\udce9", "b", "c"))))
+    write_page(tmp_path / "a.html", Report("caf\udce9", comparison=make_comparison(("caf\udce9", "b", "c"))))
     assert "<h1>caf?</h1>" in (tmp_path / "a.html").read_text("utf-8")
 
 
@@ -552,7 +615,7 @@ def test_report_page_in_a_browser(tmp_path):
     for view, width in zip(light, (360, 1280), strict=True):
         assert view["width"] == width
         assert view["scroll"][0] <= view["scroll"][1]
-        assert len(view["figures"]) == 8
+        assert len(view["figures"]) == 11
         for box in view["figures"] + view["texts"]:
             assert box["left"] >= 0
             assert box["right"] <= width

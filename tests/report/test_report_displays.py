@@ -205,7 +205,7 @@ def test_weights_are_scaled_by_the_spread_of_their_columns():
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == display.names
     of_sparse = WeightsDisplay.from_estimator(BLEND, sparse.csr_array(X.to_numpy()), n_weights=7)
     assert_allclose(of_sparse.weights, display.weights)
-    assert texts(display) == ["speaks for 1", "speaks for 0"]
+    assert texts(display) == ["makes 1 more likely", "makes 0 more likely"]
 
 
 def test_weights_of_a_sparse_model_are_those_that_are_not_0():

@@ -44,12 +44,16 @@ HELP: dict[str, tuple[str, str | None]] = {  # a line of help, and an example
         "aucmax fit train.csv --target label --test test.csv --report report.html -o model.st",
     ),
     "predict": (
-        "Write the scores of the rows of a file, as CSV: the larger, the more likely the class in the header.",
+        "Write the scores of the rows of a file: the larger, the more likely the class in the header.",
         "aucmax predict model.st new.csv --proba -o scores.csv",
     ),
     "evaluate": (
-        "Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold.",
+        "Measure a model on labelled rows: AUC with its interval, thresholds, gains, calibration, and rates by group.",
         "aucmax evaluate model.st test.csv --report report.html",
+    ),
+    "monitor": (
+        "Compare new rows with the training rows of a model: exit status 0 if they are stable, 1 if they have drifted.",
+        "aucmax monitor model.st new.csv --report drift.html",
     ),
     "compare": (
         "Compare methods as the papers do: repeated stratified folds, each method tuned on the training part, t-tests.",

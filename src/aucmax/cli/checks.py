@@ -18,7 +18,7 @@ import typer
 from .._text import ArgumentError
 from ..compare.methods import last_step
 from ..files import FORMATS, list_files
-from ..files.open_source import USED_BY, refuse_unused
+from ..files.open_source import TABLES, USED_BY, refuse_unused
 from .errors import describe_error
 
 
@@ -69,6 +69,7 @@ def blends(facts: Facts) -> bool:
 
 USES = {
     "top": Use(reads("model"), "for models"),
+    **dict.fromkeys(("time", "by"), Use(reads(*TABLES), "for CSV and Parquet")),
     "format": Use(reads(*FORMATS), "for files of rows"),
     **{name: Use(reads(*formats), when) for name, (formats, when) in USED_BY.items()},
     "l1_ratio": Use(lambda facts: facts.parameter("penalty") == "elasticnet", "with {penalty='elasticnet'}"),

@@ -15,13 +15,14 @@ from .. import __version__
 from ..compare.comparison import Comparison
 from ..files import Source
 from ..files.labels import Labels, is_label
+from ..metrics import AUCInterval
 from ..models.model_file import ModelFile
-from ..report.curves import describe_additive
 from ..report.displays import weights as weights_display
+from ..report.displays.base import count_text
 from ..report.displays.blend import SCALINGS
-from ..report.displays.path import chosen_index
-from ..report.evaluation import Evaluation
+from ..report.evaluation import Evaluation, GroupEvaluation
 from ..report.html import Report
+from ..report.model_report import describe_parts, describe_table, is_linear
 from ..tables.curves import term_name
 from ..tables.terms import edges_of
 from .console import make_table
@@ -29,7 +30,7 @@ from .score import classes_of
 from .table_model import feature_names, find_reading, is_table_model, split_model
 
 MOST_COLUMNS = 50  # of a table that are listed before a fit
-TOP, SHOWN = 20, 5  # weights that a report shows; columns that are left out, of a fit
+TOP, SHOWN = 20, 5  # curves that are shown; columns that are left out, of a fit
 HELD_OUT, INTERVAL = "cross_validated_auc", "cross_validated_auc_interval"
 HEADLINE = ("n_samples", "n_positive", "auc", "auc_low", "auc_high", "auc_standard_error")
 TEXTS = {HELD_OUT: "cross-validated AUC", "n_nonzero": "weights not 0"}  # of keys, for people
@@ -73,11 +74,6 @@ def describe_fitted(model: Any) -> dict[str, Any]:
     if is_linear(model):
         fitted["n_nonzero"] = int((model.coef_ != 0).sum())
     return fitted
-
-
-def is_linear(model: Any) -> bool:
-    """Return whether a model has a weight for each column; `coef_` of an additive model has one for each cell."""
-    return hasattr(model, "coef_") and not hasattr(model, "terms_")
 
 
 def describe_members(model: Any) -> list[dict[str, Any]]:
@@ -241,21 +237,89 @@ def wrote(*paths: Path | None) -> list[str]:
 
 def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
     """Return the lines and the table of an evaluation."""
-    negative, positive = classes_of(file).names
-    auc, best = evaluation.auc, evaluation.best
+    positive, auc, found = classes_of(file).names[1], evaluation.auc, evaluation.calibration
     level = f"{evaluation.confidence_level:.0%} interval"
     lines = [
         f"AUC                {auc.auc:.4f}  {level} [{auc.low:.4f}, {auc.high:.4f}] (DeLong)",
+        f"Gini               {evaluation.gini.value:.4f}",
+        f"KS                 {evaluation.ks:.4f}  at a score of {evaluation.ks_threshold:.6g}",
         f"partial AUC        {evaluation.partial_auc:.4f}  up to a false positive rate of {evaluation.max_fpr:g}",
-        f"average precision  {evaluation.average_precision:.4f}  "
-        f"({evaluation.n_positive / evaluation.n_samples:.4f} by chance)",
-        f"balanced accuracy  {best.balanced_accuracy:.4f}  at best, with scores above {best.threshold:.6g} positive",
+        f"average precision  {evaluation.average_precision:.4f}  ({evaluation.base_rate:.4f} by chance)",
     ]
+    if found is not None:
+        lines.append(f"Brier score        {found.brier:.4f}  (mean probability {found.mean:.4f})")
+    if found is not None and not np.isnan(found.slope.value):
+        lines.append(f"calibration slope  {found.slope.value:.4f}  (intercept {found.intercept.value:.4f})")
+    counts = ("called", "tp", "fp", "fn")
     rows = [
-        (f"is {negative}", f"{best.tn:,}", f"{best.fp:,}"),
-        (f"is {positive}", f"{best.fn:,}", f"{best.tp:,}"),
+        (
+            rule,
+            f"{at.threshold:.6g}",
+            *(count_text(getattr(at, name)) for name in counts),
+            "" if np.isnan(at.precision) else f"{at.precision:.4f}",
+            f"{at.recall:.4f}",
+            f"{at.fpr:.4f}",
+        )
+        for rule, at in evaluation.thresholds.items()
     ]
-    return [*lines, make_table("", ("", f"predicted {negative}", f"predicted {positive}"), rows, right=(1, 2))]
+    header = ("", "score above", f"predicted {positive}", "right", "wrong", "missed", "precision", "recall", "FPR")
+    return [*lines, make_table("", header, rows, right=range(1, len(header)))]
+
+
+def show_gains(evaluation: Evaluation) -> list[Any]:
+    """Return the table of gains and lift, by tenths of the rows."""
+    rows = [
+        (
+            f"{10 * k}%",
+            count_text(round(tenth.rows, 1)),
+            count_text(round(tenth.positives, 1)),
+            f"{tenth.rate:.4f}",
+            f"{tenth.lift:.2f}",
+            f"{tenth.gain:.1%}",
+        )
+        for k, tenth in enumerate(evaluation.gains, 1)
+    ]
+    header = ("highest scores, to", "rows", "positive", "share", "lift", "of all positives")
+    return [make_table("", header, rows, right=range(1, len(header)))]
+
+
+def show_groups(column: str, groups: list[GroupEvaluation]) -> list[Any]:
+    """Return the table of the groups of a column; nothing if there are none."""
+
+    def text(found: Any) -> str:
+        return "" if np.isnan(found.value) else f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+
+    rows = []
+    for group in groups:
+        auc = group.note if group.auc is None else "{:.4f} ({:.4f} to {:.4f})".format(*group.auc[:3])
+        rates = (group.base_rate, group.called, group.recall, group.fpr, group.precision)
+        mean = "" if group.calibration is None else f"{group.calibration.mean:.3f}"
+        rows.append((group.group, f"{group.n_samples:,}", auc, *map(text, rates), mean))
+    header = (column, "rows", "AUC", "share of positives", "predicted positive", "recall", "FPR", "precision")
+    return [make_table("", (*header, "mean probability"), rows, right=(1,))] if rows else []
+
+
+RENAMED = {"rows": "n_samples", "positives": "n_positive", "mean": "mean_probability"}
+ESTIMATE = {"value", "low", "high"}
+
+
+def json_figures(value: Any) -> Any:
+    """Return the figures of an evaluation under the names of `--json`, in which a key has one meaning and type."""
+    if isinstance(value, list):
+        return [json_figures(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    found: dict[str, Any] = {}
+    for key, inner in value.items():
+        if isinstance(inner, dict) and set(inner) == ESTIMATE:
+            name = "called_share" if key == "called" else key
+            found |= {name: inner["value"], f"{name}_low": inner["low"], f"{name}_high": inner["high"]}
+        elif key == "auc" and not isinstance(inner, float):
+            for name in AUCInterval._fields:
+                found[name if name == "auc" else f"auc_{name}"] = None if inner is None else inner[name]
+        else:
+            found[RENAMED.get(str(key), str(key))] = json_figures(inner)
+    return found
 
 
 def show_comparison(comparison: Comparison) -> list[Any]:
@@ -292,7 +356,8 @@ def show_comparison(comparison: Comparison) -> list[Any]:
 NOTES = {
     "": "",
     "test": "Measured on rows that the model has not seen.",
-    "training": "Measured on the training rows, on which every model looks better than it is.",
+    "training": "All figures are of the training rows, on which every model looks better than it is; "
+    "--test measures other rows.",
     "held out": "The AUC above is of rows that were held out in turn. All figures below it are of the training rows, "
     "on which every model looks better than it is; --test measures other rows.",
 }
@@ -300,20 +365,27 @@ UNSEEN = "The training rows were read by blocks and not kept: `aucmax evaluate` 
 
 
 def fit_report(
-    file: ModelFile, data: str, evaluation: Evaluation | None, scores: Any, which: str, rows: Any = None
+    file: ModelFile,
+    data: str,
+    evaluation: Evaluation | None,
+    scores: Any,
+    which: str,
+    rows: Any = None,
+    sample_weight: Any = None,
 ) -> Report:
     """Return the report of a model and of its evaluation, on "test" or "training" rows or on others ("").
 
-    `rows` are these rows and the mask of the positives, for the parts that only additive models have.
+    `rows` are these rows and the mask of the positives, for the parts that only additive models have. With weights, all
+    figures but the densities of the scores are weighted.
     """
-    about, (_, model), additive = describe_model(file), split_model(file.model), None
-    if is_table_model(file.model):
-        X, y = (None, None) if rows is None else (rows[0], model.classes_[rows[1].astype(int)])
-        additive = describe_additive(model, X, y)
-    best, blend = chosen_index(model), getattr(model, "blend_", None)
-    fitted = describe_fitted(model) if which == "training" else {}
-    held_out = fitted.get(HELD_OUT)
-    which = which if held_out is None else "held out"
+    about, (_, model) = describe_model(file), split_model(file.model)
+    X, y = (None, None) if rows is None else (rows[0], model.classes_[rows[1].astype(int)])
+    parts = describe_parts(
+        model, X, y, sample_weight, names=feature_names(file.model), spreads=file.notes.get("spreads")
+    )
+    on_training = which == "training"
+    if on_training and parts.get("held_out_auc") is not None:
+        which = "held out"
     summary = [("data", data)] if evaluation is not None else []
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
     return Report(
@@ -321,25 +393,15 @@ def fit_report(
         note=NOTES[which] if evaluation is not None else UNSEEN,
         summary=summary,
         evaluation=evaluation,
-        held_out_auc=held_out,
-        held_out_interval=fitted.get(INTERVAL),
+        of_training_rows=on_training,
         scores=scores,
         class_names=classes_of(file).names,
-        path=None if best is None and blend is None else model.cv_results_,
-        best_index=best,
-        blend=blend,
-        blend_auc=None if blend is None else model.cv_auc_,
-        table=[(each["column"], each["kind"], each["n_missing"], each["found"]) for each in about["table"]],
-        weights=largest_weights(file),
-        weights_note=""
-        if file.notes.get("spreads") is None
-        else "Each is the weight times the standard deviation of its column.",
-        convergence=np.asarray(model.convergence_) if len(getattr(model, "convergence_", ())) else None,
-        additive=additive,
+        table=describe_table(file.model),
+        **parts,
     )
 
 
-def largest_weights(file: ModelFile, n: int = TOP) -> list[tuple[str, float]] | None:
+def largest_weights(file: ModelFile, n: int) -> list[tuple[str, float]] | None:
     """Return the names of the columns with the largest weights, and these weights; None if the model is not linear.
 
     If the standard deviations of the columns are known, each weight is multiplied by the one of its column.
@@ -372,12 +434,12 @@ def show_curves(curves: list[dict[str, Any]] | None, n: int = TOP) -> list[Table
     return [make_table("", [key.replace("_", " ") for key in curves[0]], rows, right=(1, 2, 3, 4))]
 
 
-def comparison_report(found: list[Comparison], folds: int, repeats: int) -> Report:
-    """Return the report of comparisons."""
-    often = f", {repeats} times" if repeats > 1 else ""
+def comparison_report(found: list[Comparison], n_splits: int, n_repeats: int, kind: str = "stratified folds") -> Report:
+    """Return the report of comparisons; `kind` is the kind of folds, in words."""
+    often = f", {n_repeats} times" if n_repeats > 1 else ""
     summary = [
-        ("protocol", f"{folds} stratified folds{often}; parameters chosen inside each training part"),
-        ("test", f"paired t-tests of {found[0].methods[0]} against the others at 95%"),
+        ("protocol", f"{n_splits} {kind}{often}; parameters chosen inside each training part"),
+        ("test", f"corrected paired t-tests of {found[0].methods[0]} against the others at 95%"),
         ("aucmax", __version__),
     ]
     return Report(

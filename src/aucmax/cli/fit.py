@@ -22,12 +22,12 @@ from ..files.labels import Classes
 from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
 from ..papers.engine.epochs import OnlineClassifier, StochasticClassifier
+from ..report.model_report import is_linear
 from ..rows.dispatch import cluster_rows
 from ..rows.file import INTERPRETER, rows_of
 from ..rows.machine import usable_memory
 from ..rows.protocol import ReadRows
 from .console import format_bytes
-from .display import is_linear
 from .options import FITTED
 from .score import OnBlock, find_classes, naming, read_rows
 from .table_model import join_model

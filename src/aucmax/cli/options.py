@@ -34,6 +34,7 @@ Format = Annotated[
 Target = Annotated[
     str | None, data("Column of the labels; by default, the one called target, label, class or y.", "COLUMN")
 ]
+Weight = Annotated[str | None, data("Column of the sample weights; by default, all are 1.", "COLUMN")]
 Positive = Annotated[
     str | None, data("The positive label, all others are negative; by default, the label that sorts last.", "LABEL")
 ]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import typer
 from scipy import sparse
+from scipy.special import expit
 
 from .._text import ArgumentError
+from ..compare.methods import last_step
 from ..files import Block, Source, open_source
 from ..files.labels import Classes, Labels
 from ..files.libsvm import LibsvmSource
@@ -20,6 +23,9 @@ from ..models.model_file import ModelFile
 from ..report.evaluation import Evaluation, evaluate
 from ..rows.validate import TooManyColumnsError
 from ..tables.reading import Reading
+from ..tables.reading.kinds import NO_OVERRIDES
+from ..tables.reading.summary import SECONDS
+from ..tables.reading.table import count_cells, make_reading, summarise_table
 from .checks import check_used
 from .console import Console, on_block
 from .table_model import UnseenValues, find_reading, is_table_model, read_as_numbers, scored_as, split_model
@@ -39,6 +45,36 @@ def read_rows(source: Source, on_block: OnBlock = lambda name, block: None) -> B
     if sparse.issparse(X) and X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
         return rows._replace(features=X.toarray())
     return rows
+
+
+@contextmanager
+def keeping(option: str) -> Iterator[None]:
+    """Let errors about a column that is kept name the option that asks for it."""
+    try:
+        yield
+    except ArgumentError as error:
+        sentence, *values = error.args
+        raise ArgumentError(sentence.replace("{keep=}", f"{{{option}=}}"), *values) from error
+
+
+def read_times(name: str, column: str, cells: Sequence[str]) -> np.ndarray:
+    """Return a column of dates or numbers, given its cells as text."""
+    import pyarrow as pa
+
+    table = pa.table({column: pa.array(cells, pa.string())})
+    reading = make_reading(summarise_table(table, NO_OVERRIDES), NO_OVERRIDES)
+    (found,) = reading.columns
+    if found.kind not in ("date", "number"):
+        raise ValueError(
+            f"{name}: --time needs dates or numbers, and {column!r} is not such a column ({found.reason})."
+        )
+    values = reading.codes(table)[0][:, 0]
+    if np.isnan(values).any():
+        gaps = count_cells(int(np.isnan(values).sum()))
+        raise ValueError(f"{name}: --time needs a date in each row, and {column!r} has {gaps} without one.")
+    if found.kind == "number":
+        return values
+    return np.rint(found.latest - values * SECONDS).astype("M8[s]")  # they are read as ages in days
 
 
 def find_classes(source: Source, rows: Block, positive: str | None) -> tuple[Classes, np.ndarray]:
@@ -121,52 +157,86 @@ def without_names() -> Iterator[None]:
         yield
 
 
-def score_rows(
-    file: ModelFile, source: Source, unseen: UnseenValues, on_block: OnBlock, keep: bool = False
-) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Return the scores of all rows of a file, the mask of the positives, and the rows if they are to be kept."""
-    scores, masks, kept = [], [], []
+class Scored(NamedTuple):
+    """Labelled rows that a model has scored."""
+
+    scores: np.ndarray
+    positive: np.ndarray  # the mask of the positives
+    weight: np.ndarray | None
+    kept: list[list[str]]  # the cells of each column of `Source.kept`
+    rows: Any  # the rows as the model takes them, if they are to be kept
+
+    @property
+    def of_classes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of the negatives and of the positives that have weight."""
+        used = np.ones(len(self.scores), dtype=bool) if self.weight is None else self.weight > 0
+        return self.scores[used & ~self.positive], self.scores[used & self.positive]
+
+
+def score_rows(file: ModelFile, source: Source, unseen: UnseenValues, on_block: OnBlock, keep: bool = False) -> Scored:
+    """Return the scores of all rows of a file and their classes, and the rows if they are to be kept."""
+    scores, masks, rows, blocks = [], [], [], []
     classes, (_, inner) = classes_of(file), split_model(file.model)
     with without_names():
         for block in source.blocks():
             scores.append(inner.decision_function(block.features))
             unseen.add(block.tallies)
-            kept += [block.features] if keep else []
+            rows += [block.features] if keep else []
             masks.append(classes.mask(np.asarray(block.y), source.name))
+            blocks.append((block.weight, block.kept))
             on_block("scoring", block)
     positive = np.concatenate(masks)
     for label, members in zip(classes.names, (~positive, positive), strict=True):
         if not members.any():
             raise ValueError(f"{source.name}: AUC needs two classes, but no row has the label {label}.")
-    return np.concatenate(scores), positive, stack(kept) if keep else None
+    weights, kept = zip(*blocks, strict=True)
+    weight = None if source.weight is None else np.concatenate(weights)
+    cells = [list(itertools.chain(*parts)) for parts in zip(*kept, strict=True)]
+    return Scored(np.concatenate(scores), positive, weight, cells, stack(rows) if keep else None)
 
 
 def read_labelled(console: Console, file: ModelFile, source: Source) -> tuple[Any, np.ndarray]:
     """Return all rows of labelled files as a model takes them, and the mask of the positives."""
     with console.progress() as bar, naming(source):
-        _, positive, rows = score_rows(file, source, UnseenValues(), on_block(bar, source), keep=True)
-    return rows, positive
+        found = score_rows(file, source, UnseenValues(), on_block(bar, source), keep=True)
+    return found.rows, found.positive
+
+
+def score_file(console: Console, file: ModelFile, source: Source, *, with_rows: bool = False) -> Scored:
+    """Return the scores of a model on a file that is open.
+
+    The rows are kept only if they are asked for and the model is a sum of terms, whose report shows more.
+    """
+    with console.progress() as bar, naming(source):
+        unseen = UnseenValues()
+        found = score_rows(file, source, unseen, on_block(bar, source), with_rows and is_table_model(file.model))
+    for note in unseen.notes(source.name, scored_as(file.model)):
+        console.note(note)
+    return found
 
 
 def evaluate_file(
-    console: Console, file: ModelFile, source: Source, max_fpr: float = 0.1, *, with_rows: bool = False
+    console: Console, file: ModelFile, source: Source, *, with_rows: bool = False
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray], tuple[Any, np.ndarray] | None]:
     """Return the evaluation of a model on a file that is open, and the scores of its negatives and positives.
 
-    The rows and the mask of the positives come last. They are kept only if they are asked for and the
-    model is a sum of terms, whose report shows more.
+    The rows and the mask of the positives come last, if they are kept.
     """
-    keep = with_rows and is_table_model(file.model)
-    with console.progress() as bar, naming(source):
-        unseen = UnseenValues()
-        scores, positive, rows = score_rows(file, source, unseen, on_block(bar, source), keep)
-    for note in unseen.notes(source.name, scored_as(file.model)):
-        console.note(note)
-    return *evaluate_scores(scores, positive, max_fpr), (rows, positive) if keep else None
+    found = score_file(console, file, source, with_rows=with_rows)
+    evaluation = evaluate_scores(file, found.scores, found.positive)[0]
+    return evaluation, found.of_classes, None if found.rows is None else (found.rows, found.positive)
 
 
 def evaluate_scores(
-    scores: np.ndarray, positive: np.ndarray, max_fpr: float = 0.1
+    file: ModelFile, scores: np.ndarray, positive: np.ndarray, sample_weight: Any = None, **settings: Any
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray]]:
-    """Return the evaluation of scores, and the scores of the negatives and of the positives."""
-    return evaluate(positive, scores, max_fpr=max_fpr), (scores[~positive], scores[positive])
+    """Return the evaluation of the scores of a model, and the scores of the negatives and of the positives."""
+    probabilities = find_probabilities(file.model, scores)
+    found = evaluate(positive, scores, sample_weight, probabilities=probabilities, **settings)
+    return found, (scores[~positive], scores[positive])
+
+
+def find_probabilities(model: Any, scores: np.ndarray) -> np.ndarray | None:
+    """Return the probabilities of rows, given their scores; None if the model has none."""
+    calibration = getattr(last_step(model), "calibration_", None)
+    return None if calibration is None else expit(calibration[0] * scores + calibration[1])

@@ -1,14 +1,16 @@
 """The papers' protocol: methods are compared on the same folds, each tuned inside the training part, by paired t-tests.
 
-1. Rows are split by repeated stratified k-fold; all methods see the same splits.
-2. In each training part, every method gets the parameters of its grid with the highest mean AUC over stratified inner
-   folds. These are the same for all methods too, and hold no test rows.
+1. Rows are split by repeated stratified k-fold; all methods see the same splits. Folds of groups keep each group whole,
+   and folds in time test on later rows than they train on.
+2. In each training part, every method gets the parameters of its grid with the highest mean AUC over inner folds of the
+   same kind. These are the same for all methods too, and hold no test rows.
 3. The method is fitted to the training part with these parameters; its AUC is measured on the test part.
 4. The first method is tested against each other one: with d the differences of their AUCs on the n = k x repeats
    splits, t = mean(d) / sqrt(var(d) / n) is compared with Student's distribution of n - 1 degrees of freedom.
 
 The papers' test takes the splits as independent. They are not: training parts overlap, so the test finds differences
-too often. Nadeau and Bengio's correction uses 1/n + (test rows / training rows) instead of 1/n. Both are reported.
+too often. Nadeau and Bengio's correction uses 1/n + (test rows / training rows) instead of 1/n. Both are reported, and
+the verdict follows the corrected one.
 """
 
 from __future__ import annotations
@@ -22,16 +24,18 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.special import stdtr
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
-from sklearn.utils import assert_all_finite
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
+from .._text import ArgumentError
 from ..papers.registry import Method
-from ..rows.validate import check_rows, find_classes
+from ..rows.validate import check_groups, check_rows, check_weights, find_classes
 from ..tables.reading.table import Levels
 from .methods import find_method
+from .splits import Split, check_folds, make_inner_folds, make_splits
 from .tuning import (
-    FAILURES,
+    Extras,
     auc_of,
+    failures_of,
     list_candidates,
     quiet_and_single_threaded,
     reason_of,
@@ -80,7 +84,7 @@ class Comparison(NamedTuple):
     corrected_pvalues : list of float or None
         The same with Nadeau and Bengio's correction for training parts that overlap.
     verdicts : list of str
-        Of the first method against each, by `pvalues` at 95%: "win", "tie" or "loss"; "" without a p-value.
+        Of the first method against each, by `corrected_pvalues` at 95%: "win", "tie" or "loss"; "" without a p-value.
     failures : dict of str
         By method: why it failed, and on how many splits.
     """
@@ -133,10 +137,13 @@ def compare(
     y: Any,
     methods: Sequence[str | Method],
     *,
+    sample_weight: Any = None,
+    groups: Any = None,
+    time: Any = None,
     levels: Levels | None = None,
     data: str = "",
     n_splits: int = 5,
-    n_repeats: int = 5,
+    n_repeats: int | None = None,
     inner_splits: int = 5,
     max_candidates: int | None = None,
     random_state: int = 0,
@@ -156,14 +163,20 @@ def compare(
         Labels of two classes; the larger is the positive one.
     methods : sequence of str or Method
         What to compare, by names that `find_method` takes or as entries. The first is tested against the others.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, for the fits and for the AUCs. A method that takes no weights fails.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of rows, such as the visits of a patient: no group is in the training part and in the test part.
+    time : array-like of shape (n_samples,), default=None
+        When each row was seen. If given, each fold tests on the rows that come next after its training rows.
     levels : Levels of shape (n_samples, n_columns), default=None
         The same rows with the levels of their table, for methods whose `takes_tables` is True.
     data : str, default=""
         The name of the data, for tables.
     n_splits : int, default=5
         Number of folds.
-    n_repeats : int, default=5
-        How often the rows are split into folds.
+    n_repeats : int, default=None
+        How often the rows are split into folds; by default 5 times, and once with `time`.
     inner_splits : int, default=5
         Number of folds of each training part, by which parameters are chosen.
     max_candidates : int, default=None
@@ -192,28 +205,30 @@ def compare(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> table = compare(X, y, ["AUCClassifier", "OPAUC(eta0=0.01)"], n_repeats=1, max_candidates=2)
     >>> table.auc.shape, table.auc.mean(axis=1).round(2), table.verdicts
-    ((2, 5), array([0.99, 0.99]), ['', 'win'])
+    ((2, 5), array([0.99, 0.99]), ['', 'tie'])
     """
+    n_repeats = (5 if time is None else 1) if n_repeats is None else n_repeats
     counts: dict[str, tuple[int | None, int]] = {"n_splits": (n_splits, 2), "n_repeats": (n_repeats, 1)}
     counts |= {"inner_splits": (inner_splits, 2), "max_candidates": (max_candidates, 1)}
     for name, (count, least) in counts.items():
         if count is not None and count < least:
             raise ValueError(f"{name} must be at least {least}, got {count}.")
     X, y = _check_data(X, y)
+    extras = _check_extras(X, sample_weight, groups, time, n_repeats)
     chosen = [find_method(method) if isinstance(method, str) else method for method in methods]
     names = [method.name for method in chosen]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"methods must be one or more, all different; got {names}.")
     candidates = [list_candidates(method.grid, X.shape[1], max_candidates) for method in chosen]
-    _check_folds(y, n_splits, inner_splits if max(map(len, candidates)) > 1 else 0)
+    check_folds(y, n_splits, inner_splits if max(map(len, candidates)) > 1 else 0)
 
-    folds = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=random_state)
-    inner_folds = StratifiedKFold(inner_splits, shuffle=True, random_state=random_state)
-    splits = list(folds.split(np.zeros(len(y)), y))
+    order = extras.order if time is None else None, None if time is None else extras.order
+    splits = make_splits(y, *order, n_splits, n_repeats, random_state)
+    inner_folds = make_inner_folds(groups, time, inner_splits, random_state)
 
     rows = [X if levels is None or not method.takes_tables else levels for method in chosen]
     tasks = (
-        delayed(_fit_split)(method, grid, X_or_levels, y, number, split, inner_folds, random_state)
+        delayed(_fit_split)(method, grid, X_or_levels, y, extras, number, split, inner_folds, random_state)
         for number, split in enumerate(splits)
         for method, grid, X_or_levels in zip(chosen, candidates, rows, strict=True)
     )
@@ -223,7 +238,8 @@ def compare(
         if on_progress is not None:
             on_progress(result)
     by_method = [[results[name, k] for k in range(len(splits))] for name in names]
-    return _summarize(data, names, by_method, n_splits)
+    n_train, n_test = (sum(map(len, parts)) for parts in zip(*splits, strict=True))
+    return _summarize(data, names, by_method, n_test / n_train)
 
 
 def _check_data(X: Any, y: Any) -> tuple[Any, np.ndarray]:
@@ -235,14 +251,20 @@ def _check_data(X: Any, y: Any) -> tuple[Any, np.ndarray]:
     return X, (y == find_classes(y)[1]).astype(np.int64)
 
 
-def _check_folds(y: np.ndarray, n_splits: int, inner_splits: int) -> None:
-    """Raise a ValueError unless every fold, inner ones too, can hold a row of each class."""
-    rarer = min(np.count_nonzero(y), np.count_nonzero(y == 0))
-    if rarer < n_splits or rarer - math.ceil(rarer / n_splits) < inner_splits:
-        inner = f" and {inner_splits} inner ones" if inner_splits else ""
-        raise ValueError(
-            f"The rarer class has only {rarer} rows, too few for {n_splits} folds{inner}: ask for fewer folds."
-        )
+def _check_extras(X: Any, sample_weight: Any, groups: Any, time: Any, n_repeats: int) -> Extras:
+    """Return the weights, and the groups or times, of the rows."""
+    if groups is not None and time is not None:
+        raise ArgumentError("{groups=} and {time=} are two kinds of folds: leave one of them out.")
+    if time is not None and n_repeats > 1:
+        raise ArgumentError("{n_repeats=} is not used with {time=}: folds in time are the same each time.")
+    if time is None:
+        return Extras(check_weights(sample_weight, X), check_groups(groups, X))
+    times: np.ndarray = column_or_1d(time)
+    check_consistent_length(X, times)
+    if times.dtype.kind not in "biufM" or (times != times).any():
+        raise ArgumentError("{time=} must be numbers or dates, without gaps.")
+    times = times.astype("M8[us]").astype(np.int64) if times.dtype.kind == "M" else times
+    return Extras(check_weights(sample_weight, X), times)
 
 
 def _fit_split(
@@ -250,18 +272,20 @@ def _fit_split(
     candidates: Sequence[Mapping[str, Any]],
     X: Any,
     y: np.ndarray,
+    extras: Extras,
     number: int,
-    split: tuple[np.ndarray, np.ndarray],
-    inner_folds: StratifiedKFold,
+    split: Split,
+    inner_folds: Any,
     seed: int,
 ) -> SplitResult:
     """Tune and fit a method on the training part of a split, and score it on the test part."""
     train, test = split
     with quiet_and_single_threaded():
         try:
-            tuned = tune_and_fit(method, candidates, X[train], y[train], inner_folds, seed, warm_up=number == 0)
-            auc = auc_of(tuned.estimator, X[test], y[test])
-        except FAILURES as error:
+            given = X[train], y[train], inner_folds, seed
+            tuned = tune_and_fit(method, candidates, *given, warm_up=number == 0, extras=extras.of(train))
+            auc = auc_of(tuned.estimator, X[test], y[test], extras.of(test).sample_weight)
+        except failures_of(method) as error:
             return SplitResult(method.name, number, failure=reason_of(error))
     return SplitResult(method.name, number, auc, tuned.seconds, tuned.tuning_seconds, tuned.parameters)
 
@@ -291,13 +315,13 @@ def paired_t_test(differences: np.ndarray, test_over_train: float = 0.0) -> floa
     return float(2 * stdtr(n - 1, -mean / error)) if error else 0.0
 
 
-def _summarize(data: str, names: list[str], results: list[list[SplitResult]], n_splits: int) -> Comparison:
+def _summarize(data: str, names: list[str], results: list[list[SplitResult]], test_over_train: float) -> Comparison:
     auc = np.array([[result.auc for result in of_method] for of_method in results])
     differences = auc[0] - auc
     tested = [k > 0 and bool(np.isfinite(differences[k]).all()) for k in range(len(names))]
     pvalues, corrected = (
         [paired_t_test(d, ratio) if test else None for d, test in zip(differences, tested, strict=True)]
-        for ratio in (0.0, 1 / (n_splits - 1))
+        for ratio in (0.0, test_over_train)
     )
     failures = {}
     for name, of_method in zip(names, results, strict=True):
@@ -313,7 +337,7 @@ def _summarize(data: str, names: list[str], results: list[list[SplitResult]], n_
         [[dict(result.parameters) for result in of_method] for of_method in results],
         pvalues,
         corrected,
-        [_verdict(p, d.mean()) for p, d in zip(pvalues, differences, strict=True)],
+        [_verdict(p, d.mean()) for p, d in zip(corrected, differences, strict=True)],
         failures,
     )
 

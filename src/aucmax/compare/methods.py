@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 from sklearn.pipeline import Pipeline
 
 from ..papers import ALGORITHMS, PAPERS
-from ..papers.registry import Method, plain_name, powers, standardized
+from ..papers.registry import Method, of_step, plain_name, powers, standardized
 
 
 class Description(NamedTuple):
@@ -31,6 +32,14 @@ def _of_scikit_learn(module: str, name: str, grid: Mapping[str, Sequence[Any]], 
     return standardized(name, source, grid, family="scikit-learn", note=f"{note} (scikit-learn)", **fields)
 
 
+def _of_trees(name: str, maker: str, grid: Mapping[str, Sequence[Any]], note: str, **fields: Any) -> Method:
+    """Return trees, which take the levels of a table."""
+    source = f"aucmax.compare.trees:{maker}"
+    more: dict[str, Any] = {"family": "trees", "takes_tables": True, "takes_sparse": False, "note": note}
+    return Method(name, source, of_step("classifier", grid), **more, **fields)
+
+
+IMPORTED = "imported"  # the family of estimators that a user imports by their names
 _RIDGE = {"alpha": powers(10, -3, 5)}
 _SGD: dict[str, list[Any]] = {"alpha": powers(10, -6, 0), "loss": ["hinge", "log_loss"]}
 
@@ -60,15 +69,29 @@ METHODS = {
         _of_scikit_learn(
             "discriminant_analysis", "LinearDiscriminantAnalysis", {}, "Fisher's discriminant", takes_sparse=False
         ),
+        _of_trees(
+            "HistGradientBoosting",
+            "hist_gradient_boosting",
+            {"learning_rate": [0.03, 0.1], "max_leaf_nodes": [4, 8, 31]},
+            "Gradient boosting of trees (scikit-learn)",
+        ),
+        _of_trees(
+            "LightGBM",
+            "light_gbm",
+            {"learning_rate": [0.03, 0.1], "num_leaves": [4, 8, 31]},
+            "Gradient boosting of trees",
+            requires=("lightgbm",),
+        ),
+        _of_trees("EBM", "ebm", {}, "Explainable boosting machine", requires=("interpret",)),
     )
 }
 
 
-def find_method(text: str) -> Method:
+def find_method(text: str, *, imports: bool = False) -> Method:
     """Return a method by its name, with values in brackets for parameters that should not be tuned.
 
     `text` is a key of `METHODS`, in any case, or a call of it with literal keyword arguments, which leave the grid.
-    Nothing is executed.
+    Nothing is executed. With `imports`, a name with dots is that of a class to import, which runs its module.
 
     Examples
     --------
@@ -80,15 +103,39 @@ def find_method(text: str) -> Method:
     ('OPAUC(alpha=0.1)', ['eta0'], OPAUC(alpha=0.1))
     """
     name = text.partition("(")[0].strip()
+    if imports and "." in name:
+        return _import_method(name, _read_parameters(text))
     lower = {known.lower(): known for known in METHODS}
     if name.lower() not in lower:
         close = [lower[match] for match in difflib.get_close_matches(name.lower(), lower)]
         closest = f" (closest: {', '.join(close)})" if close else ""
         raise ValueError(f"{name!r} is not a known method{closest}; `aucmax algorithms` lists them all.")
     method, parameters = METHODS[lower[name.lower()]], _read_parameters(text)
+    if method.missing:
+        raise ValueError(f"{method.name} needs {', '.join(method.missing)}, which is not installed.")
     if not parameters:
         return method
     _check_parameters(method, parameters)
+    return method.fix(**parameters)
+
+
+def _import_method(name: str, parameters: Mapping[str, Any]) -> Method:
+    """Return the method of an estimator that can be imported by its full name."""
+    module, _, maker = name.rpartition(".")
+    try:
+        make = getattr(importlib.import_module(module), maker)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"{name!r} cannot be imported: {error}.") from error
+    if not (isinstance(make, type) and hasattr(make, "fit") and hasattr(make, "get_params")):
+        raise ValueError(f"{name!r} is not a class of estimators, with fit and get_params.")
+    if not (hasattr(make, "decision_function") or hasattr(make, "predict_proba")):
+        raise ValueError(f"{name!r} has neither decision_function nor predict_proba, so its rows have no scores.")
+    method = Method(name, make, family=IMPORTED, note=f"{maker} of {module}")
+    if not parameters:
+        return method
+    strange = [each for each in parameters if each == "random_state" or not _takes(method, each, parameters[each])]
+    if strange:
+        raise ValueError(f"{name} cannot be given {', '.join(strange)} here.")
     return method.fix(**parameters)
 
 
@@ -96,9 +143,9 @@ def _read_parameters(text: str) -> dict[str, Any]:
     """Return the keyword arguments of a call, all of them literals."""
     try:
         call = ast.parse(text.strip(), mode="eval").body
-        if isinstance(call, ast.Name):
+        if isinstance(call, ast.Name | ast.Attribute):
             return {}
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute) and not call.args:
             parameters = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
             if None not in parameters and len(parameters) == len(call.keywords):
                 return parameters  # type: ignore[return-value]
@@ -132,7 +179,8 @@ def _check_parameters(method: Method, parameters: Mapping[str, Any]) -> None:
             f"{method.name} cannot be given {', '.join(strange or parameters)} here; its parameters are "
             f"{', '.join(known)}."
         )
-    last_step(estimator)._validate_params()
+    if hasattr(last := last_step(estimator), "_parameter_constraints"):
+        last._validate_params()
 
 
 def last_step(estimator: Any) -> Any:

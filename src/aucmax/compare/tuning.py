@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid, StratifiedKFold
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from ..metrics import roc_auc
@@ -29,6 +31,20 @@ FACTOR = 4
 FEWEST = 3
 # Rounds with many rows use only as many folds as it takes to test on this many rows.
 ENOUGH_TEST_ROWS = 4_000
+
+
+class Extras(NamedTuple):
+    """What is known of rows besides their columns and labels."""
+
+    sample_weight: np.ndarray | None = None
+    order: np.ndarray | None = None  # their groups or times, which folds respect
+
+    def of(self, rows: Any) -> Extras:
+        """Return what is known of some rows."""
+        return Extras(*(None if each is None else each[rows] for each in self))
+
+
+NO_EXTRAS = Extras()
 
 
 class TunedEstimator(NamedTuple):
@@ -79,22 +95,24 @@ def tune_and_fit(
     candidates: Sequence[Mapping[str, Any]],
     X: Any,
     y: np.ndarray,
-    inner_folds: StratifiedKFold,
+    inner_folds: Any,
     seed: int,
     *,
     warm_up: bool = False,
     first_rows: int | None = None,
     last_rows: int | None = None,
+    extras: Extras = NO_EXTRAS,
 ) -> TunedEstimator:
     """Choose the parameters of a method on a training part, and fit it with them.
 
     `candidates` are made by `list_candidates`; `inner_folds` compare them. `y` is 0 or 1. With `warm_up`, a fit before
     the one that is timed keeps imports and compilation out of its time. `first_rows` and `last_rows` are the rows of
     the first and of the last round of the search, see `rank`; by default it has one round, with all rows. Every value
-    of the grid's first parameter, which is the step of the stochastic algorithms, is in all rounds. Raises one of
-    `FAILURES` if no candidate can be fitted.
+    of the grid's first parameter, which is the step of the stochastic algorithms, is in all rounds. `extras` are the
+    weights of the rows, and the groups or times that the inner folds respect. Raises one of `failures_of` the method
+    if no candidate can be fitted.
     """
-    estimator = seeded_estimator(method, seed, sparse.issparse(X))
+    estimator, failures = seeded_estimator(method, seed, sparse.issparse(X)), failures_of(method)
     start = time.perf_counter()
     rows = sample_rows(len(y), last_rows, seed)
     with no_calibration():
@@ -104,25 +122,45 @@ def tune_and_fit(
             X[rows],
             y[rows],
             inner_folds,
+            failures,
             first_rows=first_rows,
             every=next(iter(method.grid), None),
             seed=seed,
+            extras=extras.of(rows),
         )
     tuning_seconds = time.perf_counter() - start
     for parameters in ranked:
         estimator.set_params(**parameters)
         try:
             if warm_up and len(candidates) == 1:  # otherwise tuning has imported and compiled everything
-                clone(estimator).fit(X, y)
+                fit_weighted(clone(estimator), X, y, extras)
             start = time.perf_counter()
-            estimator.fit(X, y)
+            fit_weighted(estimator, X, y, extras)
             break
-        except FAILURES:  # steps may diverge on all rows although they converged on the folds
+        except failures:  # steps may diverge on all rows although they converged on the folds
             if parameters is ranked[-1]:
                 raise
     seconds = time.perf_counter() - start
     plain = {plain_name(name): value for name, value in parameters.items()}
     return TunedEstimator(estimator, plain, seconds, tuning_seconds)
+
+
+def failures_of(method: Method) -> tuple[type[Exception], ...]:
+    """Return the exceptions that say that a method cannot be fitted: any, of estimators of other libraries."""
+    return (Exception,) if method.family in ("trees", "imported") else FAILURES
+
+
+def fit_weighted(estimator: Any, X: Any, y: np.ndarray, extras: Extras) -> Any:
+    """Fit an estimator with the weights of the rows, if there are any, as each of its steps takes them."""
+    if extras.sample_weight is None:
+        return estimator.fit(X, y)
+    steps = (
+        {f"{name}__": step for name, step in estimator.steps} if isinstance(estimator, Pipeline) else {"": estimator}
+    )
+    taking = [name for name, step in steps.items() if has_fit_parameter(step, "sample_weight")]
+    if list(steps)[-1] not in taking:
+        raise ValueError(f"{type(steps[list(steps)[-1]]).__name__} takes no weights.")
+    return estimator.fit(X, y, **{f"{name}sample_weight": extras.sample_weight for name in taking})
 
 
 def sample_rows(n_rows: int, most: int | None, seed: int) -> slice | np.ndarray:
@@ -153,12 +191,13 @@ def rank(
     candidates: Sequence[Mapping[str, Any]],
     X: Any,
     y: np.ndarray,
-    folds: StratifiedKFold,
+    folds: Any,
     failures: tuple[type[Exception], ...] = FAILURES,
     *,
     first_rows: int | None = None,
     every: str | None = None,
     seed: int = 0,
+    extras: Extras = NO_EXTRAS,
 ) -> list[Mapping[str, Any]]:
     """Return candidates by their mean AUC over folds, best first; equal ones stay in order, a single one is not tried.
 
@@ -177,7 +216,7 @@ def rank(
         if len(left) < 2:
             break
         rows = sample_rows(len(y), n_rows, seed)
-        scores, reason = _compare(make, left, X[rows], y[rows], folds, failures)
+        scores, reason = _compare(make, left, X[rows], y[rows], folds, failures, extras.of(rows))
         best = [left[k] for k in np.argsort(-scores, kind="stable").tolist() if np.isfinite(scores[k])]
         n_kept = len(best) if n_rows == len(y) else max(FEWEST, math.ceil(len(left) / FACTOR))
         left, given_up = _keep(best, n_kept, every)
@@ -217,26 +256,30 @@ def _compare(
     candidates: Sequence[Mapping[str, Any]],
     X: Any,
     y: np.ndarray,
-    folds: StratifiedKFold,
+    folds: Any,
     failures: tuple[type[Exception], ...],
+    extras: Extras,
 ) -> tuple[np.ndarray, str]:
     """Return the mean AUC of each candidate over the folds, -inf if it cannot be fitted, and why the last could not."""
     totals, reason = np.zeros(len(candidates)), ""
     n_folds = min(folds.get_n_splits(), math.ceil(ENOUGH_TEST_ROWS * folds.get_n_splits() / len(y)))
-    for train, test in itertools.islice(folds.split(np.zeros(len(y)), y), n_folds):
+    for train, test in itertools.islice(folds.split(np.zeros(len(y)), y, extras.order), n_folds):
         X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]  # once for all candidates
+        weights = extras.of(test).sample_weight
         for k in np.flatnonzero(np.isfinite(totals)).tolist():
             try:
-                totals[k] += auc_of(make(candidates[k]).fit(X_train, y_train), X_test, y_test) / n_folds
+                fitted = fit_weighted(make(candidates[k]), X_train, y_train, extras.of(train))
+                totals[k] += auc_of(fitted, X_test, y_test, weights) / n_folds
             except failures as error:
                 totals[k], reason = -np.inf, reason_of(error)
     return totals, reason
 
 
-def auc_of(estimator: Any, X: Any, y: np.ndarray) -> float:
+def auc_of(estimator: Any, X: Any, y: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
     """Return the AUC of a fitted estimator's scores, or of its probabilities if it has no scores."""
     by_scores = hasattr(estimator, "decision_function")
-    return float(roc_auc(y, estimator.decision_function(X) if by_scores else estimator.predict_proba(X)[:, 1]))
+    scores = estimator.decision_function(X) if by_scores else estimator.predict_proba(X)[:, 1]
+    return float(roc_auc(y, scores, sample_weight))
 
 
 @contextmanager

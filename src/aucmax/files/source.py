@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import io
+import itertools
 import os
 import shutil
 import stat
@@ -20,7 +21,6 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BufferedReader
-from itertools import islice
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
@@ -124,7 +124,8 @@ class Source(ABC):
         parts = [(block.y, block.weight, block.group) for block in blocks]
         y, weight, group = (None if each[0] is None else np.concatenate(each) for each in zip(*parts, strict=True))
         features = stack([block.features for block in blocks])
-        return blocks[-1]._replace(features=features, y=y, weight=weight, group=group)
+        kept = [list(itertools.chain(*cells)) for cells in zip(*(block.kept for block in blocks), strict=True)]
+        return blocks[-1]._replace(features=features, y=y, weight=weight, group=group, kept=kept)
 
     def change_output(self, output: str) -> bool:
         """Change what the rows of a table become, and return whether it was something else; others have numbers."""
@@ -132,7 +133,7 @@ class Source(ABC):
 
     def memory(self) -> int:
         """Return an upper estimate of the bytes that `read` takes at its peak, from the first rows and the size."""
-        first, *more = islice(self.blocks(), 2)
+        first, *more = itertools.islice(self.blocks(), 2)
         X = first.features
         arrays = [*((X.data, X.indices, X.indptr) if sparse.issparse(X) else [X]), first.y, first.weight, first.group]
         total = sum(array.nbytes for array in arrays if array is not None)

@@ -86,6 +86,13 @@ def array(kinds: str, *shape: int | str | None, finite: bool = True) -> Check:
     return check
 
 
+def bins(value: Any, where: str, sizes: Sizes) -> None:
+    """Check bins: their upper ends, and the weights of the rows in them."""
+    array("d", 2, None)(value, where, sizes)
+    if not value.shape[1] or (np.diff(value[0]) <= 0).any() or (value[1] < 0).any():
+        raise ValueError(f"{where} holds bins that do not increase, or negative weights")
+
+
 def is_of_kind(value: np.ndarray, kinds: str) -> bool:
     """Return whether an array has one of these kinds, see `array`."""
     kind = ALIKE.get(value.dtype.kind, value.dtype.kind)

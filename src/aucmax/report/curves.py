@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from ..tables.curves import WIDE, Curve, auc_lost_without, curves_of, most_varied
+from ..tables.curves import WIDE, Curve, curves_of, most_varied
 from ..tables.scorecard import Entry, Scorecard
-from .displays.base import Key, shorten
-from .displays.curves import MOST_LEVELS, paint_curve
+from .displays.base import Key, number_text, shorten
+from .displays.curves import MOST_LEVELS, beyond_axis, paint_curve
+from .displays.importance import Importance, measure_importance
 from .figures import COLOURS, Drawing, draw_svg
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class AdditiveParts(NamedTuple):
 
     ladder: Sequence[Step]  # the rungs in their order; empty for a fit without folds
     curves: Sequence[Curve]  # the curves that vary most
-    importance: Sequence[tuple[str, float]]  # columns and AUC lost, largest first; empty without rows to measure it on
+    importance: Sequence[Importance]  # of the columns, largest first; empty without rows to measure it on
     base_points: int  # of the scorecard
     scorecard: Sequence[Entry]  # its lines
     auc_lost: float | None  # the AUC that rounding to whole points costs; None without rows to measure it on
@@ -54,29 +53,30 @@ def describe_additive(model: Any, X: Any = None, y: Any = None, sample_weight: A
     found = AdditiveParts(ladder, most_varied(curves_of(model)), [], card.base_points, card.table(), None)
     if X is None:
         return found
-    lost, names = auc_lost_without(model, X, y, sample_weight), model.reading_.part_names
-    order = np.argsort(-lost, kind="stable")[:MOST_IMPORTANT]
-    importance = [(names[j], float(lost[j])) for j in order]
+    importance = measure_importance(model, X, y, sample_weight, most=MOST_IMPORTANT)
     return found._replace(importance=importance, auc_lost=card.auc_lost(X, y, sample_weight))
 
 
-def draw_curve(number: int, curve: Curve) -> Drawing:
-    """Draw a curve with its interval, and the density of the training rows at its foot."""
+def draw_curve(number: int, curve: Curve, limits: tuple[float, float]) -> Drawing:
+    """Draw a curve with its interval between these limits, and the density of the training rows at its foot."""
     name = shorten(curve.name)
 
     def paint(axes: Axes) -> None:
-        paint_curve(axes, curve, COLOURS)
+        paint_curve(axes, curve, COLOURS, limits)
         axes.set_xlabel(name)
 
+    points = curve.categorical or curve.is_binary
     keys = [
-        Key("point" if curve.categorical else "line", "accent", "log-odds less their mean"),
-        Key("line" if curve.categorical else "area", "accent", "95% interval"),
+        Key("point" if points else "line", "accent", "log-odds, compared with the mean"),
+        Key("line" if points else "area", "accent", "95% interval"),
         Key("area", "muted", "density of the training rows"),
     ]
-    note, missing = "", len(curve.low)
+    notes, missing = [beyond_axis(curve)], len(curve.low)
     if not curve.categorical and len(curve.values) > missing:
         value, error = curve.values[missing], WIDE * curve.errors[missing]
-        note = f"Missing values: {value:+.2f} ± {error:.2f}, {curve.share[missing]:.1%} of the rows."
+        notes.append(
+            f"Missing values: {number_text(value, '+.2f')} ± {error:.2f}, {curve.share[missing]:.1%} of the rows."
+        )
     elif curve.categorical and len(curve.low) > MOST_LEVELS:
-        note = f"The most frequent of {len(curve.low):,} levels."
-    return Drawing(name, draw_svg(f"curve{number}", f"Curve of {name}", paint), keys, note)
+        notes.append(f"The most frequent of {len(curve.low):,} levels.")
+    return Drawing(name, draw_svg(f"curve{number}", f"Curve of {name}", paint), keys, " ".join(filter(None, notes)))

@@ -14,15 +14,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
-from .displays.base import Display, Key, shorten
+from .displays.base import Display, Key, number_text, shorten
 from .displays.blend import BlendDisplay, CandidatesDisplay
-from .displays.importance import ImportanceDisplay
+from .displays.importance import Importance, ImportanceDisplay
 from .displays.path import PathDisplay
 from .displays.roc import ROCDisplay
 from .displays.scores import ScoresDisplay
 from .displays.weights import WeightsDisplay
-from .evaluation import Evaluation
+from .evaluation import OWN, Calibration, Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,8 +99,10 @@ def draw_distributions(
     negatives: np.ndarray, positives: np.ndarray, names: tuple[str, str], evaluation: Evaluation | None
 ) -> Drawing:
     """Draw the densities of the scores of the two classes, with the thresholds."""
-    best = None if evaluation is None else evaluation.best.threshold
-    display = ScoresDisplay(negatives, positives, names=names, threshold=0.0, best=best)
+    best, own = (None, 0.0) if evaluation is None else (evaluation.best.threshold, None)
+    if evaluation is not None and OWN in evaluation.thresholds:
+        own = evaluation.thresholds[OWN].threshold
+    display = ScoresDisplay(negatives, positives, names=names, threshold=own, best=best)
     return draw(display, "scores", "Histograms of the scores of the two classes")
 
 
@@ -131,11 +134,70 @@ def draw_weights(weights: Sequence[tuple[str, float]], classes: tuple[str, str])
     return draw(display, "weights", "The largest weights as bars", display.size[1])
 
 
-def draw_importance(importance: Sequence[tuple[str, float]]) -> Drawing:
-    """Draw the AUC that is lost without each column as bars."""
-    names, lost = zip(*importance, strict=True)
-    display = ImportanceDisplay(names, np.array(lost))
+def draw_importance(importance: Sequence[Importance]) -> Drawing:
+    """Draw the AUC that is lost without each column as bars with intervals."""
+    display = ImportanceDisplay(importance)
     return draw(display, "importance", "The AUC lost without each column as bars", display.size[1])
+
+
+def draw_precision_recall(evaluation: Evaluation) -> Drawing:
+    """Draw precision over recall, and the precision of random scores."""
+    recall, precision = evaluation.precision_recall
+
+    def paint(axes: Axes) -> None:
+        axes.axhline(evaluation.base_rate, color=COLOURS["muted"], linestyle=":", linewidth=1)
+        axes.plot([0, *recall], [precision[0], *precision], color=COLOURS["accent"], drawstyle="steps-pre")
+        axes.set(xlabel="recall", ylabel="precision", xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
+
+    average = f"average precision {evaluation.average_precision:.4f}"
+    return Drawing(
+        "Precision and recall",
+        draw_svg("precision", f"Precision over recall, {average}", paint),
+        [Key("line", "accent", average), Key("dots", "muted", f"chance, {evaluation.base_rate:.4f}")],
+    )
+
+
+def draw_gains(evaluation: Evaluation) -> Drawing:
+    """Draw the share of positives in each tenth of the rows as bars."""
+    tenths = np.arange(1, len(evaluation.gains) + 1)
+
+    def paint(axes: Axes) -> None:
+        axes.bar(tenths, [each.rate for each in evaluation.gains], color=(COLOURS["accent"], 0.4), width=0.8)
+        axes.axhline(evaluation.base_rate, color=COLOURS["muted"], linestyle=":", linewidth=1)
+        axes.set_xticks(tenths)
+        axes.grid(visible=False, axis="x")
+        axes.set(xlabel="tenth of the rows, highest scores first", ylabel="share of positives", ylim=(0, None))
+
+    return Drawing(
+        "",
+        draw_svg("gains", "Share of positives in each tenth of the rows as bars", paint),
+        [Key("dots", "muted", f"all rows, {evaluation.base_rate:.4f}")],
+    )
+
+
+def draw_calibration(calibration: Calibration, level: float) -> Drawing:
+    """Draw the share of positives over the mean probability of each bin, and the fitted logistic curve."""
+    means = np.array([each.mean for each in calibration.bins])
+    rates = np.array([each.rate for each in calibration.bins])
+    top = min(1.05 * max(means.max(), rates[:, 2].max()), 1.02)
+    line, x = (calibration.slope.value, calibration.intercept.value), np.linspace(0, 1, 401)[1:-1]
+
+    def paint(axes: Axes) -> None:
+        axes.plot([0, 1], [0, 1], color=COLOURS["muted"], linestyle=":", linewidth=1)
+        if np.isfinite(line).all():
+            axes.plot(x, expit(line[0] * logit(x) + line[1]), color=COLOURS["other"], linestyle="--", linewidth=1.2)
+        ends = np.abs(rates[:, 1:].T - rates[:, 0])
+        axes.errorbar(means, rates[:, 0], ends, fmt="o", color=COLOURS["accent"], markersize=5)
+        foot = -0.01 * top
+        axes.set(xlabel="mean probability", ylabel="share of positives", xlim=(foot, top), ylim=(foot, top))
+
+    keys = [
+        Key("point", "accent", f"a bin, with its {100 * level:g}% interval"),
+        Key("dots", "muted", "perfect calibration"),
+    ]
+    if np.isfinite(line).all():
+        keys.append(Key("dash", "other", f"logistic fit, slope {number_text(line[0], '.3f')}"))
+    return Drawing("", draw_svg("calibration", "Share of positives over the mean probability of bins", paint), keys)
 
 
 def draw_convergence(measures: np.ndarray) -> Drawing:

@@ -6,6 +6,7 @@ requests of any kind.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,17 +15,21 @@ import numpy as np
 from ..compare.comparison import VERDICTS, Comparison
 from ..files.atomic_write import write_atomically
 from .curves import AdditiveParts, draw_curve
-from .displays.base import number_text, shorten
+from .displays.base import count_text, number_text, shorten
+from .displays.curves import common_range
 from .evaluation import Evaluation
 from .figures import (
     Drawing,
     draw_blend,
     draw_boxes,
+    draw_calibration,
     draw_candidates,
     draw_convergence,
     draw_distributions,
+    draw_gains,
     draw_importance,
     draw_path,
+    draw_precision_recall,
     draw_roc,
     draw_weights,
 )
@@ -48,15 +53,19 @@ class Report(NamedTuple):
     summary : sequence of (name, value)
         What was fitted, to which data, when, and with which versions.
     evaluation : Evaluation or None
-        The headline, the ROC curve and the confusion tables.
+        The headline, thresholds, gains, calibration and curves.
+    of_training_rows : bool
+        Whether the evaluation is of training rows. `held_out_auc` is then the headline, if there is one.
     held_out_auc : float or None
-        The cross-validated AUC, as the headline in place of the AUC of `evaluation`, which is of training rows.
+        The cross-validated AUC of the fit.
     held_out_interval : (float, float) or None
         The ends of its 95% confidence interval.
     scores : (ndarray, ndarray) or None
         Scores of the negatives and of the positives, for their distributions.
     class_names : (str, str)
         The negative and the positive class.
+    model_classes : (str, str) or None
+        The classes that weights and curves are for, if these differ: a positive weight makes the second more likely.
     path : mapping or None
         ``cv_results_`` of :class:`aucmax.AUCClassifier`.
     best_index : int or None
@@ -83,10 +92,12 @@ class Report(NamedTuple):
     note: str = ""
     summary: Sequence[tuple[str, str]] = ()
     evaluation: Evaluation | None = None
+    of_training_rows: bool = False
     held_out_auc: float | None = None
     held_out_interval: Sequence[float] | None = None
     scores: tuple[np.ndarray, np.ndarray] | None = None
     class_names: tuple[str, str] = ("negative", "positive")
+    model_classes: tuple[str, str] | None = None
     path: Mapping[str, Any] | None = None
     best_index: int | None = None
     blend: Mapping[str, Any] | None = None
@@ -99,7 +110,7 @@ class Report(NamedTuple):
     additive: AdditiveParts | None = None
 
 
-def write_report(path: str | os.PathLike[str], report: Report) -> None:
+def write_page(path: str | os.PathLike[str], report: Report) -> None:
     """Write the report to an HTML file, completely or not at all.
 
     Parameters
@@ -112,9 +123,9 @@ def write_report(path: str | os.PathLike[str], report: Report) -> None:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from aucmax.report.html import Report, write_report
+    >>> from aucmax.report.html import Report, write_page
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_report(pathlib.Path(folder, "report.html"), Report("Nothing yet"))
+    ...     write_page(pathlib.Path(folder, "report.html"), Report("Nothing yet"))
     ...     [file.name for file in pathlib.Path(folder).iterdir()]
     ['report.html']
     """
@@ -145,15 +156,24 @@ def render_page(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(shorten=shorten, number=number_text)
+    environment.filters.update(shorten=shorten, number=number_text, count=count_text)
+    environment.tests["finite"] = math.isfinite
     comparisons = [report.comparison] if isinstance(report.comparison, Comparison) else report.comparison or []
+    found, additive = report.evaluation, report.additive
+    calibration = None if found is None else found.calibration
     return environment.get_template("report.html").render(
         report=report,
-        drawings=list(_drawings(report)),
-        weights=draw_weights(report.weights, report.class_names) if report.weights else None,
-        importance=draw_importance(report.additive.importance)
-        if report.additive and report.additive.importance
-        else None,
+        found=found,
+        model_classes=report.model_classes or report.class_names,
+        weight_rows=[(*each, None) for each in report.weights or ()],
+        gains=draw_gains(found) if found else None,
+        calibration=draw_calibration(calibration, found.confidence_level) if found and calibration else None,
+        ranking=list(_ranking(report)),
+        curves=list(_curves(report)),
+        making=list(_making(report)),
+        weights=draw_weights(report.weights, report.model_classes or report.class_names) if report.weights else None,
+        importance=draw_importance(additive.importance) if additive and additive.importance else None,
+        importances=[(name, lost, ends) for name, lost, *ends in (additive.importance if additive else [])],
         comparisons=[(each, _table_lines(each), draw_boxes(k, each)) for k, each in enumerate(comparisons)],
     )
 
@@ -196,12 +216,25 @@ def _table_lines(comparison: Comparison) -> list[TableLine]:
     return lines
 
 
-def _drawings(report: Report) -> Iterator[Drawing]:
-    """Yield a figure for each part of the report that has one."""
+def _ranking(report: Report) -> Iterator[Drawing]:
+    """Yield the figures of how the scores rank."""
     if report.evaluation is not None:
         yield draw_roc(report.evaluation)
+        yield draw_precision_recall(report.evaluation)
     if report.scores is not None:
         yield draw_distributions(*report.scores, report.class_names, report.evaluation)
+
+
+def _curves(report: Report) -> Iterator[Drawing]:
+    """Yield the curves of a table model, on one vertical scale."""
+    if report.additive is not None:
+        limits = common_range(report.additive.curves)
+        for number, curve in enumerate(report.additive.curves):
+            yield draw_curve(number, curve, limits)
+
+
+def _making(report: Report) -> Iterator[Drawing]:
+    """Yield the figures of how a linear model was chosen and fitted."""
     if report.blend is not None and len(report.blend["share"]) > 1:
         yield draw_blend(report.blend)
     if report.path is not None and report.blend is not None and report.blend_auc is not None:
@@ -210,6 +243,3 @@ def _drawings(report: Report) -> Iterator[Drawing]:
         yield draw_path(report.path, report.best_index)
     if report.convergence is not None and np.any(np.asarray(report.convergence) > 0):
         yield draw_convergence(np.asarray(report.convergence))
-    if report.additive is not None:
-        for number, curve in enumerate(report.additive.curves):
-            yield draw_curve(number, curve)

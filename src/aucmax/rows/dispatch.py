@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _check_n_features
 from .arrays import on_device
 from .protocol import ReadRows, RemoteScores
-from .validate import DASK_NOT_SUPPORTED, DEVICE_NOT_SUPPORTED, check_labels, is_dask, refuse_dask
+from .validate import DASK_NOT_SUPPORTED, DEVICE_NOT_SUPPORTED, check_labels, check_present, is_dask, refuse_dask
 
 # Rows
 
@@ -108,6 +109,19 @@ def remote_scores(
         return DeviceScores(y, sample_weight, classes, **scores)
     refuse_dask("scores", y=y, sample_weight=sample_weight)
     return None
+
+
+def label_mask(y: Any, pos_label: Any) -> Any:
+    """Return which labels are the positive one, where y is; y itself if `pos_label` is None."""
+    if pos_label is None:
+        return y
+    if is_dask(y) or on_device(y):
+        return y == pos_label
+    labels = check_present(column_or_1d(y, warn=True))
+    mask = np.asarray(labels == pos_label) if np.ndim(pos_label) == 0 else np.zeros(len(labels), dtype=bool)
+    if mask.shape != labels.shape or not mask.any():
+        raise ValueError(f"pos_label={pos_label!r} is not one of the labels of y.")
+    return mask
 
 
 # Tables

@@ -112,10 +112,7 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
         raise ValueError(f"{name} holds labels of the type {str(y.dtype)[:60]}: make them integers, doubles or text.")
     if y.ndim != 1:
         y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "O" and any(not isinstance(label, str) and str(label) in MISSING for label in y):
-        raise ValueError(f"{name} has missing labels: leave these rows out.")
-    if y.dtype.kind not in INTEGERS:
-        assert_all_finite(y, input_name=name)
+    check_present(y, name)
     first, second = y[0], None
     for start in range(0, len(y), BLOCK):
         block = y[start : start + BLOCK]
@@ -142,6 +139,15 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
     if y.dtype.kind == "O":
         classes[:] = [str.__str__(label) for label in classes]
     return classes
+
+
+def check_present(y: np.ndarray, name: str = "y") -> np.ndarray:
+    """Return labels; raise a ValueError if some are missing."""
+    if y.dtype.kind == "O" and any(not isinstance(label, str) and str(label) in MISSING for label in y):
+        raise ValueError(f"{name} has missing labels: leave these rows out.")
+    if y.dtype.kind not in INTEGERS:
+        assert_all_finite(y, input_name=name)
+    return y
 
 
 def stream_classes(y: np.ndarray, classes: Any, known: np.ndarray | None) -> np.ndarray:

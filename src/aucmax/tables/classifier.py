@@ -42,6 +42,7 @@ from .bins import (
     limit_of,
     summarise_values,
 )
+from .curves import Reason, list_reasons
 from .encoder import COLUMN_PARAMETERS, TableReader
 from .ladder import (
     ENOUGH_ROWS,
@@ -539,6 +540,27 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         for t, part in enumerate(self._parts(codes)):
             found[:, t] = part
         return found
+
+    def reasons(self, X: Any, n_reasons: int = 4) -> list[list[Reason]]:
+        """Return the terms that move the score of each row most, up or down.
+
+        Parameters
+        ----------
+        X : pandas or polars DataFrame, pyarrow Table, or array-like of shape (n_samples, n_columns)
+            The table.
+        n_reasons : int, default=4
+            How many terms of each row, at most: terms that add nothing are left out.
+
+        Returns
+        -------
+        reasons : list of lists of Reason
+            For each row `term`, `value` and `log_odds`, the largest first. A reason as text is
+            ``contract = monthly (+0.51)``.
+        """
+        check_is_fitted(self, "coef_")
+        require_memory(X, device_error=NO_DEVICE)
+        values = self._read(X)
+        return list_reasons(self, values, self.contributions(Levels.of(values, self.reading_)), n_reasons)
 
     def _parts(self, codes: np.ndarray) -> Iterator[np.ndarray]:
         """Yield what each term adds to the score of each row."""

@@ -6,7 +6,7 @@ The cells of a curve are ranges of numbers, or levels; then missing values, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,6 +117,11 @@ class Curve(NamedTuple):
     errors: np.ndarray
     share: np.ndarray  # of the training rows in each cell
 
+    @property
+    def is_binary(self) -> bool:
+        """Whether it is of numbers that have at most two values."""
+        return not self.categorical and len(self.low) <= 2 and np.array_equal(self.low, self.high)
+
 
 def curves_of(model: Any) -> list[Curve]:
     """Return the curves of all columns of a fitted model."""
@@ -127,14 +132,83 @@ def curves_of(model: Any) -> list[Curve]:
         values, mass = model.calibration_[0] * model.coef_[0, cells], model.mass_[cells]
         share = mass / max(float(mass.sum()), 1e-300)
         about = name, column.categorical, cell_labels(model, model.terms_[j]), column.low, column.high
-        found.append(Curve(*about, values, model.errors_[cells], share))
+        curve = Curve(*about, values, model.errors_[cells], share)
+        if curve.is_binary:
+            curve.labels[: len(curve.low)] = name_binary(model, j)
+        found.append(curve)
     return found
+
+
+def name_binary(model: Any, j: int) -> list[str]:
+    """Return the values of a column of at most two numbers, in the words of the table if it has truth words."""
+    values = model.columns_[j].low
+    if model.reading_.kinds[j] == "boolean":
+        part = model.reading_.parts[j]
+        ((yes, no),) = (each.reason.split(", ") for each in model.reading_.columns if part in each.parts)
+        return [yes if value else no for value in values]
+    return [f"{value:g}" for value in values]
 
 
 def most_varied(curves: list[Curve]) -> list[Curve]:
     """Return the curves that vary most over the training rows, the first of them first."""
     spread = [-float(curve.share @ curve.values**2) for curve in curves]
     return [curves[j] for j in np.argsort(spread, kind="stable")[:MAX_CURVES]]
+
+
+class Reason(NamedTuple):
+    """What a term adds to the log-odds of a row.
+
+    Attributes
+    ----------
+    term : str
+        The column, or the pair of columns.
+    value : str
+        The value of the row in words.
+    log_odds : float
+        What the term adds, compared with its mean over the training rows.
+    """
+
+    term: str
+    value: str
+    log_odds: float
+
+    def __str__(self) -> str:
+        return f"{self.term} = {self.value} ({self.log_odds:+.2f})"
+
+
+def list_reasons(model: Any, values: np.ndarray, contributions: np.ndarray, n_reasons: int) -> list[list[Reason]]:
+    """Return the terms that move the score of each row most, given the values of its columns and what terms add."""
+    if n_reasons < 1:
+        raise ValueError(f"n_reasons must be at least 1, got {n_reasons!r}.")
+    names = [term_name(model, term) for term in model.terms_]
+    added = model.calibration_[0] * contributions
+    order = np.argsort(-np.abs(added), axis=1, kind="stable")[:, :n_reasons]
+    words = [value_words(model, j) for j in range(len(model.columns_))]
+    found = []
+    for row, chosen, moved in zip(
+        values, order.tolist(), np.take_along_axis(added, order, axis=1).tolist(), strict=True
+    ):
+        texts = [", ".join(words[j](row[j]) for j in model.terms_[t].columns) for t in chosen]
+        reasons = zip([names[t] for t in chosen], texts, moved, strict=True)
+        found.append([Reason(*each) for each in reasons if each[-1]])
+    return found
+
+
+def value_words(model: Any, j: int) -> Callable[[float], str]:
+    """Return a function that says a value of a column in words, given as the number or the code that it is read as."""
+    part, kind, levels = model.reading_.parts[j], model.reading_.kinds[j], model.reading_.parts[j].levels
+    missing, other = Values(missing=True).label(levels or ()), Values(known=levels).label(levels or ())
+    column = next(each for each in model.reading_.columns if part in each.parts)
+    booleans = column.reason.split(", ")
+
+    def words(value: float) -> str:
+        if value != value:
+            return missing
+        if levels is not None:
+            return levels[int(value)] if value < len(levels) else other
+        return booleans[int(value == 0)] if kind == "boolean" else f"{value:.6g}"
+
+    return words
 
 
 def auc_lost_without(model: Any, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
@@ -156,9 +230,14 @@ def auc_lost_without(model: Any, X: Any, y: Any, sample_weight: Any = None) -> n
     >>> bool(abs(lost[0]) < 0.02), bool(lost[1] > 0.4)
     (True, True)
     """
-    values, labels = model.contributions(X), column_or_1d(y, warn=True)
+    labels = column_or_1d(y, warn=True)
     check_labels(labels, model.classes_)
-    kept = np.array([[j not in term.columns for term in model.terms_] for j in range(len(model.columns_))])
-    scores = np.column_stack([values.sum(axis=1), values @ kept.T])
-    aucs = np.asarray(roc_auc(labels == model.classes_[1], scores, sample_weight))
+    aucs = np.asarray(roc_auc(labels == model.classes_[1], np.column_stack(scores_without(model, X)), sample_weight))
     return aucs[0] - aucs[1:]
+
+
+def scores_without(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of rows, and in each column the scores without one column of the table."""
+    values = model.contributions(X)
+    kept = np.array([[j not in term.columns for term in model.terms_] for j in range(len(model.columns_))])
+    return values.sum(axis=1), values @ kept.T

@@ -197,3 +197,11 @@ def test_no_task_returns_the_scores_of_two_large_classes(both_large, monkeypatch
     with Sizes():
         roc_auc_ci(lazy(y, chunks), lazy(scores, chunks))
     assert max(sizes) < 2 * 1.1 * 8 * 1024 < n
+
+
+def test_positive_label_of_a_dask_array_is_that_of_memory():
+    rng = np.random.default_rng(0)
+    y, scores = rng.integers(0, 3, 200), rng.normal(size=200)
+    for label in range(3):
+        found = roc_auc(lazy(y, 30), lazy(scores, 30), pos_label=label)
+        assert found == roc_auc(y, scores, pos_label=label) == roc_auc(y == label, scores)

@@ -8,7 +8,8 @@ from additive_data import mixed_frame
 from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
-from aucmax import CurvesDisplay, ImportanceDisplay, TableClassifier
+from aucmax import CurvesDisplay, ImportanceDisplay, TableClassifier, compare_auc
+from aucmax.report.displays.curves import beyond_axis, steps_of
 from aucmax.tables.curves import auc_lost_without, cell_labels, curves_of
 from aucmax.tables.terms import edges_of
 
@@ -35,10 +36,13 @@ def test_curves_are_log_odds_with_their_intervals():
     assert_allclose([curve.share.sum() for curve in display.curves], 1)
     steps, band, density = (patch.get_data() for patch in display.axes_[0].patches)
     assert_allclose(steps.values, numeric.values[:-1])
-    assert_allclose(steps.edges, [*numeric.low, numeric.high[-1]])
+    middles = (numeric.high[:-1] + numeric.low[1:]) / 2
+    borders, low, high = steps_of(numeric)
+    assert_allclose(borders, [numeric.low[0], *middles, numeric.high[-1]])
+    assert_allclose(steps.edges, np.clip(borders, low, high))
     assert_allclose(band.values - steps.values, 1.96 * numeric.errors[:-1])
     assert_allclose(steps.values - band.baseline, 1.96 * numeric.errors[:-1])
-    areas = density.values * np.diff(density.edges)
+    areas = density.values * np.diff(borders)
     assert_allclose(areas / areas.sum(), numeric.share[:-1] / numeric.share[:-1].sum())
     points = display.axes_[1].lines[0]
     assert_allclose(points.get_ydata(), levels.values)
@@ -82,7 +86,57 @@ def test_the_density_lies_below_the_curve(name):
     (ax,), (curve,) = display.axes_, display.curves
     low, high = ax.get_ylim()
     top = low + (high - low) * ax.patches[-1].get_data().values.max()
-    assert top < (curve.values - 1.96 * curve.errors).min()
+    assert top < (curve.values - 1.96 * curve.errors)[curve.share > 0].min()
+
+
+def test_curves_share_their_vertical_axis():
+    axes = CurvesDisplay.from_estimator(MODEL).axes_
+    assert len({ax.get_ylim() for ax in axes}) == 1
+    low, high = axes[0].get_ylim()
+    for curve in curves_of(MODEL):
+        assert low < curve.values.min() < curve.values.max() < high
+
+
+def test_columns_of_two_numbers_are_named_points_with_intervals():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"flag": rng.integers(0, 2, 400), "paperless": rng.choice(["Yes", "No", None], 400)})
+    model = TableClassifier("lines", **QUICK).fit(X, X["flag"] + rng.random(400) > 0.7)
+    for ax, curve, names in zip(
+        CurvesDisplay.from_estimator(model, columns=[0, 1]).axes_,
+        curves_of(model),
+        (["0", "1"], ["no", "yes", "missing"]),
+        strict=True,
+    ):
+        assert [label.get_text() for label in ax.get_xticklabels()] == names == curve.labels
+        assert_allclose(ax.lines[0].get_ydata(), curve.values)
+        segments = np.array(ax.collections[0].get_segments())[:, :, 1]
+        assert_allclose(np.diff(segments)[:, 0], 2 * 1.96 * curve.errors)
+    paperless = curves_of(model)[1]
+    assert_allclose(paperless.share[:2] * 400, [(X["paperless"] == word).sum() for word in ("No", "Yes")])
+
+
+def test_the_last_of_few_numbers_has_a_step_of_its_own():
+    counts = np.repeat(np.arange(6.0), 40)[:, None]
+    model = TableClassifier("curves", **QUICK).fit(counts, np.arange(240) % 7 < counts[:, 0])
+    (ax,) = CurvesDisplay.from_estimator(model).axes_
+    assert_allclose(ax.patches[0].get_data().edges, np.arange(7) - 0.5)
+
+
+@pytest.mark.parametrize(("n", "sign"), [(3, 1), (3, -1), (0, 1)])
+def test_outliers_do_not_squeeze_the_axis_and_are_said(n, sign):
+    x = np.random.default_rng(0).uniform(0, 1, 1000)
+    x[:n] = 1e6
+    model = TableClassifier("curves", **QUICK).fit(sign * x[:, None], np.arange(1000) % 3 == 0)
+    (ax,), (curve,) = CurvesDisplay.from_estimator(model).axes_, curves_of(model)
+    low, high = ax.get_xlim()
+    assert high - low < 1.2
+    _, start, end = steps_of(curve)
+    inner = np.sort(sign * x)[10:-10]
+    assert start <= inner[0] + 0.1
+    assert end >= inner[-1] - 0.1
+    assert ax.get_xlabel() == beyond_axis(curve)
+    said = "to 1e+06" if sign > 0 else "from -1e+06"
+    assert beyond_axis(curve) == (f"Values go on beyond the axis: {said}." if n else "")
 
 
 def test_the_most_frequent_of_many_levels_are_shown():
@@ -119,3 +173,8 @@ def test_importance_is_the_auc_lost_without_the_terms_of_a_column():
     display = ImportanceDisplay.from_estimator(MODEL, FRAME, Y)
     assert display.names[int(np.argmax(display.lost))] == display.names[0] == FRAME.columns[np.argmax(lost)]
     assert_allclose([bar.get_width() for bar in display.ax_.patches], np.sort(lost)[::-1])
+    (intervals,) = display.ax_.collections[:1]
+    for j, (start, end) in zip(np.argsort(-lost), np.array(intervals.get_segments())[:, :, 0], strict=True):
+        kept = [j not in term.columns for term in MODEL.terms_]
+        test = compare_auc(Y, scores, parts[:, kept].sum(axis=1))
+        assert_allclose([start, end], [test.low, test.high], atol=2e-4)

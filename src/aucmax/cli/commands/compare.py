@@ -5,32 +5,41 @@ from typing import Annotated, Any
 
 import typer
 
+from ..._text import ArgumentError
+from ...compare.comparison import Comparison, win_tie_loss
 from ...compare.comparison import compare as compare_methods
-from ...compare.comparison import win_tie_loss
 from ...compare.methods import find_method
-from ...files import find_formats, open_source
-from ...report.html import write_report
+from ...files import Source, find_formats, open_source
+from ...papers.registry import Method
+from ...report.html import write_page
 from .. import options
 from ..checks import check_inputs, check_outputs, check_used
-from ..console import Console, make_table, on_block, on_fit
+from ..console import Bar, Console, make_table, on_block, on_fit
 from ..display import comparison_report, show_comparison, wrote
-from ..score import find_classes, naming, read_rows
+from ..score import find_classes, keeping, naming, read_rows, read_times
 
-DEFAULT_METHODS = "AUCClassifier, LogisticRegression, LinearSVC, RidgeClassifier, GaussianAUC"
+OF_TABLES = "TableClassifier, AUCClassifier, LogisticRegression, HistGradientBoosting"
+OF_NUMBERS = "AUCClassifier, LogisticRegression, LinearSVC, RidgeClassifier, GaussianAUC"
 
 
 def compare(
     context: typer.Context,
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help="One or more files of labelled rows.")],
     methods: Annotated[
-        str,
+        str | None,
         typer.Option(
+            "--methods",
+            "--method",
             metavar="NAMES",
-            help="Names, or 'NAME(parameter=value)', separated by commas; the first is tested against the others.",
+            help="Names, or 'NAME(parameter=value)', separated by commas; the first is tested against the others. "
+            "A name with dots, as sklearn.ensemble.RandomForestClassifier, is imported. By default, for tables "
+            f"{OF_TABLES}; else {OF_NUMBERS}.",
         ),
-    ] = DEFAULT_METHODS,
+    ] = None,
     n_splits: Annotated[int, options.model("Number of folds.", "NUMBER", "--folds", min=2)] = 5,
-    n_repeats: Annotated[int, options.model("How often the folds are drawn.", "NUMBER", "--repeats", min=1)] = 5,
+    n_repeats: Annotated[
+        int | None, options.model("How often the folds are drawn; by default 5 times.", "NUMBER", "--repeats", min=1)
+    ] = None,
     inner_splits: Annotated[
         int, options.model("Number of folds that tune parameters.", "NUMBER", "--inner-folds", min=2)
     ] = 5,
@@ -43,6 +52,11 @@ def compare(
     format: options.Format = None,
     target: options.Target = None,
     positive: options.Positive = None,
+    weight: options.Weight = None,
+    group: Annotated[str | None, options.data("Column of the groups, which folds keep whole.", "COLUMN")] = None,
+    time: Annotated[
+        str | None, options.data("Column of dates: each fold tests on the rows after its training rows.", "COLUMN")
+    ] = None,
     drop: options.Drop = None,
     identifiers: options.Identifiers = None,
     categorical: options.Categorical = None,
@@ -64,45 +78,34 @@ def compare(
     console = Console(quiet, as_json)
     check_inputs(data)
 
-    chosen = [find_method(name) for name in split_names(methods)]
-    found = []
+    if time is not None and (group is not None or n_repeats not in (None, 1)):
+        raise ArgumentError("{} is not used with {time=}: leave it out.", "--repeats" if group is None else "--group")
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
-    layout |= {"format": format, "target": target}
-    overrides = options.column_overrides(context)
+    layout |= {"format": format, "target": target, "weight": weight, "group": group}
+    layout |= options.column_overrides(context)
+    if time is not None:
+        layout |= {"drop": [*(drop or ()), time], "keep": [time]}
+    chosen = None if methods is None else find_methods(methods)  # before the files are read
     check_used(context, [each for path in data for each in find_formats(path, format)])  # before a pass over tables
-    sources = [open_source(path, with_target=True, **overrides, **layout) for path in data]
+    with keeping("time"):
+        sources = [open_source(path, with_target=True, **layout) for path in data]
     check_used(context, [source.format for source in sources])  # again: the format of standard input is known only now
+    if chosen is None:
+        chosen = find_methods(OF_TABLES if all(source.reading is not None for source in sources) else OF_NUMBERS)
     check_outputs({"--report": report}, force, data)
+    protocol: dict[str, Any] = {"n_splits": n_splits, "n_repeats": n_repeats or (1 if time else 5)}
+    settings = {"inner_splits": inner_splits, "max_candidates": max_candidates, "random_state": random_state}
+    found = []
     for source in sources:
         with console.progress() as bar, naming(source):
-            rows = read_rows(source, on_block(bar, source))
-            _, mask = find_classes(source, rows, positive)
-            levels = None
-            if any(method.takes_tables for method in chosen) and source.change_output("levels"):
-                levels = read_rows(source).features
-            found.append(
-                compare_methods(
-                    rows.features,
-                    mask,
-                    chosen,
-                    levels=levels,
-                    data=source.name,
-                    n_splits=n_splits,
-                    n_repeats=n_repeats,
-                    inner_splits=inner_splits,
-                    max_candidates=max_candidates,
-                    random_state=random_state,
-                    n_jobs=n_jobs,
-                    on_progress=on_fit(bar, len(chosen) * n_splits * n_repeats),
-                )
-            )
+            of_file = {**protocol, **settings, "n_jobs": n_jobs}
+            found.append(compare_on(source, chosen, positive, time, bar, **of_file))
     if report is not None:
-        write_report(report, comparison_report(found, n_splits, n_repeats))
+        write_page(report, comparison_report(found, **protocol, kind=folds_in_words(group, time)))
     counts = win_tie_loss(found)
     values = {
         "report": report and str(report),
-        "n_splits": n_splits,
-        "n_repeats": n_repeats,
+        **protocol,
         "comparisons": [comparison.to_dict() for comparison in found],
         "win_tie_loss": [
             {"method": name, **dict(zip(("wins", "ties", "losses"), count, strict=True))}
@@ -115,6 +118,33 @@ def compare(
         title = f"{found[0].methods[0]} against, over {len(found)} data sets"
         shown.append(make_table(title, ("", "win", "tie", "loss"), lines, right=(1, 2, 3)))
     console.result(values, *shown, *wrote(report))
+
+
+def compare_on(
+    source: Source, methods: list[Method], positive: str | None, time: str | None, bar: Bar, **protocol: Any
+) -> Comparison:
+    """Return the comparison of methods on the rows of a file."""
+    rows = read_rows(source, on_block(bar, source))
+    _, mask = find_classes(source, rows, positive)
+    times = None if time is None else read_times(source.name, time, rows.kept[list(source.kept).index(time)])
+    levels = None
+    if any(method.takes_tables for method in methods) and source.change_output("levels"):
+        levels = read_rows(source).features
+    protocol |= {"sample_weight": rows.weight, "groups": rows.group, "time": times, "levels": levels}
+    protocol["on_progress"] = on_fit(bar, len(methods) * protocol["n_splits"] * protocol["n_repeats"])
+    return compare_methods(rows.features, mask, methods, data=source.name, **protocol)
+
+
+def folds_in_words(group: str | None, time: str | None) -> str:
+    """Return what kind of folds a comparison has."""
+    if time is not None:
+        return f"folds in the order of {time}, each tested on later rows"
+    return "stratified folds" + (f" of whole groups ({group})" if group is not None else "")
+
+
+def find_methods(text: str) -> list[Method]:
+    """Return the methods of a list of names, which may name classes to import."""
+    return [find_method(name, imports=True) for name in split_names(text)]
 
 
 def split_names(text: str) -> list[str]:

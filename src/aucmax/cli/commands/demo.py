@@ -13,12 +13,13 @@ from ...classifier import AUCClassifier
 from ...compare.comparison import Comparison, SplitResult, compare
 from ...files.labels import Classes
 from ...models.model_file import ModelFile, versions
-from ...report.evaluation import Evaluation, evaluate
-from ...report.html import write_report
+from ...report.evaluation import Evaluation
+from ...report.html import write_page
 from .. import options
 from ..checks import check_outputs
 from ..console import Console, on_fit
 from ..display import fit_report, headline, show_comparison, show_evaluation, wrote
+from ..score import evaluate_scores
 
 METHODS = (
     "AUCClassifier",
@@ -50,7 +51,7 @@ def demo(
         on_progress = on_fit(bar, len(METHODS) * N_SPLITS * N_REPEATS)
         file, evaluation, scores, comparison = find_eights(n_jobs, on_progress)
     made = fit_report(file, DATA, evaluation, scores, "test")
-    write_report(output, made._replace(title="Which digit is an 8?", comparison=comparison))
+    write_page(output, made._replace(title="Which digit is an 8?", comparison=comparison))
     values = {
         "report": str(output),
         "test": {"data": DATA, **headline(evaluation)},
@@ -86,4 +87,4 @@ def find_eights(
         on_progress=on_progress,
     )
     file = ModelFile(clf, notes, versions())
-    return file, evaluate(y_test, scores), (scores[~y_test], scores[y_test]), comparison
+    return file, *evaluate_scores(file, scores, y_test), comparison

@@ -2,16 +2,19 @@
 
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from ...files import describe_paths
-from ...report.html import write_report
+from ...report.evaluation import evaluate_by
+from ...report.html import write_page
+from ...tables.reading.cells import find_missing
 from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console
-from ..display import fit_report, show_evaluation, wrote
+from ..display import fit_report, json_figures, show_evaluation, show_gains, show_groups, wrote
 from ..model_notes import read_model_file
-from ..score import evaluate_file, open_rows
+from ..score import evaluate_scores, find_probabilities, keeping, open_rows, score_file
 
 
 def evaluate(
@@ -21,8 +24,19 @@ def evaluate(
     max_fpr: Annotated[
         float, typer.Option(min=1e-9, max=1.0, metavar="RATE", help="Largest false positive rate of the partial AUC.")
     ] = 0.1,
+    cost_fp: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="What a false positive costs, for the threshold of lowest cost."),
+    ] = None,
+    cost_fn: Annotated[
+        float | None, typer.Option(min=0.0, metavar="NUMBER", help="What a false negative costs.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Also AUC, rates and calibration in each group of this column.")
+    ] = None,
     format: options.Format = None,
     target: options.Target = None,
+    weight: options.Weight = None,
     header: options.Header = True,
     delimiter: options.Delimiter = None,
     encoding: options.TextEncoding = "utf-8",
@@ -33,18 +47,35 @@ def evaluate(
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Measure a model on labelled rows: AUC with its interval, partial AUC, average precision, the best threshold."""
+    """Measure a model on labelled rows: AUC with its interval, thresholds, gains, calibration, and rates by group."""
+    import pyarrow as pa
+
     console = Console(quiet, as_json)
     check_inputs([model, *data])
+    if (cost_fp is None) != (cost_fn is None):
+        raise ValueError("--cost-fp and --cost-fn belong together: give both.")
 
     file = read_model_file(model)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
-    layout |= {"format": format, "target": target}
-    source = open_rows(console, file, data, context=context, with_target=True, **layout)
+    layout |= {"format": format, "target": target, "weight": weight}
+    with keeping("by"):
+        kept = [] if by is None else [by]
+        source = open_rows(console, file, data, context=context, with_target=True, keep=kept, **layout)
     check_outputs({"--report": report}, force, [model, *data])
-    evaluation, scores, rows = evaluate_file(console, file, source, max_fpr, with_rows=report is not None)
+    found = score_file(console, file, source, with_rows=report is not None)
+    costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
+    labelled = found.positive, found.scores, found.weight
+    evaluation, _ = evaluate_scores(file, found.scores, found.positive, found.weight, max_fpr=max_fpr, costs=costs)
+    probabilities, groups = find_probabilities(file.model, found.scores), []
+    if by is not None:
+        cells = np.array(found.kept[list(source.kept).index(by)], dtype=object)
+        cells[find_missing(pa.array(cells, pa.string()))] = None
+        groups = evaluate_by(cells, *labelled, probabilities=probabilities)
     if report is not None:
-        write_report(report, fit_report(file, describe_paths(data), evaluation, scores, "", rows))
+        rows = None if found.rows is None else (found.rows, found.positive)
+        made = fit_report(file, describe_paths(data), evaluation, found.of_classes, "", rows, found.weight)
+        write_page(report, made)
     values = {"model": str(model), "data": describe_paths(data), "report": report and str(report)}
-    values |= evaluation.to_dict()
-    console.result(values, *show_evaluation(file, evaluation), *wrote(report))
+    values |= json_figures(evaluation.to_dict()) | {"groups": [json_figures(group.to_dict()) for group in groups]}
+    tables = [*show_evaluation(file, evaluation), *show_gains(evaluation), *show_groups(by or "", groups)]
+    console.result(values, *tables, *wrote(report))

@@ -13,7 +13,7 @@ from ..._text import parse_bytes
 from ...files import TABLES, Source, describe_paths, find_formats, open_source
 from ...losses import FITTED
 from ...models.model_file import save_model
-from ...report.html import write_report
+from ...report.html import write_page
 from ...tables.reading.table import warn_left_out
 from .. import options
 from ..checks import after_writing, check_inputs, check_outputs, check_used
@@ -112,9 +112,7 @@ def fit(
     format: options.Format = None,
     target: options.Target = None,
     positive: options.Positive = None,
-    weight: Annotated[
-        str | None, options.data("Column of the sample weights; by default, all are 1.", "COLUMN")
-    ] = None,
+    weight: options.Weight = None,
     group: Annotated[
         str | None, options.data("Column of the groups, which cross-validation keeps whole.", "COLUMN")
     ] = None,
@@ -241,10 +239,10 @@ def fit(
             file.notes["test"] = {"data": describe_paths(test), **headline(evaluation)}
             save_model(file.model, output, moments=moments, **file.notes)
         elif report is not None and trained.scores is not None and trained.rows is not None:
-            evaluation, scores = evaluate_scores(trained.scores, trained.rows[1])
+            evaluation, scores = evaluate_scores(file, trained.scores, trained.rows[1])
         if report is not None:
             which, data = ("test", describe_paths(test)) if test else ("training", source.name)
-            write_report(report, fit_report(file, data, evaluation, scores, which, measured))
+            write_page(report, fit_report(file, data, evaluation, scores, which, measured))
     if rows is not None:
         rows.finish()
     shown = summarise(file, seconds, output, report, is_named=positive is not None)

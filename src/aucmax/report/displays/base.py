@@ -193,3 +193,15 @@ def shorten(text: str, length: int = 28) -> str:
 def number_text(value: float, form: str = ".4g") -> str:
     """Return a number as a figure shows it."""
     return format(value, form).rstrip(".").replace("-", "\N{MINUS SIGN}")
+
+
+def count_text(value: float) -> str:
+    """Return a number of rows, which is a sum if they have weights, with commas.
+
+    Examples
+    --------
+    >>> from aucmax.report.displays.base import count_text
+    >>> count_text(1234), count_text(1234.0), count_text(1234.56)
+    ('1,234', '1,234', '1,234.6')
+    """
+    return f"{value:,.1f}".removesuffix(".0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 DENSITY = 0.2  # of the height, for the density of the rows
 GAP = 0.08  # of the width, between a curve and the point of missing values
+FEW = 4  # levels whose names stand side by side
 MOST_LEVELS = 30  # of a category, and the point of other levels
+TAIL = 0.01  # share of the rows on each side whose bins may lie beyond an axis
+FAR = 0.5  # of the width of the other bins: how far an axis may reach beyond them
+AROUND = 0.1  # how far it reaches if they go on further
+REACH = 0.5  # of the range of all values: how far intervals may widen the common vertical axis
+OFTEN = 0.01  # share of the rows that a cell must have to widen it
 
 
 class CurvesDisplay:
@@ -70,7 +76,7 @@ class CurvesDisplay:
         return cls(chosen).plot()
 
     def plot(self) -> Self:
-        """Draw the curves, three in a row."""
+        """Draw the curves, three in a row, on one vertical scale."""
         from matplotlib import pyplot as plt
 
         n_rows, n_columns = -(-len(self.curves) // 3), min(len(self.curves), 3)
@@ -81,55 +87,106 @@ class CurvesDisplay:
         for unused in axes.ravel()[len(self.curves) :]:
             unused.set_axis_off()
         for ax, curve in zip(self.axes_, self.curves, strict=True):
-            paint_curve(ax, curve, PALETTE)
+            paint_curve(ax, curve, PALETTE, common_range(self.curves))
             ax.set_title(shorten(curve.name), parse_math=False)  # names of columns are not formulas
+            if note := beyond_axis(curve):
+                ax.set_xlabel(note, fontsize="small")
         return self
 
 
 inherit_entries(CurvesDisplay, METHODS)
 
 
-def paint_curve(axes: Axes, curve: Curve, colours: Mapping[str, Any]) -> None:
-    """Draw a curve with its interval, and the density of the training rows below it."""
-    (paint_levels if curve.categorical else paint_steps)(axes, curve, colours)
+def common_range(curves: Sequence[Curve]) -> tuple[float, float]:
+    """Return the ends of a vertical axis for all curves: their values, and the intervals that are not too wide."""
+    values = np.concatenate([[0.0], *(curve.values for curve in curves)])
+    errors = np.concatenate([[0.0], *(WIDE * curve.errors * (curve.share >= OFTEN) for curve in curves)])
+    low, high = values.min(), values.max()
+    reach = REACH * (high - low) or 1.0
+    return float(max((values - errors).min(), low - reach)), float(min((values + errors).max(), high + reach))
+
+
+def paint_curve(axes: Axes, curve: Curve, colours: Mapping[str, Any], limits: tuple[float, float]) -> None:
+    """Draw a curve with its interval, and the density of the training rows below it; `limits` are of the vertical axis.
+
+    The density has the foot of the axes to itself.
+    """
+    low, high = limits
+    axes.set_ylim(low - 1.1 * DENSITY / (1 - DENSITY) * (high - low), high + 0.04 * (high - low))
+    (paint_levels if curve.categorical or curve.is_binary else paint_steps)(axes, curve, colours)
     axes.set_ylabel("log-odds")
+
+
+def steps_of(curve: Curve) -> tuple[np.ndarray, float, float]:
+    """Return the borders of the bins, halfway between their values, and the ends of the axis.
+
+    If distant values would squeeze the others, the axis ends soon after the bins of the percentiles 1 and 99.
+    """
+    borders = np.concatenate([curve.low[:1], (curve.high[:-1] + curve.low[1:]) / 2, curve.high[-1:]])
+    finite = borders[np.isfinite(borders)]
+    borders = np.clip(borders, finite.min(initial=0.0), finite.max(initial=0.0))
+    widths = np.diff(borders)
+    for end, value in ((0, -0.5), (-1, 0.5)):
+        if curve.low[end] == curve.high[end]:  # one value, which would be a step of no width
+            borders[end] += 2 * value * (widths[end] or 0.5)
+    share = np.cumsum(np.append(0.0, curve.share[: len(curve.low)]))
+    tail = TAIL * share[-1]
+    first, last = np.searchsorted(share, tail, "right"), np.searchsorted(share, share[-1] - tail) - 1
+    if first >= last:
+        return borders, float(borders[0]), float(borders[-1])
+    low, high = borders[0], borders[-1]
+    width = borders[last] - borders[first]
+    if borders[first] - low > FAR * width:
+        low = borders[first] - AROUND * width
+    if high - borders[last] > FAR * width:
+        high = borders[last] + AROUND * width
+    return borders, float(low), float(high)
+
+
+def beyond_axis(curve: Curve) -> str:
+    """Return a sentence about the values that the axis leaves out; empty if there are none."""
+    if curve.categorical or curve.is_binary:
+        return ""
+    borders, low, high = steps_of(curve)
+    parts = [f"from {curve.low[0]:.4g}"] if borders[0] < low else []
+    parts += [f"to {curve.high[-1]:.4g}"] if borders[-1] > high else []
+    return f"Values go on beyond the axis: {' and '.join(parts)}." if parts else ""
 
 
 def paint_steps(axes: Axes, curve: Curve, colours: Mapping[str, Any]) -> None:
     """Draw the steps of a numeric column; missing values are a point to the right of them."""
     n = len(curve.low)
-    borders = np.append(curve.low, curve.high[-1:])
-    finite = borders[np.isfinite(borders)]
-    borders = np.clip(borders, finite.min(initial=0.0), finite.max(initial=0.0))
+    borders, low, high = steps_of(curve)
+    widths, borders = np.diff(borders), np.clip(borders, low, high)
     values, errors = curve.values[:n], WIDE * curve.errors[:n]
     axes.stairs(values, borders, baseline=None, color=colours["accent"], linewidth=1.6)
     band = axes.stairs(values + errors, borders, baseline=values - errors, fill=True, color=colours["accent"])
     band.set(alpha=AREA_ALPHA, linewidth=0)
+    place, room = high, GAP * (high - low)
     if len(curve.values) > n:
-        place = borders[-1] + GAP * (float(np.ptp(borders)) or 1.0)
+        place = high + room
         axes.errorbar(place, curve.values[n], WIDE * curve.errors[n], fmt="o", color=colours["other"])
         text = axes.annotate("missing", (place, curve.values[n]), (-6, 0), textcoords="offset points")
         text.set(ha="right", va="center", fontsize="small", color=colours["muted"])
-    widths = np.diff(borders)
-    density = np.divide(curve.share[:n], widths, out=np.zeros(n), where=widths > 0)
-    paint_density(axes, density, borders, colours)
+    axes.set_xlim(low - room / 2, place + room / 2)
+    paint_density(axes, np.divide(curve.share[:n], widths, out=np.zeros(n), where=widths > 0), borders, colours)
 
 
 def paint_levels(axes: Axes, curve: Curve, colours: Mapping[str, Any]) -> None:
-    """Draw the most frequent levels of a category as points, and what levels have that no training row had."""
-    often = np.argsort(-curve.share[:-1], kind="stable")[:MOST_LEVELS]
-    shown = [*sorted(often.tolist()), len(curve.share) - 1]
+    """Draw values as points: the most frequent levels of a category and what new levels have, or two numbers."""
+    n = len(curve.share) - curve.categorical  # the last one of a category is for levels that no training row had
+    often = np.argsort(-curve.share[:n], kind="stable")[:MOST_LEVELS]
+    shown = [*sorted(often.tolist()), *range(n, len(curve.share))]
     axes.errorbar(range(len(shown)), curve.values[shown], WIDE * curve.errors[shown], fmt="o", color=colours["accent"])
-    labels = [shorten(curve.labels[k], 14) for k in shown]
-    axes.set_xticks(range(len(shown)), labels, rotation=60, ha="right", fontsize="small", parse_math=False)
+    labels, few = [shorten(curve.labels[k], 14) for k in shown], len(shown) <= FEW
+    turned: dict[str, Any] = {} if few else {"rotation": 60, "ha": "right"}
+    axes.set_xticks(range(len(shown)), labels, fontsize="small", parse_math=False, **turned)
+    axes.set_xlim(-0.6, len(shown) - 0.4)
     paint_density(axes, curve.share[shown], np.arange(len(shown) + 1) - 0.5, colours)
 
 
 def paint_density(axes: Axes, density: np.ndarray, borders: np.ndarray, colours: Mapping[str, Any]) -> None:
-    """Draw a density at the foot of the axes, and make room for it below what is drawn there."""
-    low, high = axes.dataLim.intervaly
-    axes.update_datalim([(borders[0], low - DENSITY / (1 - DENSITY) * (high - low))])
-    axes.autoscale_view()
+    """Draw a density at the foot of the axes."""
     heights = DENSITY * density / max(float(density.max(initial=0.0)), 1e-300)
     foot = axes.get_xaxis_transform()  # heights are shares of the height of the axes
     axes.stairs(heights, borders, fill=True, color=colours["muted"], alpha=0.4, linewidth=0, transform=foot)

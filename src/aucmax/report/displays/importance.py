@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from ...tables.curves import auc_lost_without
-from .base import Display, shorten
+from ...metrics import compare_auc
+from ...tables.curves import auc_lost_without, scores_without
+from .base import Display, Key, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+class Importance(NamedTuple):
+    """What a column of a table model is worth."""
+
+    name: str
+    lost: float  # the AUC that is lost without it, with the ends of its 95% interval
+    low: float
+    high: float
+
+
 class ImportanceDisplay(Display):
-    """The AUC that is lost when a column is left out, as bars.
+    """The AUC that is lost when a column is left out, as bars with intervals.
 
     Use :meth:`from_estimator` to make one.
 
     Parameters
     ----------
-    names : sequence of str
-        The columns, the most important first.
-    lost : ndarray of shape (n_columns,)
-        The AUC that each is worth.
+    columns : sequence of (name, lost, low, high)
+        The columns, the most important first: the AUC that each is worth, and the ends of its interval.
 
     See Also
     --------
@@ -39,13 +47,15 @@ class ImportanceDisplay(Display):
     >>> X = X[["mean radius", "mean symmetry"]]
     >>> clf = TableClassifier("curves", cv=0).fit(X[:400], y[:400])
     >>> ImportanceDisplay.from_estimator(clf, X[400:], y[400:]).names
-    ['mean radius', 'mean symmetry']
+    ('mean radius', 'mean symmetry')
     """
 
     title = "What each column is worth"
+    legend_below = True  # bars may be anywhere
 
-    def __init__(self, names: Sequence[str], lost: np.ndarray) -> None:
-        self.names, self.lost = list(names), lost
+    def __init__(self, columns: Sequence[Importance]) -> None:
+        self.names, *bars = zip(*columns, strict=True)
+        self.lost, self.low, self.high = map(np.array, bars)
         self.size = 5.5, 0.8 + 0.3 * len(self.names)
 
     @classmethod
@@ -63,14 +73,35 @@ class ImportanceDisplay(Display):
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
         """
-        lost = auc_lost_without(model, X, y, sample_weight)
-        order, names = np.argsort(-lost, kind="stable"), model.reading_.part_names
-        return cls([names[j] for j in order], lost[order]).plot(ax)
+        return cls(measure_importance(model, X, y, sample_weight)).plot(ax)
+
+    @property
+    def keys(self) -> list[Key]:
+        """The entries of the legend."""
+        return [Key("line", "ink", "95% interval (DeLong, paired)")]
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
         """Draw on axes, in the colours of these roles."""
         places = range(len(self.names))
         axes.barh(places, self.lost, height=0.7, color=(colours["accent"], 0.4))
+        axes.hlines(places, self.low, self.high, color=colours["ink"], linewidth=1.2)
         axes.axvline(0, color=colours["muted"], linewidth=0.8)
         axes.set_yticks(places, [shorten(name) for name in self.names], parse_math=False)
         axes.set(xlabel="AUC lost without the column", ylim=(len(self.names) - 0.5, -0.5))
+
+
+def measure_importance(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, *, most: int | None = None
+) -> list[Importance]:
+    """Return what the columns of a fitted model are worth, the most important first, at most so many of them.
+
+    The interval is DeLong's, of the difference of two AUCs on the same rows.
+    """
+    lost, names = auc_lost_without(model, X, y, sample_weight), model.reading_.part_names
+    order = np.argsort(-lost, kind="stable")[:most]
+    scores, without = scores_without(model, X)
+    found = []
+    for j in order:
+        difference = compare_auc(y, scores, without[:, j], sample_weight)
+        found.append(Importance(names[j], difference.difference, difference.low, difference.high))
+    return found

@@ -98,7 +98,8 @@ class ScoresDisplay(Display):
     def note(self) -> str:
         """How many scores are not shown."""
         hidden = sum(np.count_nonzero((group < self.edges[0]) | (group > self.edges[-1])) for group in self.groups)
-        return f"{hidden:,} score{'s are' if hidden > 1 else ' is'} outside the range and not shown." if hidden else ""
+        many = "1 score outside the range is" if hidden == 1 else f"{hidden:,} scores outside the range are"
+        return f"{many} not shown." if hidden else ""
 
     def paint(self, axes: Axes, colours: Mapping[str, Any]) -> None:
         """Draw on axes, in the colours of these roles."""

@@ -86,7 +86,7 @@ class WeightsDisplay(Display):
         """The entries of the legend."""
         signs = (("accent", self.classes[1], 1), ("other", self.classes[0], -1))
         return [
-            Key("area", role, f"speaks for {shorten(name)}")
+            Key("area", role, f"makes {shorten(name)} more likely")
             for role, name, sign in signs
             if any(sign * weight > 0 for weight in self.weights)
         ]

@@ -52,6 +52,7 @@ class Tally(NamedTuple):
     n_later: int = 0  # dates after the last one of the training rows
     # Numbers and dates further from the range of the training rows than its width.
     n_outside: int = 0
+    new: Mapping[str, int] = {}  # the cells with each level that the training rows do not have
 
 
 class Reading(NamedTuple):
@@ -289,7 +290,9 @@ def code_column(column: Column, cells: Any, na_values: Sequence[str]) -> tuple[l
         if column.kind == "category":
             codes, unseen = _code_levels(column, texts, native == "number")
             codes[missing] = np.nan
-            return [codes[places]], Tally(column, int(missing[places].sum()), int((unseen & ~missing)[places].sum()))
+            counts, unseen = np.bincount(places, minlength=len(missing)), np.flatnonzero(unseen & ~missing)
+            new = {texts[k].as_py(): int(counts[k]) for k in unseen.tolist() if counts[k]}
+            return [codes[places]], Tally(column, int(missing[places].sum()), sum(new.values()), new=new)
         values, missing = np.where(missing, np.nan, _read_texts(column, texts))[places], missing[places]
     tally = _tally(column, cells, values, missing)
     return _code_dates(column, values) if column.kind == "date" else [values], tally

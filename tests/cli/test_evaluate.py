@@ -1,0 +1,114 @@
+"""`aucmax evaluate`: the figures of `evaluate` and `evaluate_by`, with weights, costs and groups."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from aucmax import TableClassifier, load_model
+from aucmax.report.evaluation import evaluate, evaluate_by
+
+RNG = np.random.default_rng(0)
+N = 400
+FRAME = pd.DataFrame({"age": RNG.normal(40, 9, N).round(2), "plan": RNG.choice(["basic", "plus"], N)})
+Y = np.where(RNG.random(N) < 1 / (1 + np.exp((42 - FRAME["age"]) / 4)), "yes", "no")
+REGION = np.where(np.arange(N) < 8, "tiny", np.where(RNG.random(N) < 0.4, "north", "south")).astype(object)
+REGION[-5:] = None
+WEIGHT = np.arange(N) % 4 / 2
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluate")
+    FRAME.assign(region=REGION, w=WEIGHT, y=Y).to_csv(folder / "rows.csv", index=False)
+    TableClassifier("curves", cv=0).fit(FRAME, Y).save(folder / "model")
+    return folder
+
+
+@pytest.fixture
+def told(run, folder):
+    """Return a function that evaluates with options, as JSON."""
+
+    def told(*options):
+        status, out, err = run("evaluate", folder / "model", folder / "rows.csv", "--json", *options)
+        assert (status, err) == (0, "")
+        return json.loads(out)
+
+    return told
+
+
+@pytest.fixture(scope="module")
+def scored(folder):
+    model = load_model(folder / "model")
+    return model.decision_function(FRAME), model.predict_proba(FRAME)[:, 1]
+
+
+def test_figures_thresholds_gains_and_calibration(told, scored):
+    found, expected = (
+        told("--cost-fp", "1", "--cost-fn", "5"),
+        evaluate(Y, scored[0], probabilities=scored[1], costs=(1, 5)),
+    )
+    assert found["auc"] == pytest.approx(expected.auc.auc)
+    assert (found["ks"], found["gini"]) == (expected.ks, expected.gini.value)
+    assert [each["rule"] for each in found["thresholds"]] == list(expected.thresholds)
+    for each, at in zip(found["thresholds"], expected.thresholds.values(), strict=True):
+        assert (each["threshold"], each["tp"], each["fp"], each["cost"]) == (*at[:1], at.tp, at.fp, at.cost((1, 5)))
+    for each, tenth in zip(found["gains"], expected.gains, strict=True):
+        assert (each["n_samples"], each["n_positive"], each["lift"]) == (tenth.rows, tenth.positives, tenth.lift)
+    calibration = expected.calibration
+    assert found["calibration"]["brier"] == pytest.approx(calibration.brier)
+    assert found["calibration"]["slope_low"] == pytest.approx(calibration.slope.low)
+    assert found["calibration"]["bins"][3]["rate_high"] == pytest.approx(calibration.bins[3].rate.high)
+    assert found["groups"] == []
+
+
+def test_weights_are_a_column_and_reach_all_figures(told, scored):
+    found, expected = told("--weight", "w"), evaluate(Y, scored[0], WEIGHT, probabilities=scored[1])
+    for name in ("n_samples", "n_positive", "ks", "average_precision", "partial_auc", "base_rate"):
+        assert found[name] == pytest.approx(getattr(expected, name)), name
+    assert found["auc_low"] == pytest.approx(expected.auc.low)
+    assert found["ks"] != told()["ks"]
+
+
+def test_groups_have_auc_rates_and_calibration_with_intervals(told, scored):
+    found = told("--by", "region")["groups"]
+    expected = evaluate_by(REGION, Y, scored[0], probabilities=scored[1])
+    assert [each["group"] for each in found] == ["north", "south", "tiny", "missing"]
+    for each, group in zip(found, expected, strict=True):
+        assert each["n_samples"] == group.n_samples
+        for name in ("recall", "fpr", "precision"):
+            estimate = getattr(group, name)
+            for key, value in ((name, estimate.value), (f"{name}_low", estimate.low), (f"{name}_high", estimate.high)):
+                assert each[key] == (None if np.isnan(value) else pytest.approx(value))
+        assert each["called_share"] == pytest.approx(group.called.value)
+        assert each["calibration"]["mean_probability"] == pytest.approx(group.calibration.mean)
+    assert found[0]["auc_high"] == pytest.approx(expected[0].auc.high)
+    assert found[2]["auc"] is found[2]["auc_low"] is None
+    assert "10 of each are needed" in found[2]["note"]
+    weighted = told("--by", "region", "--weight", "w")["groups"]
+    again = evaluate_by(REGION, Y, scored[0], WEIGHT, probabilities=scored[1])
+    assert weighted[1]["recall"] == pytest.approx(again[1].recall.value)
+
+
+def test_the_terminal_and_the_report_show_them(run, folder, tmp_path):
+    options = ["--by", "region", "--weight", "w", "--report", tmp_path / "report.html"]
+    status, out, err = run("evaluate", folder / "model", folder / "rows.csv", *options)
+    assert (status, err) == (0, "")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    for begin in ("top 5%", "100%", "north", "tiny", "missing"):
+        assert any(line.startswith(begin) for line in lines), begin
+    assert "What each column is worth" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--cost-fp", "1"], "--cost-fp and --cost-fn belong together: give both."),
+        (["--by", "sex"], "{0} has no column 'sex' for --by; its columns are age, plan, region, w, y."),
+        (["--weight", "age"], "{0}: the column 'age' is a feature of the model, so it cannot be the weight."),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(refused, folder, options, line):
+    told = refused("evaluate", folder / "model", folder / "rows.csv", *options)
+    assert told == line.format(folder / "rows.csv")
