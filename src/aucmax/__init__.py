@@ -28,6 +28,8 @@ _HOME = {
     "ProgressBar": "_compat",
     "Scorecard": "tables.scorecard",
     "cross_validate_path": "search.path_cv",
+    "export_python": "models.python_source",
+    "export_sql": "models.sql",
     "load_model": "models.model_file",
     "open_rows": "files.open_rows",
     "save_model": "models.model_file",
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
     from .metrics import support_jaccard as support_jaccard
     from .models.model_file import load_model as load_model
     from .models.model_file import save_model as save_model
+    from .models.python_source import export_python as export_python
+    from .models.sql import export_sql as export_sql
     from .papers.nystroem import KMeansNystroem as KMeansNystroem
     from .report.displays.blend import BlendDisplay as BlendDisplay
     from .report.displays.blend import CandidatesDisplay as CandidatesDisplay
