@@ -44,7 +44,7 @@ def with_gaps(rng, cells, gaps=GAPS, share=0.1):
 def words(rng, n):
     """Truth values and levels in hostile spellings, and hostile names."""
     pairs = (("Yes", "No"), ("YES", " no "), ("true", "FALSE"), ("t", "F"), ("y", "N"), ("on", "Off"))
-    columns = [pick(rng, pair, n) for pair in pairs] + [pick(rng, LEVELS, n) for _ in range(5)]
+    columns = [pick(rng, pair, n) for pair in pairs] + [pick(rng, LEVELS[k::3], n) for k in (0, 0, 1, 1, 2)]
     columns.append([f"{a} " for a in pick(rng, LEVELS[:6], n)])
     return pd.DataFrame({name: with_gaps(rng, cells) for name, cells in zip(NAMES, columns, strict=True)})
 

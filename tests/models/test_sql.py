@@ -1,16 +1,19 @@
 """SQL and Python that score a raw table: the same scores as the model on every row."""
 
+import re
 import sqlite3
 import warnings
 from contextlib import closing
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from raw_tables import CATEGORICAL, KINDS, TABLES, as_text, labels, plain
+from raw_tables import CATEGORICAL, KINDS, LEVELS, NAMES, TABLES, as_text, labels, plain
 from sklearn.pipeline import make_pipeline
 
 from aucmax import AUCClassifier, Scorecard, TableClassifier, TableEncoder, export_python, export_sql
+from aucmax.models.sql import DIALECTS, STATEMENTS_ONLY, identifier, literal
 
 pytestmark = pytest.mark.filterwarnings("ignore:X has (levels|values)")
 LOADS = {"native": lambda frame: frame, "text": as_text}
@@ -24,7 +27,8 @@ def make(name):
     said = {"na_values": ["-999"], "categorical": CATEGORICAL.get(name)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        terms = TableClassifier("pairs", pairs=2, cv=0, max_bins=9, **said).fit(frame, y)
+        pair = (frame.columns[0], frame.columns[-1])
+        terms = TableClassifier("pairs", pairs=[pair], cv=0, max_bins=9, **said).fit(frame, y)
         linear = make_pipeline(TableEncoder(**said), AUCClassifier("logistic", alpha=1e-3)).fit(frame, y)
     return frame, Scorecard(terms), linear
 
@@ -81,3 +85,58 @@ def test_python_scores_every_raw_row_as_the_model_does(case, load):
     assert_array_equal(in_python(frame, card.to_python()), card.score(frame))
     for model in (linear, card.model):
         assert_allclose(in_python(frame, export_python(model)), model.decision_function(frame), rtol=1e-9, atol=1e-9)
+
+
+# What every dialect gets
+
+
+def decode(node):
+    """Return the text that a string of SQL, as sqlglot parses it, is; None for other nodes."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Paren):
+        return decode(node.this)
+    if isinstance(node, exp.DPipe):
+        return decode(node.this) + decode(node.expression)
+    if isinstance(node, exp.Chr):
+        return "".join(chr(int(each.this)) for each in node.expressions)
+    if isinstance(node, exp.Introducer):
+        return bytes.fromhex(node.expression.this).decode()
+    return node.this
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("text", [*LEVELS, "", "\x7f\ufeff", "\U000e0001", "a'\n'b", "\\n", "\\u0041", "\\\\''"])
+def test_string_is_one_string_in_its_dialect(dialect, text):
+    sqlglot = pytest.importorskip("sqlglot")
+    (statement,) = sqlglot.parse(f"SELECT {literal(DIALECTS[dialect], text)} AS x", dialect=dialect)
+    assert decode(statement.expressions[0].this) == text
+    if dialect in RUN:
+        assert RUN[dialect](pd.DataFrame({"a": [1]}), f"SELECT {literal(DIALECTS[dialect], text)} FROM loans") == [text]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_name_is_one_name_in_its_dialect(dialect):
+    sqlglot = pytest.importorskip("sqlglot")
+    for name in NAMES:
+        (statement,) = sqlglot.parse(f"SELECT {identifier(DIALECTS[dialect], name)} AS x", dialect=dialect)
+        assert statement.expressions[0].this.name == name
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_sql_is_one_statement_in_its_dialect(case, dialect):
+    sqlglot = pytest.importorskip("sqlglot")
+    _, frame, card, linear = case
+    written = [
+        card.to_sql(dialect, table=("other; schema", 'lo"an`s')),
+        export_sql(linear, dialect, table="loans", keep=[frame.columns[0]]),
+    ]
+    if dialect not in STATEMENTS_ONLY:
+        written.append(f"SELECT {card.to_sql(dialect)} FROM loans")
+    for sql in written:
+        (statement,) = sqlglot.parse(sql, dialect=dialect)
+        assert isinstance(statement, sqlglot.exp.Select)
+        tables = {table.name for table in statement.find_all(sqlglot.exp.Table)}
+        assert {name for name in tables if not re.fullmatch("_*[kl][0-9]", name)} in ({"loans"}, {'lo"an`s'})
+        columns = {column.name for column in statement.find_all(sqlglot.exp.Column)}
+        assert {column.name for column in card.model.reading_.used} <= columns

@@ -110,7 +110,7 @@ DIALECTS = {
 }  # fmt: skip
 WIDE = 100  # summands of a sum: SQLite refuses deep ones
 LINE = "\n  "
-INLINE = ("bigquery", "snowflake", "spark")  # where no subquery can be in an expression for sure
+STATEMENTS_ONLY = ("bigquery", "snowflake", "spark")  # an expression with a subquery might not run in them
 
 
 def find_dialect(name: str) -> Dialect:
@@ -184,9 +184,7 @@ def _escaped(c: str, mark: str) -> str:
     """Return a character of a string that has escapes."""
     if c in ("\\", mark):
         return "\\" + c
-    if c.isprintable():
-        return c
-    return f"\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\U{ord(c):08x}"
+    return c if c.isprintable() or ord(c) > 0xFFFF else f"\\u{ord(c):04x}"
 
 
 def listed(dialect: Dialect, texts: Iterable[str]) -> str:
@@ -252,10 +250,10 @@ def native_number(dialect: Dialect, x: str, t: str) -> str:
 
 
 class Layers:
-    """Named expressions, in layers that may use the names of earlier ones; without names if they are `inline`."""
+    """Named expressions, in layers that may use the names of earlier ones."""
 
-    def __init__(self, prefix: str, inline: bool) -> None:
-        self.prefix, self.inline = prefix, inline
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
         self.named: list[dict[str, str]] = [{} for _ in range(5)]
 
     @property
@@ -265,8 +263,6 @@ class Layers:
 
     def add(self, layer: int, name: str, expression: str) -> str:
         """Add an expression to a layer; return what it is called."""
-        if self.inline:
-            return f"({expression})"
         self.named[layer][self.prefix + name] = expression
         return self.prefix + name
 
@@ -483,7 +479,8 @@ def export_sql(
     dialect : {"postgres", "duckdb", "sqlite", "mysql", "bigquery", "snowflake", "spark"}, default="postgres"
         The database.
     table : str or sequence of str, default=None
-        The table to score, or its schema and its name: a SELECT statement is returned. By default, an expression is.
+        The table to score, or its schema and its name: a SELECT statement is returned. By default, an
+        expression is; bigquery, snowflake and spark need a statement.
     keep : list of str, default=None
         The columns that the statement has before the score; by default, those that the model was fitted with as `id=`.
 
@@ -525,16 +522,16 @@ def to_sql(
     target, reading = find_dialect(dialect), formula.reading
     if table is None and keep is not None:
         raise ValueError("keep= names columns of a statement: give table=, too.")
+    if table is None and dialect in STATEMENTS_ONLY:
+        raise ValueError(f"dialect={dialect!r} has statements, and no expressions: give table=.")
     kept = [column.name for column in reading.columns if column.kind == "identifier"] if keep is None else [*keep]
     source = [table] if isinstance(table, str) else [*(table or [])]
     prefix, names = "", [*kept, *source, *(column.name for column in reading.columns)]
     while any(re.fullmatch(f"{prefix}([a-z]+[0-9]+|score)", name, re.IGNORECASE) for name in names):
         prefix += "_"
-    layers = Layers(prefix, inline=not source and dialect in INLINE)
+    layers = Layers(prefix)
     total = _total(target, formula, _cells(target, formula, layers))
     header = "".join(f"-- {line}\n" for line in formula.header)
-    if layers.inline:
-        return f"{header}(\n{total}\n)"
     others = "".join(f"{identifier(target, name)}, " for name in kept) if source else ""
     rows, ctes = ".".join(identifier(target, each) for each in source), []
     for n, layer in enumerate(layers.used):
@@ -556,7 +553,7 @@ def _cells(dialect: Dialect, formula: Formula, layers: Layers) -> dict[int, Cell
         if j in places:
             k, raw = numbers[column.name], identifier(dialect, column.name)
             t = layers.add(0, f"t{k}", text_of(dialect, raw, column, reading.na_values))
-            x = raw if layers.inline else layers.add(0, f"x{k}", raw)
+            x = layers.add(0, f"x{k}", raw)
             cells[j] = Cell(t, value_of(dialect, layers, x, t, column, part, k, j))
     return cells
 

@@ -242,7 +242,8 @@ class Scorecard:
         dialect : {"postgres", "duckdb", "sqlite", "mysql", "bigquery", "snowflake", "spark"}, default="postgres"
             The database.
         table : str or sequence of str, default=None
-            The table to score, or its schema and its name: a SELECT statement is returned. By default, an expression.
+            The table to score, or its schema and its name: a SELECT statement is returned. By default, an
+            expression is; bigquery, snowflake and spark need a statement.
         keep : list of str, default=None
             The columns that the statement has before the score; by default, those that are `id=` of the model.
 
