@@ -39,15 +39,18 @@ def case(request):
 
 
 def in_sqlite(frame, sql):
+    """Return what a statement gives for each row of a table called loans, which has the number of the row."""
     with closing(sqlite3.connect(":memory:")) as database:
-        frame.map(plain).to_sql("loans", database, index=False)
-        return [row[-1] for row in database.execute(sql)]
+        frame.map(plain).assign(row=range(len(frame))).to_sql("loans", database, index=False)
+        return [score for _, score in sorted(database.execute(sql))]
 
 
 def in_duckdb(frame, sql):
+    frame = frame.assign(row=range(len(frame)))
     with closing(pytest.importorskip("duckdb").connect()) as database:
+        database.register("frame", frame)
         database.execute("CREATE TABLE loans AS SELECT * FROM frame")
-        return [row[-1] for row in database.execute(sql).fetchall()]
+        return [score for _, score in sorted(database.execute(sql).fetchall())]
 
 
 def in_python(frame, source):
@@ -71,10 +74,10 @@ def test_sql_scores_every_raw_row_as_the_model_does(case, dialect, load):
     frame = load(frame)
     expected = card.score(frame)
     assert len(set(expected)) > 20
-    assert_array_equal(RUN[dialect](frame, card.to_sql(dialect, table="loans")), expected)
-    assert_array_equal(RUN[dialect](frame[:60], f"SELECT {card.to_sql(dialect)} FROM loans"), expected[:60])
+    assert_array_equal(RUN[dialect](frame, card.to_sql(dialect, table="loans", keep=["row"])), expected)
+    assert_array_equal(RUN[dialect](frame[:60], f"SELECT row, {card.to_sql(dialect)} FROM loans"), expected[:60])
     for model in (linear, card.model):
-        found = RUN[dialect](frame, export_sql(model, dialect, table="loans"))
+        found = RUN[dialect](frame, export_sql(model, dialect, table="loans", keep=["row"]))
         assert_allclose(found, model.decision_function(frame), rtol=1e-9, atol=1e-5)
 
 
@@ -112,7 +115,9 @@ def test_string_is_one_string_in_its_dialect(dialect, text):
     (statement,) = sqlglot.parse(f"SELECT {literal(DIALECTS[dialect], text)} AS x", dialect=dialect)
     assert decode(statement.expressions[0].this) == text
     if dialect in RUN:
-        assert RUN[dialect](pd.DataFrame({"a": [1]}), f"SELECT {literal(DIALECTS[dialect], text)} FROM loans") == [text]
+        assert RUN[dialect](pd.DataFrame({"a": [1]}), f"SELECT row, {literal(DIALECTS[dialect], text)} FROM loans") == [
+            text
+        ]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

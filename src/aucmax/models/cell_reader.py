@@ -133,10 +133,14 @@ def number_pattern(sign: str, thousands: str, decimal: str, exponent: str = "[0-
     if not sign:
         return f"([-+]?{core}|[(]{core}[)])"  # brackets are a minus sign, as in accounts
     mark = sign if sign.isalpha() else f"[{sign}]"
-    body = f"( *{mark} *)?{core}( *{mark})?"
+    before, after = f" *{mark} *", f"( *{mark})?"
+    first = f"([-+]?({before})?|{mark} *[-+])"
+    body = f"({before})?{core}{after}"
+    signed = f"{first}{core}{after}"
     if sign == "%":  # which must be there
-        body = f"( *{mark} *{core}( *{mark})?|{core} *{mark})"
-    return f"([-+]?{body}|[(]{body}[)]|{mark} *[(] *{core}( *{mark})?[)])"
+        body = f"({before}{core}{after}|{core} *{mark})"
+        signed = f"(([-+]?{before}|{mark} *[-+]){core}{after}|[-+]?{core} *{mark})"
+    return f"({signed}|[(]{body}[)]|{mark} *[(] *{core}{after}[)])"
 
 
 def read_hours(row: Mapping[str, Any], column: str, na_values: tuple[str, ...]) -> float | None:

@@ -333,7 +333,7 @@ def _matches_number(s: str, sign: str, thousands: str, decimal: str) -> str:
     steps += [(quoted(f"{decimal}0"), "'N'"), ("'0'", "'N'"), ("'D'", "'N'"), ("'NE'", "'N'")]
     bodies = ["N", "SN", "NS", "SNS"][sign == "%" : 4 if sign else 1]
     words = [f"{minus}{body}" for body in bodies for minus in ("", "-", "+")] + [f"({body})" for body in bodies]
-    words += ["S(N)", "S(NS)", "S( N)", "S( NS)"] if sign else []
+    words += ["S-N", "S+N", "S-NS", "S+NS", "S(N)", "S(NS)", "S( N)", "S( NS)"] if sign else []
     found = f"{rewritten(text, steps)} IN {listed(dialect, words)}"
     found += f" AND {s} NOT GLOB {quoted(f'*[^ -~{odd}]*')}"
     if thousands:  # the first of which does not follow a 0
@@ -384,7 +384,9 @@ def parse_date(dialect: Dialect, layers: Layers, t: str, column: Column, k: int)
         layers.add(2, f"{c}{k}", f"CASE {' '.join(f'WHEN {valid} THEN {values[c]}' for valid, values in fields)} END")
         for c in "ymd"
     )
-    seconds = layers.add(2, f"c{k}", f"CASE WHEN {_is_time(dialect, time)} THEN {_seconds(dialect, time)} END")
+    alone = f"REPLACE(REPLACE({t}, 'T ', 'TT'), ' T', 'TT') NOT LIKE '%TT%' AND {t} NOT LIKE '%T'"  # a T and no blank
+    seconds = f"CASE WHEN {alone} AND {_is_time(dialect, time)} THEN {_seconds(dialect, time)} END"
+    seconds = layers.add(2, f"c{k}", seconds)
     days = f"CASE WHEN {_exists(dialect, y, m, d)} AND {seconds} IS NOT NULL THEN {_days(dialect, y, m, d)} END"
     return Date(layers.add(3, f"e{k}", days), seconds, m)
 
