@@ -28,6 +28,8 @@ _HOME = {
     "ProgressBar": "_compat",
     "Scorecard": "tables.scorecard",
     "cross_validate_path": "search.path_cv",
+    "Contributions": "models.contributions",
+    "contributions": "models.contributions",
     "export_python": "models.python_source",
     "export_sql": "models.sql",
     "load_model": "models.model_file",
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
     from .metrics import roc_auc_ci as roc_auc_ci
     from .metrics import support_f1 as support_f1
     from .metrics import support_jaccard as support_jaccard
+    from .models.contributions import Contributions as Contributions
+    from .models.contributions import contributions as contributions
     from .models.model_file import load_model as load_model
     from .models.model_file import save_model as save_model
     from .models.python_source import export_python as export_python

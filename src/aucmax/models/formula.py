@@ -113,8 +113,8 @@ def has_values(values: Values) -> bool:
     return values.low == values.low or bool(values.levels) or values.known is not None or values.missing
 
 
-def make_formula(model: Any) -> Formula:
-    """Return `decision_function` of a fitted model as a formula over the columns of its table."""
+def find_steps(model: Any) -> tuple[Any, Any]:
+    """Return the encoder of a fitted model, None if it has none, and its classifier; both make sums of columns."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     encoder = steps.pop(0) if len(steps) == 2 and isinstance(steps[0], TableEncoder) else None
     (*before, classifier) = steps
@@ -125,10 +125,16 @@ def make_formula(model: Any) -> Formula:
     ):
         names = " + ".join(type(step).__name__ for step in (encoder, *steps) if step is not None)
         raise TypeError(
-            "SQL and Python are written for a TableClassifier and for a linear classifier of aucmax, alone or after a "
-            f"TableEncoder, not for {names}."
+            "this takes a TableClassifier, or a linear classifier of aucmax, alone or after a "
+            f"TableEncoder, not {names}."
         )
     check_is_fitted(classifier, "coef_")
+    return encoder, classifier
+
+
+def make_formula(model: Any) -> Formula:
+    """Return `decision_function` of a fitted model as a formula over the columns of its table."""
+    encoder, classifier = find_steps(model)
     base = float(classifier.intercept_[0])
     if isinstance(classifier, TableClassifier):
         amounts = np.split(classifier.coef_[0], edges_of(classifier.terms_)[1:-1])

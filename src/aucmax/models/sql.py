@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from .._text import ArgumentError
 from ..tables.curves import Values
 from ..tables.reading import Reading
 from ..tables.reading.cells import BLANK, BOOLEANS, MINUS, MISSING, number_form
@@ -32,6 +33,7 @@ from .formula import Cases, Formula, Slope, make_formula, numeric_levels, one_li
 WHITESPACE = "".join(chr(c) for c in range(0x3001) if chr(c).isspace())
 # So that no database overflows: a text has up to LONGEST characters, and an exponent is below 240.
 LONGEST, EXPONENT = 60, "0*(1?[0-9]?[0-9]|2[0-3][0-9])"
+LARGE = "[-+]?[0-9]([.][0-9]*)?[eE][-+]?(2[4-9][0-9]|30[0-7])"  # as databases write it
 DAYS_TO_1970 = 719_468  # from 1 March of the year 0
 BEFORE_MONTH = (306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275)  # days since 1 March
 ISO = "%Y-%m-%d"
@@ -108,7 +110,6 @@ DIALECTS = {
         ),
     )
 }  # fmt: skip
-WIDE = 100  # summands of a sum: SQLite refuses deep ones
 LINE = "\n  "
 STATEMENTS_ONLY = ("bigquery", "snowflake", "spark")  # an expression with a subquery might not run in them
 
@@ -256,10 +257,16 @@ class Layers:
         self.prefix = prefix
         self.named: list[dict[str, str]] = [{} for _ in range(5)]
 
-    @property
-    def used(self) -> list[dict[str, str]]:
-        """The layers that have names."""
-        return [layer for layer in self.named if layer]
+    def with_carried(self, total: str) -> list[list[str]]:
+        """Return what the layers select: their own expressions, and the earlier names that later ones need."""
+        names, found = re.compile(rf"\b{self.prefix}[a-z]+[0-9]+\b"), []
+        needed = set(names.findall(total))
+        for n in range(len(self.named) - 1, -1, -1):
+            earlier = [name for layer in self.named[:n] for name in layer if name in needed]
+            own = [f"{expression} AS {name}" for name, expression in self.named[n].items() if name in needed]
+            found += [earlier + own] if own else []
+            needed.update(*(names.findall(expression) for expression in self.named[n].values()))
+        return found[::-1]
 
     def add(self, layer: int, name: str, expression: str) -> str:
         """Add an expression to a layer; return what it is called."""
@@ -302,7 +309,8 @@ def parse_number(dialect: Dialect, s: str, form: str) -> str:
     plain = replaced(s, *marks, *([(literal(dialect, decimal), "'.'")] if decimal != "." else []))
     valid = f"LENGTH({s}) <= {LONGEST}"
     if dialect.matches:
-        pattern = literal(dialect, f"^{number_pattern(sign, thousands, decimal, EXPONENT)}$")
+        pattern = number_pattern(sign, thousands, decimal, EXPONENT)
+        pattern = literal(dialect, f"^({pattern}|{LARGE})$" if form == "1234.5" else f"^{pattern}$")
         valid += f" AND {dialect.matches.format(s, pattern=pattern)}"
     else:
         valid += f" AND {_matches_number(s, sign, thousands, decimal)}"
@@ -523,9 +531,9 @@ def to_sql(
     """Return a formula as an expression, or as a statement about a table."""
     target, reading = find_dialect(dialect), formula.reading
     if table is None and keep is not None:
-        raise ValueError("keep= names columns of a statement: give table=, too.")
+        raise ArgumentError("{keep=} names columns of a statement: give {table=}, too.")
     if table is None and dialect in STATEMENTS_ONLY:
-        raise ValueError(f"dialect={dialect!r} has statements, and no expressions: give table=.")
+        raise ArgumentError(f"{{dialect={dialect!r}}} has statements, and no expressions: give {{table=}}.")
     kept = [column.name for column in reading.columns if column.kind == "identifier"] if keep is None else [*keep]
     source = [table] if isinstance(table, str) else [*(table or [])]
     prefix, names = "", [*kept, *source, *(column.name for column in reading.columns)]
@@ -536,11 +544,11 @@ def to_sql(
     header = "".join(f"-- {line}\n" for line in formula.header)
     others = "".join(f"{identifier(target, name)}, " for name in kept) if source else ""
     rows, ctes = ".".join(identifier(target, each) for each in source), []
-    for n, layer in enumerate(layers.used):
-        cells = ",".join(f"\n    {expression} AS {name}" for name, expression in layer.items())
+    for n, layer in enumerate(layers.with_carried(total)):
+        cells = ",".join(f"\n    {expression}" for expression in layer)
         origin = f"{LINE}FROM {rows}" if rows else ""
         rows = f"{prefix}l{n}"
-        ctes.append(f"{rows} {target.cte} (\n  SELECT {'*,' if n else others}{cells}{origin}\n)")
+        ctes.append(f"{rows} {target.cte} (\n  SELECT {others}{cells}{origin}\n)")
     if not source:
         return f"{header}(\nWITH {', '.join(ctes)}\nSELECT\n{total}\nFROM {rows}\n)"
     return f"{header}WITH {', '.join(ctes)}\nSELECT {others}\n{total}\n  AS {prefix}score\nFROM {rows}"
@@ -561,11 +569,9 @@ def _cells(dialect: Dialect, formula: Formula, layers: Layers) -> dict[int, Cell
 
 
 def _total(dialect: Dialect, formula: Formula, cells: dict[int, Cell]) -> str:
-    """Return the base and the summands, in sums that are not deep."""
-    added = [_summand(dialect, formula.reading, each, cells) for each in formula.summands]
-    while len(added) > WIDE:
-        added = [f"+ (0\n  {LINE.join(added[k : k + WIDE])}\n  )" for k in range(0, len(added), WIDE)]
-    return "  " + LINE.join([amount_of(formula.base), *added])
+    """Return the base and the summands."""
+    added = (_summand(dialect, formula.reading, each, cells) for each in formula.summands)
+    return f"  {amount_of(formula.base)}" + "".join(f"{LINE}{each}" for each in added)
 
 
 def _summand(dialect: Dialect, reading: Reading, summand: Cases | Slope, cells: dict[int, Cell]) -> str:
