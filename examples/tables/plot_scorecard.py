@@ -72,4 +72,4 @@ right.margins(x=0.2)
 # The reasons of that score, and the card as SQL.
 
 print(card.reasons(applicant, n_reasons=3)[0])
-print(card.to_sql()[:300], "...")
+print(card.to_sql("duckdb", table="loans")[-900:])

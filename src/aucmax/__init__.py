@@ -29,6 +29,10 @@ _HOME = {
     "Scorecard": "tables.scorecard",
     "adjust_base_rate": "search.calibration",
     "cross_validate_path": "search.path_cv",
+    "Contributions": "models.contributions",
+    "contributions": "models.contributions",
+    "export_python": "models.python_source",
+    "export_sql": "models.sql",
     "load_model": "models.model_file",
     "monitor": "monitoring",
     "population_stability": "monitoring",
@@ -62,10 +66,14 @@ if TYPE_CHECKING:
     from .metrics import roc_auc_ci as roc_auc_ci
     from .metrics import support_f1 as support_f1
     from .metrics import support_jaccard as support_jaccard
+    from .models.contributions import Contributions as Contributions
+    from .models.contributions import contributions as contributions
     from .models.model_file import load_model as load_model
     from .models.model_file import save_model as save_model
     from .monitoring import monitor as monitor
     from .monitoring import population_stability as population_stability
+    from .models.python_source import export_python as export_python
+    from .models.sql import export_sql as export_sql
     from .papers.nystroem import KMeansNystroem as KMeansNystroem
     from .report.displays.blend import BlendDisplay as BlendDisplay
     from .report.displays.blend import CandidatesDisplay as CandidatesDisplay

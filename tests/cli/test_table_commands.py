@@ -146,6 +146,7 @@ def test_inspect_lists_the_terms(run, model):
 @pytest.mark.parametrize("suffix", [".csv", ".sql", ".py"])
 def test_the_exported_card_scores_as_the_card_does(suffix, run, model, folder, tmp_path):
     odds = ["--base-score", "500", "--base-odds", "2", "--points-to-double", "-30"]
+    odds += ["--dialect", "sqlite"]
     status, _, err = run("scorecard", model, *odds, "-o", tmp_path / f"card{suffix}", "--test", folder / "train.csv")
     assert (status, err) == (0, "")
     card = Scorecard(load_model(model), 500, 2, -30)
@@ -158,17 +159,38 @@ def test_the_exported_card_scores_as_the_card_does(suffix, run, model, folder, t
             (entry.column, entry.points) for entry in card.table()
         ]
         return
-    rows = frame.assign(owner=(frame["owner"] == "yes").astype(int)).astype(object).where(frame.notna(), None)
+    rows = frame.astype(object).where(frame.notna(), None)
     if suffix == ".py":
         scope = {}
         exec(text, scope)
         found = [scope["score"](row) for row in rows.to_dict("records")]
     else:
         with closing(sqlite3.connect(":memory:")) as base:
-            base.execute("CREATE TABLE t (income REAL, job TEXT, owner INTEGER)")
+            base.execute("CREATE TABLE t (income REAL, job TEXT, owner TEXT)")
             base.executemany("INSERT INTO t VALUES (?, ?, ?)", rows.itertuples(index=False))
             found = [score for (score,) in base.execute(f"SELECT {text} FROM t")]
     assert found == card.score(frame).tolist()
+
+
+def test_export_writes_sql_and_python_of_tables(run, refused, model, folder, tmp_path):
+    """The linear model has them, too; the rows are those of the raw table."""
+    linear, sql, python = (tmp_path / name for name in ("linear", "m.sql", "m.py"))
+    assert run("fit", folder / "train.csv", "--loss", "logistic", "--alpha", "1", "-o", linear)[0] == 0
+    for fitted in (model, linear):
+        options = ["--dialect", "sqlite", "--table", "t", "--keep", "job", "--force"]
+        assert run("export", fitted, "--sql", sql, "--python", python, *options)[0] == 0
+        expected, scope = load_model(fitted).decision_function(FRAME), {}
+        rows = FRAME.astype(object).where(FRAME.notna(), None)
+        exec(python.read_text(encoding="utf-8"), scope)
+        np.testing.assert_allclose([scope["score"](row) for row in rows.to_dict("records")], expected, rtol=1e-9)
+        with closing(sqlite3.connect(":memory:")) as base:
+            rows.to_sql("t", base, index=False)
+            found = base.execute(sql.read_text(encoding="utf-8")).fetchall()
+        np.testing.assert_allclose([score for _, score in found], expected, rtol=1e-9)
+    assert refused("export", model).endswith("there is nothing to write: give --onnx, --sql or --python.")
+    assert refused("export", model, "--sql", tmp_path / "n", "--dialect", "spark").endswith(": give --table.")
+    assert "--check compares" in refused("export", model, "--sql", tmp_path / "n", "--check", folder / "train.csv")
+    assert "--table and --keep are" in refused("export", model, "--python", tmp_path / "n", "--table", "t")
 
 
 def test_the_card_tells_what_whole_points_cost(run, model, folder):

@@ -57,6 +57,15 @@ Header = Annotated[
 ZeroBased = Annotated[bool, data("LIBSVM that counts columns from 0.", None, "--zero-based")]
 ReportPath = Annotated[Path | None, output("Write a report.", "HTML", "--report")]
 Force = Annotated[bool, output("Replace files that exist.", None, "--force")]
+Dialect = Annotated[
+    Literal["postgres", "duckdb", "sqlite", "mysql", "bigquery", "snowflake", "spark"],
+    output("The database that SQL is for.", "NAME"),
+]
+Table = Annotated[
+    str | None,
+    output("The table of the database: SQL is then a SELECT statement, and otherwise an expression.", "NAME"),
+]
+Keep = Annotated[Columns, output("A column to return with the score; by default, the one of --id.", "COLUMN")]
 Quiet = Annotated[bool, output("No notes, no progress; warnings remain.", None, "--quiet", "-q")]
 Json = Annotated[bool, output("Print the result as one JSON object.", None, "--json")]
 Debug = Annotated[bool, output("Show the traceback of an error.", None, "--debug")]

@@ -8,16 +8,14 @@ With the odds of the positive class, the score is
 
 so that a row with the odds `base_odds` has the score `base_score`, and each `points_to_double` points double the odds.
 The log-odds are a constant plus the sum of the curves, hence so is the score. Each value of a curve is rounded to whole
-points, and so is the constant, the base points. For SQL and Python, the cells of curves become conditions.
+points, and so is the constant, the base points.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import itertools
-import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +23,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._docs import inherit_entries
 from ..metrics import roc_auc
+from ..models.formula import Formula, card_formula
+from ..models.python_source import to_python
+from ..models.sql import to_sql
 from .classifier import TableClassifier
-from .curves import Values, cell_labels, list_values, term_name
+from .curves import cell_labels, term_name
 from .terms import Term, edges_of
 
 # Entries of the docstrings of the methods of `Scorecard`.
@@ -40,53 +41,6 @@ y : array-like of shape (n_samples,)
 sample_weight : array-like of shape (n_samples,), default=None
     Their weights.
 """
-
-
-def borders(values: Values, name: str) -> list[str]:
-    """Return the conditions that a number is in a range, in SQL and Python."""
-    low = [f"{name} > {values.low!r}"] if math.isfinite(values.low) else []
-    return low + ([f"{name} <= {values.high!r}"] if math.isfinite(values.high) else [])
-
-
-def sql_condition(values: Values, name: str) -> str:
-    """Return the condition of SQL that a column has one of these values; nothing if there are none.
-
-    Examples
-    --------
-    >>> from aucmax.tables.curves import Values
-    >>> from aucmax.tables.scorecard import sql_condition
-    >>> print(sql_condition(Values(1.5, 3.0), "size"))
-    "size" > 1.5 AND "size" <= 3.0
-    >>> print(sql_condition(Values(known=["a", "b"], missing=True), "plan"))
-    ("plan" NOT IN ('a', 'b') OR "plan" IS NULL)
-    """
-    name = '"' + name.replace('"', '""') + '"'
-    parts = []
-    if values.low == values.low:
-        parts.append(" AND ".join(borders(values, name)) or f"{name} IS NOT NULL")
-    for word, levels in (("IN", values.levels), ("NOT IN", values.known)):
-        if levels:
-            listed = ", ".join("'" + level.replace("'", "''") + "'" for level in levels)
-            parts.append(f"{name} {word} ({listed})")
-    if values.known == []:
-        parts.append(f"{name} IS NOT NULL")
-    if values.missing:
-        parts.append(f"{name} IS NULL")
-    return f"({' OR '.join(parts)})" if len(parts) > 1 else "".join(parts)
-
-
-def python_condition(values: Values, v: str) -> str:
-    """Return the condition of Python that the variable `v` has one of these values; nothing if there are none."""
-    present, parts = f"{v} is not None and {v} == {v}", []
-    if values.low == values.low:
-        parts.append(" and ".join([present, *borders(values, v)]))
-    if values.levels:
-        parts.append(f"{v} in {tuple(values.levels)!r}")
-    if values.known is not None:
-        parts.append(f"{present} and {v} not in {tuple(values.known)!r}")
-    if values.missing:
-        parts.append(f"({v} is None or {v} != {v})")
-    return f"({' or '.join(parts)})" if len(parts) > 1 else "".join(parts)
 
 
 class Entry(NamedTuple):
@@ -278,53 +232,41 @@ class Scorecard:
         writer.writerows(self.table())
         return text.getvalue()
 
-    def to_sql(self) -> str:
-        """Return the score as an expression of SQL, over columns with the names of the training data.
+    def to_sql(
+        self, dialect: str = "postgres", table: str | Sequence[str] | None = None, keep: Sequence[str] | None = None
+    ) -> str:
+        """Return the score in SQL, over the columns of the raw table, as :func:`aucmax.export_sql` does.
 
-        Columns are taken as the model reads them: numbers without signs, 1 and 0 for truth values, an age in days and
-        the other parts of a date. Levels are texts.
+        Parameters
+        ----------
+        dialect : {"postgres", "duckdb", "sqlite", "mysql", "bigquery", "snowflake", "spark"}, default="postgres"
+            The database.
+        table : str or sequence of str, default=None
+            The table to score, or its schema and its name: a SELECT statement is returned. By default, an
+            expression is; bigquery, snowflake and spark need a statement.
+        keep : list of str, default=None
+            The columns that the statement has before the score; by default, those that are `id=` of the model.
 
         Returns
         -------
-        expression : str
-            A sum of CASE expressions.
+        sql : str
+            The points of each row, NULL for a row with a cell that the model would refuse.
         """
-        return "\n+ ".join([str(self.base_points), *(self._sql(line) for line in self._lines())])
-
-    def _sql(self, line: Line) -> str:
-        names = [self.model.reading_.part_names[j] for j in line.term.columns]
-        cases = self._cases(line, lambda values, k: sql_condition(values, names[k]))
-        if not cases:
-            return "0"
-        whens = [f"    WHEN {' AND '.join(conditions)} THEN {whole}" for conditions, whole in cases]
-        return "\n".join(["CASE", *whens, "    ELSE 0", "  END"])
-
-    def _cases(self, line: Line, condition: Callable[[Values, int], str]) -> list[tuple[list[str], int]]:
-        """Return the conditions on the columns of a line for each of its cells that has some, and its points."""
-        sides = [
-            list_values(self.model, j, group) for j, group in zip(line.term.columns, line.term.groups, strict=True)
-        ]
-        cells = zip(itertools.product(*sides), line.points, strict=True)
-        cases = [([condition(each, k) for k, each in enumerate(values)], int(whole)) for values, whole in cells]
-        return [case for case in cases if all(case[0])]
+        return to_sql(self._formula(), dialect, table, keep)
 
     def to_python(self) -> str:
-        """Return the source of a Python function `score(row)`, for a mapping of column names to values.
-
-        It needs no library. A missing value is None or NaN. Columns of a table are taken as in `to_sql`.
+        """Return the source of a Python function ``score(row)``, as :func:`aucmax.export_python` does.
 
         Returns
         -------
         source : str
-            The source of the function.
+            The source, which needs no library.
         """
-        lines, names = ["def score(row):", f"    total = {self.base_points}"], self.model.reading_.part_names
-        for line in self._lines():
-            lines += [f"    v{k} = row[{names[j]!r}]" for k, j in enumerate(line.term.columns)]
-            cases = self._cases(line, lambda values, k: python_condition(values, f"v{k}"))
-            for n, (conditions, whole) in enumerate(cases):
-                lines += [f"    {'elif' if n else 'if'} {' and '.join(conditions)}:", f"        total += {whole}"]
-        return "\n".join([*lines, "    return total", ""])
+        return to_python(self._formula())
+
+    def _formula(self) -> Formula:
+        lines = [(line.term, line.points.tolist()) for line in self._lines()]
+        return card_formula("scorecard of a TableClassifier", self.model, self.base_points, lines)
 
 
 inherit_entries(Scorecard, METHODS)

@@ -78,13 +78,15 @@ def test_scorecard_of_many_levels_in_sql_and_python():
     assert_array_equal([space["score"](row) for row in new.to_dict("records")], expected)
     with closing(sqlite3.connect(":memory:")) as database:
         new.to_sql("people", database, index=False)
-        assert_array_equal([score for (score,) in database.execute(f"SELECT {card.to_sql()} FROM people")], expected)
+        assert_array_equal(
+            [score for (score,) in database.execute(f"SELECT {card.to_sql('sqlite')} FROM people")], expected
+        )
 
 
 def test_sql_has_the_same_scores():
     with closing(sqlite3.connect(":memory:")) as database:
         FRAME.to_sql("people", database, index=False)
-        found = [score for (score,) in database.execute(f"SELECT {CARD.to_sql()} FROM people")]
+        found = [score for (score,) in database.execute(f"SELECT {CARD.to_sql('sqlite')} FROM people")]
     assert_array_equal(found, CARD.score(FRAME))
 
 
@@ -104,7 +106,7 @@ def test_unknown_values_have_the_same_scores():
     assert [space["score"](row) for row in UNKNOWN] == expected.tolist()
     with closing(sqlite3.connect(":memory:")) as database:
         frame.to_sql("people", database, index=False)
-        found = database.execute(f"SELECT {CARD.to_sql()} FROM people").fetchall()
+        found = database.execute(f"SELECT {CARD.to_sql('sqlite')} FROM people").fetchall()
     assert [score for (score,) in found] == expected.tolist()
 
 

@@ -8,8 +8,11 @@ from typing import Annotated
 import typer
 
 from ...files import Source
+from ...files.atomic_write import write_atomically
 from ...models.model_file import ModelFile
 from ...models.onnx_export import export_onnx, measure_difference
+from ...models.python_source import export_python
+from ...models.sql import export_sql
 from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console
@@ -20,7 +23,12 @@ from ..table_model import split_model
 
 def export(
     model: options.ModelPath,
-    onnx: Annotated[Path, typer.Option(metavar="FILE", help="The ONNX file to write.")],
+    onnx: Annotated[Path | None, typer.Option(metavar="FILE", help="An ONNX file to write.")] = None,
+    sql: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of SQL to write.")] = None,
+    python: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of Python to write.")] = None,
+    dialect: options.Dialect = "postgres",
+    table: options.Table = None,
+    keep: options.Keep = None,
     check: Annotated[
         list[str] | None, typer.Option(metavar="DATA", help="Rows on which to compare the ONNX scores with ours.")
     ] = None,
@@ -28,17 +36,34 @@ def export(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Write a model in another format."""
+    """Write a model in another format: ONNX, or the SQL or Python that scores raw rows of a table."""
     console, rows = Console(quiet), check or []
+    if onnx is None and sql is None and python is None:
+        raise ValueError("there is nothing to write: give --onnx, --sql or --python.")
+    if rows and onnx is None:
+        raise ValueError("--check compares the scores of an ONNX file: give --onnx, too.")
+    if sql is None and (table or keep):
+        raise ValueError("--table and --keep are about SQL: give --sql, too.")
     check_inputs([model, *rows])
 
     file = read_model_file(model)
     source = open_rows(console, file, rows, with_target=False, as_levels=True) if rows else None
-    check_outputs({"--onnx": onnx}, force, [model, *rows])
-    export_onnx(file.model, onnx)
-    console.note(f"wrote {onnx}")
-    if source is not None:
+    check_outputs({"--onnx": onnx, "--sql": sql, "--python": python}, force, [model, *rows])
+    texts = [(sql, export_sql(file.model, dialect, table, keep or None))] if sql is not None else []
+    texts += [(python, export_python(file.model))] if python is not None else []
+    if onnx is not None:
+        export_onnx(file.model, onnx)
+        console.note(f"wrote {onnx}")
+    for path, text in texts:
+        write_text(path, text)
+        console.note(f"wrote {path}")
+    if source is not None and onnx is not None:
         console.note(describe_difference(file, onnx, source))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text in UTF-8, whole or not at all."""
+    write_atomically(path, lambda out: out.write(text.encode()))
 
 
 def describe_difference(file: ModelFile, onnx: Path, source: Source) -> str:

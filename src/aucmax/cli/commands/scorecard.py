@@ -34,6 +34,9 @@ def scorecard(
             metavar="NUMBER", help="The points that double these odds; below 0, higher scores mean lower odds."
         ),
     ] = 20,
+    dialect: options.Dialect = "postgres",
+    table: options.Table = None,
+    keep: options.Keep = None,
     test: Annotated[
         list[str] | None, options.data("Labelled rows, to measure the AUC that whole points cost.", "FILE")
     ] = None,
@@ -48,7 +51,7 @@ def scorecard(
     if not is_table_model(file.model):
         raise ValueError(f"{model} is not a model of a table: fit a CSV or Parquet file with the default options.")
     card = Scorecard(file.model, base_score, base_odds, points_to_double)
-    writers = {".csv": card.to_csv, ".sql": card.to_sql, ".py": card.to_python}
+    writers = {".csv": card.to_csv, ".sql": lambda: card.to_sql(dialect, table, keep or None), ".py": card.to_python}
     if output is not None and output.suffix not in writers:
         raise ValueError(f"--output {output} ends with none of {', '.join(writers)}, which say what to write.")
     source = open_rows(console, file, test, with_target=True) if test else None

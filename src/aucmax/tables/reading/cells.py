@@ -108,7 +108,7 @@ def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    sign, thousands, decimal = _split(form)
+    sign, thousands, decimal = number_form(form)
     if sign == "%":  # 0.345 is not 34.5%
         text = pc.if_else(pc.match_substring(text, "%"), text, None)
     if sign:
@@ -136,11 +136,11 @@ def split_sign(form: str) -> tuple[str, str]:
     """
     if "234" not in form:  # times of day
         return "", form
-    sign, thousands, decimal = _split(form)
+    sign, thousands, decimal = number_form(form)
     return sign, f"1{thousands}234{decimal}5"
 
 
-def _split(form: str) -> tuple[str, str, str]:
+def number_form(form: str) -> tuple[str, str, str]:
     """Return the sign, the thousands separator and the decimal separator of a form."""
     before, thousands, decimal, after = re.fullmatch(r"(.*?)1(.?)234(.)5(.*)", form, re.DOTALL).groups()  # type: ignore[union-attr]
     return before or after, thousands, decimal

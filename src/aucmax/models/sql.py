@@ -1,0 +1,625 @@
+"""Models of tables as SQL that scores the raw table, in several dialects.
+
+Conventions
+-----------
+Each column is cast to text, trimmed, and read as `tables.reading` reads a text: so it does not matter whether a loader
+made the column text, numbers or dates. There are three layers. The first has x, the raw cell, and t, its text, NULL
+where it is missing; the second has v, a number or a level, NULL where t is missing or cannot be read; the third has the
+conditions. The score of a row with a cell that cannot be read is NULL.
+
+Regular expressions check numbers and dates, without groups to refer to. SQLite has none: there, the text is rewritten
+until only a few words are left (`_matches_number`). Dates are computed from their digits, without functions of dates.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from .._text import ArgumentError
+from ..tables.curves import Values
+from ..tables.reading import Reading
+from ..tables.reading.cells import BLANK, BOOLEANS, MINUS, MISSING, number_form
+from ..tables.reading.dates import TIME_FORM
+from ..tables.reading.kinds import LABELS, Column, Part
+from ..tables.reading.summary import SECONDS
+from .cell_reader import number_pattern
+from .formula import Cases, Formula, Slope, make_formula, numeric_levels, one_line, owners_of, places_of
+
+WHITESPACE = "".join(chr(c) for c in range(0x3001) if chr(c).isspace())
+# So that no database overflows: a text has up to LONGEST characters, and an exponent is below 240.
+LONGEST, EXPONENT = 60, "0*(1?[0-9]?[0-9]|2[0-3][0-9])"
+LARGE = "[-+]?[0-9]([.][0-9]*)?[eE][-+]?(2[4-9][0-9]|30[0-7])"  # as databases write it
+DAYS_TO_1970 = 719_468  # from 1 March of the year 0
+BEFORE_MONTH = (306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275)  # days since 1 March
+ISO = "%Y-%m-%d"
+CLOCK = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?"
+ZONE = " ?(Z|[-+][0-9]{2}(:?[0-9]{2})?)?"  # of two digits, as databases write it
+
+
+class Dialect(NamedTuple):
+    """What differs between the databases; {} is what a template is about."""
+
+    name: str
+    mark: str  # around identifiers
+    escapes: (
+        str  # in strings: "" if a quote is doubled and nothing else is special, or how control characters are written
+    )
+    text: str  # with trim: a cell as text, without the blanks {blanks} around it
+    trim: str
+    number: str  # a text as a number
+    whole: str  # a text of digits as a whole number
+    is_text: str  # whether a column is text
+    matches: str  # whether a text {} is in a {pattern}
+    divide: str  # the quotient of whole numbers, rounded down
+    find: str  # the place of a character {c} in a text, from 1
+    join: str  # two texts
+    cte: str = "AS"  # that is computed once
+    native: str = ""  # a number of a type of numbers, where its text would lose digits
+
+
+DIALECTS = {
+    each.name: each
+    for each in (
+        Dialect(
+            "postgres", '"', "E", "CAST({} AS TEXT)", "BTRIM({}, {blanks})",
+            "CAST({} AS DOUBLE PRECISION)", "CAST({} AS INTEGER)",
+            "CAST(PG_TYPEOF({}) AS TEXT) IN ('text', 'character varying', 'character')", "({} ~ {pattern})",
+            "({} / {by})", "STRPOS({}, '{c}')", "({} || {other})", "AS MATERIALIZED",
+        ),
+        Dialect(
+            "duckdb", '"', "CHR", "CAST({} AS VARCHAR)",
+            r"REGEXP_REPLACE({}, '^[\s\v\x1c-\x1f\x85\p{{Z}}]+|[\s\v\x1c-\x1f\x85\p{{Z}}]+$', '', 'g')",
+            "TRY_CAST({} AS DOUBLE)", "TRY_CAST({} AS INTEGER)",
+            "REGEXP_MATCHES(TYPEOF({}), '^(VARCHAR|ENUM)')", "REGEXP_MATCHES({}, {pattern})",
+            "({} // {by})", "STRPOS({}, '{c}')", "({} || {other})", "AS MATERIALIZED",
+        ),
+        Dialect(
+            "sqlite", "`", "CHR", "CAST({} AS TEXT)", "TRIM({}, {blanks})",
+            "CAST({} AS REAL)", "CAST({} AS INTEGER)",
+            "TYPEOF({}) IN ('text', 'blob')", "", "({} / {by})", "INSTR({}, '{c}')", "({} || {other})",
+            "AS MATERIALIZED", "CAST({} AS REAL)",
+        ),
+        Dialect(
+            "mysql", "`", "X", "CONVERT({} USING utf8mb4) COLLATE utf8mb4_bin",
+            "REGEXP_REPLACE({}, '^[[:space:]]+|[[:space:]]+$', '')", "CAST({} AS DOUBLE)", "CAST({} AS SIGNED)",
+            "JSON_TYPE(JSON_EXTRACT(JSON_ARRAY({}), '$[0]')) = 'STRING'", "REGEXP_LIKE({}, {pattern}, 'c')",
+            "({} DIV {by})", "INSTR({}, '{c}')", "CONCAT({}, {other})",
+        ),
+        Dialect(
+            "bigquery", "`", "\\u", "CAST({} AS STRING)", "TRIM({}, {blanks})",
+            "SAFE_CAST({} AS FLOAT64)", "SAFE_CAST({} AS INT64)",
+            "SUBSTR(FORMAT('%T', {}), 1, 1) IN ('\"', '\\'')", "REGEXP_CONTAINS({}, {pattern})",
+            "DIV({}, {by})", "STRPOS({}, '{c}')", "CONCAT({}, {other})",
+        ),
+        Dialect(
+            "snowflake", '"', "\\u", "CAST({} AS VARCHAR)", "TRIM({}, {blanks})",
+            "TRY_TO_DOUBLE({})", "TRY_TO_NUMBER({})",
+            "TYPEOF(TO_VARIANT({})) = 'VARCHAR'", "REGEXP_LIKE({}, {pattern})",
+            "FLOOR({} / {by})", "CHARINDEX('{c}', {})", "CONCAT({}, {other})", "AS", "AS_DOUBLE(TO_VARIANT({}))",
+        ),
+        Dialect(
+            "spark", "`", "\\u", "CAST({} AS STRING)", "TRIM(BOTH {blanks} FROM {})",
+            "TRY_CAST({} AS DOUBLE)", "TRY_CAST({} AS INT)",
+            "TYPEOF({}) = 'string'", "({} RLIKE {pattern})",
+            "({} DIV {by})", "INSTR({}, '{c}')", "CONCAT({}, {other})",
+        ),
+    )
+}  # fmt: skip
+LINE = "\n  "
+STATEMENTS_ONLY = ("bigquery", "snowflake", "spark")  # an expression with a subquery might not run in them
+
+
+def find_dialect(name: str) -> Dialect:
+    """Return a dialect by its name."""
+    if name not in DIALECTS:
+        raise ValueError(f"dialect is {name!r}: it is one of {', '.join(DIALECTS)}.")
+    return DIALECTS[name]
+
+
+# Words
+
+
+def identifier(dialect: Dialect, name: str) -> str:
+    """Return a name, quoted.
+
+    SQLite takes a name in double quotes for a text if no column has it, and one in backticks never.
+    """
+    if "\0" in name or not name:
+        raise ValueError(f"a column is called {name!r}, which SQL cannot name: rename it.")
+    mark = dialect.mark
+    if dialect.name == "bigquery":
+        return mark + "".join(_escaped(c, mark) for c in name) + mark
+    return mark + name.replace(mark, 2 * mark) + mark
+
+
+def literal(dialect: Dialect, text: str) -> str:
+    r"""Return a text as a string of SQL, in which no character ends it or hides anything.
+
+    Examples
+    --------
+    >>> from aucmax.models.sql import DIALECTS, literal
+    >>> for name in ("sqlite", "postgres", "bigquery", "mysql"):
+    ...     print(literal(DIALECTS[name], "it's\n"), literal(DIALECTS[name], "\\'"))
+    ('it''s' || CHAR(10)) '\'''
+    E'it''s\u000a' E'\\'''
+    'it\'s\u000a' '\\\''
+    _utf8mb4 X'697427730a' _utf8mb4 X'5c27'
+    """
+    odd = not text.isprintable()
+    plain = "'" + text.replace("'", "''") + "'"
+    if "\0" in text and dialect.name == "postgres":
+        raise ValueError(f"{text!r} has a NUL character, which texts of PostgreSQL cannot have.")
+    if dialect.escapes == "\\u":
+        return "'" + "".join(_escaped(c, "'") for c in text) + "'"
+    if dialect.escapes in ("E", "X"):
+        if not odd and "\\" not in text:
+            return plain
+        if dialect.escapes == "X":  # whatever the mode of the server says about backslashes
+            return f"_utf8mb4 X'{text.encode().hex()}'"
+        return "E'" + "".join("''" if c == "'" else _escaped(c, "'") for c in text) + "'"
+    if not odd:
+        return plain
+    return _joined_characters(dialect, text)
+
+
+def _joined_characters(dialect: Dialect, text: str) -> str:
+    """Return a text in which control characters are written as numbers."""
+    runs = itertools.groupby(text, key=str.isprintable)
+    parts = []
+    for printable, run in runs:
+        if printable:
+            parts.append("'" + "".join(run).replace("'", "''") + "'")
+        elif dialect.name == "sqlite":
+            parts.append(f"CHAR({', '.join(str(ord(c)) for c in run)})")
+        else:
+            parts += [f"CHR({ord(c)})" for c in run]
+    return f"({' || '.join(parts)})" if len(parts) > 1 else parts[0]
+
+
+def _escaped(c: str, mark: str) -> str:
+    """Return a character of a string that has escapes."""
+    if c in ("\\", mark):
+        return "\\" + c
+    return c if c.isprintable() or ord(c) > 0xFFFF else f"\\u{ord(c):04x}"
+
+
+def listed(dialect: Dialect, texts: Iterable[str]) -> str:
+    """Return texts as a list in brackets."""
+    return f"({', '.join(literal(dialect, text) for text in texts)})"
+
+
+def amount_of(value: float) -> str:
+    """Return a number; one of many digits as a double, because a decimal would be rounded twice."""
+    text = repr(value)
+    return text if isinstance(value, int) or "e" in text or len(text) <= 16 else f"{text}e0"
+
+
+def replaced(x: str, *pairs: tuple[str, str]) -> str:
+    """Return a text in which some strings, given as SQL, are replaced."""
+    for old, new in pairs:
+        x = f"REPLACE({x}, {old}, {new})"
+    return x
+
+
+def rewritten(x: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """Return a text in which many strings are replaced, in SQLite, whose parser has little depth."""
+    steps = [replaced("k", *pairs[i : i + 8]) for i in range(0, len(pairs), 8)]
+    ctes = [f"k0(k) AS (SELECT {x})", *(f"k{n}(k) AS (SELECT {step} FROM k{n - 1})" for n, step in enumerate(steps, 1))]
+    return f"(WITH {', '.join(ctes)} SELECT k FROM k{len(steps)})"
+
+
+def zeros(x: str) -> str:
+    """Return a text with zeros for all digits."""
+    return replaced(x, *((f"'{digit}'", "'0'") for digit in range(1, 10)))
+
+
+# Cells
+
+
+def text_of(dialect: Dialect, x: str, column: Column, na_values: Sequence[str]) -> str:
+    """Return the text of a cell, NULL if it is missing; levels that are numbers as the training rows spelled them."""
+    text = dialect.trim.format(dialect.text.format(x), blanks=literal(dialect, WHITESPACE))
+    named = f" OR {text} IN {listed(dialect, na_values)}" if na_values else ""
+    missing = f"LOWER({text}) IN {listed(dialect, MISSING)}{named}"
+    numbers = [float(word) for word in na_values if _is_number(word)]
+    if numbers and column.kind == "number" and not column.form.endswith("%"):
+        value = native_number(dialect, x, text)
+        missing += f" OR NOT ({dialect.is_text.format(x)}) AND {value} IN ({', '.join(map(repr, numbers))})"
+    levels = column.parts[0].levels or [] if column.kind == "category" else []
+    by_value = numeric_levels(levels)
+    if not by_value:
+        return f"CASE WHEN {missing} THEN NULL ELSE {text} END"
+    whens = " ".join(f"WHEN {amount_of(value)} THEN {literal(dialect, level)}" for value, level in by_value.items())
+    return (
+        f"CASE WHEN {missing} THEN NULL WHEN {dialect.is_text.format(x)} OR {text} IN {listed(dialect, levels)} "
+        f"THEN {text} ELSE CASE {native_number(dialect, x, text)} {whens} ELSE {text} END END"
+    )
+
+
+def _is_number(word: str) -> bool:
+    return re.fullmatch(number_pattern("", "", "."), word) is not None
+
+
+def native_number(dialect: Dialect, x: str, t: str) -> str:
+    """Return the number of a cell of a column of numbers."""
+    return dialect.native.format(x) if dialect.native else parse_number(dialect, t, "1234.5")
+
+
+class Layers:
+    """Named expressions, in layers that may use the names of earlier ones."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.named: list[dict[str, str]] = [{} for _ in range(5)]
+
+    def with_carried(self, total: str) -> list[list[str]]:
+        """Return what the layers select: their own expressions, and the earlier names that later ones need."""
+        names, found = re.compile(rf"\b{self.prefix}[a-z]+[0-9]+\b"), []
+        needed = set(names.findall(total))
+        for n in range(len(self.named) - 1, -1, -1):
+            earlier = [name for layer in self.named[:n] for name in layer if name in needed]
+            own = [f"{expression} AS {name}" for name, expression in self.named[n].items() if name in needed]
+            found += [earlier + own] if own else []
+            needed.update(*(names.findall(expression) for expression in self.named[n].values()))
+        return found[::-1]
+
+    def add(self, layer: int, name: str, expression: str) -> str:
+        """Add an expression to a layer; return what it is called."""
+        self.named[layer][self.prefix + name] = expression
+        return self.prefix + name
+
+
+def value_of(dialect: Dialect, layers: Layers, x: str, t: str, column: Column, part: Part, k: int, j: int) -> str:
+    """Return a cell as a number or a level, NULL if it is missing or cannot be read."""
+    if column.kind == "category":
+        return t
+    if column.kind == "boolean":
+        yes, no = (
+            listed(dialect, words) for words in zip(*BOOLEANS, ("1", "0"), ("1.0", "0.0"), strict=True)
+        )  # numbers of databases may have a point
+        return layers.add(1, f"v{j}", f"CASE WHEN LOWER({t}) IN {yes} THEN 1 WHEN LOWER({t}) IN {no} THEN 0 END")
+    if column.kind == "date":
+        return layers.add(4, f"v{j}", _date_part(dialect, parse_date(dialect, layers, t, column, k), column, part))
+    if column.form == TIME_FORM:
+        return layers.add(1, f"v{j}", parse_clock(dialect, t))
+    value = parse_number(dialect, layers.add(1, f"s{k}", tidied(dialect, t)), column.form)
+    if not column.form.endswith("%") and (column.form != "1234.5" or dialect.native):
+        native, of_text = native_number(dialect, x, t), dialect.is_text.format(x)
+        value = f"CASE WHEN {t} IS NULL THEN NULL WHEN {of_text} THEN {value} ELSE {native} END"
+        n = layers.add(2, f"n{k}", value)
+        value = f"CASE WHEN ABS({n}) < 1e308 THEN {n} END"
+    return layers.add(3, f"v{j}", value)
+
+
+def tidied(dialect: Dialect, t: str) -> str:
+    """Return a text with plain blanks and minus signs."""
+    blanks = ((literal(dialect, blank), "' '") for blank in BLANK[1:-1])
+    return replaced(t, *blanks, (literal(dialect, MINUS), "'-'"))
+
+
+def parse_number(dialect: Dialect, s: str, form: str) -> str:
+    """Return a tidied text as a number, NULL if it has another form."""
+    sign, thousands, decimal = number_form(form)
+    marks = [(literal(dialect, mark), "''") for mark in (sign, "(", ")", thousands, " ") if mark]
+    plain = replaced(s, *marks, *([(literal(dialect, decimal), "'.'")] if decimal != "." else []))
+    valid = f"LENGTH({s}) <= {LONGEST}"
+    if dialect.matches:
+        pattern = number_pattern(sign, thousands, decimal, EXPONENT)
+        pattern = literal(dialect, f"^({pattern}|{LARGE})$" if form == "1234.5" else f"^{pattern}$")
+        valid += f" AND {dialect.matches.format(s, pattern=pattern)}"
+    else:
+        valid += f" AND {_matches_number(s, sign, thousands, decimal)}"
+    return f"CASE WHEN {valid} THEN CASE WHEN {s} LIKE '%(%' THEN -1 ELSE 1 END * {dialect.number.format(plain)} END"
+
+
+def _matches_number(s: str, sign: str, thousands: str, decimal: str) -> str:
+    """Return whether a text is a number of a form, in SQLite.
+
+    Digits become 0, and a run of them one; then an exponent becomes E, a currency S, thousands D, and a number N.
+    The letters of the text are small by then, and it has no control characters, so that no text looks like this.
+    """
+    dialect = DIALECTS["sqlite"]
+    quoted = functools.partial(literal, dialect)
+    odd = "".join(c for c in (sign + thousands) if not c.isascii())
+    steps = [(quoted(sign), "CHAR(3)")] if sign else []
+    text = f"LOWER({replaced(s, *steps)})"
+    steps = [("CHAR(3)", "'S'"), *2 * [("' S'", "'S'"), ("'S '", "'S'")]] if sign else []
+    steps += [(f"'{digit}'", "'0'") for digit in range(1, 10)]
+    if thousands:
+        steps += [(quoted(f"{thousands}000"), "'T'"), *4 * [("'TT'", "'T'")]]
+        steps += [("'000T'", "'D'"), ("'00T'", "'D'"), ("'0T'", "'D'")]
+    steps += [("'0'", "CHAR(1, 2)"), ("CHAR(2, 1)", "''"), ("CHAR(1, 2)", "'0'")]
+    if not thousands and decimal == ".":
+        steps += [("'e-0'", "'E'"), ("'e+0'", "'E'"), ("'e0'", "'E'")]
+    for whole in ("0", "D") if thousands else ("0",):
+        steps += [(quoted(f"{whole}{decimal}0"), "'N'"), (quoted(f"{whole}{decimal}"), "'N'")]
+    steps += [(quoted(f"{decimal}0"), "'N'"), ("'0'", "'N'"), ("'D'", "'N'"), ("'NE'", "'N'")]
+    bodies = ["N", "SN", "NS", "SNS"][sign == "%" : 4 if sign else 1]
+    words = [f"{minus}{body}" for body in bodies for minus in ("", "-", "+")] + [f"({body})" for body in bodies]
+    words += ["S-N", "S+N", "S-NS", "S+NS", "S(N)", "S(NS)", "S( N)", "S( NS)"] if sign else []
+    found = f"{rewritten(text, steps)} IN {listed(dialect, words)}"
+    found += f" AND {s} NOT GLOB {quoted(f'*[^ -~{odd}]*')}"
+    if thousands:  # the first of which does not follow a 0
+        found += f" AND LTRIM({s}, {quoted('-+( ' + sign)}) NOT GLOB {quoted(f'0*[{thousands}][0-9]*')}"
+    return found
+
+
+# Dates
+
+
+def before(dialect: Dialect, x: str, c: str) -> str:
+    """Return the part of a text before the first of a character; all of it if it has none."""
+    return f"SUBSTR({x}, 1, {_place(dialect, x, c)} - 1)"
+
+
+def after(dialect: Dialect, x: str, c: str) -> str:
+    """Return the part of a text after the first of a character."""
+    return f"SUBSTR({x}, {_place(dialect, x, c)} + 1)"
+
+
+def _place(dialect: Dialect, x: str, c: str) -> str:
+    return dialect.find.format(dialect.join.format(x, other=f"'{c}'"), c=c)
+
+
+class Date(NamedTuple):
+    """The days since 1 March of the year 0 and the seconds since midnight; all are NULL where there is no date."""
+
+    days: str
+    seconds: str
+    month: str
+
+
+def parse_date(dialect: Dialect, layers: Layers, t: str, column: Column, k: int) -> Date:
+    """Return the date of a cell; types of dates are cast to ISO 8601."""
+    form = column.form or ISO
+    found = re.fullmatch("%([Yymd])([-/.])%([Yymd])(?:[-/.]%([Yymd]))?", form)
+    if found is None:
+        raise ValueError(
+            f"column {column.name!r} has dates written as {form}, which SQL cannot read: fit it as a date type, or as "
+            "text such as 2024-01-31."
+        )
+    forms = {ISO: ("Ymd", "-"), form: ("".join(found[n] or "" for n in (1, 3, 4)), found[2])}
+    text = replaced(t, ("'UTC'", "'Z'"), ("'T'", "' '"))
+    day = layers.add(1, f"day{k}", before(dialect, text, " "))
+    time = layers.add(1, f"time{k}", f"LTRIM({after(dialect, text, ' ')})")
+    fields = [_fields(dialect, day, *each) for each in forms.values()]
+    y, m, d = (
+        layers.add(2, f"{c}{k}", f"CASE {' '.join(f'WHEN {valid} THEN {values[c]}' for valid, values in fields)} END")
+        for c in "ymd"
+    )
+    alone = f"REPLACE(REPLACE({t}, 'T ', 'TT'), ' T', 'TT') NOT LIKE '%TT%' AND {t} NOT LIKE '%T'"  # a T and no blank
+    seconds = f"CASE WHEN {alone} AND {_is_time(dialect, time)} THEN {_seconds(dialect, time)} END"
+    seconds = layers.add(2, f"c{k}", seconds)
+    days = f"CASE WHEN {_exists(dialect, y, m, d)} AND {seconds} IS NOT NULL THEN {_days(dialect, y, m, d)} END"
+    return Date(layers.add(3, f"e{k}", days), seconds, m)
+
+
+def _fields(dialect: Dialect, day: str, order: str, mark: str) -> tuple[str, dict[str, str]]:
+    """Return whether a text is a year, a month and a day in an order, such as "dmY", and each of them."""
+    widths, fields, rest = {"Y": (4,), "y": (2,), "m": (1, 2), "d": (1, 2)}, {"d": "1"}, day
+    for letter in order:
+        fields[letter] = dialect.whole.format(before(dialect, rest, mark))
+        rest = after(dialect, rest, mark)
+    year = fields.get("Y") or f"({fields['y']} + CASE WHEN {fields['y']} < 69 THEN 2000 ELSE 1900 END)"
+    if dialect.matches:
+        pattern = f"[{mark}]".join(f"[0-9]{{{widths[c][0]},{widths[c][-1]}}}" for c in order)
+        valid = dialect.matches.format(day, pattern=literal(dialect, f"^{pattern}$"))
+    else:
+        spelled = itertools.product(*(["0" * width for width in widths[c]] for c in order))
+        valid = f"{zeros(day)} IN {listed(dialect, map(mark.join, spelled))}"
+    return valid, fields | {"y": year}
+
+
+def _exists(dialect: Dialect, y: str, m: str, d: str) -> str:
+    """Return whether there is such a day."""
+    fours, hundreds = (dialect.divide.format(y, by=by) for by in (4, 100))
+    leap = f"{y} = 4 * {fours} AND ({y} <> 100 * {hundreds} OR {y} = 400 * {dialect.divide.format(y, by=400)})"
+    last = f"CASE WHEN {m} IN (4, 6, 9, 11) THEN 30 WHEN {m} <> 2 THEN 31 WHEN {leap} THEN 29 ELSE 28 END"
+    return f"{y} >= 1 AND {m} BETWEEN 1 AND 12 AND {d} BETWEEN 1 AND {last}"
+
+
+def _days(dialect: Dialect, y: str, m: str, d: str) -> str:
+    """Return the days since 1 March of the year 0: years begin in March, and end with the leap day."""
+    march = f"({y} - CASE WHEN {m} <= 2 THEN 1 ELSE 0 END)"
+    fours, hundreds, cycles = (dialect.divide.format(march, by=by) for by in (4, 100, 400))
+    months = " ".join(f"WHEN {month} THEN {days}" for month, days in enumerate(BEFORE_MONTH, 1))
+    return f"365 * {march} + {fours} - {hundreds} + {cycles} + CASE {m} {months} END + {d} - 1"
+
+
+def _date_part(dialect: Dialect, date: Date, column: Column, part: Part) -> str:
+    """Return the age of a date in days, or a part of it, counted from 0."""
+    latest = column.latest + DAYS_TO_1970 * SECONDS
+    if not part.of_date:  # without whole numbers, which may be too large
+        return f"({latest!r}e0 - ({SECONDS}e0 * {date.days} + {date.seconds})) / {SECONDS}e0"
+    if part.of_date == "weekday":
+        return f"{date.days} + 2 - 7 * {dialect.divide.format(f'({date.days} + 2)', by=7)}"
+    value = f"{date.month} - 1" if part.of_date == "month" else dialect.divide.format(date.seconds, by=3600)
+    return f"CASE WHEN {date.days} IS NOT NULL THEN {value} END"
+
+
+def parse_clock(dialect: Dialect, t: str) -> str:
+    """Return a time of day as hours, NULL if it is none."""
+    return f"CASE WHEN {_is_time(dialect, t, zone='')} THEN ({_seconds(dialect, t)}) / 3600e0 END"
+
+
+def _seconds(dialect: Dialect, time: str) -> str:
+    """Return a time of day such as 13:05:30 in seconds; 0 for an empty one."""
+    rest = after(dialect, time, ":")
+    whole = dialect.whole.format
+    second = f"CASE WHEN SUBSTR({rest}, 3, 1) = ':' THEN {whole(f'SUBSTR({rest}, 4, 2)')} ELSE 0 END"
+    seconds = f"3600 * {whole(before(dialect, time, ':'))} + 60 * {whole(f'SUBSTR({rest}, 1, 2)')} + {second}"
+    return f"CASE WHEN {time} = '' THEN 0 ELSE {seconds} END"
+
+
+def _is_time(dialect: Dialect, time: str, zone: str = ZONE) -> str:
+    """Return whether a text is empty or a time of day, perhaps with a zone."""
+    if dialect.matches:
+        return dialect.matches.format(time, pattern=literal(dialect, f"^({CLOCK}{zone})?$"))
+    rest = f"LTRIM({time}, '0123456789:.')"
+    clock = f"SUBSTR({time}, 1, LENGTH({time}) - LENGTH({rest}))"
+    whole, fraction = before(dialect, clock, "."), after(dialect, clock, ".")
+    zones = ["", "Z", " Z", *(f"{sign}00{minutes}" for sign in ("+", "-", " +", " -") for minutes in ("", "00", ":00"))]
+    return (
+        f"({time} = '' OR {zeros(rest)} IN {listed(dialect, zones if zone else [''])} "
+        f"AND {zeros(whole)} IN ('0:00', '00:00', '0:00:00', '00:00:00') AND {clock} NOT GLOB '*:[6-9]*' "
+        f"AND (LENGTH({before(dialect, clock, ':')}) = 1 OR {clock} < '24') "
+        f"AND ({clock} NOT GLOB '*.*' OR {whole} GLOB '*:*:*' AND {fraction} GLOB '[0-9]*' "
+        f"AND {fraction} NOT GLOB '*.*'))"
+    )
+
+
+# The score
+
+
+def export_sql(
+    model: Any, dialect: str = "postgres", table: str | Sequence[str] | None = None, keep: Sequence[str] | None = None
+) -> str:
+    """Return the score of a fitted model in SQL, over the columns of its raw table.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `TableClassifier`, a linear classifier of aucmax after a `TableEncoder`, or one that was fitted to a
+        frame of numbers.
+    dialect : {"postgres", "duckdb", "sqlite", "mysql", "bigquery", "snowflake", "spark"}, default="postgres"
+        The database.
+    table : str or sequence of str, default=None
+        The table to score, or its schema and its name: a SELECT statement is returned. By default, an
+        expression is; bigquery, snowflake and spark need a statement.
+    keep : list of str, default=None
+        The columns that the statement has before the score; by default, those that the model was fitted with as `id=`.
+
+    Returns
+    -------
+    sql : str
+        `decision_function` of each row, NULL for a row with a cell that the model would refuse.
+
+    Notes
+    -----
+    Every column is cast to text and read as the model reads text. It may be of a type of text, numbers or dates.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from aucmax import TableClassifier, export_sql
+    >>> X = pd.DataFrame({"paid": ["Yes", "No", "n/a"] * 20})
+    >>> clf = TableClassifier("curves", cv=0).fit(X, [1, 0, 0] * 18 + [0, 1, 1] * 2)
+    >>> print(export_sql(clf, "duckdb", table="loans")[:43])
+    -- score of a TableClassifier, aucmax 0.1.0
+    """
+    return to_sql(make_formula(model), dialect, table, keep)
+
+
+class Cell(NamedTuple):
+    """A column of the codes: the text of its cell, NULL if it is missing, and its value, NULL if there is none."""
+
+    text: str
+    value: str
+
+
+def to_sql(
+    formula: Formula,
+    dialect: str = "postgres",
+    table: str | Sequence[str] | None = None,
+    keep: Sequence[str] | None = None,
+) -> str:
+    """Return a formula as an expression, or as a statement about a table."""
+    target, reading = find_dialect(dialect), formula.reading
+    if table is None and keep is not None:
+        raise ArgumentError("{keep=} names columns of a statement: give {table=}, too.")
+    if table is None and dialect in STATEMENTS_ONLY:
+        raise ArgumentError(f"{{dialect={dialect!r}}} has statements, and no expressions: give {{table=}}.")
+    kept = [column.name for column in reading.columns if column.kind == "identifier"] if keep is None else [*keep]
+    source = [table] if isinstance(table, str) else [*(table or [])]
+    prefix, names = "", [*kept, *source, *(column.name for column in reading.columns)]
+    while any(re.fullmatch(f"{prefix}([a-z]+[0-9]+|score)", name, re.IGNORECASE) for name in names):
+        prefix += "_"
+    layers = Layers(prefix)
+    total = _total(target, formula, _cells(target, formula, layers))
+    header = "".join(f"-- {line}\n" for line in formula.header)
+    others = "".join(f"{identifier(target, name)}, " for name in kept) if source else ""
+    rows, ctes = ".".join(identifier(target, each) for each in source), []
+    for n, layer in enumerate(layers.with_carried(total)):
+        cells = ",".join(f"\n    {expression}" for expression in layer)
+        origin = f"{LINE}FROM {rows}" if rows else ""
+        rows = f"{prefix}l{n}"
+        ctes.append(f"{rows} {target.cte} (\n  SELECT {others}{cells}{origin}\n)")
+    if not source:
+        return f"{header}(\nWITH {', '.join(ctes)}\nSELECT\n{total}\nFROM {rows}\n)"
+    return f"{header}WITH {', '.join(ctes)}\nSELECT {others}\n{total}\n  AS {prefix}score\nFROM {rows}"
+
+
+def _cells(dialect: Dialect, formula: Formula, layers: Layers) -> dict[int, Cell]:
+    """Return the cells of the columns that a formula needs, whose expressions are added to the layers."""
+    reading = formula.reading
+    numbers = {column.name: k for k, column in enumerate(reading.columns)}
+    places, cells = {j for each in formula.summands for j in places_of(each)}, {}
+    for j, (part, column) in enumerate(zip(reading.parts, owners_of(reading), strict=True)):
+        if j in places:
+            k, raw = numbers[column.name], identifier(dialect, column.name)
+            t = layers.add(0, f"t{k}", text_of(dialect, raw, column, reading.na_values))
+            x = layers.add(0, f"x{k}", raw)
+            cells[j] = Cell(t, value_of(dialect, layers, x, t, column, part, k, j))
+    return cells
+
+
+def _total(dialect: Dialect, formula: Formula, cells: dict[int, Cell]) -> str:
+    """Return the base and the summands."""
+    added = (_summand(dialect, formula.reading, each, cells) for each in formula.summands)
+    return f"  {amount_of(formula.base)}" + "".join(f"{LINE}{each}" for each in added)
+
+
+def _summand(dialect: Dialect, reading: Reading, summand: Cases | Slope, cells: dict[int, Cell]) -> str:
+    """Return a summand, NULL if a cell cannot be read."""
+    comment = f"-- {one_line(summand.name)}{LINE}+ "
+    if isinstance(summand, Slope):
+        cell = cells[summand.place]
+        product = f"{amount_of(summand.weight)} * {cell.value}"
+        if summand.absent is None:
+            return comment + product
+        return f"{comment}CASE WHEN {cell.text} IS NULL THEN {amount_of(summand.absent)} ELSE {product} END"
+    whens = []
+    for j in summand.places:
+        cell = cells[j]
+        if cell.value != cell.text:
+            whens.append(f"WHEN {cell.text} IS NOT NULL AND {cell.value} IS NULL THEN NULL")
+    for values, amount in summand.cases:
+        sides = zip(values, summand.places, strict=True)
+        conditions = [condition(dialect, each, cells[j], reading.parts[j]) for each, j in sides]
+        whens.append(f"WHEN {' AND '.join(conditions)} THEN {amount_of(amount)}")
+    lines = f"{LINE}  ".join(["CASE", *whens, "ELSE 0"])
+    return f"{comment}{lines}{LINE}END"
+
+
+def condition(dialect: Dialect, values: Values, cell: Cell, part: Part) -> str:
+    """Return the condition that a cell has one of these values.
+
+    Examples
+    --------
+    >>> from aucmax.models.sql import DIALECTS, Cell, condition
+    >>> from aucmax.tables.curves import Values
+    >>> from aucmax.tables.reading.kinds import Part
+    >>> print(condition(DIALECTS["duckdb"], Values(1.5, 3.0), Cell("t0", "v0"), Part("size")))
+    v0 > 1.5 AND v0 <= 3.0
+    >>> print(condition(DIALECTS["duckdb"], Values(known=["a", "b"], missing=True), Cell("t1", "t1"), Part("plan")))
+    (t1 NOT IN ('a', 'b') OR t1 IS NULL)
+    """
+    v, found = cell.value, []
+    if values.low == values.low:
+        borders = [(">", values.low)] * (values.low > -math.inf) + [("<=", values.high)] * (values.high < math.inf)
+        found.append(" AND ".join(f"{v} {sign} {amount_of(border)}" for sign, border in borders) or f"{v} IS NOT NULL")
+    for word, levels in (("IN", values.levels), ("NOT IN", values.known)):
+        if levels and part.of_date:
+            found.append(f"{v} {word} ({', '.join(str(LABELS[part.of_date].index(level)) for level in levels)})")
+        elif levels:
+            found.append(f"{v} {word} {listed(dialect, levels)}")
+    if values.known is not None and not values.known:
+        found.append(f"{v} IS NOT NULL")
+    if values.missing:
+        found.append(f"{cell.text} IS NULL")
+    return f"({' OR '.join(found)})" if len(found) > 1 else found[0]
