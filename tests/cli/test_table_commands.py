@@ -109,7 +109,7 @@ def test_curves_importance_and_scorecard_are_in_the_report(run, model, folder, t
             "Scorecard",
             "clerk",
             "other",
-            "Whole points cost",
+            "Merging steps and rounding",
         ):
             assert text in page, (path, text)
 
@@ -128,7 +128,7 @@ def test_the_exported_card_scores_as_the_card_does(suffix, run, model, folder, t
     odds = ["--base-score", "500", "--base-odds", "2", "--points-to-double", "-30"]
     status, _, err = run("scorecard", model, *odds, "-o", tmp_path / f"card{suffix}", "--test", folder / "train.csv")
     assert (status, err) == (0, "")
-    card = Scorecard(load_model(model), 500, 2, -30)
+    card = Scorecard(load_model(model), base_score=500, base_odds=2, points_to_double=-30)
     frame = FRAME.assign(job=["astronaut", *FRAME["job"][1:]])
     text = (tmp_path / f"card{suffix}").read_text(encoding="utf-8")
     if suffix == ".csv":
@@ -154,9 +154,21 @@ def test_the_exported_card_scores_as_the_card_does(suffix, run, model, folder, t
 def test_the_card_tells_what_whole_points_cost(run, model, folder):
     told = json.loads(run("scorecard", model, "--test", folder / "train.csv", "--json")[1])
     card = Scorecard(load_model(model))
-    assert told["auc_lost"] == pytest.approx(card.auc_lost(FRAME, Y.astype(int)))
+    lost = card.auc_lost(FRAME, Y.astype(int))
+    assert [told["auc_lost"], *told["auc_lost_ci"]] == pytest.approx([lost.difference, lost.low, lost.high])
     assert told["base_points"] == card.base_points
     assert "base points" in run("scorecard", model)[1]
+
+
+def test_the_card_has_the_lines_and_columns_that_were_asked_for(run, model):
+    told = json.loads(run("scorecard", model, "--max-lines", "4", "--keep", "owner", "--json")[1])
+    card = Scorecard(load_model(model), 4, keep=["owner"])
+    assert [line["values"] for line in told["lines"]] == [entry.values for entry in card.table()]
+    assert (len(told["lines"]), told["held_out"], told["left_out"]) == (card.n_lines, None, card.left_out)
+    assert "owner" in [column["column"] for column in told["columns"]]
+    every = json.loads(run("scorecard", model, "--max-lines", "all", "--json")[1])
+    assert len(every["lines"]) == Scorecard(load_model(model), None).n_lines > 10
+    assert "--max-lines few is not a number" in run("scorecard", model, "--max-lines", "few")[2]
 
 
 def test_compare_fits_tables_as_they_are_read(run, folder):

@@ -57,7 +57,7 @@ def describe_additive(model: Any, X: Any = None, y: Any = None, sample_weight: A
     lost, names = auc_lost_without(model, X, y, sample_weight), model.reading_.part_names
     order = np.argsort(-lost, kind="stable")[:MOST_IMPORTANT]
     importance = [(names[j], float(lost[j])) for j in order]
-    return found._replace(importance=importance, auc_lost=card.auc_lost(X, y, sample_weight))
+    return found._replace(importance=importance, auc_lost=card.auc_lost(X, y, sample_weight).difference)
 
 
 def draw_curve(number: int, curve: Curve) -> Drawing:

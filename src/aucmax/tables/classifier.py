@@ -43,7 +43,7 @@ from .bins import (
     summarise_values,
 )
 from .encoder import COLUMN_PARAMETERS, TableReader
-from .ladder import (
+from .fitting.ladder import (
     ENOUGH_ROWS,
     MANY_COLUMNS,
     MOST_COLUMNS,
@@ -54,7 +54,9 @@ from .ladder import (
     climb,
     find_mode_in_shape,
     make_system,
+    start_card,
 )
+from .fitting.merging import STORED, check_steps
 from .reading import Reading
 from .reading.frames import cell_text, is_frame
 from .reading.table import Levels, check_columns, check_reading, check_used, numbers_as_table, warn_left_out
@@ -69,6 +71,7 @@ KINDS = {
     "date": ("date",),
 }
 NUMBERS_OF_RUNGS = ("surfaces", "freedom", "seconds")
+CARD = ("auc", "lost", "error")
 NO_DEVICE = "TableClassifier needs X in memory or in a Dask dataframe."
 TOL = 1e-8  # of the objective of the last fit, relative
 LEAK = 0.99  # the AUC of a column that probably knows the label
@@ -140,8 +143,17 @@ class TableClassifier(TableReader, LinearAUCClassifier):
     errors_ : ndarray of shape (n_cells_of_columns,)
         Standard errors of the values of the terms of single columns as log-odds: of ``calibration_[0] * coef_``.
 
-    mass_ : ndarray of shape (n_cells,)
-        The weight of the training rows in each cell.
+    mass_, positive_mass_ : ndarray of shape (n_cells,)
+        The weight of the training rows, and of the positive ones, in each cell.
+
+    steps_ : Steps
+        The curves as at most 128 lines of a scorecard, and what is needed to merge them further; see
+        :class:`Scorecard`.
+
+    cards_ : dict of arrays
+        Scorecards of at most so many "lines", merged in each fold and judged on its held-out rows: the "auc" of their
+        points, how much of the model's AUC is "lost", the standard "error" of this difference, and which was "chosen":
+        the shortest that is within a standard error of the best. Only after cross-validation.
 
     strengths_, freedom_ : ndarray of shape (n_terms,)
         The strength of the penalty, and the degrees of freedom of each term: near 0 if the penalty makes it flat.
@@ -188,7 +200,8 @@ class TableClassifier(TableReader, LinearAUCClassifier):
     """
 
     _file_requires = (
-        *TOGETHER, "reading_", "columns_", "terms_", "strengths_", "freedom_", "errors_", "mass_",
+        *TOGETHER, "reading_", "columns_", "terms_", "strengths_", "freedom_", "errors_", "mass_", "positive_mass_",
+        "steps_",
     )  # fmt: skip
     _file_schema = LinearAUCClassifier._file_schema | {
         "reading_": check_reading,
@@ -199,10 +212,16 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         "coef_": array("f", 1, "K"),
         "errors_": array("f", None),
         "mass_": array("f", "K"),
+        "positive_mass_": array("f", "K"),
+        "steps_": check_steps,
         "ladder_": fields(
             {"terms": array("U", "r"), "chosen": array("b", "r")}
             | {name: array("f", "r", finite=False) for name in ("auc", "low", "high", *NUMBERS_OF_RUNGS)},
             ("terms", "auc", "low", "high", *NUMBERS_OF_RUNGS, "chosen"),
+        ),
+        "cards_": fields(
+            {"lines": array("i", "s"), "chosen": array("b", "s")} | {name: array("f", "s") for name in CARD},
+            ("lines", *CARD, "chosen"),
         ),
         "cv_auc_": measured,
         "cv_auc_ci_": array("f", 2, finite=False),
@@ -345,7 +364,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         design = Design(self.columns_, signs, coded.n_rows)
         with self._tasks(1 + len(rungs) * folded, callback_args) as context:
             found = None
-            for name in ("ladder_", "cv_auc_", "cv_auc_ci_"):
+            for name in ("ladder_", "cards_", "cv_auc_", "cv_auc_ci_"):
                 self.__dict__.pop(name, None)
             if folded:
                 if coded.counts.min() < 2:
@@ -385,14 +404,18 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         fit = Climb(sample, design, pairs).fit(rung)
         system = make_system(coded, fit.blocks, design)
         fit, factor = find_mode_in_shape(system, fit, design, TOL)
-        masses = system.masses()
+        masses, positives = system.masses(), system.masses(system.positive)
         shares = [mass / mass.sum() for mass in masses]
         shown = show(fit.blocks, fit.coordinates, shares)
         self.terms_ = [block.term for block in fit.blocks]
         self.strengths_ = fit.strengths[[block.strength for block in fit.blocks]]
         self.freedom_, self.n_iter_ = fit.freedom, fit.n_iter
-        self.mass_, self.coef_ = np.concatenate(masses), np.concatenate(shown.values)[None, :]
+        self.mass_, self.positive_mass_ = np.concatenate(masses), np.concatenate(positives)
+        self.coef_ = np.concatenate(shown.values)[None, :]
         self._keep_shapes(design.signs)
+        merging = start_card(coded, fit, design, shown.values)
+        merging.to(STORED)
+        self.steps_ = merging.steps()
         base = float(logit(coded.totals[1] / coded.totals.sum()))
         scale = Calibration(base, 1.0, base)  # the scores are log-odds
         if found is not None:
@@ -419,6 +442,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
             **{name: np.array([getattr(rung, name) for rung in found.rungs]) for name in NUMBERS_OF_RUNGS},
             "chosen": np.arange(len(found.rungs)) == found.chosen,
         }
+        self.cards_ = found.cards
         self.cv_auc_, self.cv_auc_ci_ = found.auc.auc, np.array(found.auc[1:])
         if math.isnan(self.cv_auc_):
             warn_user(
