@@ -56,7 +56,7 @@ from .fitting.ladder import (
     make_system,
     start_card,
 )
-from .fitting.merging import STORED, check_steps
+from .fitting.merging import STORED, check_lines, check_steps
 from .reading import Reading
 from .reading.frames import cell_text, is_frame
 from .reading.table import Levels, check_columns, check_reading, check_used, numbers_as_table, warn_left_out
@@ -612,6 +612,11 @@ class TableClassifier(TableReader, LinearAUCClassifier):
                     raise ValueError(f"terms_ of {name} do not belong to its columns")
         if attributes["coef_"].shape[1] != n_cells:
             raise ValueError(f"coef_ of {name} has other numbers of cells than its terms, which have {n_cells}")
+        if (attributes["positive_mass_"] < 0).any() or (attributes["positive_mass_"] > attributes["mass_"]).any():
+            raise ValueError(f"positive_mass_ of {name} is not a part of mass_")
+        if "cards_" in attributes and attributes["cards_"]["chosen"].sum() != 1:
+            raise ValueError(f"cards_ of {name} have {attributes['cards_']['chosen'].sum()} cards that were chosen")
+        check_lines(attributes["steps_"], columns, f"steps_ of {name}")
         if len(attributes["errors_"]) != sum(column.n_codes for column in columns):
             raise ValueError(f"errors_ of {name} do not belong to its columns")
 

@@ -304,7 +304,7 @@ def judge_cards(
         "lines": np.array(CARD_LINES),
         "auc": aucs,
         "lost": auc - aucs,
-        "error": errors[:-1, -1],
+        "error": errors[:-1, -1].copy(),
         "chosen": np.arange(len(CARD_LINES)) == chosen,
     }
 

@@ -134,7 +134,8 @@ class Merging:
         number = np.full(k + 1, -1)
         number[alive] = np.arange(len(alive))
         left = np.append(alive, k)
-        return Steps(number[np.append(self.group, -1)[self.line]], self.f[left], self.V[np.ix_(left, left)])
+        covariance = np.ascontiguousarray(self.V[np.ix_(left, left)])
+        return Steps(number[np.append(self.group, -1)[self.line]], self.f[left], covariance)
 
 
 def by_column(columns: Sequence[Column], cells: np.ndarray) -> list[np.ndarray]:
@@ -186,6 +187,18 @@ def check_steps(value: Any, where: str, sizes: Sizes) -> None:
     n_lines = len(value.values) - 1
     if not np.array_equal(np.unique(value.line[value.line >= 0]), np.arange(n_lines)) or (value.line < -1).any():
         raise ValueError(f"lines of {where} do not belong to its values")
+    if (np.diag(value.covariance) < 0).any():
+        raise ValueError(f"covariance of {where} holds negative variances")
+
+
+def check_lines(value: Steps, columns: Sequence[Column], where: str) -> None:
+    """Check that the lines of a short card belong to the columns: each to one, which is on the card or not."""
+    k = len(value.values)
+    fits = len(value.line) == sum(column.n_codes for column in columns) and value.covariance.shape == (k, k)
+    found = [np.unique(lines) for lines in by_column(columns, value.line)] if fits else []
+    owners = np.concatenate([lines[lines >= 0] for lines in found]) if found else np.zeros(0)
+    if not fits or len(owners) != k - 1 or any(lines[0] < 0 < len(lines) - 1 for lines in found if len(lines)):
+        raise ValueError(f"{where} do not belong to its columns")
 
 
 CHECK_FIELDS = named_tuple(Steps, line=array("i", None), values=array("f", None), covariance=array("d", None, None))
