@@ -200,6 +200,15 @@ def test_compare_fits_tables_as_they_are_read(run, folder):
             ["--monotonic", "job=increasing"],
             "{0}: monotonic_cst has a shape for 'job', a category, and only numbers can rise or fall.",
         ),
+        (["--cuts", "income=1,b"], "--cuts income=1,b is not understood: give COLUMN=25,40,60."),
+        (
+            ["--cuts", "income=1", "--cuts", "income=2"],
+            "--cuts income=2 is not understood: give COLUMN=25,40,60, once for a column.",
+        ),
+        (
+            ["--cuts", "income=2,1"],
+            "{0}: cuts of 'income' are [2.0, 1.0]: give a list of increasing numbers.",
+        ),
         (["--pairs", "1", "--penalty", "l1"], "AUCClassifier has no parameter for --pairs."),
     ],
 )

@@ -115,6 +115,10 @@ class TableClassifier(TableReader, LinearAUCClassifier):
     max_bins : int, default=128
         The largest number of bins of a number, about. Categories have all of their levels.
 
+    cuts : dict, default=None
+        Your own bins: ``{"age": [25, 40, 60]}`` has bins up to 25, above 25 up to 40, and so on; by name or position of
+        the column. A date is cut by its age in days, against the latest date of the training rows.
+
     Attributes
     ----------
     ladder_ : dict of arrays
@@ -232,6 +236,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         "monotonic_cst": ["array-like", dict, None],
         "cv": ["cv_object", Options(Integral, {0})],
         "max_bins": [Interval(Integral, 2, None, closed="left")],
+        "cuts": [dict, None],
         **COLUMN_PARAMETERS,
     }
 
@@ -243,6 +248,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         monotonic_cst: Any = None,
         cv: Any = 5,
         max_bins: int = 128,
+        cuts: Any = None,
         drop: Any = None,
         id: Any = None,
         categorical: Any = None,
@@ -256,6 +262,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         self.monotonic_cst = monotonic_cst
         self.cv = cv
         self.max_bins = max_bins
+        self.cuts = cuts
         self.drop, self.id = drop, id
         self.categorical, self.numeric, self.date = categorical, numeric, date
         self.na_values, self.thousands = na_values, thousands
@@ -352,12 +359,12 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         """Fit rows of numbers and of codes of levels, NaN where missing, which may come block by block."""
         check_width(rows.n_features)
         signs = self._find_signs()
-        pairs = self._find_pairs(signs)
+        pairs, cuts = self._find_pairs(signs), self._find_cuts()
         rungs, folded = self._rungs(pairs), not (isinstance(self.cv, Integral) and self.cv == 0)
         if not folded and len(rungs) > 1:
             raise ValueError("cv=0 fits one rung without cross-validation: give terms= and a number of pairs.")
         counted = summarise_values(rows)
-        self.columns_ = find_columns(counted, np.array(self.reading_.categorical), self.max_bins)
+        self.columns_ = find_columns(counted, np.array(self.reading_.categorical), self.max_bins, cuts)
         coded = code_rows(rows, self.columns_)
         warn_of_columns(self.reading_, self.columns_, counted, coded)
         warn_of_weights(coded)
@@ -500,6 +507,22 @@ class TableClassifier(TableReader, LinearAUCClassifier):
             is_age = kinds[place] == "date" and parts[place].name != column
             signs[place] = -sign if is_age else sign  # of a date, which is later the lower its age
         return signs
+
+    def _find_cuts(self) -> dict[int, np.ndarray]:
+        """Return the cut points of the columns that have them."""
+        found = {}
+        for column, given in (self.cuts or {}).items():
+            place = self._place(column, "cuts")
+            if self.reading_.categorical[place]:
+                raise ValueError(f"cuts names the column {column!r}, a category, and only numbers have cut points.")
+            try:
+                cuts = np.array(given if isinstance(given, list | np.ndarray) else np.nan, dtype=np.float64)
+            except (TypeError, ValueError):
+                cuts = np.array(np.nan)
+            if cuts.ndim != 1 or not len(cuts) or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
+                raise ValueError(f"cuts of {column!r} are {given!r}: give a list of increasing numbers.")
+            found[place] = cuts
+        return found
 
     def _find_pairs(self, signs: np.ndarray) -> Any:
         """Return the parameter `pairs` with places for names, each pair once; None for "auto"."""

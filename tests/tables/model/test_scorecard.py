@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import re
 import sqlite3
 from contextlib import closing
 
@@ -293,6 +294,36 @@ def test_shapes_hold_on_short_cards():
         for name in ("noise", 'sum "net"'):
             points = [entry.points for entry in card.table() if entry.column == name]
             assert points == sorted(points)
+
+
+def test_cut_points_of_the_user_are_the_only_ones(tmp_path):
+    cuts = [-1.0, 0.0, 0.5, 9.0]
+    model = TableClassifier("pairs", pairs=[("age", "noise")], cuts={"age": cuts, "noise": np.zeros(1)}, cv=0).fit(
+        FRAME, Y
+    )
+    assert_array_equal(model.columns_[0].cuts, cuts)
+    assert_array_equal(model.columns_[3].cuts, [0])
+    age = FRAME["age"].to_numpy()
+    inside = [np.sum((age > low) & (age <= high)) for low, high in itertools.pairwise([-np.inf, *cuts, np.inf])]
+    assert_array_equal(model.mass_[:6], [*inside, np.isnan(age).sum()])
+    for n in (None, 128, 8):
+        lines = Scorecard(model, n, keep=["age"] if n else ()).table()
+        words = " ".join(entry.values for entry in lines if entry.column == "age")
+        ends = {*re.findall(r"-?[\d.]+", words)}
+        assert ends <= {"-1", "0", "0.5", "9"}
+    model.save(tmp_path / "model")
+    assert load_model(tmp_path / "model").cuts["age"] == cuts
+
+
+@pytest.mark.parametrize("given", [[1.0, 1.0], [2.0, 1.0], [], 3.0, (1.0, 2.0), ["a"], [np.nan], [[1.0]], [np.inf]])
+def test_cut_points_increase(given):
+    with pytest.raises(ValueError, match=r"^cuts of 'age' are .*: give a list of increasing numbers.$"):
+        TableClassifier("curves", cv=0, cuts={"age": given}).fit(FRAME, Y)
+
+
+def test_cut_points_are_of_numbers():
+    with pytest.raises(ValueError, match=r"^cuts names the column 'colour', a category, and only numbers have cut"):
+        TableClassifier("curves", cv=0, cuts={"colour": [1.0]}).fit(FRAME, Y)
 
 
 def test_words_are_those_of_the_table():
