@@ -165,7 +165,10 @@ def test_the_card_has_the_lines_and_columns_that_were_asked_for(run, model):
     card = Scorecard(load_model(model), 4, keep=["owner"])
     assert [line["values"] for line in told["lines"]] == [entry.values for entry in card.table()]
     assert (len(told["lines"]), told["held_out"], told["left_out"]) == (card.n_lines, None, card.left_out)
-    assert "owner" in [column["column"] for column in told["columns"]]
+    assert "owner" in [column["column"] for column in told["card_columns"]]
+    judged = json.loads(run("scorecard", model, "--max-lines", "20", "--json")[1])["held_out"]
+    held_out = Scorecard(load_model(model), 20).held_out
+    assert list(judged.values()) == [held_out.lines, held_out.lost, [held_out.low, held_out.high]]
     every = json.loads(run("scorecard", model, "--max-lines", "all", "--json")[1])
     assert len(every["lines"]) == Scorecard(load_model(model), None).n_lines > 10
     assert "--max-lines few is not a number" in run("scorecard", model, "--max-lines", "few")[2]

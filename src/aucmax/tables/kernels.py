@@ -149,6 +149,7 @@ def merge_lines(f, V, owner, near, alone, signs, kept, group, n):
 def constrain(f, V, used, Vd, value, variance):
     """Change f and V, at the lines that are used, for the constraint d'f = 0, given V d, d'f and d'V d."""
     for i in used:
-        f[i] -= Vd[i] * value / variance
+        row, share = V[i], Vd[i] / variance
+        f[i] -= share * value
         for j in used:
-            V[i, j] -= Vd[i] * Vd[j] / variance
+            row[j] -= share * Vd[j]

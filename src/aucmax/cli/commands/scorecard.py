@@ -17,6 +17,8 @@ from ..model_notes import read_model_file
 from ..score import open_rows, read_labelled, without_names
 from ..table_model import is_table_model
 
+CARD_KEYS = ("column", "n_lines", "information_value", "card_auc")
+
 
 def scorecard(
     model: options.ModelPath,
@@ -76,9 +78,14 @@ def scorecard(
         "output": output and str(output),
         "base_points": card.base_points,
         "lines": [keys_of(entry) for entry in card.table()],
-        "columns": [each._asdict() for each in card.columns()],
+        "card_columns": [dict(zip(CARD_KEYS, each, strict=True)) for each in card.columns()],
         "left_out": card.left_out,
-        "held_out": card.held_out and card.held_out._asdict(),
+        "held_out": card.held_out
+        and {
+            "max_lines": card.held_out.lines,
+            "auc_lost": card.held_out.lost,
+            "auc_lost_ci": [card.held_out.low, card.held_out.high],
+        },
     }
     shown: list[Any] = card.summary()
     if source is not None:
@@ -103,6 +110,6 @@ def scorecard(
 
 
 def keys_of(entry: Entry) -> dict[str, Any]:
-    """Return a line under the keys of the command line, where `share` is the share of a member of a blend."""
-    names = {"share": "sample_share"}
+    """Return a line under the keys of the command line."""
+    names = {"share": "sample_share", "rows": "n_samples", "positives": "n_positive", "rate": "positive_rate"}
     return {names.get(name, name): None if value != value else value for name, value in entry._asdict().items()}
